@@ -1,0 +1,63 @@
+"""The notation: axes, blocks and expressions; their values; their spellings. It knows no RL, no file format, no torch."""
+
+from blueprint.language.axes import Axis, join
+from blueprint.language.blocks import Block, block, link, typed
+from blueprint.language.errors import NotationError
+from blueprint.language.evaluate import compute
+from blueprint.language.functions import (
+    Max,
+    Sum,
+    at_most,
+    choose,
+    equal,
+    exp,
+    filled,
+    find,
+    less,
+    log,
+    match,
+    maximum,
+    minimum,
+    number,
+    size,
+    sqrt,
+    tanh,
+    where,
+)
+from blueprint.language.nodes import Expr
+from blueprint.language.spelling.text import equations, text
+from blueprint.language.values import Values
+
+# Printing is taught to the nodes here, so that they need not know their renderers.
+setattr(Expr, "__str__", text)
+setattr(Block, "__str__", equations)
+
+__all__ = [
+    "Axis",
+    "Block",
+    "Max",
+    "NotationError",
+    "Sum",
+    "Values",
+    "at_most",
+    "block",
+    "choose",
+    "compute",
+    "equal",
+    "exp",
+    "filled",
+    "find",
+    "join",
+    "less",
+    "link",
+    "log",
+    "match",
+    "maximum",
+    "minimum",
+    "number",
+    "size",
+    "sqrt",
+    "tanh",
+    "typed",
+    "where",
+]

@@ -1,0 +1,196 @@
+"""Blocks: named quantities with one number (or word) per member of their axes, typed in or defined by an equation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blueprint.language.axes import Axis, Edge, End, Position
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Arithmetic, Constant, Expr, Find, Index, Lookup, Op, Operand, Ref, free_axes, wrap
+
+At = Index | Axis | End | Arithmetic
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """One equation of a block: the cells it fills (`target`, an index per axis) and the expression that fills them."""
+
+    target: tuple[Index, ...]
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class About:
+    """What a reader wants to know of a block besides its equation.
+
+    symbol:   how equations print it (`δ`).
+    meaning:  one line in words.
+    unit:     unit or range (`log-probability, ≤ 0`).
+    source:   where it comes from: a paper with its equation, or a library with version and function.
+    decimals: how many decimals a page shows.
+    """
+
+    symbol: str
+    meaning: str = ""
+    unit: str = ""
+    source: str = ""
+    decimals: int = 4
+
+
+class Block(Arithmetic):
+    """A named quantity. `b[n, t]` reads it in an equation, `b[n, t] = …` defines it, once.
+
+    name:  unique and dotted (`old.logits`); files, commands and reports use it.
+    axes:  its directions, in order; none for a single number.
+    typed: its numbers are given, it has no equation.
+    text:  its cells hold words.
+    edges: the cells beyond its ends that exist, each (axis, −1 before the first or +1 after the last).
+    link:  it only repeats another block where it is needed, on another page.
+    """
+
+    def __init__(self, name: str, axes: tuple[Axis, ...], about: About, *, typed: bool = False, link: bool = False):
+        self.name = name
+        self.axes = axes
+        self.about = about
+        self.typed = typed
+        self.link = link
+        self.text = False
+        self.edges: set[tuple[Axis, int]] = set()
+        self.definitions: list[Definition] = []
+
+    @property
+    def symbol(self) -> str:
+        """How equations print the block."""
+        return self.about.symbol
+
+    def __repr__(self) -> str:
+        return f"<block {self.name}[{', '.join(axis.letter for axis in self.axes)}]>"
+
+    def expression(self) -> Ref:
+        """Returns the block as a number in a larger expression; only a block without axes is one."""
+        if self.axes:
+            raise NotationError(f"{self.name} has one number for each {_letters(self.axes)}: write {self._usage()}")
+        return Ref(self, ())
+
+    def __getitem__(self, at: At | tuple[At, ...]) -> Ref:
+        """Reads the block; each index is the axis's letter, a neighbour (`t + 1`), an edge, or an id that is looked up."""
+        return Ref(self, tuple(self._read(index, axis) for index, axis in self._slots(at)))
+
+    def __setitem__(self, at: At | tuple[At, ...], value: Operand) -> None:
+        """Defines the block's cells, or only its edge, or only one part of a joined axis; each of them once."""
+        target = tuple(self._write(index, axis) for index, axis in self._slots(at))
+        expr = wrap(value)
+        self._check_new(target)
+        self._check_free(target, expr)
+        self.edges |= {(index.axis, index.side) for index in target if isinstance(index, Edge)}
+        self.text = self.text or is_text(expr)
+        self.definitions.append(Definition(target, expr))
+
+    def _slots(self, at: At | tuple[At, ...]) -> list[tuple[At, Axis]]:
+        given = at if isinstance(at, tuple) else (at,)
+        if len(given) != len(self.axes):
+            raise NotationError(f"{self.name} takes {len(self.axes)} indices, not {len(given)}: write {self._usage()}")
+        return list(zip(given, self.axes, strict=True))
+
+    def _read(self, index: At, axis: Axis) -> Index:
+        if isinstance(index, Arithmetic):
+            return Lookup(axis, index.expression())
+        place = self._write(index, axis, may_shift=True)
+        side = place.by if isinstance(place, Position) else place.side if isinstance(place, Edge) else 0
+        if side and (axis, side) not in self.edges:
+            edge = Edge(axis, side)
+            cell = ", ".join(str(edge) if a is axis else a.letter for a in self.axes)
+            raise NotationError(f"{self.name} has no cell at {edge}, which [{index}] reads: first write {self.name}[{cell}] = …")
+        return place
+
+    def _write(self, index: At, axis: Axis, may_shift: bool = False) -> Index:
+        if isinstance(index, Axis):
+            index = Position(index)
+        if not isinstance(index, Position | Edge):
+            raise NotationError(f"{self.name}[{index}]: an index is a letter, a neighbour or an edge: write {self._usage()}")
+        if isinstance(index, Position) and index.by and not may_shift:
+            raise NotationError(f"{self.name}[{index}] cannot be written to: define {self._usage()} and read the neighbour")
+        if index.axis.extent is not axis.extent and index.axis not in axis.parts:
+            raise NotationError(f"{self.name}[… {index} …] stands where {axis.letter} belongs: write {self._usage()}")
+        return index
+
+    def _check_new(self, target: tuple[Index, ...]) -> None:
+        if self.typed:
+            raise NotationError(f"{self.name} is typed in: it cannot have an equation as well")
+        written = ", ".join(map(str, target))
+        if any(", ".join(map(str, other.target)) == written for other in self.definitions):
+            raise NotationError(f"{self.name}[{written}] is defined already: an equation is written once")
+
+    def _check_free(self, target: tuple[Index, ...], expr: Expr) -> None:
+        own = {index.axis for index in target if isinstance(index, Position)}
+        for axis in sorted(free_axes(expr) - own, key=str):
+            raise NotationError(
+                f"{self.name}[{', '.join(map(str, target))}] does not say which {axis.letter} ({axis.meaning}) its equation"
+                f" reads: sum over {axis.letter}, or give {self.name} that axis"
+            )
+
+    def _usage(self) -> str:
+        return f"{self.name}[{', '.join(axis.letter for axis in self.axes)}]" if self.axes else self.name
+
+
+def block(
+    name: str,
+    axes: tuple[Axis, ...],
+    symbol: str = "",
+    meaning: str = "",
+    *,
+    unit: str = "",
+    source: str = "",
+    decimals: int = 4,
+) -> Block:
+    """Makes a block whose equation comes next."""
+    return Block(name, axes, About(symbol or name, meaning, unit, source, decimals))
+
+
+def typed(
+    name: str,
+    axes: tuple[Axis, ...] = (),
+    symbol: str = "",
+    meaning: str = "",
+    *,
+    unit: str = "",
+    source: str = "",
+    decimals: int = 4,
+    text: bool = False,
+    edges: tuple[Edge, ...] = (),
+) -> Block:
+    """Makes a block whose numbers (or words) are given; they stand in the page as typed cells."""
+    made = Block(name, axes, About(symbol or name, meaning, unit, source, decimals), typed=True)
+    made.text = text
+    made.edges = {(edge.axis, edge.side) for edge in edges}
+    return made
+
+
+def link(name: str, target: Block, meaning: str = "") -> Block:
+    """Repeats a block under another name, so that a page shows what its equations read from elsewhere."""
+    about = target.about
+    made = Block(name, target.axes, About(about.symbol, meaning or about.meaning, about.unit, "", about.decimals), link=True)
+    for axis, side in sorted(target.edges, key=lambda edge: (edge[0].letter, edge[1])):
+        at = tuple(Edge(axis, side) if other is axis else other for other in target.axes)
+        made[at] = target[at]
+    made[target.axes] = target[target.axes]
+    return made
+
+
+def is_text(expr: Expr) -> bool:
+    """Tells whether an expression gives words."""
+    match expr:
+        case Constant():
+            return isinstance(expr.value, str)
+        case Ref():
+            return expr.block.text
+        case Op("where" | "choose"):
+            return any(is_text(arg) for arg in expr.args[1:])
+        case Op() | Find():
+            return False
+        case _:
+            return False
+
+
+def _letters(axes: tuple[Axis, ...]) -> str:
+    return " and ".join(axis.letter for axis in axes)

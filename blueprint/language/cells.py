@@ -1,0 +1,80 @@
+"""One cell of a block: which equation fills it, and the places of everything that the equation reads there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.blocks import Block, Definition
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Index, Lookup, Ref
+from blueprint.language.values import Values
+
+Members = Mapping[Axis, int]
+
+
+class Filled(NamedTuple):
+    """The equation that fills a cell, and the 0-based place of each of its letters."""
+
+    definition: Definition
+    members: Members
+
+
+def filled_by(block: Block, places: tuple[int, ...], values: Values) -> Filled | None:
+    """Returns the equation of a cell given by 0-based places (−1 and the size are edges); None for a typed cell."""
+    for definition in block.definitions:
+        members = _members(block, definition, places, values)
+        if members is not None:
+            return Filled(definition, members)
+    return None
+
+
+def places_of(ref: Ref, members: Members, values: Values) -> tuple[int, ...]:
+    """Returns the places of the cell that a reference means for the members at hand."""
+    return tuple(_place(slot, index, members, values) for slot, index in zip(ref.block.axes, ref.at, strict=True))
+
+
+def places_by_number(block: Block, numbers: Mapping[str, int], values: Values) -> tuple[int, ...]:
+    """Turns the numbers a person counts in (episode 1, decision 5, word id 0) into places, letter by letter.
+
+    Raises NotationError for a missing or superfluous letter and for a member that does not exist.
+    """
+    letters = [axis.letter for axis in block.axes]
+    if set(numbers) != set(letters):
+        wanted = ", ".join(f"{letter}=…" for letter in letters)
+        raise NotationError(f"a cell of {block.name} is named by ({wanted}), not by ({', '.join(map(str, numbers))})")
+    places = tuple(numbers[axis.letter] - axis.start for axis in block.axes)
+    for axis, place in zip(block.axes, places, strict=True):
+        low, high = -values.before(block, axis), values.size(axis) - 1 + int((axis, 1) in block.edges)
+        if not low <= place <= high:
+            span = f"{low + axis.start} … {high + axis.start}"
+            raise NotationError(f"{block.name} has no {axis.letter} = {place + axis.start}: {axis.meaning}s run {span}")
+    return places
+
+
+def _members(block: Block, definition: Definition, places: tuple[int, ...], values: Values) -> Members | None:
+    members: dict[Axis, int] = {}
+    for slot, index, place in zip(block.axes, definition.target, places, strict=True):
+        match index:
+            case Edge(axis, side):
+                if place != (-1 if side < 0 else values.size(axis)):
+                    return None
+            case Position(axis):
+                member = place - values.ahead(slot, axis)
+                if not 0 <= member < values.size(axis):
+                    return None
+                members[axis] = member
+    return members
+
+
+def _place(slot: Axis, index: Index, members: Members, values: Values) -> int:
+    match index:
+        case Edge(axis, side):
+            return -1 if side < 0 else values.size(axis)
+        case Position(axis, by):
+            return members[axis] + by + values.ahead(slot, axis)
+        case Lookup(_, id):
+            if not isinstance(id, Ref):
+                raise NotationError(f"the id {id} is no cell: make it a step of its own")
+            return int(values.cell(id.block, *places_of(id, members, values)))

@@ -1,0 +1,146 @@
+"""The words of the notation besides + − · /: functions of numbers, comparisons, choices, sums and lookups."""
+
+from __future__ import annotations
+
+from blueprint.language.axes import Axis, Position
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Count, Expr, Find, Op, Operand, Reduce, Ref, walk, wrap
+
+CONDITIONS = ("less", "at_most", "equal", "filled")
+
+
+def exp(x: Operand) -> Op:
+    """Raises e to the power x."""
+    return Op("exp", (wrap(x),))
+
+
+def log(x: Operand) -> Op:
+    """Takes the natural logarithm of x > 0."""
+    return Op("log", (wrap(x),))
+
+
+def tanh(x: Operand) -> Op:
+    """Takes the hyperbolic tangent of x."""
+    return Op("tanh", (wrap(x),))
+
+
+def sqrt(x: Operand) -> Op:
+    """Takes the square root of x ≥ 0."""
+    return Op("sqrt", (wrap(x),))
+
+
+def maximum(a: Operand, b: Operand) -> Op:
+    """Takes the larger of two numbers; the largest along an axis is `Max`."""
+    return Op("maximum", (wrap(a), wrap(b)))
+
+
+def minimum(a: Operand, b: Operand) -> Op:
+    """Takes the smaller of two numbers."""
+    return Op("minimum", (wrap(a), wrap(b)))
+
+
+def less(a: Operand, b: Operand) -> Op:
+    """Gives 1 where a < b, else 0."""
+    return _condition("less", wrap(a), wrap(b))
+
+
+def at_most(a: Operand, b: Operand) -> Op:
+    """Gives 1 where a ≤ b, else 0."""
+    return _condition("at_most", wrap(a), wrap(b))
+
+
+def equal(a: Operand, b: Operand) -> Op:
+    """Gives 1 where a = b, else 0."""
+    return _condition("equal", wrap(a), wrap(b))
+
+
+def filled(cell: Operand) -> Op:
+    """Gives 1 where a typed cell holds something, 0 where it is blank."""
+    return _condition("filled", wrap(cell))
+
+
+def where(condition: Operand, then: Operand, otherwise: Operand) -> Op:
+    """Takes `then` where the condition (less, at_most, equal, filled) holds, else `otherwise`."""
+    test = wrap(condition)
+    if not (isinstance(test, Op) and test.name in CONDITIONS):
+        raise NotationError(f"where({test}, …) asks for a condition: write less(a, b), at_most(a, b), equal(a, b) or filled(a)")
+    branches = wrap(then), wrap(otherwise)
+    _refuse_nesting("where", (*test.args, *branches))
+    return Op("where", (test, *branches))
+
+
+def choose(number: Operand, **alternatives: Operand) -> Op:
+    """Takes the alternative whose 0-based number is given; each alternative is a row (or number) of its own."""
+    rows = tuple(wrap(alternative) for alternative in alternatives.values())
+    for label, row in zip(alternatives, rows, strict=True):
+        if not isinstance(row, Ref):
+            raise NotationError(f"choose(… {label}={row}): each alternative is a step of its own, so that one sees its numbers")
+    return Op("choose", (wrap(number), *rows), labels=tuple(alternatives))
+
+
+def Sum(over: Axis | tuple[Axis, ...], body: Operand) -> Reduce:
+    """Sums one reference, or a product of two, over one or more axes."""
+    return _reduce("sum", over, wrap(body))
+
+
+def Max(over: Axis | tuple[Axis, ...], body: Operand) -> Reduce:
+    """Takes the largest of one reference over one or more axes."""
+    if not isinstance(wrap(body), Ref):
+        raise NotationError(f"Max over {wrap(body)}: make it a step of its own and take the Max of that")
+    return _reduce("max", over, wrap(body))
+
+
+def find(over: Axis, cumulative: Operand, value: Operand) -> Find:
+    """Finds the id of the last member whose (ascending) number is not above the value: the word on which a draw falls."""
+    return Find("find", over, _listed(over, cumulative), wrap(value))
+
+
+def match(over: Axis, words: Operand, word: Operand) -> Find:
+    """Finds the 0-based id of a word in a list of words; upper and lower case count as the same."""
+    return Find("match", over, _listed(over, words), wrap(word))
+
+
+def number(axis: Axis) -> Count:
+    """Gives the number of the member at hand: 1, 2, … along time, 0, 1, … for ids."""
+    return Count("number", axis)
+
+
+def size(axis: Axis) -> Count:
+    """Gives how many members an axis has."""
+    return Count("size", axis)
+
+
+def _condition(name: str, *args: Expr) -> Op:
+    _refuse_nesting(name, args)
+    return Op(name, args)
+
+
+def _refuse_nesting(name: str, args: tuple[Expr, ...]) -> None:
+    for inner in (node for arg in args for node in walk(arg)):
+        if isinstance(inner, Op) and inner.name in (*CONDITIONS, "where"):
+            raise NotationError(f"{inner.name}(…) inside {name}(…) would nest two IFs: make the inner one a step of its own")
+
+
+def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:
+    axes = over if isinstance(over, tuple) else (over,)
+    factors = body.args if isinstance(body, Op) and body.name == "mul" else (body,)
+    for factor in factors:
+        if not isinstance(factor, Ref):
+            raise NotationError(f"Sum over {body}: it takes one reference or a product of two; make {factor} a step of its own")
+        _need_axes(axes, factor)
+    return Reduce(name, axes, body)
+
+
+def _listed(axis: Axis, cells: Operand) -> Ref:
+    ref = wrap(cells)
+    if not isinstance(ref, Ref):
+        raise NotationError(f"a lookup searches the cells of one block, not {ref}: make it a step of its own")
+    _need_axes((axis,), ref)
+    return ref
+
+
+def _need_axes(axes: tuple[Axis, ...], ref: Ref) -> None:
+    held = {index.axis for index in ref.at if isinstance(index, Position)}
+    for axis in axes:
+        if axis not in held:
+            raise NotationError(f"{ref} does not run along {axis.letter} ({axis.meaning}): it cannot be gone through over {axis.letter}")

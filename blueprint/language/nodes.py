@@ -1,0 +1,215 @@
+"""Expressions: the few kinds of node of which every equation is made. They only record; renderers stand outside.
+
+The tree is kept as it was written: nothing is reordered, folded or simplified, so that the number, the spreadsheet
+formula and the printed equation are the same steps in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.errors import NotationError
+
+if TYPE_CHECKING:
+    from blueprint.language.blocks import Block
+
+PLAIN_CONSTANTS = (0, 1, 2)
+
+
+class Arithmetic:
+    """Lets Python's operators build expressions, and refuses those that would silently mean something else."""
+
+    # Without this numpy would take `array * expression` apart cell by cell.
+    __array_ufunc__ = None
+
+    def expression(self) -> Expr:
+        """Returns the expression that stands for this object in a larger one."""
+        raise NotImplementedError
+
+    def __add__(self, other: Operand) -> Op:
+        return Op("add", (self.expression(), wrap(other)))
+
+    def __radd__(self, other: Operand) -> Op:
+        return Op("add", (wrap(other), self.expression()))
+
+    def __sub__(self, other: Operand) -> Op:
+        return Op("sub", (self.expression(), wrap(other)))
+
+    def __rsub__(self, other: Operand) -> Op:
+        return Op("sub", (wrap(other), self.expression()))
+
+    def __mul__(self, other: Operand) -> Op:
+        return Op("mul", (self.expression(), wrap(other)))
+
+    def __rmul__(self, other: Operand) -> Op:
+        return Op("mul", (wrap(other), self.expression()))
+
+    def __truediv__(self, other: Operand) -> Op:
+        return Op("div", (self.expression(), wrap(other)))
+
+    def __rtruediv__(self, other: Operand) -> Op:
+        return Op("div", (wrap(other), self.expression()))
+
+    def __neg__(self) -> Op:
+        return Op("neg", (self.expression(),))
+
+    def __abs__(self) -> Op:
+        return Op("abs", (self.expression(),))
+
+    def __bool__(self) -> NoReturn:
+        raise NotationError("an expression is not true or false while it is being written: use where(less(a, b), x, y)")
+
+    def __lt__(self, other: object) -> NoReturn:
+        raise NotationError("a < b compares now, not in the sheet: write less(a, b); max(a, b) is maximum(a, b)")
+
+    def __gt__(self, other: object) -> NoReturn:
+        raise NotationError("a > b compares now, not in the sheet: write less(b, a); max(a, b) is maximum(a, b)")
+
+    def __le__(self, other: object) -> NoReturn:
+        raise NotationError("a <= b compares now, not in the sheet: write at_most(a, b)")
+
+    def __ge__(self, other: object) -> NoReturn:
+        raise NotationError("a >= b compares now, not in the sheet: write at_most(b, a)")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        raise NotationError("a == b compares now, not in the sheet: write equal(a, b)")
+
+    # Identity, so that expressions can be keys although == is refused.
+    __hash__ = object.__hash__
+
+    def __pow__(self, other: object) -> NoReturn:
+        raise NotationError("powers are spelled differently from program to program: write x * x")
+
+    def __iter__(self) -> Iterator[NoReturn]:
+        raise NotationError("an expression cannot be looped over: sum(x) is Sum(t, x[n, t]), max(x) is Max(t, x[n, t])")
+
+
+class Expr(Arithmetic):
+    """An expression that stands for itself."""
+
+    def expression(self) -> Expr:
+        """Returns itself."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Expr):
+    """A plain number (0, 1 or 2) or a fixed word such as "OK"."""
+
+    value: int | str
+
+
+@dataclass(frozen=True, eq=False)
+class Ref(Expr):
+    """One cell of a block for the members at hand; `at` has one index for each of the block's axes."""
+
+    block: Block
+    at: tuple[Index, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Op(Expr):
+    """An operation of the tables in `spelling`, applied to its arguments; `labels` name the alternatives of a choice."""
+
+    name: str
+    args: tuple[Expr, ...]
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(Expr):
+    """The sum or the largest (`name` is "sum" or "max") over some axes of one reference, or of a product of two."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Find(Expr):
+    """The id of a member of `axis`: the last one not above `value` (name "find"), or the equal one ("match")."""
+
+    name: str
+    axis: Axis
+    among: Ref
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Expr):
+    """The number of the member at hand (`what` is "number") or how many members there are ("size")."""
+
+    what: str
+    axis: Axis
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """An index that is itself computed: the word id that picks a row of the embedding table."""
+
+    axis: Axis
+    id: Expr
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+Index = Position | Edge | Lookup
+Operand = Arithmetic | int | float | str
+
+
+def wrap(value: Operand) -> Expr:
+    """Turns a block without axes or a plain constant into an expression; refuses numbers that deserve a name."""
+    if isinstance(value, Arithmetic):
+        return value.expression()
+    if isinstance(value, str) or (value in PLAIN_CONSTANTS and not isinstance(value, bool)):
+        return Constant(value if isinstance(value, str) else int(value))
+    raise NotationError(
+        f"{value!r} would be hidden inside a formula, which may hold only 0, 1 and 2: give it a name with typed(…)"
+    )
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Returns the expressions directly inside this one, indices included."""
+    match expr:
+        case Ref():
+            return tuple(index.id for index in expr.at if isinstance(index, Lookup))
+        case Op():
+            return expr.args
+        case Reduce():
+            return (expr.body,)
+        case Find():
+            return (expr.among, expr.value)
+        case _:
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Yields the expression and everything inside it, outermost first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def free_axes(expr: Expr) -> set[Axis]:
+    """Returns the axes whose member at hand the expression needs; the axes of a Sum, Max or find are bound."""
+    match expr:
+        case Ref():
+            own = {index.axis for index in expr.at if isinstance(index, Position)}
+        case Count("number"):
+            own = {expr.axis}
+        case _:
+            own = set()
+    inside = own.union(*(free_axes(child) for child in children(expr)))
+    match expr:
+        case Reduce():
+            return inside - set(expr.axes)
+        case Find():
+            return inside - {expr.axis}
+        case _:
+            return inside

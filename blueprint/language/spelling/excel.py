@@ -1,0 +1,121 @@
+"""The spreadsheet's spelling. Only functions that every program computes alike; Excel's own traps stand in the table.
+
+A right operand of + − · / that binds no stronger is bracketed although + and · would not need it: the sheet then adds
+and multiplies in the order in which the equation was written. `LN`, because `LOG` is to base 10. No power, because
+`-A1^2` means (−A1)² there.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from blueprint.language.axes import Axis, Position
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
+from blueprint.language.spelling.rules import (
+    ANYTHING,
+    ATOM,
+    PRODUCT,
+    SUM,
+    TIGHT,
+    Render,
+    Rule,
+    Spelled,
+    bracketed,
+    call,
+    spell,
+)
+
+EXCEL: dict[str, Rule] = {
+    "add": Rule("{}+{}", SUM, (SUM, PRODUCT)),
+    "sub": Rule("{}-{}", SUM, (SUM, PRODUCT)),
+    "mul": Rule("{}*{}", PRODUCT, (PRODUCT, TIGHT)),
+    "div": Rule("{}/{}", PRODUCT, (PRODUCT, TIGHT)),
+    "neg": Rule("-{}", PRODUCT, (TIGHT,)),
+    "abs": call("ABS({})"),
+    "exp": call("EXP({})"),
+    "log": call("LN({})"),
+    "tanh": call("TANH({})"),
+    "sqrt": call("SQRT({})"),
+    "maximum": call("MAX({},{})", 2),
+    "minimum": call("MIN({},{})", 2),
+    "less": Rule("IF({}<{},1,0)", ATOM, (SUM, SUM)),
+    "at_most": Rule("IF({}<={},1,0)", ATOM, (SUM, SUM)),
+    "equal": Rule("IF({}={},1,0)", ATOM, (SUM, SUM)),
+    "filled": call('IF({}<>"",1,0)'),
+}
+
+# Inside `where` a comparison stands bare, so that no IF is inside an IF.
+CONDITIONS: dict[str, Rule] = {
+    "less": Rule("{}<{}", ANYTHING, (SUM, SUM)),
+    "at_most": Rule("{}<={}", ANYTHING, (SUM, SUM)),
+    "equal": Rule("{}={}", ANYTHING, (SUM, SUM)),
+    "filled": Rule('{}<>""', ANYTHING, (SUM,)),
+}
+
+LOOKUPS = {"find": "MATCH({value},{among},1)-1", "match": "MATCH({value},{among},0)-1"}
+
+
+class Addresses(Protocol):
+    """Knows where cells stand, as seen from the cell whose formula is being spelled."""
+
+    def cell(self, ref: Ref) -> str:
+        """Returns the address of the cell that a reference without lookups means."""
+
+    def span(self, ref: Ref, axes: tuple[Axis, ...]) -> str:
+        """Returns the range of a reference's cells along the axes."""
+
+    def number(self, axis: Axis) -> str:
+        """Returns the address of the cell that holds the number of the member at hand."""
+
+
+def excel(expr: Expr, addresses: Addresses) -> str:
+    """Spells an expression as a spreadsheet formula, without the leading `=`."""
+    return _render(expr, addresses).text
+
+
+def _render(expr: Expr, addresses: Addresses) -> Spelled:
+    def render(inner: Expr) -> Spelled:
+        return _render(inner, addresses)
+
+    match expr:
+        case Op("where", (Op() as test, then, otherwise)):
+            condition = spell(test, CONDITIONS, render).text
+            return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
+        case Op("choose", (number, *rows)):
+            return Spelled(f"CHOOSE({_plus_one(number, render)},{','.join(render(row).text for row in rows)})")
+        case Op():
+            return spell(expr, EXCEL, render)
+        case Constant(str() as word):
+            return Spelled('"' + word.replace('"', '""') + '"')
+        case Constant(value):
+            return Spelled(str(value))
+        case Ref(block, at) if lookups := [i for i, index in enumerate(at) if isinstance(index, Lookup)]:
+            return Spelled(_index(expr, lookups, addresses, render))
+        case Ref():
+            return Spelled(addresses.cell(expr))
+        case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))):
+            return Spelled(f"SUMPRODUCT({addresses.span(left, axes)},{addresses.span(right, axes)})")
+        case Reduce(name, axes, Ref() as body):
+            return Spelled(f"{name.upper()}({addresses.span(body, axes)})")
+        case Find(name, axis, among, value):
+            template = LOOKUPS[name]
+            return Spelled(template.format(value=render(value).text, among=addresses.span(among, (axis,))), SUM)
+        case Count("number", axis):
+            return Spelled(addresses.number(axis))
+    raise NotationError(f"the spreadsheet has no spelling for {expr!r}")
+
+
+def _plus_one(number: Expr, render: Render) -> str:
+    """Spells a 0-based id as the 1-based position that INDEX and CHOOSE count in."""
+    return bracketed(render(number), SUM) + "+1"
+
+
+def _index(ref: Ref, lookups: list[int], addresses: Addresses, render: Render) -> str:
+    """Spells a lookup by a computed id: INDEX with one running position into a row or column of cells."""
+    if len(lookups) > 1:
+        raise NotationError(f"{ref.block.name} is looked up along two axes at once: make one of them a step of its own")
+    slot, index = ref.block.axes[lookups[0]], ref.at[lookups[0]]
+    assert isinstance(index, Lookup)
+    along = tuple(Position(slot) if i is index else i for i in ref.at)
+    return f"INDEX({addresses.span(Ref(ref.block, along), (slot,))},{_plus_one(index.id, render)})"

@@ -1,0 +1,101 @@
+"""The mathematics in LaTeX."""
+
+from __future__ import annotations
+
+import re
+
+from blueprint.language.axes import Edge
+from blueprint.language.blocks import Block
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
+from blueprint.language.spelling.rules import ANYTHING, PRODUCT, SUM, TIGHT, Rule, Spelled, call, spell
+
+LATEX: dict[str, Rule] = {
+    "add": Rule("{} + {}", SUM, (SUM, SUM)),
+    "sub": Rule("{} - {}", SUM, (SUM, PRODUCT)),
+    "mul": Rule(r"{} \, {}", PRODUCT, (PRODUCT, PRODUCT)),
+    "div": call(r"\frac{{{}}}{{{}}}", 2),
+    "neg": Rule("-{}", PRODUCT, (PRODUCT,)),
+    "abs": call(r"\left| {} \right|"),
+    "exp": call(r"\exp\left( {} \right)"),
+    "log": call(r"\ln\left( {} \right)"),
+    "tanh": call(r"\tanh\left( {} \right)"),
+    "sqrt": call(r"\sqrt{{{}}}"),
+    "maximum": call(r"\max\left( {}, {} \right)", 2),
+    "minimum": call(r"\min\left( {}, {} \right)", 2),
+    "less": call(r"\left[ {} < {} \right]", 2),
+    "at_most": call(r"\left[ {} \le {} \right]", 2),
+    "equal": call(r"\left[ {} = {} \right]", 2),
+    "filled": call(r"\left[ {} \text{{ is given}} \right]"),
+    "where": Rule(r"{1} \text{{ if }} {0} \text{{ else }} {2}", ANYTHING, (ANYTHING, ANYTHING, ANYTHING)),
+}
+BRACKETS = r"\left( {} \right)"
+SIGNS = {"sum": r"\sum", "max": r"\max"}
+SEARCHES = {"find": r"\max\{{ {axis} : {among} \le {value} \}}", "match": r"{axis} : {among} = {value}"}
+
+LETTERS = {
+    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta", "ε": r"\varepsilon", "θ": r"\theta",
+    "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "ψ": r"\psi", "Â": r"\hat{A}", "ẑ": r"\hat{z}",
+    "²": "^2", "·": r"\cdot ", "‖": r"\Vert ", "−": "-", "∣": r"\mid ",
+}  # fmt: skip
+
+
+def latex(expr: Expr) -> str:
+    """Spells an expression in LaTeX."""
+    return _render(expr).text
+
+
+def latex_equations(block: Block) -> str:
+    """Spells a block's equations, one per line of an aligned environment."""
+    lines = [f"{_reference(block, d.target)} &= {latex(d.expr)}" for d in block.definitions]
+    return " \\\\\n".join(lines)
+
+
+def latex_symbol(symbol: str) -> str:
+    r"""Turns a printed symbol into LaTeX: Greek letters, and what follows a low line upright (`π_old` → `\pi_{\text{old}}`)."""
+    spelled = "".join(LETTERS.get(letter, letter) for letter in symbol)
+    if stray := [letter for letter in spelled if not letter.isascii()]:
+        raise NotationError(f"LaTeX has no spelling for {stray[0]!r} in the symbol {symbol!r}: add it to LETTERS")
+    lowered = re.sub(r"_([A-Za-z]\w*)", r"_{\\text{\1}}", re.sub(r"_(\\\w+)", r"_{\1}", spelled))
+    return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![\w}])", r"\\mathrm{\1}", lowered)
+
+
+def _render(expr: Expr) -> Spelled:
+    match expr:
+        case Op("choose", (number, *rows)):
+            listed = r" \mid ".join(rf"\text{{{label}: }} {_render(r).text}" for label, r in zip(expr.labels, rows, strict=True))
+            return Spelled(rf"\text{{choose }} {_render(number).text} \text{{ of }} ({listed})")
+        case Op():
+            return spell(expr, LATEX, _render, BRACKETS)
+        case Constant(value):
+            return Spelled(rf"\text{{{value}}}" if isinstance(value, str) else str(value))
+        case Ref(block, at):
+            return Spelled(_reference(block, at))
+        case Reduce(name, axes, body):
+            return Spelled(f"{SIGNS[name]}_{{{','.join(axis.letter for axis in axes)}}} {_render(body).text}", PRODUCT)
+        case Find(name, axis, among, value):
+            spelled = SEARCHES[name].format(axis=axis.letter, among=_render(among).text, value=_render(value).text)
+            return Spelled(spelled, ANYTHING)
+        case Count("number", axis):
+            return Spelled(axis.letter)
+        case Count("size", axis):
+            return Spelled(rf"\left| {axis.letter} \right|")
+    raise NotationError(f"LaTeX has no spelling for {expr!r}")
+
+
+def _reference(block: Block, at: tuple[Index, ...]) -> str:
+    inside = ", ".join(_index(index) for index in at)
+    symbol = latex_symbol(block.symbol)
+    if not inside:
+        return symbol
+    return f"{{{symbol}}}_{{{inside}}}" if "_" in symbol or " " in symbol else f"{symbol}_{{{inside}}}"
+
+
+def _index(index: Index) -> str:
+    match index:
+        case Lookup(_, id):
+            return _render(id).text
+        case Edge(axis, side):
+            return f"{axis.letter}_{{{'first' if side < 0 else 'last'}}} {'-' if side < 0 else '+'} 1"
+        case _:
+            return str(index)

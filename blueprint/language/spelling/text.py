@@ -1,0 +1,81 @@
+"""The mathematics as plain text, as it is printed and as it stands beside a row of the page."""
+
+from __future__ import annotations
+
+from blueprint.language.axes import Position
+from blueprint.language.blocks import Block, Definition
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Op, Reduce, Ref
+from blueprint.language.spelling.rules import ANYTHING, PRODUCT, SUM, TIGHT, Rule, Spelled, call, spell
+
+TEXT: dict[str, Rule] = {
+    "add": Rule("{} + {}", SUM, (SUM, SUM)),
+    "sub": Rule("{} − {}", SUM, (SUM, PRODUCT)),
+    "mul": Rule("{}·{}", PRODUCT, (PRODUCT, PRODUCT)),
+    "div": Rule("{} / {}", PRODUCT, (PRODUCT, TIGHT)),
+    "neg": Rule("−{}", PRODUCT, (PRODUCT,)),
+    "abs": call("|{}|"),
+    "exp": call("exp({})"),
+    "log": call("ln({})"),
+    "tanh": call("tanh({})"),
+    "sqrt": call("√({})"),
+    "maximum": call("max({}, {})", 2),
+    "minimum": call("min({}, {})", 2),
+    "less": call("[{} < {}]", 2),
+    "at_most": call("[{} ≤ {}]", 2),
+    "equal": call("[{} = {}]", 2),
+    "filled": call("[{} is given]"),
+    "where": Rule("{1} if {0} else {2}", ANYTHING, (ANYTHING, ANYTHING, ANYTHING)),
+}
+
+SIGNS = {"sum": "Σ", "max": "max"}
+SEARCHES = {"find": "last {axis} with {among} ≤ {value}", "match": "the {axis} whose {among} = {value}"}
+
+
+def text(expr: Expr, compact: bool = False) -> str:
+    """Prints an expression; compact leaves out the indices that are simply the cell's own (`V[t + 1]`, but `m`)."""
+    return _render(expr, compact).text
+
+
+def equation(block: Block, definition: Definition, compact: bool = False) -> str:
+    """Prints one equation: what is defined, =, and the expression."""
+    return f"{reference(block, definition.target, compact)} = {text(definition.expr, compact)}"
+
+
+def equations(block: Block) -> str:
+    """Prints all equations of a block, or what is typed in."""
+    if block.typed:
+        return f"{reference(block, tuple(Position(axis) for axis in block.axes))} is typed in"
+    return "\n".join(equation(block, definition) for definition in block.definitions)
+
+
+def reference(block: Block, at: tuple[Index, ...], compact: bool = False) -> str:
+    """Prints a block with its indices."""
+    shown = [str(index) for index in at if not (compact and isinstance(index, Position) and not index.by)]
+    return f"{block.symbol}[{', '.join(shown)}]" if shown else block.symbol
+
+
+def _render(expr: Expr, compact: bool) -> Spelled:
+    def render(inner: Expr) -> Spelled:
+        return _render(inner, compact)
+
+    match expr:
+        case Op("choose", (number, *rows)):
+            listed = " | ".join(f"{label}: {render(row).text}" for label, row in zip(expr.labels, rows, strict=True))
+            return Spelled(f"choose {render(number).text} of ({listed})")
+        case Op():
+            return spell(expr, TEXT, render)
+        case Constant(value):
+            return Spelled(f"“{value}”" if isinstance(value, str) else str(value))
+        case Ref(block, at):
+            return Spelled(reference(block, at, compact))
+        case Reduce(name, axes, body):
+            letters = ",".join(axis.letter for axis in axes)
+            return Spelled(f"{SIGNS[name]}_{letters} {render(body).text}", PRODUCT)
+        case Find(name, axis, among, value):
+            return Spelled(SEARCHES[name].format(axis=axis.letter, among=render(among).text, value=render(value).text), ANYTHING)
+        case Count("number", axis):
+            return Spelled(axis.letter)
+        case Count("size", axis):
+            return Spelled(f"how many {axis.letter}")
+    raise NotationError(f"the text has no spelling for {expr!r}")

@@ -1,0 +1,103 @@
+"""Values: the numbers of every block, one array each, with room for the edge cells that the block has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.blocks import Block
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Index, Ref
+
+Array = npt.NDArray[Any]
+At = Mapping[Axis, int]
+
+
+class Values:
+    """The numbers of a set of blocks, and the arithmetic from indices to places in their arrays.
+
+    `values[block]` is an array with one dimension per axis, without the edge cells; `values.arrays[block]` has them
+    too, as first and last entries; `values.cell(block, …)` is one cell.
+    """
+
+    def __init__(self, sizes: Mapping[Axis, int]):
+        self.sizes = dict(sizes)
+        self.arrays: dict[Block, Array] = {}
+
+    def size(self, axis: Axis) -> int:
+        """Returns how many members an axis has; a joined axis has those of its parts."""
+        known = self.sizes.get(axis.extent, axis.size)
+        if known is None and axis.parts:
+            known = sum(self.size(part) for part in axis.parts)
+        if known is None:
+            raise NotationError(f"the axis {axis.letter} ({axis.meaning}) has no size: give it one")
+        return known
+
+    def before(self, block: Block, axis: Axis) -> int:
+        """Returns 1 if the block has a cell before the first member of the axis, else 0."""
+        return int((axis, -1) in block.edges)
+
+    def shape(self, block: Block) -> tuple[int, ...]:
+        """Returns the shape of a block's array, edges included."""
+        return tuple(
+            self.before(block, axis) + self.size(axis) + int((axis, +1) in block.edges) for axis in block.axes
+        )
+
+    def fill(self, block: Block, typed: Mapping[Block, object]) -> None:
+        """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
+        if block not in typed:
+            raise NotationError(f"{block.name} is typed in, but no numbers were given for it")
+        given = np.asarray(typed[block], dtype=object if block.text else float)
+        if given.shape != self.shape(block):
+            raise NotationError(f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}")
+        self.arrays[block] = given
+
+    def __getitem__(self, block: Block) -> Array:
+        """Returns a block's array without its edge cells."""
+        cut = [slice(self.before(block, axis), self.before(block, axis) + self.size(axis)) for axis in block.axes]
+        return self.arrays[block][tuple(cut)]
+
+    def view(self, ref: Ref, at: At) -> tuple[tuple[Axis, ...], Array]:
+        """Returns the cells that a reference without lookups means, and the letters of their dimensions, in order."""
+        place = [self._place(ref.block, slot, index, at) for slot, index in zip(ref.block.axes, ref.at, strict=True)]
+        letters = tuple(index.axis for index, cut in zip(ref.at, place, strict=True) if isinstance(cut, slice))
+        return letters, self.arrays[ref.block][tuple(place)]
+
+    def write(self, ref: Ref, cells: Any, at: At) -> None:
+        """Writes cells where a definition's target says."""
+        block = ref.block
+        if block not in self.arrays:
+            self.arrays[block] = np.full(self.shape(block), "" if block.text else np.nan, object if block.text else float)
+        place = [self._place(block, slot, index, at) for slot, index in zip(block.axes, ref.at, strict=True)]
+        self.arrays[block][tuple(place)] = cells
+
+    def cell(self, block: Block, *places: int) -> float | str:
+        """Returns one cell by 0-based places; −1 and the axis's size are its edges."""
+        at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
+        found: float | str = self.arrays[block][at]
+        return found
+
+    def ahead(self, slot: Axis, letter: Axis) -> int:
+        """Returns how many members of a joined axis come before those of one of its parts."""
+        parts = slot.parts if letter.extent is not slot.extent else ()
+        return sum(self.size(part) for part in (parts[: parts.index(letter)] if parts else ()))
+
+    def offset(self, block: Block, slot: Axis, letter: Axis) -> int:
+        """Returns where the members of a letter begin in a block's array: behind the edge and the parts before it."""
+        return self.before(block, slot) + self.ahead(slot, letter)
+
+    def _place(self, block: Block, slot: Axis, index: Index, at: At) -> int | slice:
+        match index:
+            case Edge(axis, side):
+                return self.before(block, slot) + (-1 if side < 0 else self.size(axis))
+            case Position(axis, by) if axis in at:
+                return self.offset(block, slot, axis) + at[axis] + by
+            case Position(axis, by):
+                begin = self.offset(block, slot, axis) + by
+                return slice(begin, begin + self.size(axis))
+            case _:
+                raise AssertionError("lookups are computed, not placed")

@@ -1,0 +1,146 @@
+"""One expression, compiled once into a function of where the loops stand; the table NUMPY holds the operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from blueprint.language.axes import Axis, Position
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
+from blueprint.language.values import Array, At, Values
+
+Getter = Callable[[At], Any]
+
+NUMPY: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "neg": np.negative,
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": np.log,
+    "tanh": np.tanh,
+    "sqrt": np.sqrt,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "less": lambda a, b: np.less(a, b) * 1.0,
+    "at_most": lambda a, b: np.less_equal(a, b) * 1.0,
+    "equal": lambda a, b: np.equal(a, b) * 1.0,
+    "filled": lambda a: np.not_equal(a, "") * 1.0 if _holds_words(a) else np.logical_not(np.isnan(a)) * 1.0,
+    "where": lambda test, a, b: np.where(np.asarray(test) == 1, a, b),
+    "choose": lambda number, *rows: np.choose(np.asarray(number, dtype=int), rows),
+}
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max}
+
+
+def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
+    """Returns a function that computes the expression for all members of the frame's axes at once.
+
+    Its result can be broadcast to one dimension per frame axis, in order; all other axes stand where `at` says.
+    """
+    match expr:
+        case Constant(value):
+            return lambda at: value
+        case Ref():
+            return _lookup(expr, frame, values) if _looks_up(expr) else _aligned(expr, frame, values)
+        case Op(name, args):
+            parts = [compiled(arg, frame, values) for arg in args]
+            function = NUMPY[name]
+            return lambda at: function(*[part(at) for part in parts])
+        case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not _looks_up(left, right):
+            return _dot(left, right, axes, frame, values)
+        case Reduce(name, axes, body):
+            inner = compiled(body, frame + axes, values)
+            dims = tuple(range(len(frame), len(frame) + len(axes)))
+            reduce = REDUCTIONS[name]
+            return lambda at: reduce(inner(at), axis=dims)
+        case Find(name, axis, among, value):
+            return _find(name, compiled(among, (*frame, axis), values), compiled(value, frame, values))
+        case Count("size", axis):
+            return lambda at: values.size(axis)
+        case Count("number", axis):
+            return _number(axis, frame, values)
+    raise NotationError(f"values: {expr!r} is no node of the notation")
+
+
+def _holds_words(cells: Any) -> bool:
+    return np.asarray(cells).dtype.kind in "OU"
+
+
+def _looks_up(*refs: Ref) -> bool:
+    return any(isinstance(index, Lookup) for ref in refs for index in ref.at)
+
+
+def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
+    def get(at: At) -> Array:
+        letters, cells = values.view(ref, at)
+        order = sorted(range(len(letters)), key=lambda i: frame.index(letters[i]))
+        shape = [cells.shape[letters.index(axis)] if axis in letters else 1 for axis in frame]
+        return cells.transpose(order).reshape(shape)
+
+    return get
+
+
+def _lookup(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
+    """Picks cells by computed ids: every index becomes an array of places over the frame."""
+    slots = list(zip(ref.block.axes, ref.at, strict=True))
+    ids = {i: compiled(index.id, frame, values) for i, (_, index) in enumerate(slots) if isinstance(index, Lookup)}
+
+    def get(at: At) -> Array:
+        block, places = ref.block, []
+        for i, (slot, index) in enumerate(slots):
+            if i in ids:
+                places.append(np.asarray(ids[i](at), dtype=int) + values.before(block, slot))
+            elif isinstance(index, Position) and index.axis in frame:
+                shape = [values.size(index.axis) if axis is index.axis else 1 for axis in frame]
+                members = np.arange(values.size(index.axis)).reshape(shape)
+                places.append(members + values.offset(block, slot, index.axis) + index.by)
+            elif isinstance(index, Position):
+                places.append(np.asarray(at[index.axis] + index.by + values.offset(block, slot, index.axis)))
+        found: Array = values.arrays[block][tuple(places)]
+        return found
+
+    return get
+
+
+def _dot(left: Ref, right: Ref, axes: tuple[Axis, ...], frame: tuple[Axis, ...], values: Values) -> Getter:
+    """Sums products without building the products: numpy's einsum, on the letters of the two references."""
+    code = {axis: i for i, axis in enumerate(frame + axes)}
+
+    def get(at: At) -> Array:
+        a_letters, a = values.view(left, at)
+        b_letters, b = values.view(right, at)
+        kept = [axis for axis in frame if axis in a_letters or axis in b_letters]
+        sums = np.einsum(a, [code[x] for x in a_letters], b, [code[x] for x in b_letters], [code[x] for x in kept])
+        shape = [sums.shape[kept.index(axis)] if axis in kept else 1 for axis in frame]
+        return np.reshape(sums, shape)
+
+    return get
+
+
+def _find(name: str, among: Getter, value: Getter) -> Getter:
+    def last_not_above(at: At) -> Array:
+        return np.sum(among(at) <= np.asarray(value(at))[..., None], axis=-1) - 1
+
+    def equal_word(at: At) -> Array:
+        words = np.char.lower(np.asarray(among(at), dtype=str))
+        same = words == np.char.lower(np.asarray(value(at), dtype=str))[..., None]
+        return np.where(same.any(axis=-1), same.argmax(axis=-1), np.nan)
+
+    return last_not_above if name == "find" else equal_word
+
+
+def _number(axis: Axis, frame: tuple[Axis, ...], values: Values) -> Getter:
+    shape = [-1 if other is axis else 1 for other in frame]
+
+    def get(at: At) -> Any:
+        if axis in at:
+            return at[axis] + axis.start
+        return (np.arange(values.size(axis)) + axis.start).reshape(shape)
+
+    return get
