@@ -1,0 +1,69 @@
+"""Complete a checked file: every part given or drawn, every draw in its column."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from blueprint.numbers import draw
+from blueprint.numbers.result import Array
+from blueprint.numbers.sizes import Sizes
+
+_ACTOR = ("E", "W", "Y")
+_HEAD = ("E", "W", "w", "b")
+MODELS = {
+    "old": _ACTOR,
+    "reference": _ACTOR,
+    "policy": tuple(f"delta_{letter}" for letter in _ACTOR),
+    "old_critic": _HEAD,
+    "critic": tuple(f"delta_{letter}" for letter in _HEAD),
+    "reward_model": _HEAD,
+}
+_BASES = {"reference": "old", "policy": "old", "critic": "old_critic"}
+
+
+def text(seed: int, parts: Mapping[str, Any], sizes: Sizes) -> tuple[list[str], list[list[str]]]:
+    """Return the vocabulary and the prompts."""
+    vocabulary = parts.get("text.vocabulary") or draw.vocabulary(sizes.vocabulary)
+    return vocabulary, parts.get("text.prompts") or draw.prompts(seed, vocabulary, sizes)
+
+
+def draws(seed: int, given: list[list[float]] | None, prompts: list[list[str]], sizes: Sizes) -> Array:
+    """Return a draw for every column, (episodes, T); given ones begin at the column of the last prompt word."""
+    columns = draw.uniforms(seed, sizes)
+    for row, response, prompt in zip(columns, given or [], prompts, strict=given is not None):
+        first = len(prompt) - 1  # column t = len(prompt), counted from 1, writes the first response word
+        row[first : first + len(response)] = response
+    return columns
+
+
+def weights(seed: int, parts: Mapping[str, Any], dropped: Collection[str], sizes: Sizes) -> dict[str, Array]:
+    """Return all weights by dotted name, in the order of the models."""
+    done: dict[str, Array] = {}
+    for model, model_parts in MODELS.items():
+        for part in model_parts:
+            name = f"{model}.{part}"
+            if name in parts:
+                done[name] = np.array(parts[name], dtype=float)
+            else:
+                done[name] = _left_out(seed, name, parts, dropped, sizes, done)
+    return done
+
+
+def _left_out(
+    seed: int, name: str, parts: Mapping[str, Any], dropped: Collection[str], sizes: Sizes, done: Mapping[str, Array]
+) -> Array:
+    """Fill one part: an update is 0 where its base is given, a reference is the old policy, the rest is drawn."""
+    model, _, part = name.partition(".")
+    base = f"{_BASES.get(model)}.{part.removeprefix('delta_')}"
+    match model:
+        case "policy" | "critic" if base in parts:
+            return np.zeros_like(done[base])
+        case "policy" | "critic":
+            return draw.nudge(seed, name, sizes)
+        case "reference" if name in dropped:  # it differed before: else every KL would vanish with its weights
+            return (done[base] + draw.nudge(seed, name, sizes)).round(2) + 0.0
+        case "reference":
+            return done[base].copy()
+        case _:
+            return draw.weights(seed, name, sizes)

@@ -1,0 +1,61 @@
+"""Say in one sentence what was refused, and show what was found without flooding the line."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+_LONGEST_SHOWN = 60
+
+
+class NumbersError(ValueError):
+    """Say in one sentence why a numbers file or an override was refused."""
+
+
+def refusal(where: str, found: str, expected: str) -> NumbersError:
+    """Build the usual sentence: where, what was found, what is expected there."""
+    return NumbersError(f"{where}: found {found}, expected {expected}.")
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Find the known name that was probably meant, if any: `delta_E` for `E`, `dog` for `Dog`, `cat` for `cot`."""
+    same_ending = [each for mark in "._" for each in known if each.endswith(mark + name)]
+    same_but_for_case = [each for each in known if each.lower() == name.lower()]
+    return next(iter([*same_ending, *same_but_for_case, *get_close_matches(name, known, n=1)]), None)
+
+
+def suggestion(meant: str | None, known: Sequence[str]) -> str:
+    """Ask for the name that was probably meant; where there is none, list the first dozen."""
+    if meant:
+        return f"did you mean {meant}?"
+    return f"write one of {', '.join(known[:12])}{', …' if len(known) > 12 else '.'}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Spell a count with its noun: 1 word, 2 words."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def shown(value: object) -> str:
+    """Spell a value as TOML would, shortened; lists and tables are only named."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() if value.bit_length() > 64:  # Python refuses to print whole numbers of thousands of digits
+            return "a huge whole number"
+        case str():
+            return f'"{printable(value)}"'
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return "a table"
+        case _:
+            return str(value)
+
+
+def printable(text: str) -> str:
+    """Escape what would break a line and cut what would flood it."""
+    return escaped(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…")
+
+
+def escaped(text: str) -> str:
+    """Spell line breaks and other unprintable characters as Python does."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

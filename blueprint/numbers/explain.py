@@ -1,0 +1,90 @@
+"""Check raw tables against the schema, and turn the first complaint into one sentence of ours."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from blueprint.numbers.errors import NumbersError, nearest, printable, refusal, shown, suggestion
+from blueprint.numbers.schema import TokenFile, WeightFile
+
+LEVELS: dict[str, type[WeightFile] | type[TokenFile]] = {"weights": WeightFile, "per-token": TokenFile}
+
+_EXPECTED = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "list_type": "a list",
+    "model_type": "a table",
+}
+
+
+def checked(raw: dict[str, Any]) -> WeightFile | TokenFile:
+    """Check the tables of a numbers file.
+
+    Raises:
+        NumbersError: for the first complaint; an unknown key goes before what is missing because of it.
+    """
+    model = _model_of(raw)
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        # Suppress the cause: pydantic's own text names classes that a reader of the file has never seen.
+        raise _first(error, model) from None
+
+
+def _model_of(raw: dict[str, Any]) -> type[WeightFile] | type[TokenFile]:
+    level = raw.get("level")
+    if isinstance(level, str) and level in LEVELS:
+        return LEVELS[level]
+    raise refusal("level", "nothing" if level is None else shown(level), '"weights" or "per-token"')
+
+
+def _first(error: ValidationError, model: type[BaseModel]) -> NumbersError:
+    complaints = error.errors(include_url=False)
+    unknown = [each for each in complaints if each["type"] == "extra_forbidden"]
+    return _sentence((unknown or complaints)[0], model)
+
+
+def _sentence(complaint: ErrorDetails, model: type[BaseModel]) -> NumbersError:
+    where = place(complaint["loc"])
+    match complaint["type"]:
+        case "extra_forbidden":
+            return _unknown(where, list(_dotted(model)))
+        case "missing":
+            return refusal(where, "nothing", "a value, as nothing is drawn at this level")
+        case "value_error":
+            return refusal(where, shown(complaint["input"]), str(complaint["ctx"]["error"]))
+        case kind:
+            return refusal(where, shown(complaint["input"]), _EXPECTED.get(kind, "a value of another kind"))
+
+
+def _unknown(where: str, known: list[str]) -> NumbersError:
+    """Look for the key that was meant in the same table first, then in the others."""
+    table, _, name = where.rpartition(".")
+    neighbours = {key.rpartition(".")[2]: key for key in known if key.rpartition(".")[0] == table}
+    others = [key for key in known if "." in key and key not in neighbours.values()]
+    meant = neighbours.get(nearest(name, list(neighbours)) or "") or nearest(where, others)
+    return NumbersError(f"{where}: unknown key, {suggestion(meant, list(neighbours.values()))}")
+
+
+def place(loc: tuple[int | str, ...]) -> str:
+    """Spell a place in the file: the dotted key, then row and item, counted from 1."""
+    keys = ".".join(printable(step) for step in loc if isinstance(step, str))
+    match [step + 1 for step in loc if isinstance(step, int)]:
+        case [item]:
+            return f"{keys}, item {item}"
+        case [row, item, *_]:
+            return f"{keys}, row {row}, item {item}"
+        case _:
+            return keys
+
+
+def _dotted(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """List every key of a level, tables included, as it would be overridden."""
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _dotted(kind, f"{prefix}{name}.")

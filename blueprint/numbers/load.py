@@ -1,0 +1,66 @@
+"""Load a numbers file, with overrides, as fully explicit and checked numbers."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blueprint.numbers import complete
+from blueprint.numbers.explain import checked
+from blueprint.numbers.fit import fitting
+from blueprint.numbers.read import overridden, read
+from blueprint.numbers.result import TokenNumbers, WeightNumbers
+from blueprint.numbers.schema import TokenFile, WeightFile
+from blueprint.numbers.sizes import resolved
+from blueprint.numbers.tokens import token_numbers
+
+_NOT_PARTS = {"level", "title", "about", "seed", "ppo"}
+
+
+def load(
+    source: str | Path = "default", overrides: Mapping[str, str] | Sequence[str] = ()
+) -> WeightNumbers | TokenNumbers:
+    """Load a built-in set of numbers, or a path ending in .toml, and lay overrides such as `sizes.hidden=6` over it.
+
+    Numbers with more than 15 significant digits are rounded to 15: a spreadsheet stores no more. If an override makes
+    parts of a *built-in* set no longer fit, these are drawn from the seed instead; in a user's file nothing is dropped.
+
+    Raises:
+        NumbersError: one sentence on the first thing that is wrong with the file or an override.
+    """
+    found = read(source)
+    changed = overridden(found.raw, overrides)
+    match checked(found.raw):
+        case WeightFile() as file:
+            return _weight_numbers(found.name, file, _spare(file, changed) if found.built_in else [])
+        case TokenFile() as file:
+            return token_numbers(found.name, file)
+
+
+def _parts(file: WeightFile) -> dict[str, Any]:
+    """List the given parts by dotted key."""
+    tables: dict[str, dict[str, Any]] = file.model_dump(exclude_unset=True, exclude=_NOT_PARTS)
+    return {f"{table}.{key}": value for table, parts in tables.items() for key, value in parts.items()}
+
+
+def _spare(file: WeightFile, changed: Collection[str]) -> list[str]:
+    """List the parts that no override has named, neither by key nor by table."""
+    return [key for key in _parts(file) if key not in changed and key.partition(".")[0] not in changed]
+
+
+def _weight_numbers(name: str, file: WeightFile, spare: Collection[str]) -> WeightNumbers:
+    given = _parts(file)
+    sizes = resolved(given, spare)
+    parts = fitting(given, sizes, spare)
+    vocabulary, prompts = complete.text(file.seed, parts, sizes)
+    return WeightNumbers(
+        name=name,
+        title=file.title or name,
+        about=file.about,
+        seed=file.seed,
+        vocabulary=tuple(vocabulary),
+        prompts=tuple(map(tuple, prompts)),
+        max_new_tokens=sizes.max_new_tokens,
+        draws=complete.draws(file.seed, parts.get("rollout.draws"), prompts, sizes),
+        ppo=file.ppo.model_dump(exclude_unset=True),
+        weights=complete.weights(file.seed, parts, given.keys() - parts.keys(), sizes),
+    )

@@ -1,0 +1,36 @@
+"""Hold the default preset as data: for each setting its value and what may stand there instead."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Describe one setting: a number from `low` to `high`, or, where `words` is not empty, one of those words."""
+
+    value: float | str
+    low: float = 0.0
+    high: float = 1.0
+    words: tuple[str, ...] = ()
+
+
+# A coefficient may be any size that still leaves the other terms of the loss visible.
+_LARGEST_COEFFICIENT = 100.0
+
+PRESET_DEFAULT = MappingProxyType(
+    {
+        "gamma": Setting(0.9),
+        "gae_lambda": Setting(0.8),
+        "kl_coef": Setting(0.1, high=_LARGEST_COEFFICIENT),
+        "clip_range": Setting(0.2),
+        "value_clip_range": Setting(0.2, high=_LARGEST_COEFFICIENT),
+        "vf_coef": Setting(0.5, high=_LARGEST_COEFFICIENT),
+        "ent_coef": Setting(0.01, high=_LARGEST_COEFFICIENT),
+        "policy_kl_coef": Setting(0.0, high=_LARGEST_COEFFICIENT),
+        "update_step": Setting(1.0, low=-10.0, high=10.0),
+        "kl_estimator": Setting("k1", words=("k1", "k2", "k3")),
+        "whiten_advantages": Setting("on", words=("on", "off")),
+        # Not 0: one response word alone has variance 0, and 0/0 would stand in its cell.
+        "whiten_eps": Setting(1e-8, low=1e-12),
+    }
+)

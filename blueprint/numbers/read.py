@@ -1,0 +1,132 @@
+"""Read a numbers file, built in or the user's own, and lay overrides over it."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blueprint.numbers.errors import NumbersError, escaped, nearest, printable, shown, suggestion
+
+_FOLDER = Path(__file__).parent
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Hold a file's tables as they were read, and whether the file is one of the built-in ones."""
+
+    name: str
+    built_in: bool
+    raw: dict[str, Any]
+
+
+def names() -> list[tuple[str, str]]:
+    """List the built-in sets of numbers, the default first, each with its sentence."""
+    return [(name, read(name).raw["about"]) for name in _built_in()]
+
+
+def _built_in() -> list[str]:
+    return sorted((path.stem for path in _FOLDER.glob("*.toml")), key=lambda name: (name != "default", name))
+
+
+def read(source: str | Path) -> Source:
+    """Read the tables of a built-in name or of a path that ends in .toml.
+
+    Raises:
+        NumbersError: if there is no such name or file, or it is not UTF-8, or not TOML.
+    """
+    label = str(source)
+    if label in _built_in():
+        return Source(label, True, _parsed(_text(_FOLDER / f"{label}.toml", label), label))
+    if not label.lower().endswith(".toml"):
+        hint = suggestion(nearest(label, _built_in()), _built_in())
+        raise NumbersError(f"{escaped(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
+    path = Path(label)
+    return Source(path.stem, False, _parsed(_text(path, escaped(label)), escaped(label)))
+
+
+def _text(path: Path, label: str) -> str:
+    data = _bytes(path, label)
+    if data.startswith(_UTF16_MARKS) or b"\0" in data[:4]:
+        raise NumbersError(f"{label}: found UTF-16 text, expected UTF-8; save it again as UTF-8.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NumbersError(f"{label}, line {line}: found bytes that are not UTF-8; save it again as UTF-8.") from None
+
+
+def _bytes(path: Path, label: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NumbersError(f"{label}: there is no such file; write the path of a TOML file.") from None
+    except IsADirectoryError:
+        raise NumbersError(f"{label}: this is a folder; write the path of a TOML file in it.") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise NumbersError(f"{label}: the file cannot be read ({reason}).") from None
+
+
+def _parsed(text: str, label: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax(str(error), label) from None
+    except RecursionError:
+        raise NumbersError(f"{label}: the lists are nested too deeply; two levels are enough.") from None
+    except ValueError:  # whole numbers of thousands of digits
+        raise NumbersError(f"{label}: a number has too many digits; 15 are enough.") from None
+
+
+def _syntax(message: str, label: str) -> NumbersError:
+    """Take the place out of a parser's message such as `Invalid value (at line 3, column 5)`."""
+    reason, _, place = message.rpartition(" (at ")
+    written_twice = reason.startswith("Cannot")
+    advice = "write each key and table once" if written_twice else "text stands in quotes, a list in [ ] with commas"
+    return NumbersError(f"{label}, {place.rstrip(')')}: this is not TOML ({escaped(reason)}); {advice}.")
+
+
+def overridden(raw: dict[str, Any], overrides: Mapping[str, str] | Sequence[str]) -> list[str]:
+    """Write overrides such as `ppo.kl_coef=0.2` into the tables `raw`, and return the keys they named.
+
+    A right side that is not a TOML value is taken as a bare string: `ppo.kl_estimator=k2`. Later ones win.
+
+    Raises:
+        NumbersError: if there is no `=`, or the key goes through something that is not a table.
+    """
+    several = [overrides] if isinstance(overrides, str) else overrides
+    pairs = several.items() if isinstance(several, Mapping) else map(_pair, several)
+    return [_write(raw, key.strip(), _value(text)) for key, text in pairs]
+
+
+def _pair(override: str) -> tuple[str, str]:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise NumbersError(
+            f"override {shown(override)}: expected a key, an equals sign and a value, as in ppo.kl_coef=0.2."
+        )
+    return key, text
+
+
+def _value(text: str) -> object:
+    try:
+        match tomllib.loads(f"value = {text}"):
+            case {"value": value, **others} if not others:  # a second line could bring a second key
+                return value
+    except (ValueError, RecursionError):
+        pass
+    return text.strip()
+
+
+def _write(raw: dict[str, Any], key: str, value: object) -> str:
+    *tables, last = key.split(".")
+    table: Any = raw
+    for depth, name in enumerate(tables, start=1):
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            value_key = printable(".".join(tables[:depth]))
+            raise NumbersError(f"{printable(key)}: {value_key} is one value, not a table; override all of {value_key}.")
+    table[last] = value
+    return key

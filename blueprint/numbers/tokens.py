@@ -1,0 +1,58 @@
+"""Check that the numbers of level "per-token" belong to the same words, and freeze them."""
+
+from blueprint.numbers.errors import counted, refusal
+from blueprint.numbers.result import Ragged, TokenNumbers
+from blueprint.numbers.schema import PerToken, TokenFile
+from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
+
+
+def token_numbers(name: str, file: TokenFile) -> TokenNumbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if tables differ in shape, or there are too many episodes or words.
+    """
+    tokens = file.per_token
+    _check_words(tokens.words)
+    _check_alike(tokens)
+    advantages, ratios = (file.cases.advantages, file.cases.ratios) if file.cases else ([], [])
+    if len(advantages) != len(ratios):
+        raise refusal("cases.ratios", counted(len(ratios), "number"), f"{len(advantages)}, as many as advantages")
+    return TokenNumbers(
+        name=name,
+        title=file.title or name,
+        about=file.about,
+        words=tuple(map(tuple, tokens.words)),
+        logprobs_old=_frozen(tokens.logprobs_old),
+        logprobs_ref=_frozen(tokens.logprobs_ref),
+        values=_frozen(tokens.values),
+        scores=_frozen(tokens.scores),
+        case_advantages=tuple(advantages),
+        case_ratios=tuple(ratios),
+        ppo=file.ppo.model_dump(exclude_unset=True),
+    )
+
+
+def _check_words(words: list[list[str]]) -> None:
+    low, high = LIMITS["episodes"]
+    if not low <= len(words) <= high:
+        raise refusal("per_token.words", counted(len(words), "episode"), f"{low} to {high}")
+    for row, episode in enumerate(words, start=1):
+        if not 1 <= len(episode) <= LONGEST_TEXT:
+            raise refusal(f"per_token.words, row {row}", counted(len(episode), "word"), f"1 to {LONGEST_TEXT}")
+
+
+def _check_alike(tokens: PerToken) -> None:
+    """Check that every table has an entry per word."""
+    expected = [len(episode) for episode in tokens.words]
+    for key in ("logprobs_old", "logprobs_ref", "values", "scores"):
+        rows: list[list[float]] = getattr(tokens, key)
+        if len(rows) != len(expected):
+            raise refusal(f"per_token.{key}", counted(len(rows), "row"), f"{len(expected)}, as many as words has")
+        for row, (found, length) in enumerate(zip(map(len, rows), expected, strict=True), start=1):
+            if found != length:
+                raise refusal(f"per_token.{key}, row {row}", counted(found, "number"), f"{length}, one per word")
+
+
+def _frozen(rows: list[list[float]]) -> Ragged:
+    return tuple(map(tuple, rows))
