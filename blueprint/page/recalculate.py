@@ -1,0 +1,187 @@
+"""Recalculates a delivered workbook from its formulas alone.
+
+The engines know nothing of the definitions: they read the file as a stranger's spreadsheet program would. Every formula
+cell carries a cached value of ours, and an engine that kept it would only compare us with ourselves. ironcalc computes
+every formula anew; LibreOffice does so only when its profile orders it (`soffice.PROFILE`).
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+from blueprint.page.soffice import convert, libreoffice
+
+__all__ = [
+    "Absent", "Cells", "EngineMissing", "Failure", "Proof", "Value",
+    "compare", "libreoffice", "prove", "with_ironcalc", "with_libreoffice",
+]  # fmt: skip
+
+Value: TypeAlias = float | str | bool | None
+Cells: TypeAlias = dict[tuple[str, str], Value]
+"""Values by sheet name and address: `cells["Loss", "K12"]`; an engine's error is its text, such as `#N/A`."""
+
+TOLERANCE = 1e-9
+ERRORS = frozenset("#CALC! #CIRC! #DIV/0! #ERROR! #N/A #N/IMPL! #NAME? #NULL! #NUM! #REF! #SPILL! #VALUE!".split())
+
+
+class EngineMissing(RuntimeError):
+    """Reports that a spreadsheet engine is not installed, and how to get it."""
+
+
+class Absent(Enum):
+    """Stands for the value of a cell that only one side has."""
+
+    CELL = "nothing"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Names one cell in which the engine and our value disagree."""
+
+    sheet: str
+    cell: str
+    ours: Value | Absent
+    theirs: Value | Absent
+
+    def __str__(self) -> str:
+        """Says the disagreement in one line."""
+        ours, theirs = (x.value if isinstance(x, Absent) else repr(x) for x in (self.ours, self.theirs))
+        return f"{self.sheet}!{self.cell}: we computed {ours}, the engine {theirs}"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Counts the formula cells that an engine confirms; `worst` is the largest |a − b| / max(1, |b|) of two numbers."""
+
+    total: int
+    agreeing: int
+    worst: float
+    failures: list[Failure]
+
+
+def prove(path: Path, expected: Cells) -> Proof:
+    """Compares the values we computed with ironcalc's, for every formula cell of the file.
+
+    Raises EngineMissing without ironcalc, and RuntimeError if `path` is no readable workbook.
+    """
+    return compare(expected, with_ironcalc(path))
+
+
+def compare(ours: Cells, theirs: Cells) -> Proof:
+    """Compares two sets of cells; a cell that one side lacks is a failure, and so is every error value."""
+    pairs = {key: (ours.get(key, Absent.CELL), theirs.get(key, Absent.CELL)) for key in theirs | ours}
+    failures = [Failure(*key, a, b) for key, (a, b) in pairs.items() if not _agree(a, b)]
+    worst = max((_difference(a, b) for a, b in pairs.values()), default=0.0)
+    return Proof(len(pairs), len(pairs) - len(failures), worst, failures)
+
+
+def with_ironcalc(path: Path) -> Cells:
+    """Returns the value of every formula cell of `path`, as ironcalc computes it.
+
+    Raises EngineMissing without ironcalc, and RuntimeError if `path` is no readable workbook.
+    """
+    try:
+        import ironcalc
+    except ImportError as error:
+        raise EngineMissing("The engine ironcalc is not installed; get it with `pip install ironcalc`.") from error
+    with _reading(path):
+        model = ironcalc.load_from_xlsx(str(path))
+        model.evaluate()
+    sheets = [sheet["name"] for sheet in model.get_worksheets_properties()]
+    letters = cache(ironcalc.column_name_from_number)
+    formulas = (place for place in model.get_all_cells() if model.get_cell_formula(*place) is not None)
+    return {(sheets[s], f"{letters(column)}{row}"): model.get_cell_value(s, row, column) for s, row, column in formulas}
+
+
+def with_libreoffice(paths: Sequence[Path]) -> list[Cells]:
+    """Returns, for each workbook, the value of every formula cell as LibreOffice computes it, to 15 digits.
+
+    Raises EngineMissing without LibreOffice, and RuntimeError if a path is no readable workbook or a result is missing.
+    """
+    program = libreoffice()
+    if program is None:
+        raise EngineMissing("LibreOffice is not installed; get it from libreoffice.org, so that `soffice` is found.")
+    # The originals first: LibreOffice would read any text file as a table.
+    formulas = [[key for key, cell in _cells(path, data_only=False) if cell.data_type == "f"] for path in paths]
+    with TemporaryDirectory() as folder:
+        results = convert(program, paths, Path(folder)) if paths else []
+        values = [{key: _plain(cell.value) for key, cell in _cells(path, data_only=True)} for path in results]
+    return [{key: found.get(key) for key in keys} for keys, found in zip(formulas, values, strict=True)]
+
+
+def _cells(path: Path, data_only: bool) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yields every cell that is not empty with its sheet and address: its formula, or with `data_only` its cache."""
+    import openpyxl
+
+    with _reading(path), closing(openpyxl.load_workbook(path, read_only=True, data_only=data_only)) as book:
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # a file may declare fewer cells than it has
+            yield from (((sheet.title, c.coordinate), c) for row in sheet.rows for c in row if c.value is not None)
+
+
+def _plain(value: Any) -> Value:
+    """Returns a number as float, a date as its serial number, all else as it is."""
+    from openpyxl.utils.datetime import to_excel
+
+    match value:
+        case bool() | str():
+            return value
+        case int() | float():
+            return float(value)
+        case _:
+            return float(to_excel(value))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turns whatever a reader says about a file that is no sound workbook into one sentence."""
+    _refuse(path)
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
+        raise RuntimeError(f"{path} cannot be read as a workbook ({' '.join(str(fault).split())}).") from fault
+
+
+def _refuse(path: Path) -> None:
+    """Raises RuntimeError if `path` is missing, a folder, or no archive."""
+    if not path.exists():
+        near = get_close_matches(path.name, [other.name for other in path.parent.glob("*.xlsx")], 1)
+        raise RuntimeError(f"There is no file {path}{f'; did you mean {near[0]}?' if near else '.'}")
+    if path.is_dir():
+        raise RuntimeError(f"{path} is a folder; name the .xlsx file in it.")
+    if not zipfile.is_zipfile(path):
+        raise RuntimeError(f"{path} is no .xlsx workbook, or only part of one; save or build it again.")
+
+
+def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
+    """Tells whether two values are the same: numbers to TOLERANCE, texts exactly, errors never."""
+    match ours, theirs:
+        case (bool(), _) | (_, bool()):
+            return ours is theirs
+        case (float() | int(), float() | int()):
+            return _difference(ours, theirs) <= TOLERANCE
+        case (str() | None, str() | None):
+            return (ours or "") == (theirs or "") and ours not in ERRORS
+        case _:
+            return False
+
+
+def _difference(ours: Value | Absent, theirs: Value | Absent) -> float:
+    """Returns |a − b| / max(1, |b|) of two numbers, infinity if one of them is not finite, 0 for anything else."""
+    match ours, theirs:
+        case (float() | int() as a, float() | int() as b):
+            return abs(a - b) / max(1.0, abs(b)) if math.isfinite(a) and math.isfinite(b) else math.inf
+        case _:
+            return 0.0

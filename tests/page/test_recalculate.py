@@ -1,0 +1,160 @@
+"""The engines compute from formulas alone, and `prove` sees every disagreement."""
+
+import math
+import time
+from pathlib import Path
+
+import openpyxl
+import pytest
+import xlsxwriter
+
+from blueprint.page import recalculate, soffice
+from blueprint.page.recalculate import Absent, Cells, Failure, compare, prove, with_ironcalc
+from tests.audit import formulas, spoil
+
+FORMULAS: dict[tuple[str, str], tuple[str, float | str | bool | None]] = {
+    ("Old policy", "B2"): ("=A1*2", 5.0),
+    ("Old policy", "C2"): ("=EXP(B2)/3", math.exp(5) / 3),
+    ("Old policy", "D2"): ('=IF(A1>2,"cat","dog")', "cat"),
+    ("Old policy", "E2"): ('=IF(A1<2,1,"")', ""),
+    ("Old policy", "F2"): ("=A1>2", True),
+    ("Old policy", "G2"): ('=MATCH("<eos>",$A$3:$A$5,0)', 3.0),
+    ("R & A", "AA7"): ("='Old policy'!C2+gamma_", math.exp(5) / 3 + 2.5),
+}
+EXPECTED: Cells = {key: value for key, (_, value) in FORMULAS.items()}
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Writes a small workbook with every kind of result, each with its true cached value."""
+    path = tmp_path / "book.xlsx"
+    with xlsxwriter.Workbook(path) as workbook:
+        sheets = {name: workbook.add_worksheet(name) for name in ("Old policy", "R & A")}
+        sheets["Old policy"].write("A1", 2.5)
+        for row, word in enumerate(("cat", "=1+1", "<eos>"), start=2):
+            sheets["Old policy"].write_string(row, 0, word)
+        workbook.define_name("gamma_", "='Old policy'!$A$1")
+        for (sheet, cell), (formula, value) in FORMULAS.items():
+            sheets[sheet].write_formula(cell, formula, None, value)
+    return path
+
+
+@pytest.fixture
+def spoiled(book: Path) -> Path:
+    """Replaces every cached value of the book by 777.25."""
+    path = book.with_name("spoiled.xlsx")
+    assert spoil(book, path) == len(FORMULAS)
+    return path
+
+
+def cached(path: Path) -> set[object]:
+    """Returns the different values that a file shows without being recalculated."""
+    loaded = openpyxl.load_workbook(path, data_only=True)
+    return {loaded[sheet][cell].value for sheet, cell in formulas(path)}
+
+
+def test_ironcalc_repairs_spoiled_caches(spoiled: Path) -> None:
+    assert cached(spoiled) == {777.25}
+    proof = prove(spoiled, EXPECTED)
+    assert proof.failures == []
+    assert (proof.total, proof.agreeing) == (len(FORMULAS), len(FORMULAS))
+    assert proof.worst <= 1e-15
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_libreoffice_repairs_spoiled_caches_of_several_files(book: Path, spoiled: Path, tmp_path: Path) -> None:
+    twin = tmp_path / "elsewhere" / spoiled.name
+    twin.parent.mkdir()
+    twin.write_bytes(book.read_bytes())
+    first, second = recalculate.with_libreoffice([spoiled, twin])
+    assert compare(EXPECTED, first).failures == []
+    assert first == second
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_it_is_the_profile_that_makes_libreoffice_recalculate(spoiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = soffice.PROFILE[soffice.PROFILE.index("<item") : soffice.PROFILE.index("</oor:items>")]
+    monkeypatch.setattr(soffice, "PROFILE", soffice.PROFILE.replace(order, ""))
+    assert set(recalculate.with_libreoffice([spoiled])[0].values()) == {777.25}
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_libreoffice_reads_dates_as_serial_numbers_and_errors_as_text(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "book.xlsx") as workbook:
+        sheet = workbook.add_worksheet("S")
+        sheet.write_formula("A1", "=40000+5", workbook.add_format({"num_format": "yyyy-mm-dd"}))
+        sheet.write_formula("A2", "=1/0")
+    expected = {("S", "A1"): 40005.0, ("S", "A2"): "#DIV/0!"}
+    assert recalculate.with_libreoffice([tmp_path / "book.xlsx"]) == [expected]
+    assert with_ironcalc(tmp_path / "book.xlsx") == expected
+
+
+def test_only_formula_cells_are_returned(book: Path) -> None:
+    assert set(with_ironcalc(book)) == set(formulas(book)) == set(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        (("Old policy", "C2"), math.exp(5) / 3 * (1 + 3e-9)),
+        (("Old policy", "B2"), math.nan),
+        (("Old policy", "B2"), "5"),
+        (("Old policy", "D2"), "Cat"),
+        (("Old policy", "D2"), None),
+        (("Old policy", "E2"), 0.0),
+        (("Old policy", "F2"), 1.0),
+        (("Old policy", "F2"), False),
+        (("R & A", "AA7"), "#N/A"),
+    ],
+)
+def test_a_planted_wrong_value_is_a_failure(book: Path, key: tuple[str, str], wrong: float | str | bool | None) -> None:
+    proof = prove(book, EXPECTED | {key: wrong})
+    assert [(failure.sheet, failure.cell) for failure in proof.failures] == [key]
+    assert (proof.total, proof.agreeing) == (len(FORMULAS), len(FORMULAS) - 1)
+
+
+def test_a_cell_that_one_side_lacks_is_a_failure(book: Path) -> None:
+    expected: Cells = EXPECTED | {("R & A", "A1"): 1.0}
+    del expected["Old policy", "B2"]
+    proof = prove(book, expected)
+    assert proof.failures == [
+        Failure("Old policy", "B2", Absent.CELL, 5.0),
+        Failure("R & A", "A1", 1.0, Absent.CELL),
+    ]
+    assert str(proof.failures[0]) == "Old policy!B2: we computed nothing, the engine 5.0"
+
+
+@pytest.mark.parametrize("formula", ["LN(0)", "0/0", "NA()", "NOSUCH(1)", "nosuch+1", "EXP(1000)", "A1"])
+def test_an_error_never_agrees_not_even_with_itself(tmp_path: Path, formula: str) -> None:
+    with xlsxwriter.Workbook(tmp_path / "book.xlsx") as workbook:
+        workbook.add_worksheet("S").write_formula("A1", f"={formula}", None, 1)
+    computed = with_ironcalc(tmp_path / "book.xlsx")
+    assert str(computed["S", "A1"]).startswith("#")
+    assert prove(tmp_path / "book.xlsx", computed).agreeing == 0
+
+
+def test_worst_is_the_largest_scaled_difference() -> None:
+    ours: Cells = {("S", "A1"): 2000.0, ("S", "A2"): 0.5, ("S", "A3"): None}
+    theirs: Cells = {("S", "A1"): 1000.0, ("S", "A2"): 0.25, ("S", "A3"): ""}
+    proof = compare(ours, theirs)
+    assert (proof.worst, proof.agreeing) == (1.0, 1)
+    assert compare({("S", "A1"): math.inf}, {("S", "A1"): 1.0}).worst == math.inf
+    assert compare({}, {}).worst == 0
+
+
+def test_twenty_thousand_formulas_take_less_than_a_few_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "large.xlsx"
+    with xlsxwriter.Workbook(path) as workbook:
+        sheet = workbook.add_worksheet("S")
+        for i in range(20_000):
+            sheet.write_formula(i // 100, i % 100, f"=EXP({i}/20000)*2", None, 777.25)
+    start = time.perf_counter()
+    cells = with_ironcalc(path)
+    assert time.perf_counter() - start < 5  # about half a second; the bound only catches a wrong loop
+    assert len(cells) == 20_000
+    assert cells["S", "CV200"] == pytest.approx(2 * math.exp(19_999 / 20_000), rel=1e-14)
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_no_files_are_no_work() -> None:
+    assert recalculate.with_libreoffice([]) == []
