@@ -24,7 +24,7 @@ from blueprint.language.functions import (
     tanh,
     where,
 )
-from blueprint.language.nodes import Expr
+from blueprint.language.nodes import Expr, Operand
 from blueprint.language.spelling.text import equations, text
 from blueprint.language.values import Values
 
@@ -35,8 +35,10 @@ setattr(Block, "__str__", equations)
 __all__ = [
     "Axis",
     "Block",
+    "Expr",
     "Max",
     "NotationError",
+    "Operand",
     "Sum",
     "Values",
     "at_most",

@@ -65,7 +65,7 @@ class Values:
         """Returns the cells that a reference without lookups means, and the letters of their dimensions, in order."""
         place = [self._place(ref.block, slot, index, at) for slot, index in zip(ref.block.axes, ref.at, strict=True)]
         letters = tuple(index.axis for index, cut in zip(ref.at, place, strict=True) if isinstance(cut, slice))
-        return letters, self.arrays[ref.block][tuple(place)]
+        return letters, np.asarray(self.arrays[ref.block][tuple(place)])
 
     def write(self, ref: Ref, cells: Any, at: At) -> None:
         """Writes cells where a definition's target says."""

@@ -1,0 +1,122 @@
+"""Addresses, as seen from a row of cells: a formula with holes where the column letters go, filled in column by column.
+
+All cells of a row have one formula in relative form, so it is spelled once per row and not once per cell.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Axis, Block, NotationError
+from blueprint.language.axes import Edge, Position
+from blueprint.language.blocks import Definition
+from blueprint.language.cells import Members, places_of
+from blueprint.language.nodes import Constant, Index, Reduce, Ref, walk
+from blueprint.language.spelling.excel import excel
+from blueprint.page import grid
+from blueprint.page.layout import Layout
+from blueprint.page.names import defined_name
+
+Cell = tuple[int, int]
+
+
+class Hole(NamedTuple):
+    """A column letter to be filled in: `shift` columns from the cell's own, or from the start of its group."""
+
+    shift: int
+    from_group: bool
+
+
+class Template(NamedTuple):
+    """A row's formula with %s for each hole."""
+
+    text: str
+    holes: tuple[Hole, ...]
+
+    def filled(self, column: int, group_start: int) -> str:
+        """Returns the formula of the cell in a column (0-based)."""
+        return self.text % tuple(
+            grid.letters((group_start if hole.from_group else column) + hole.shift) for hole in self.holes
+        )
+
+
+def template(block: Block, definition: Definition, at: Members, layout: Layout) -> Template:
+    """Spells the formula of one row of a block; `at` says which, by the members of the axes that run downwards."""
+    for node in walk(definition.expr):
+        if isinstance(node, Reduce) and len(node.axes) > 1:
+            _refuse_open(node)
+    addresses = RowAddresses(block, definition.target, at, layout)
+    text = excel(definition.expr, addresses)
+    return Template("=" + text, tuple(addresses.holes))
+
+
+def _refuse_open(node: Reduce) -> None:
+    """Refuses a sum over a whole row unless one factor is empty or 0 between the groups and in their edge columns."""
+    refs = [ref for ref in walk(node.body) if isinstance(ref, Ref)]
+    if not any(_closed(ref.block) for ref in refs):
+        raise NotationError(f"{node} would count edge cells: one factor must be 0 or empty there, such as the mask")
+
+
+def _closed(block: Block) -> bool:
+    edges = [d.expr for d in block.definitions if any(isinstance(index, Edge) for index in d.target)]
+    return not (block.typed and block.edges) and all(isinstance(e, Constant) and e.value == 0 for e in edges)
+
+
+class RowAddresses:
+    """Spells addresses as seen from a row; collects the holes in the order of spelling."""
+
+    def __init__(self, target: Block, written: tuple[Index, ...], at: Members, layout: Layout):
+        self.layout = layout
+        self.values = layout.values
+        self.home = layout.places[target]
+        self.at = at
+        self.running = [index.axis for index in written if isinstance(index, Position) and index.axis not in at]
+        self.here = self._corner(Ref(target, written), {})
+        self.holes: list[Hole] = []
+
+    def cell(self, ref: Ref) -> str:
+        """Returns the address of one cell; a single number goes by its name."""
+        if not ref.block.axes:
+            return defined_name(ref.block)
+        return self._sheet(ref) + self._address(ref, self._corner(ref, {}))
+
+    def span(self, ref: Ref, axes: tuple[Axis, ...]) -> str:
+        """Returns the range of a reference's cells along the axes, from the first member to the last."""
+        first = self._corner(ref, {axis: 0 for axis in axes})
+        last = self._corner(ref, {axis: self.values.size(axis) - 1 for axis in axes})
+        if len(axes) > 1:
+            # A row over all groups is one plain range with their start and end columns, which `_refuse_open` watches.
+            first, last = (first[0], first[1] - 1), (last[0], last[1] + 1)
+        return f"{self._sheet(ref)}{self._address(ref, first)}:{self._address(ref, last)}"
+
+    def number(self, axis: Axis) -> str:
+        """Returns the address of the head's cell that holds the number of the member at hand."""
+        self.holes.append(Hole(0, from_group=False))
+        return f"%s${grid.NUMBER_ROW + 1}"
+
+    def _sheet(self, ref: Ref) -> str:
+        sheet = self.layout.places[ref.block].sheet
+        return "" if sheet == self.home.sheet else grid.quoted(sheet).replace("%", "%%") + "!"
+
+    def _corner(self, ref: Ref, chosen: Members) -> Cell:
+        """Returns row and column of a reference's cell for the first member of every running axis."""
+        members = {axis: 0 for axis in self.running} | dict(self.at) | dict(chosen)
+        return self.layout.places[ref.block].cell(ref.block, places_of(ref, members, self.values))
+
+    def _address(self, ref: Ref, corner: Cell) -> str:
+        """Spells a cell's address: with a hole if it moves along with the row's own cells, else fixed."""
+        row, column = corner
+        place = self.layout.places[ref.block]
+        moving = {axis for index in ref.at if isinstance(index, Position) for axis in (index.axis,) if axis in self.running}
+        for slot, index in zip(ref.block.axes, ref.at, strict=True):
+            if isinstance(index, Position) and index.axis in moving and place.steps[slot][0]:
+                raise NotationError(f"{ref} lies across {index.axis.letter}'s direction: link a transposed block beside it")
+        if not self.running:
+            return f"{grid.letters(column)}{row + 1}"
+        if not moving:
+            return f"${grid.letters(column)}{row + 1}"
+        if moving == set(self.running):
+            self.holes.append(Hole(column - self.here[1], from_group=False))
+            return f"%s{row + 1}"
+        self.holes.append(Hole(column - grid.GROUPS, from_group=True))
+        return f"$%s{row + 1}"

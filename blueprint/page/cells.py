@@ -1,0 +1,106 @@
+"""The cells of a workbook, row by row: what is typed, which formula stands there, and the number that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from blueprint.language import Axis, Block
+from blueprint.language.axes import Position
+from blueprint.language.blocks import Definition
+from blueprint.language.cells import Members, places_of
+from blueprint.language.nodes import Constant, Count, Ref
+from blueprint.page import grid
+from blueprint.page.addresses import Template, template
+from blueprint.page.layout import Echo, Layout
+
+Value = float | str
+
+
+@dataclass(frozen=True)
+class Run:
+    """Cells of one row that belong together: their columns, formulas (none: typed or constant) and values."""
+
+    block: Block
+    sheet: str
+    row: int
+    columns: list[int]
+    formulas: list[str] | None
+    values: list[Value]
+    edge: bool
+
+
+def runs(layout: Layout) -> Iterator[Run]:
+    """Yields the cells of every block in reading order."""
+    for block in layout.places:
+        if block.typed:
+            yield from _typed(block, layout)
+        for definition in block.definitions:
+            yield from _defined(block, definition, layout)
+
+
+def echo_formula(echo: Echo, layout: Layout) -> str:
+    """Returns the formula of a cell that shows another one."""
+    place = layout.places[echo.block]
+    row, column = place.cell(echo.block, echo.places)
+    sheet = "" if place.sheet == echo.sheet else grid.quoted(place.sheet) + "!"
+    return f"={sheet}{grid.letters(column)}{row + 1}"
+
+
+def _typed(block: Block, layout: Layout) -> Iterator[Run]:
+    """Yields a typed block's rows, its edge cells as part of them."""
+    values, place = layout.values, layout.places[block]
+    spans = [
+        range(-values.before(block, axis), values.size(axis) + int((axis, 1) in block.edges)) for axis in block.axes
+    ]
+    rows: dict[int, tuple[list[int], list[Value]]] = {}
+    for places in product(*spans):
+        row, column = place.cell(block, places)
+        columns, cells = rows.setdefault(row, ([], []))
+        columns.append(column)
+        cells.append(_plain(values.cell(block, *places)))
+    for row, (columns, cells) in rows.items():
+        yield Run(block, place.sheet, row, columns, None, cells, edge=False)
+
+
+def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[Run]:
+    """Yields the rows that one equation fills: a formula is spelled once per row, then filled in along it."""
+    place, values = layout.places[block], layout.values
+    steps = dict(zip(definition.target, (place.steps[axis] for axis in block.axes), strict=True))
+    free = [index.axis for index in definition.target if isinstance(index, Position)]
+    down = [index.axis for index in definition.target if isinstance(index, Position) and steps[index][0]]
+    along = [axis for axis in free if axis not in down]
+    edge = len(free) < len(definition.target)
+    columns, starts = _columns(block, definition, dict.fromkeys(down, 0), along, layout)
+    constant = isinstance(definition.expr, Constant) or (isinstance(definition.expr, Count) and not along)
+    for chosen in product(*(range(values.size(axis)) for axis in down)):
+        at = dict(zip(down, chosen, strict=True))
+        target = Ref(block, definition.target)
+        row, _ = place.cell(block, places_of(target, at | dict.fromkeys(along, 0), values))
+        cells = np.ravel(values.view(target, at)[1]).tolist()
+        formulas = None if constant else _fill(template(block, definition, at, layout), columns, starts)
+        yield Run(block, place.sheet, row, columns, formulas, cells, edge)
+
+
+def _columns(
+    block: Block, definition: Definition, at: Members, along: list[Axis], layout: Layout
+) -> tuple[list[int], list[int]]:
+    """Returns the columns of a row's cells, and for each the start column of its group."""
+    place, values = layout.places[block], layout.values
+    columns, starts = [], []
+    for chosen in product(*(range(values.size(axis)) for axis in along)):
+        members = dict(at) | dict(zip(along, chosen, strict=True))
+        columns.append(place.cell(block, places_of(Ref(block, definition.target), members, values))[1])
+        starts.append(grid.GROUPS + sum(place.steps[axis][1] * members[axis] for axis in along if axis in place.groups))
+    return columns, starts
+
+
+def _fill(spelled: Template, columns: list[int], starts: list[int]) -> list[str]:
+    return [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
+
+
+def _plain(value: Value) -> Value:
+    return value if isinstance(value, str) else float(value)

@@ -1,0 +1,48 @@
+"""What does not fit on a page is refused in a sentence, before anything is written."""
+
+from __future__ import annotations
+
+from blueprint.language import Axis, Block, NotationError, Values
+from blueprint.page import grid
+from blueprint.page.outline import Blueprint, Row, Sheet, Table
+
+
+def refuse_oversize(blueprint: Blueprint, values: Values) -> None:
+    """Raises NotationError for a sheet with too many columns or a block with too many rows of one formula."""
+    for sheet in blueprint.sheets:
+        _refuse_wide(sheet, values)
+        for section in sheet.sections:
+            for item in section.items:
+                match item:
+                    case Row(block) | Table(block):
+                        _refuse_tall(block, _downwards(block, item, sheet), values)
+
+
+def _refuse_wide(sheet: Sheet, values: Values) -> None:
+    if not sheet.across:
+        return
+    sizes = [values.size(axis) for axis in sheet.across]
+    members, groups = sizes[-1], sizes[0] if len(sizes) > 1 else 1
+    needed = grid.start_column(groups, members)
+    if needed <= grid.LAST_COLUMN:
+        return
+    fitting = (grid.LAST_COLUMN - grid.GROUPS) // grid.stride(members)
+    time = sheet.across[-1].meaning
+    raise NotationError(
+        f"{groups} {sheet.across[0].meaning}s of {members} {time}s need {needed:,} columns, a sheet has "
+        f"{grid.LAST_COLUMN:,}: at most {fitting} {sheet.across[0].meaning}s of this length fit"
+    )
+
+
+def _downwards(block: Block, item: Row | Table, sheet: Sheet) -> list[Axis]:
+    across = {item.across} if isinstance(item, Table) else set(sheet.across)
+    return [part for axis in block.axes if axis not in across for part in (axis.parts or (axis,))]
+
+
+def _refuse_tall(block: Block, downwards: list[Axis], values: Values) -> None:
+    for axis in downwards:
+        if values.size(axis) > grid.LONGEST_RUN:
+            raise NotationError(
+                f"{block.name} would have {values.size(axis)} cells of one formula below each other ({axis.meaning}); above "
+                f"about 100 LibreOffice computes wrong numbers without a word, so at most {grid.LONGEST_RUN} are written"
+            )

@@ -1,0 +1,69 @@
+"""From rewards and values to a learning signal for every word."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Sum, block, maximum, sqrt
+from blueprint.ppo import sources
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.settings import Switch
+
+
+class Gae(NamedTuple):
+    """TD errors δ, advantages A and returns R, all (n, t); A has an end column, where it is 0."""
+
+    td_errors: Block
+    advantages: Block
+    returns: Block
+
+
+class Whitened(NamedTuple):
+    """Advantages with mean 0 and variance 1 over the response words: the steps, and the ones that the loss uses."""
+
+    mean: Block
+    centred: Block
+    variance: Block
+    whitened: Block
+    used: Block
+
+
+def masked_values(name: str, symbol: str, m: Block, head: Block) -> Block:
+    """Keeps the critic's number on the response alone, so that none leaks in from behind the end.
+
+    The value is that of the state *before* the decision; after the last written word it is 0: no bootstrap.
+    """
+    V = block(f"{name}.values", (n, t), symbol, "value of the state before the word; 0 outside the response")
+    V[n, t.last + 1] = 0
+    V[n, t] = m[n, t] * head[n, t]
+    return V
+
+
+def gae(r: Block, V: Block, m: Block, gamma: Block, lam: Block) -> Gae:
+    """Estimates advantages by generalised advantage estimation, and the returns, the targets of the critic.
+
+    r, m: (n, t); V: (n, t) with its end column. A is the raw advantage: whitening comes after the returns.
+    """
+    delta = block("td_errors", (n, t), "δ", "how much better the step was than expected", source=sources.TD_ERROR)
+    A = block("advantages", (n, t), "A", "advantage: this surprise and the fading ones after it", source=sources.GAE)
+    R = block("returns", (n, t), "R", "return: what the value should have been", source=sources.RETURNS)
+    delta[n, t] = m[n, t] * (r[n, t] + gamma * V[n, t + 1] - V[n, t])
+    A[n, t.last + 1] = 0
+    A[n, t] = delta[n, t] + m[n, t] * gamma * lam * A[n, t + 1]
+    R[n, t] = A[n, t] + V[n, t]
+    return Gae(delta, A, R)
+
+
+def whiten(A: Block, m: Block, words: Block, eps: Block, switch: Switch) -> Whitened:
+    """Shifts and scales the advantages over all response words of the batch; the switch decides whether they are used."""
+    mean = block("advantage.mean", (), "μ", "mean advantage of the response words")
+    centred = block("advantage.centred", (n, t), "A − μ", "distance from the mean")
+    var = block("advantage.variance", (), "σ²", "variance, divided by words − 1", unit="≥ 0")
+    white = block("advantage.whitened", (n, t), "Â", "whitened advantage", source=sources.WHITEN)
+    used = block("advantages_used", (n, t), "Â used", "the advantage that the loss uses")
+    mean[()] = Sum((n, t), m[n, t] * A[n, t]) / words
+    centred[n, t] = m[n, t] * (A[n, t] - mean)
+    var[()] = Sum((n, t), centred[n, t] * centred[n, t]) / maximum(words - 1, 1)
+    white[n, t] = centred[n, t] / sqrt(var + eps)
+    used[n, t] = switch.choose(on=white[n, t], off=A[n, t])
+    return Whitened(mean, centred, var, white, used)

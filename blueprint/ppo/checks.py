@@ -1,0 +1,98 @@
+"""Checks that a workbook makes of itself: how far something is from what it must be, and whether that is near enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from blueprint.language import Block, Max, Sum, at_most, block, equal, less, maximum, typed, where
+from blueprint.ppo.axes import n, t, v
+
+TOLERANCE = 1e-9
+
+
+class Check(NamedTuple):
+    """The largest distance, what is allowed, OK or LOOK, and how many checks have failed up to this one."""
+
+    worst: Block
+    tolerance: Block
+    verdict: Block
+    failed: Block
+
+
+class Master(NamedTuple):
+    """All checks, and the one verdict on them."""
+
+    checks: tuple[Check, ...]
+    verdict: Block
+
+
+def sums_to_one(name: str, p: Block) -> Block:
+    """Measures how far the probabilities of the next word are from summing to 1, column by column."""
+    off = block(f"check.{name}", (n, t), "|Σp − 1|", f"probabilities sum to 1: {name.replace('_', ' ')}")
+    off[n, t] = abs(Sum(v, p[n, t, v]) - 1)
+    return off
+
+
+def not_positive(name: str, logprobs: Block) -> Block:
+    """Measures how far a log-probability is above 0."""
+    above = block(f"check.{name}", (n, t), "above 0", f"log-probabilities are at most 0: {name.replace('_', ' ')}")
+    above[n, t] = maximum(0, logprobs[n, t])
+    return above
+
+
+def not_negative(name: str, meaning: str, x: Block) -> Block:
+    """Measures how far something is below 0 that cannot be."""
+    below = block(f"check.{name}", (n, t), "below 0", meaning)
+    below[n, t] = maximum(0, -x[n, t])
+    return below
+
+
+def ratio_rests(ratio: Block, update_step: Block) -> Block:
+    """Measures how far ratios are from 1 when nothing was updated."""
+    off = block("check.ratio", (n, t), "|ρ − 1|", "ratio is 1 where update_step = 0")
+    off[n, t] = where(equal(update_step, 0), abs(ratio[n, t] - 1), 0)
+    return off
+
+
+def adds_up(A: Block, V: Block, R: Block) -> Block:
+    """Measures how far returns are from A + V."""
+    off = block("check.returns", (n, t), "|R − V − A|", "returns are A + V")
+    off[n, t] = abs(R[n, t] - V[n, t] - A[n, t])
+    return off
+
+
+def no_gap(is_given: Block) -> Block:
+    """Finds a given word that comes after an empty cell: a prompt has no gap."""
+    gap = block("check.prompt", (n, t), "gap", "a prompt is given without a gap", decimals=0)
+    gap[n, t] = less(is_given[n, t - 1], is_given[n, t])
+    return gap
+
+
+def shares_add_up(m: Block, share: Block, total: Block) -> Block:
+    """Measures how far the words' shares of the loss are from the total."""
+    off = block("check.total", (), "|Σ share − L|", "the words' shares add up to the total loss")
+    off[()] = abs(Sum((n, t), m[n, t] * share[n, t]) - total)
+    return off
+
+
+def master(residuals: Iterable[Block]) -> Master:
+    """Holds each residual against a tolerance, one after the other, and gives one verdict on all."""
+    checks: list[Check] = []
+    for residual in residuals:
+        checks.append(_check(residual, checks[-1].failed if checks else None))
+    verdict = block("check.master", (), "all", "one verdict on all checks")
+    verdict[()] = where(equal(checks[-1].failed, 0), "OK", "LOOK")
+    return Master(tuple(checks), verdict)
+
+
+def _check(residual: Block, failed_before: Block | None) -> Check:
+    name = f"{residual.name}.worst"
+    worst = block(name, (), residual.symbol, residual.about.meaning, decimals=12)
+    tolerance = typed(f"{residual.name}.tolerance", (), "tol", "largest distance allowed", decimals=12)
+    verdict = block(f"{residual.name}.verdict", (), "verdict", "OK, or LOOK at the rows below")
+    failed = block(f"{residual.name}.failed", (), "failed", "checks that failed, up to here", decimals=0)
+    worst[()] = Max(residual.axes, residual[residual.axes]) if residual.axes else residual
+    verdict[()] = where(at_most(worst, tolerance), "OK", "LOOK")
+    failed[()] = (failed_before if failed_before is not None else 0) + less(tolerance, worst)
+    return Check(worst, tolerance, verdict, failed)

@@ -1,0 +1,127 @@
+"""What one watches while training: none of it enters the loss."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Max, Sum, block, less, where
+from blueprint.ppo import sources
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.loss import Surrogate, mean_over_words
+
+
+class ClipFraction(NamedTuple):
+    """The words counted (n, t) and their share."""
+
+    flag: Block
+    fraction: Block
+
+
+class Responses(NamedTuple):
+    """Sums per response (n) and their means over the batch."""
+
+    wrote: Block
+    count: Block
+    kl: Block
+    score: Block
+    non_score: Block
+    kl_mean: Block
+    score_mean: Block
+    non_score_mean: Block
+    longest: Block
+    mean_length: Block
+
+
+class Explained(NamedTuple):
+    """How much of the returns' variance the old critic foresaw, in steps."""
+
+    mean_return: Block
+    centred_return: Block
+    return_variance: Block
+    error: Block
+    mean_error: Block
+    centred_error: Block
+    error_variance: Block
+    explained: Block
+
+
+def clip_fraction_by_loss(clip: Surrogate, m: Block, words: Block) -> ClipFraction:
+    """Counts the words whose loss the clip changed. Source: openai/baselines and all RLHF libraries but the next."""
+    flag = block("clip_fraction.changed", (n, t), "clipped", "1 where clipping made the surrogate smaller", decimals=0)
+    flag[n, t] = less(clip.clipped[n, t], clip.unclipped[n, t])
+    share = mean_over_words(
+        "clip_fraction.loss", "clip by loss", "share of words whose loss the clip changed", flag, m, words, sources.CLIP_FRACTION
+    )
+    return ClipFraction(flag, share)
+
+
+def clip_fraction_by_ratio(ratio: Block, clip_range: Block, m: Block, words: Block) -> ClipFraction:
+    """Counts the words whose ratio left 1 ± ε. Source: CleanRL and Stable-Baselines3."""
+    flag = block("clip_fraction.outside", (n, t), "outside", "1 where the ratio left 1 ± ε", decimals=0)
+    flag[n, t] = less(clip_range, abs(ratio[n, t] - 1))
+    share = mean_over_words(
+        "clip_fraction.ratio", "clip by ratio", "share of words whose ratio left 1 ± ε", flag, m, words, sources.CLIP_FRACTION
+    )
+    return ClipFraction(flag, share)
+
+
+def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) -> Responses:
+    """Sums over each response and averages over the responses of the batch."""
+    wrote = block("response.wrote", (n,), "wrote", "1 if the policy wrote at least one word", decimals=0)
+    count = block("response.count", (), "B", "responses of the batch", decimals=0)
+    wrote[n] = less(0, length[n])
+    count[()] = Sum(n, wrote[n])
+    sums = [
+        _per_response("kl.response", "Σ kl", "KL to the reference of the response", kl),
+        _per_response("score.response", "score", "score of the response", score),
+        _per_response("non_score.response", "Σ −β kl", "price of drifting of the response", penalty),
+    ]
+    means = [
+        _mean_of_responses("kl.per_response", "Σ kl mean", "KL to the reference per response", sums[0], count),
+        _mean_of_responses("score.mean", "score mean", "mean score", sums[1], count),
+        _mean_of_responses("non_score_reward", "Σ −β kl mean", "non-score reward: mean price of drifting", sums[2], count),
+        _mean_of_responses("response.mean_length", "words mean", "mean length of the responses", length, count),
+    ]
+    longest = block("response.longest", (), "words max", "longest response", decimals=0)
+    longest[()] = Max(n, length[n])
+    return Responses(wrote, count, *sums, *means[:3], longest, means[3])
+
+
+def mean_abs(A: Block, m: Block, words: Block) -> tuple[Block, Block]:
+    """Averages the size of the raw advantages."""
+    size = block("advantage.abs", (n, t), "|A|", "size of the advantage", unit="≥ 0")
+    size[n, t] = abs(A[n, t])
+    return size, mean_over_words("advantage.mean_abs", "|A| mean", "mean size of the raw advantages", size, m, words)
+
+
+def explained_variance(V: Block, R: Block, m: Block, words: Block) -> Explained:
+    """Asks how much of the returns' variance the old critic foresaw: 1 − var(R − V) / var(R), 0 if the returns agree."""
+    mean_R = mean_over_words("returns.mean", "R mean", "mean return", R, m, words)
+    centred_R, var_R = _variance("returns", "R", R, mean_R, m, words)
+    error = block("value.residual", (n, t), "R − V", "what the old critic did not foresee")
+    error[n, t] = R[n, t] - V[n, t]
+    mean_e = mean_over_words("value.residual_mean", "R − V mean", "mean of it", error, m, words)
+    centred_e, var_e = _variance("value.residual", "(R − V)", error, mean_e, m, words)
+    explained = block("explained_variance", (), "EV", "share foreseen by the old critic", unit="≤ 1", source=sources.EXPLAINED_VARIANCE)
+    explained[()] = where(less(0, var_R), 1 - var_e / var_R, 0)
+    return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, explained)
+
+
+def _per_response(name: str, symbol: str, meaning: str, x: Block) -> Block:
+    total = block(name, (n,), symbol, meaning)
+    total[n] = Sum(t, x[n, t])
+    return total
+
+
+def _mean_of_responses(name: str, symbol: str, meaning: str, x: Block, count: Block) -> Block:
+    mean = block(name, (), symbol, meaning)
+    mean[()] = Sum(n, x[n]) / count
+    return mean
+
+
+def _variance(name: str, symbol: str, x: Block, mean: Block, m: Block, words: Block) -> tuple[Block, Block]:
+    centred = block(f"{name}.centred", (n, t), f"{symbol} − mean", "distance from the mean, 0 outside the response")
+    variance = block(f"{name}.variance", (), f"var {symbol}", "mean of its square", unit="≥ 0")
+    centred[n, t] = m[n, t] * (x[n, t] - mean)
+    variance[()] = Sum((n, t), centred[n, t] * centred[n, t]) / words
+    return centred, variance

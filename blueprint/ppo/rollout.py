@@ -1,0 +1,132 @@
+"""The rollout: prompts, the live draw of every word, and the mask that says which decisions were the policy's own.
+
+A column is one decision: column t reads s = a(t−1) and writes a(t). The start column writes the first prompt word;
+prompt columns write the words that are given; the column that reads the last of them writes the first own word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Sum, block, equal, filled, find, less, match, maximum, minimum, number, size, typed, where
+from blueprint.ppo import sources
+from blueprint.ppo.axes import n, t, v
+from blueprint.ppo.models import Distribution, Memory, Network, rnn, softmax
+
+
+class Prompts(NamedTuple):
+    """The given words: `given` (n, t) as text, blank where the policy writes; their ids; 1 where a word is given."""
+
+    vocabulary: Block
+    given: Block
+    given_id: Block
+    is_given: Block
+    decisions: Block
+
+
+class Turn(NamedTuple):
+    """Who writes: the rows from which the mask m follows, all (n, t)."""
+
+    room: Block
+    allowed: Block
+    is_end: Block
+    ends: Block
+    ended: Block
+
+
+class Rollout(NamedTuple):
+    """What was read and written (ids and words), the mask m, the draws, the counts, and the network that did it."""
+
+    read: Block
+    written: Block
+    word_read: Block
+    word_written: Block
+    mask: Block
+    turn: Turn
+    draw: Block
+    cumulative: Block
+    drawn: Block
+    length: Block
+    words: Block
+    network: Network
+    distribution: Distribution
+
+
+def prompts() -> Prompts:
+    """Makes the typed prompts and their ids; the start column writes the first word."""
+    vocabulary = typed("vocabulary", (v,), "words", "the words; the first one (id 0) ends a text", text=True)
+    given = typed("given", (n, t), "prompt", "word that is given; blank: the policy writes", text=True, edges=(t.first - 1,))
+    is_given = block("is_given", (n, t), "given", "1 where the word is given", unit="0 or 1", decimals=0)
+    given_id = block("given_id", (n, t), "id", "its id in the vocabulary, counted from 0", decimals=0)
+    decisions = block("decisions", (), "T", "columns of an episode: longest prompt + words allowed", decimals=0)
+    for at in ((n, t.first - 1), (n, t)):
+        is_given[at] = filled(given[at])
+        given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
+    decisions[()] = size(t)
+    return Prompts(vocabulary, given, given_id, is_given, decisions)
+
+
+def rollout(given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block) -> Rollout:
+    """Lets the old policy read the prompt and write the response, one drawn word after the other."""
+    s = block("rollout.read", (n, t), "s", "id of the word read", decimals=0)
+    a = block("rollout.written", (n, t), "a", "id of the word written", decimals=0)
+    m = block("mask", (n, t), "m", "1 on the decisions of the response", unit="0 or 1", decimals=0)
+    a[n, t.first - 1] = given.given_id[n, t.first - 1]
+    m[n, t.first - 1] = 0
+    m[n, t.last + 1] = 0
+    s[n, t] = a[n, t - 1]
+    network = rnn("old", s, weights)
+    distribution = softmax("old", network.h, Y)
+    u, cumulative, drawn = draw(distribution.p)
+    a[n, t] = given.given_id[n, t] + m[n, t] * drawn[n, t]
+    turn = whose_turn(given, a, m, max_new_tokens)
+    read, written = as_words(given, a, m)
+    length = block("response.length", (n,), "words", "words of the response", decimals=0)
+    total = block("response.words", (), "N", "response words of the whole batch", decimals=0)
+    length[n] = Sum(t, m[n, t])
+    total[()] = Sum((n, t), m[n, t])
+    return Rollout(s, a, read, written, m, turn, u, cumulative, drawn, length, total, network, distribution)
+
+
+def draw(p: Block) -> tuple[Block, Block, Block]:
+    """Draws a word in every column: the one whose piece of the line from 0 to 1 the typed number u falls on.
+
+    Searched are the sums *before* each word (0 for the first), so that no u below 1 can leave the vocabulary.
+    Source: inverse transform sampling.
+    """
+    u = typed("rollout.draw", (n, t), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
+    upto = block("old.cumulative", (n, t, v), "F", "probability of the word and all before it", unit="0 … 1", decimals=3)
+    drawn = block("rollout.drawn", (n, t), "draw", "id of the word on which u falls", source=sources.DRAW, decimals=0)
+    upto[n, t, v.first - 1] = 0
+    upto[n, t, v] = upto[n, t, v - 1] + p[n, t, v]
+    drawn[n, t] = find(v, upto[n, t, v - 1], u[n, t])
+    return u, upto, drawn
+
+
+def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Turn:
+    """Defines the mask m[n, t]: the policy writes where no word is given, the text has not ended, and words are left."""
+    room = block("rollout.room", (n, t), "left", "response words still allowed", decimals=0)
+    allowed = block("rollout.allowed", (n, t), "may", "1 while words are left and the page has a next column", decimals=0)
+    is_end = block("rollout.is_end", (n, t), "is end", "1 where the word written is the end word (id 0)", decimals=0)
+    ends = block("rollout.ends", (n, t), "ends", "1 where the response writes the end word", decimals=0)
+    ended = block("rollout.ended", (n, t), "ended", "1 once the response has written the end word", decimals=0)
+    room[n, t.first - 1] = max_new_tokens
+    ends[n, t.first - 1] = 0
+    ended[n, t.first - 1] = 0
+    room[n, t] = room[n, t - 1] - m[n, t - 1]
+    allowed[n, t] = less(0, minimum(room[n, t], given.decisions - number(t)))
+    ended[n, t] = maximum(ended[n, t - 1], ends[n, t - 1])
+    m[n, t] = (1 - given.is_given[n, t]) * (1 - ended[n, t]) * allowed[n, t]
+    is_end[n, t] = equal(a[n, t], 0)
+    ends[n, t] = m[n, t] * is_end[n, t]
+    return Turn(room, allowed, is_end, ends, ended)
+
+
+def as_words(given: Prompts, a: Block, m: Block) -> tuple[Block, Block]:
+    """Spells the ids that are read and written as words; empty after the end of the text."""
+    written = block("word_written", (n, t), "writes", "word written")
+    read = block("word_read", (n, t), "reads", "word read")
+    written[n, t.first - 1] = given.vocabulary[a[n, t.first - 1]]
+    written[n, t] = where(equal(given.is_given[n, t] + m[n, t], 1), given.vocabulary[a[n, t]], "")
+    read[n, t] = written[n, t - 1]
+    return read, written

@@ -1,0 +1,102 @@
+"""The settings: hyperparameters and switches, each as *used | yours | preset*; the formulas read `used` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import nan
+
+from blueprint.language import Axis, Block, Expr, NotationError, Operand, block, choose, filled, match, typed, where
+from blueprint.numbers import PRESET_DEFAULT
+
+# key: (symbol, meaning, decimals)
+SETTINGS: dict[str, tuple[str, str, int]] = {
+    "gamma": ("γ", "discount of later rewards; RLHF libraries use 1", 3),
+    "gae_lambda": ("λ", "how far surprises reach back; libraries use 0.95", 3),
+    "kl_coef": ("β", "price of drifting from the reference", 3),
+    "clip_range": ("ε", "how far the ratio may move before it stops to count", 3),
+    "value_clip_range": ("ε_V", "how far the value may move before it stops to count", 3),
+    "vf_coef": ("c1", "weight of the value loss", 3),
+    "ent_coef": ("c2", "weight of the entropy bonus", 3),
+    "policy_kl_coef": ("c3", "weight of the policy KL in the loss", 3),
+    "update_step": ("step", "how much of Δ the update takes; 0: nothing has changed", 3),
+    "whiten_eps": ("ε_w", "keeps whitening from dividing by 0", 10),
+}
+SWITCHES: dict[str, tuple[str, str]] = {
+    "kl_estimator": ("kl is", "which estimate of the reference KL enters the reward"),
+    "whiten_advantages": ("Â is", "whether the loss uses whitened advantages"),
+}
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A setting that is one of a few words: the words, and the block that holds the 0-based number of the chosen one."""
+
+    words: tuple[str, ...]
+    number: Block
+
+    def choose(self, **alternatives: Operand) -> Expr:
+        """Takes the alternative of the chosen word; there must be exactly one for each word."""
+        if set(alternatives) != set(self.words):
+            raise NotationError(f"{self.number.name} chooses among {', '.join(self.words)}, not {', '.join(alternatives)}")
+        return choose(self.number, **{word: alternatives[word] for word in self.words})
+
+
+@dataclass
+class Settings:
+    """The settings of a workbook: `used` by key, the lines in which they stand, and what is typed there."""
+
+    used: dict[str, Block] = field(default_factory=dict)
+    switch: dict[str, Switch] = field(default_factory=dict)
+    numbers: list[tuple[Block, ...]] = field(default_factory=list)
+    switches: list[tuple[Block, ...]] = field(default_factory=list)
+    typed: dict[Block, object] = field(default_factory=dict)
+    choices: dict[Block, Block] = field(default_factory=dict)
+    ranges: dict[Block, tuple[float, float]] = field(default_factory=dict)
+
+
+def settings(yours: Mapping[str, float | str], keys: tuple[str, ...] = (*SETTINGS, *SWITCHES)) -> Settings:
+    """Makes the settings named by `keys`; `yours` holds the values that stand beside the preset's."""
+    made = Settings()
+    for key in keys:
+        if key in SETTINGS:
+            _number(made, key, yours.get(key, nan))
+        else:
+            _switch(made, key, yours.get(key, ""))
+    return made
+
+
+def _number(made: Settings, key: str, yours: float | str) -> None:
+    symbol, meaning, decimals = SETTINGS[key]
+    preset = PRESET_DEFAULT[key]
+    line = _line(made, key, symbol, meaning, yours, preset.value, decimals)
+    made.ranges[line[1]] = (preset.low, preset.high)
+    made.numbers.append(line)
+
+
+def _switch(made: Settings, key: str, yours: float | str) -> None:
+    """Makes a setting that is a word; its alternatives stand beside it, and its 0-based number among them."""
+    symbol, meaning = SWITCHES[key]
+    preset = PRESET_DEFAULT[key]
+    line = _line(made, key, symbol, meaning, yours, preset.value, 0)
+    axis = Axis(f"o_{key}", "alternative", size=len(preset.words))
+    words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
+    number = block(f"{key}.number", (), f"{symbol} no.", "its number among the alternatives, from 0", decimals=0)
+    number[()] = match(axis, words[axis], line[0])
+    made.typed[words] = list(preset.words)
+    made.choices[line[1]] = words
+    made.switch[key] = Switch(preset.words, number)
+    made.switches.append((*line, number, words))
+
+
+def _line(
+    made: Settings, key: str, symbol: str, meaning: str, yours: float | str, preset: float | str, decimals: int
+) -> tuple[Block, ...]:
+    is_word = isinstance(preset, str)
+    mine = typed(f"{key}.yours", (), symbol, f"yours: {meaning}", text=is_word, decimals=decimals)
+    given = typed(f"{key}.preset", (), symbol, f"preset: {meaning}", text=is_word, decimals=decimals)
+    used = block(key, (), symbol, meaning, decimals=decimals)
+    used[()] = where(filled(mine), mine, given)
+    made.typed |= {mine: yours, given: preset}
+    made.used[key] = used
+    return used, mine, given

@@ -1,0 +1,82 @@
+"""Diagnostics: what one watches while training, and the means that the first sheet shows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, link
+from blueprint.page.outline import Row, Section, Sheet
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.diagnostics import (
+    ClipFraction,
+    Explained,
+    Responses,
+    clip_fraction_by_loss,
+    clip_fraction_by_ratio,
+    explained_variance,
+    mean_abs,
+    responses,
+)
+from blueprint.ppo.loss import mean_over_words
+from blueprint.ppo.rollout import Rollout
+from blueprint.ppo.settings import Settings
+from blueprint.ppo.sheets.head import Head
+from blueprint.ppo.sheets.loss import Loss
+from blueprint.ppo.sheets.signal import Signal
+
+LEAD = "what one watches while training; none of it enters the loss"
+
+
+class Diagnostics(NamedTuple):
+    """The sheet and what others read from it; `means` holds the mean over the response words of each row asked for."""
+
+    sheet: Sheet
+    by_loss: ClipFraction
+    by_ratio: ClipFraction
+    approx_kl: tuple[Block, Block]
+    kl_per_word: Block
+    per_response: Responses
+    explained: Explained
+    means: dict[str, Block]
+
+
+def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: dict[str, Block], chosen: Settings) -> Diagnostics:
+    """Defines and outlines the diagnostics. rows: name and row of every mean that the first sheet shows."""
+    head = old_head.on("diagnostics")
+    m, words = head.mask, run.words
+    ratio, A = link("diagnostics.ratio", loss.ratio), link("diagnostics.advantages", signal.gae.advantages)
+    free, near = link("diagnostics.unclipped", loss.clip.unclipped), link("diagnostics.clipped", loss.clip.clipped)
+    by_loss = clip_fraction_by_loss(loss.clip._replace(unclipped=free, clipped=near), m, words)
+    by_ratio = clip_fraction_by_ratio(ratio, chosen.used["clip_range"], m, words)
+    k1 = mean_over_words("approx_kl.k1", "approx KL k1", "mean of −d", loss.policy_kl.k1, m, words)
+    k3 = mean_over_words("approx_kl.k3", "approx KL k3", "mean of e^d − 1 − d", loss.policy_kl.k3, m, words)
+    kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.score)
+    penalty = link("diagnostics.penalty", signal.reward.penalty)
+    kl_word = mean_over_words("kl.per_word", "kl mean", "KL to the reference per word", kl, m, words)
+    per = responses(m, run.length, kl, score, penalty)
+    size, mean_size = mean_abs(A, m, words)
+    V, R = link("diagnostics.values", signal.V), link("diagnostics.returns", signal.gae.returns)
+    foreseen = explained_variance(V, R, m, words)
+    means = {name: mean_over_words(f"mean.{name}", f"{row.symbol} mean", row.about.meaning, row, m, words) for name, row in rows.items()}
+    sections = (
+        Section(
+            "1  Clip fraction",
+            (Row(free), Row(near), Row(by_loss.flag), Row(by_loss.fraction, "key"))
+            + (Row(ratio), Row(by_ratio.flag), Row(by_ratio.fraction, "key")),
+        ),
+        Section("2  Approximate KL of the update", (Row(k1, "key"), Row(k3, "key"))),
+        Section("3  KL to the reference and reward", (
+            Row(kl), Row(kl_word, "key"), Row(per.kl), Row(per.wrote), Row(per.count), Row(per.kl_mean, "key"), Row(score),
+            Row(per.score), Row(per.score_mean, "key"), Row(penalty), Row(per.non_score), Row(per.non_score_mean, "key"),
+        )),
+        Section("4  Length of the responses", (Row(per.mean_length), Row(per.longest, "key"))),
+        Section("5  Size of the advantages", (Row(A), Row(size), Row(mean_size, "key"))),
+        Section("6  Explained variance: did the old critic foresee the returns?", (
+            Row(R), Row(foreseen.mean_return), Row(foreseen.centred_return), Row(foreseen.return_variance), Row(V),
+            Row(foreseen.error), Row(foreseen.mean_error), Row(foreseen.centred_error), Row(foreseen.error_variance),
+            Row(foreseen.explained, "key"),
+        )),
+        Section("7  Means over the response words, for the first sheet", tuple(Row(mean) for mean in means.values())),
+    )  # fmt: skip
+    sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head)
+    return Diagnostics(sheet, by_loss, by_ratio, (k1, k3), kl_word, per, foreseen, means)

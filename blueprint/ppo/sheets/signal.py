@@ -1,0 +1,78 @@
+"""Reward & advantage: from one score at the end to a learning signal for every word."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, link
+from blueprint.page.outline import Row, Section, Sheet
+from blueprint.ppo.advantage import Gae, Whitened, gae, whiten
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.reward import ReferenceKL, Reward, reference_kl, reward
+from blueprint.ppo.settings import Settings
+from blueprint.ppo.sheets.head import Head
+
+TITLE = "Reward & advantage"
+LEAD = "from one score at the end and a price for drifting to a learning signal for every word"
+
+
+class Signal(NamedTuple):
+    """The sheet and what others read from it."""
+
+    sheet: Sheet
+    logp_old: Block
+    kl: ReferenceKL
+    score: Block
+    reward: Reward
+    V: Block
+    gae: Gae
+    white: Whitened
+
+
+class Given(NamedTuple):
+    """What the signal is made of, all (n, t): two log-probs, score and value; `exact` KL where there is one."""
+
+    logp_old: Block
+    logp_ref: Block
+    score: Block
+    values: Block
+    exact: Block | None = None
+
+
+def signal(head: Head, given: Given, words: Block, chosen: Settings) -> Signal:
+    """Defines and outlines reward, advantage and whitened advantage."""
+    kl = reference_kl(given.logp_old, given.logp_ref, chosen.switch["kl_estimator"])
+    paid = reward(kl.used, given.score, chosen.used["kl_coef"])
+    estimate = gae(paid.rewards, given.values, head.mask, chosen.used["gamma"], chosen.used["gae_lambda"])
+    eps, choice = chosen.used["whiten_eps"], chosen.switch["whiten_advantages"]
+    white = whiten(estimate.advantages, head.mask, words, eps, choice)
+    exact = (Row(given.exact),) if given.exact is not None else ()
+    sections = (
+        Section(
+            "1  How far from the reference?",
+            (Row(given.logp_old), Row(given.logp_ref), Row(kl.k1), Row(kl.k2), Row(kl.k3), Row(kl.used, "key"), *exact),
+        ),
+        Section("2  Reward", (Row(paid.penalty), Row(given.score), Row(paid.rewards, "key"))),
+        Section(
+            "3  Advantage (GAE) and return",
+            (Row(given.values), Row(estimate.td_errors), Row(estimate.advantages, "key"), Row(estimate.returns, "key")),
+        ),
+        Section(
+            "4  Whitening: mean 0 and variance 1 over the response words of the batch",
+            (Row(white.mean), Row(white.centred), Row(white.variance), Row(white.whitened), Row(white.used, "key")),
+        ),
+    )
+    sheet = Sheet(TITLE, LEAD, sections, (n, t), head)
+    return Signal(sheet, given.logp_old, kl, given.score, paid, given.values, estimate, white)
+
+
+def linked(name: str, given: Given) -> Given:
+    """Repeats what comes from the models' sheets."""
+    exact = link(f"{name}.exact_kl", given.exact) if given.exact is not None else None
+    return Given(
+        link(f"{name}.logp_old", given.logp_old),
+        link(f"{name}.logp_ref", given.logp_ref),
+        given.score,
+        link(f"{name}.values", given.values),
+        exact,
+    )
