@@ -73,12 +73,13 @@ class Values:
         if block not in self.arrays:
             self.arrays[block] = np.full(self.shape(block), "" if block.text else np.nan, object if block.text else float)
         place = [self._place(block, slot, index, at) for slot, index in zip(block.axes, ref.at, strict=True)]
-        self.arrays[block][tuple(place)] = cells
+        # A single word comes as an array without dimensions, which an array of objects would keep as it is.
+        self.arrays[block][tuple(place)] = cells if np.ndim(cells) else np.asarray(cells).item()
 
     def cell(self, block: Block, *places: int) -> float | str:
         """Returns one cell by 0-based places; −1 and the axis's size are its edges."""
         at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
-        found: float | str = self.arrays[block][at]
+        found: float | str = self.arrays[block][at] if block.text else float(self.arrays[block][at])
         return found
 
     def ahead(self, slot: Axis, letter: Axis) -> int:

@@ -104,3 +104,16 @@ def _fill(spelled: Template, columns: list[int], starts: list[int]) -> list[str]
 
 def _plain(value: Value) -> Value:
     return value if isinstance(value, str) else float(value)
+
+
+def expected(layout: Layout) -> dict[tuple[str, str], Value]:
+    """Returns what every formula cell of the workbook must come to, by sheet and address."""
+    cells: dict[tuple[str, str], Value] = {}
+    for run in runs(layout):
+        if run.formulas is not None:
+            for column, value in zip(run.columns, run.values, strict=True):
+                cells[run.sheet, f"{grid.letters(column)}{run.row + 1}"] = value
+    for echo in layout.echoes:
+        value = layout.values.cell(echo.block, *echo.places)
+        cells[echo.sheet, f"{grid.letters(echo.column)}{echo.row + 1}"] = value
+    return cells

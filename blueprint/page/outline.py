@@ -68,6 +68,7 @@ class Sheet:
     lead:   the sentence under the title.
     across: the axes that run from left to right: (episodes, decisions), one axis, or none.
     head:   blocks over the last of them that stay in view above everything else.
+    grey:   the block of the head whose zeros turn a column grey: what stands there does not count.
     """
 
     title: str
@@ -75,6 +76,7 @@ class Sheet:
     sections: tuple[Section, ...]
     across: tuple[Axis, ...] = ()
     head: tuple[Block, ...] = ()
+    grey: Block | None = None
 
 
 @dataclass(frozen=True)

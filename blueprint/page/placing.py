@@ -6,18 +6,20 @@ from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.language.axes import Edge, Position
 from blueprint.language.spelling.text import equation
 from blueprint.page import grid
+from blueprint.page.contents import lay_contents
 from blueprint.page.layout import Echo, Jump, Label, Layout
 from blueprint.page.outline import Blueprint, Item, Line, Note, Piece, Row, Section, Sheet, Table
 from blueprint.page.place import Place, extent_of
-from blueprint.page.refuse import refuse_oversize
+from blueprint.page.refuse import refuse_unfit
 
 
 def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     """Places every block of the outline; raises NotationError, before anything is written, where a page has no room."""
-    refuse_oversize(blueprint, values)
+    refuse_unfit(blueprint, values)
     layout = Layout(blueprint, values)
     for sheet in blueprint.sheets:
         SheetPlacer(sheet, layout).place()
+    lay_contents(layout)
     return layout
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.page import grid
+from blueprint.page.names import defined_name
 from blueprint.page.outline import Blueprint, Row, Sheet, Table
 
 
-def refuse_oversize(blueprint: Blueprint, values: Values) -> None:
-    """Raises NotationError for a sheet with too many columns or a block with too many rows of one formula."""
+def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
+    """Raises NotationError for too many columns, too many rows of one formula, or two blocks of one name."""
+    _refuse_same_names(blueprint)
     for sheet in blueprint.sheets:
         _refuse_wide(sheet, values)
         for section in sheet.sections:
@@ -16,6 +18,15 @@ def refuse_oversize(blueprint: Blueprint, values: Values) -> None:
                 match item:
                     case Row(block) | Table(block):
                         _refuse_tall(block, _downwards(block, item, sheet), values)
+
+
+def _refuse_same_names(blueprint: Blueprint) -> None:
+    known: dict[str, Block] = {}
+    for block in blueprint.blocks():
+        name = defined_name(block).lower()
+        if name in known:
+            raise NotationError(f"{known[name].name} and {block.name} would both be called {name} in a sheet: rename one")
+        known[name] = block
 
 
 def _refuse_wide(sheet: Sheet, values: Values) -> None:

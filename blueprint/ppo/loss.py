@@ -79,7 +79,7 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
     held = block("value.clipped", (n, t), "V clip", "new value, held near the old one")
     held_error = block("value.error_clipped", (n, t), "V clip − R", "error of the held value")
     held_square = block("value.square_clipped", (n, t), "(V clip − R)²", "its square", unit="≥ 0")
-    loss = block("value.loss", (n, t), "L_V word", "half the larger square", unit="≥ 0", source=sources.VALUE_CLIP)
+    loss = block("value.word_loss", (n, t), "L_V word", "half the larger square", unit="≥ 0", source=sources.VALUE_CLIP)
     error[n, t] = V_new[n, t] - R[n, t]
     square[n, t] = error[n, t] * error[n, t]
     held[n, t] = V_old[n, t] + maximum(-value_clip_range, minimum(value_clip_range, V_new[n, t] - V_old[n, t]))

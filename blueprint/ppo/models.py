@@ -61,8 +61,8 @@ class Head(NamedTuple):
 def head_weights(name: str) -> Head:
     """Makes the typed weights from a critic's or reward model's memory to its number."""
     return Head(
-        typed(f"{name}.w", (j,), "w", "from the memory to one number", decimals=1),
-        typed(f"{name}.b", (), "b", "bias of the head", decimals=1),
+        typed(f"{name}.head.w", (j,), "w", "from the memory to one number", decimals=1),
+        typed(f"{name}.head.b", (), "b", "bias of the head", decimals=1),
     )
 
 
@@ -106,7 +106,7 @@ def word_logprobs(name: str, symbol: str, logp: Block, a: Block, m: Block) -> Bl
 
 def scalar_head(name: str, symbol: str, meaning: str, h: Block, head: Head) -> Block:
     """Reads one number off the memory in every column; 0 in the end column, where nothing is read."""
-    out = block(f"{name}.head", (n, t), symbol, meaning)
+    out = block(f"{name}.out", (n, t), symbol, meaning)
     out[n, t.last + 1] = 0
     out[n, t] = Sum(j, head.w[j] * h[n, t, j]) + head.b
     return out
@@ -115,7 +115,7 @@ def scalar_head(name: str, symbol: str, meaning: str, h: Block, head: Head) -> B
 def updated(name: str, old: Block, delta: Block, update_step: Block) -> Block:
     """Moves a weight by the simulated update: θ = θ_old + update_step · Δ, cell by cell."""
     about = old.about
-    new = block(f"{name}.{about.symbol}", old.axes, about.symbol, about.meaning, decimals=2)
+    new = block(f"{name}.{_part(old)}", old.axes, about.symbol, about.meaning, decimals=2)
     new[old.axes] = old[old.axes] + update_step * delta[old.axes]
     return new
 
@@ -123,4 +123,9 @@ def updated(name: str, old: Block, delta: Block, update_step: Block) -> Block:
 def change_of(name: str, old: Block) -> Block:
     """Makes the typed Δ of a weight."""
     symbol = old.about.symbol
-    return typed(f"{name}.delta_{symbol}", old.axes, f"Δ{symbol}", f"how the update moves {symbol}", decimals=1)
+    return typed(f"{name}.delta.{_part(old)}", old.axes, f"Δ{symbol}", f"how the update moves {symbol}", decimals=1)
+
+
+def _part(weight: Block) -> str:
+    """Returns a weight's name within its model."""
+    return weight.name.partition(".")[2]

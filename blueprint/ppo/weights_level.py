@@ -67,7 +67,19 @@ def weights_level(numbers: WeightNumbers) -> Blueprint:
         chosen.ranges | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (0, 0.999999)},
         {"numbers": numbers.name, "preset": "default", "seed": str(numbers.seed)},
     )
-    return blueprint.with_typed(_texts(numbers, longest) | {"rollout.draw": numbers.draws} | dict(numbers.weights))
+    weights = {block_name(key): weight for key, weight in numbers.weights.items()}
+    return blueprint.with_typed(_texts(numbers, longest) | {"rollout.draw": numbers.draws} | weights)
+
+
+def block_name(key: str) -> str:
+    """Returns the block that holds a weight of the numbers file: `critic.delta_w` stands in `critic.delta.head.w`.
+
+    In a sheet upper and lower case are the same, so w and W need names that differ.
+    """
+    model, part = key.split(".")
+    words = ["delta"] if part.startswith("delta_") else []
+    part = part.removeprefix("delta_")
+    return ".".join([model, *words, *(["head"] if part in ("w", "b") else []), part])
 
 
 def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:

@@ -25,4 +25,4 @@ def checks_sheet(
         Section("2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *rows)),
     )
     typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
-    return Sheet("Checks", LEAD, sections, across, head), judged, typed
+    return Sheet("Checks", LEAD, sections, across, head, head.mask), judged, typed

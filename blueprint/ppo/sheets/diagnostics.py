@@ -78,5 +78,5 @@ def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: 
         )),
         Section("7  Means over the response words, for the first sheet", tuple(Row(mean) for mean in means.values())),
     )  # fmt: skip
-    sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head)
+    sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head, head.mask)
     return Diagnostics(sheet, by_loss, by_ratio, (k1, k3), kl_word, per, foreseen, means)

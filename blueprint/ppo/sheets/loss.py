@@ -79,4 +79,4 @@ def loss(head: Head, given: Given, words: Block, chosen: Settings) -> Loss:
         ),
         Section("6  Total loss, which training makes smaller; and what each word adds to it", (Row(total.total, "key"), Row(share))),
     )
-    return Loss(Sheet("Loss", LEAD, sections, (n, t), head), ratio, clip, value, estimates, total, share)
+    return Loss(Sheet("Loss", LEAD, sections, (n, t), head, head.mask), ratio, clip, value, estimates, total, share)

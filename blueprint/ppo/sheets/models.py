@@ -81,7 +81,7 @@ def old_policy(given: Prompts, max_new_tokens: Block) -> OldPolicy:
     )
     head = Head(run.word_read, run.word_written, run.mask)
     lead = "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
-    sheet = Sheet("Old policy", lead, sections, (n, t), head)
+    sheet = Sheet("Old policy", lead, sections, (n, t), head, head.mask)
     return OldPolicy(Policy(sheet, memory, Y, logprobs, words), run, head)
 
 
@@ -131,7 +131,7 @@ def reward_model(old: OldPolicy) -> tuple[Sheet, Block]:
     network = rnn("reward_model", read, memory)
     out = scalar_head("reward_model", "RM", "number after reading the word", network.h, head)
     sections = _scalar_sections(memory, head, read, network, (Row(out, "key"),))
-    return Sheet("Reward model", lead, sections, (n, t), here), out
+    return Sheet("Reward model", lead, sections, (n, t), here, here.mask), out
 
 
 class ExactKL(NamedTuple):
@@ -161,7 +161,7 @@ class Reader(NamedTuple):
         kept = Section("6  The word that was written", (Row(self.written), Row(self.logprobs, "key"), Row(self.words.p_log_p)))
         far = Section(f"7  How far from the old policy: {self.exact.symbol}", self.distance)
         network = _network_sections(self.memory, self.Y, self.read, self.network, self.words)
-        sheet = Sheet(title, lead, (*above, *network, kept, far, *below), (n, t), self.head)
+        sheet = Sheet(title, lead, (*above, *network, kept, far, *below), (n, t), self.head, self.head.mask)
         return Policy(sheet, self.memory, self.Y, self.logprobs, self.words)
 
 
@@ -188,7 +188,7 @@ def _critic(
     out = scalar_head(name, "v", "what the head says", network.h, weights)
     values = masked_values(name, symbol, here.mask, out)
     sections = _scalar_sections(memory, weights, read, network, (Row(out), Row(values, "key")))
-    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here), memory, weights, values)
+    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here, here.mask), memory, weights, values)
 
 
 def _network_sections(memory: Memory, Y: Block, read: Block, network: Network, words: Distribution) -> tuple[Section, ...]:

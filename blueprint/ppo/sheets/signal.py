@@ -62,7 +62,7 @@ def signal(head: Head, given: Given, words: Block, chosen: Settings) -> Signal:
             (Row(white.mean), Row(white.centred), Row(white.variance), Row(white.whitened), Row(white.used, "key")),
         ),
     )
-    sheet = Sheet(TITLE, LEAD, sections, (n, t), head)
+    sheet = Sheet(TITLE, LEAD, sections, (n, t), head, head.mask)
     return Signal(sheet, given.logp_old, kl, given.score, paid, given.values, estimate, white)
 
 

@@ -1,0 +1,81 @@
+"""The dress, as data: fonts, fills, borders and number formats. Colour is never alone: kinds differ in border or slope too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Properties = dict[str, Any]
+
+INK, NAVY, GREY, BROWN = "#000000", "#1F3864", "#595959", "#7F3F00"
+BLUE, GREEN = "#0000FF", "#006100"
+PALE_BLUE, PALE_GREEN, PALE_YELLOW, PALE_GREY, CREAM = "#DDEBF7", "#E2EFDA", "#FFF2CC", "#E7EAF3", "#FFF9E7"
+FADED = "#767676"
+
+BASE: Properties = {"font_name": "Calibri", "font_size": 10, "font_color": INK, "valign": "vcenter"}
+SYMBOLS: Properties = {"font_name": "Cambria", "italic": True}
+
+LABELS: dict[str, Properties] = {
+    "title": {"bold": True, "font_size": 16, "font_color": NAVY},
+    "lead": {"italic": True, "font_color": GREY},
+    "section": {"bold": True, "font_size": 11, "font_color": NAVY, "bottom": 1, "bottom_color": NAVY},
+    "rule": {"bottom": 1, "bottom_color": NAVY},
+    "column heading": {"italic": True, "font_color": GREY, "align": "center"},
+    "symbol": {**SYMBOLS, "font_color": NAVY, "align": "right"},
+    "name": {},
+    "note": {"font_color": GREY},
+    "equation": {"font_name": "Cambria", "font_color": BROWN},
+    "head name": {"bold": True, "align": "right"},
+    "head number": {"bold": True, "align": "center", "bg_color": PALE_GREY},
+    "banner": {"bold": True, "font_color": "#FFFFFF", "bg_color": NAVY},
+    "table head": {"bold": True, "font_color": NAVY, "bottom": 1, "bottom_color": NAVY},
+    "link": {"font_color": "#0563C1", "underline": 1},
+    "piece": {"bold": True, "num_format": "0.0000", "align": "right"},
+}
+
+KINDS: dict[str, Properties] = {
+    "typed": {"font_color": BLUE},
+    "formula": {},
+    "link": {"font_color": GREEN, "italic": True},
+}
+
+ROLES: dict[str, Properties] = {
+    "": {},
+    "head": {"bg_color": PALE_GREY, "align": "center", "bold": True},
+    "key": {"bg_color": PALE_BLUE, "bold": True},
+    "input": {"bg_color": CREAM},
+    "memory": {"bg_color": PALE_GREEN},
+    "score": {},
+    "probability": {"bg_color": "#F5ECF7"},
+    "draw": {"bg_color": PALE_YELLOW},
+    "text": {"bg_color": PALE_YELLOW, "align": "center"},
+    "line": {"align": "right"},
+    # A thick outline marks the parameters, whether typed or updated.
+    "weights": {"border": 2, "border_color": "#C00000"},
+}
+FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
+EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
+TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
+
+LEGEND = (
+    ("typed", "typed: change it"),
+    ("formula", "formula"),
+    ("link", "repeated from another sheet"),
+)
+
+
+def cell_dress(kind: str, role: str, decimals: int, edge: bool) -> Properties:
+    """Returns how a block's cells look: by kind (typed, formula, link), role, decimals, and whether they are an edge."""
+    made = BASE | FRAME | ROLES[role] | KINDS[kind] | {"num_format": number_format(decimals)}
+    if kind == "typed" and role in ("line", "", "draw", "text"):
+        made |= TYPED_FILL
+    return made | (EDGE if edge and role != "head" else {})
+
+
+def label_dress(style: str) -> Properties:
+    """Returns how a label looks."""
+    return BASE | LABELS[style]
+
+
+def number_format(decimals: int) -> str:
+    """Returns a format with fixed decimals, so that what is on the screen can be checked by hand."""
+    return "0." + "0" * decimals if decimals else "0"

@@ -1,0 +1,49 @@
+"""Saving: a file appears whole or not at all, so that a build that dies leaves the old file as it was."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class SaveError(OSError):
+    """A file could not be saved; nothing was changed."""
+
+
+@contextmanager
+def saved_whole(path: Path) -> Iterator[Path]:
+    """Gives an unfinished file beside the target; it takes the target's place at the end and is gone after a failure.
+
+    Raises SaveError if the target is a directory or cannot be written.
+    """
+    if path.is_dir():
+        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'rlhf_ppo.xlsx'}")
+    try:
+        handle, name = tempfile.mkstemp(suffix=".xlsx", prefix=f".{path.stem}-", dir=path.parent)
+    except OSError as error:
+        raise SaveError(f"{path} cannot be written: {_reason(path, error)}") from error
+    os.close(handle)
+    unfinished = Path(name)
+    try:
+        yield unfinished
+        unfinished.chmod(0o666 & ~_umask())
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise SaveError(f"{path} cannot be written: {_reason(path, error)}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _reason(path: Path, error: OSError) -> str:
+    if not path.parent.exists():
+        return f"there is no folder {path.parent}"
+    return (error.strerror or str(error)).lower()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
