@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, End, Position
@@ -49,6 +50,8 @@ class Block(Arithmetic):
     """
 
     def __init__(self, name: str, axes: tuple[Axis, ...], about: About, *, typed: bool = False, link: bool = False):
+        if re.search(r" [+−/-] |·", about.symbol):
+            raise NotationError(f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c")
         self.name = name
         self.axes = axes
         self.about = about

@@ -30,7 +30,7 @@ def lay_contents(layout: Layout) -> None:
     for row, block in enumerate(layout.places, FIRST_ROW):
         for column, text in enumerate(_row(block, layout)):
             if COLUMNS[column] == "stands at":
-                layout.jumps.append(Jump(SHEET, row, column, block))
+                layout.jumps.append(Jump(SHEET, row, column, block, range_of(block, layout, absolute=False).replace("'", "")))
             elif text:
                 layout.labels.append(Label(SHEET, row, column, text, "name"))
     layout.body[SHEET] = FIRST_ROW

@@ -78,4 +78,6 @@ def label_dress(style: str) -> Properties:
 
 def number_format(decimals: int) -> str:
     """Returns a format with fixed decimals, so that what is on the screen can be checked by hand."""
+    if decimals > 6:
+        return "0E+00"
     return "0." + "0" * decimals if decimals else "0"

@@ -34,12 +34,13 @@ class Echo:
 
 @dataclass(frozen=True)
 class Jump:
-    """A link to a block."""
+    """A link to a block; `text` says where it leads, with the {sheet} and {row} at which the block stands."""
 
     sheet: str
     row: int
     column: int
     block: Block
+    text: str
 
 
 @dataclass

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.language.axes import Edge, Position
+from blueprint.language.axes import Edge
+from blueprint.language.nodes import Ref, walk
 from blueprint.language.spelling.text import equation
 from blueprint.page import grid
 from blueprint.page.contents import lay_contents
@@ -37,7 +38,8 @@ class SheetPlacer:
         self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.title, "title")
         self.label(grid.LEAD_ROW, grid.SYMBOL, self.sheet.lead, "lead")
         for block in self.sheet.head:
-            self.label(self.row, grid.NAME, f"{block.about.meaning}  {block.symbol}", "head name")
+            self.label(self.row, grid.NAME, block.about.meaning, "head name")
+            self.equation(block, "equation")
             self.put(block, "head")
             self.row += 1
         self.layout.body[self.sheet.title] = self.row
@@ -93,7 +95,7 @@ class SheetPlacer:
         self.label(self.row, grid.SYMBOL, about.symbol, "symbol")
         self.label(self.row, grid.NAME, piece.title, "name")
         self.layout.echoes.append(Echo(sheet, self.row, grid.LEFT, piece.shown, (), "piece"))
-        self.layout.jumps.append(Jump(sheet, self.row, grid.LEFT + 1, piece.about))
+        self.layout.jumps.append(Jump(sheet, self.row, grid.LEFT + 1, piece.about, "{sheet}, row {row}"))
         self.label(self.row, grid.LEFT + 5, about.meaning, "note")
         self.row += 1
 
@@ -125,6 +127,8 @@ class SheetPlacer:
             self.row += 1
             return
         self.row += 1 + self.values.before(block, down)
+        if self.values.before(block, down):
+            self.label(self.row - 1, grid.NAME, f"before the first {down.meaning}", "note")
         if beside is not None:
             self.put_table(beside, beside.axes[0], beside.axes[1] if len(beside.axes) > 1 else None, "weights")
         self.put(block, role)
@@ -181,11 +185,16 @@ class SheetPlacer:
     def equation_text(self, block: Block) -> str:
         """Returns a block's equations without those of its edges, in one line."""
         inner = [d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)]
-        return ";   ".join(equation(block, definition, compact=len(inner) == 1) for definition in inner)
+        understood = frozenset(self.sheet.across)
+        return ";   ".join(equation(block, definition, understood) for definition in inner)
 
     def equation(self, block: Block, style: str) -> None:
-        """Prints a block's equation at the left of the free columns."""
-        self.label(self.row, grid.LEFT, self.equation_text(block), style)
+        """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""
+        if block.link:
+            origin = next(node.block for node in walk(block.definitions[-1].expr) if isinstance(node, Ref))
+            self.layout.jumps.append(Jump(self.sheet.title, self.row, grid.LEFT, origin, "from {sheet}, row {row}"))
+        else:
+            self.label(self.row, grid.LEFT, self.equation_text(block), style)
 
     def put_table(self, block: Block, down: Axis, across: Axis | None, role: str) -> None:
         """Places a block of weights or words in the left area."""

@@ -88,7 +88,7 @@ class BookWriter:
         page.fit_to_pages(1, 0)
         page.set_column(0, 0, 1.5)
         page.set_column(grid.SYMBOL, grid.SYMBOL, 13)
-        page.set_column(grid.NAME, grid.NAME, 34)
+        page.set_column(grid.NAME, grid.NAME, 38)
         page.set_column(grid.LEFT, grid.BATCH - 1, 7.6)
         page.set_column(grid.BATCH, grid.BATCH, 9.5)
         page.set_column(grid.BATCH + 1, grid.BATCH + 1, 1.5)
@@ -146,6 +146,11 @@ class BookWriter:
 
     def labels(self) -> None:
         """Writes the fixed texts."""
+        rule = self.label_format("rule")
+        for label in self.layout.labels:
+            if label.style == "section":
+                for column in range(grid.SYMBOL, grid.BATCH + 1):
+                    self.sheets[label.sheet].write_blank(label.row, column, None, rule)
         for label in self.layout.labels:
             self.sheets[label.sheet].write_string(label.row, label.column, label.text, self.label_format(label.style))
 
@@ -181,7 +186,9 @@ class BookWriter:
         for jump in self.layout.jumps:
             target = contents.range_of(jump.block, self.layout, absolute=False)
             look, url = self.label_format("link"), f"internal:{target}"
-            self.sheets[jump.sheet].write_url(jump.row, jump.column, url, look, target.replace("'", ""))
+            place = self.layout.places[jump.block]
+            text = jump.text.format(sheet=place.sheet, row=place.row + 1)
+            self.sheets[jump.sheet].write_url(jump.row, jump.column, url, look, text)
 
     def names(self) -> None:
         """Gives every block its defined name."""

@@ -29,7 +29,7 @@ class Master(NamedTuple):
 
 def sums_to_one(name: str, p: Block) -> Block:
     """Measures how far the probabilities of the next word are from summing to 1, column by column."""
-    off = block(f"check.{name}", (n, t), "|Σp − 1|", f"probabilities sum to 1: {name.replace('_', ' ')}")
+    off = block(f"check.{name}", (n, t), "|Σp−1|", f"probabilities sum to 1: {name.replace('_', ' ')}")
     off[n, t] = abs(Sum(v, p[n, t, v]) - 1)
     return off
 
@@ -50,14 +50,14 @@ def not_negative(name: str, meaning: str, x: Block) -> Block:
 
 def ratio_rests(ratio: Block, update_step: Block) -> Block:
     """Measures how far ratios are from 1 when nothing was updated."""
-    off = block("check.ratio", (n, t), "|ρ − 1|", "ratio is 1 where update_step = 0")
+    off = block("check.ratio", (n, t), "|ρ−1|", "ratio is 1 where update_step = 0")
     off[n, t] = where(equal(update_step, 0), abs(ratio[n, t] - 1), 0)
     return off
 
 
 def adds_up(A: Block, V: Block, R: Block) -> Block:
     """Measures how far returns are from A + V."""
-    off = block("check.returns", (n, t), "|R − V − A|", "returns are A + V")
+    off = block("check.returns", (n, t), "|R−V−A|", "returns are A + V")
     off[n, t] = abs(R[n, t] - V[n, t] - A[n, t])
     return off
 
@@ -71,7 +71,7 @@ def no_gap(is_given: Block) -> Block:
 
 def shares_add_up(m: Block, share: Block, total: Block) -> Block:
     """Measures how far the words' shares of the loss are from the total."""
-    off = block("check.total", (), "|Σ share − L|", "the words' shares add up to the total loss")
+    off = block("check.total", (), "|Σshare−L|", "the words' shares add up to the total loss")
     off[()] = abs(Sum((n, t), m[n, t] * share[n, t]) - total)
     return off
 

@@ -50,7 +50,7 @@ def clip_fraction_by_loss(clip: Surrogate, m: Block, words: Block) -> ClipFracti
     flag = block("clip_fraction.changed", (n, t), "clipped", "1 where clipping made the surrogate smaller", decimals=0)
     flag[n, t] = less(clip.clipped[n, t], clip.unclipped[n, t])
     share = mean_over_words(
-        "clip_fraction.loss", "clip by loss", "share of words whose loss the clip changed", flag, m, words, sources.CLIP_FRACTION
+        "clip_fraction.loss", "cf_loss", "share of words whose loss the clip changed", flag, m, words, sources.CLIP_FRACTION
     )
     return ClipFraction(flag, share)
 
@@ -60,7 +60,7 @@ def clip_fraction_by_ratio(ratio: Block, clip_range: Block, m: Block, words: Blo
     flag = block("clip_fraction.outside", (n, t), "outside", "1 where the ratio left 1 ± ε", decimals=0)
     flag[n, t] = less(clip_range, abs(ratio[n, t] - 1))
     share = mean_over_words(
-        "clip_fraction.ratio", "clip by ratio", "share of words whose ratio left 1 ± ε", flag, m, words, sources.CLIP_FRACTION
+        "clip_fraction.ratio", "cf_ratio", "share of words whose ratio left 1 ± ε", flag, m, words, sources.CLIP_FRACTION
     )
     return ClipFraction(flag, share)
 
@@ -72,17 +72,17 @@ def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) 
     wrote[n] = less(0, length[n])
     count[()] = Sum(n, wrote[n])
     sums = [
-        _per_response("kl.response", "Σ kl", "KL to the reference of the response", kl),
-        _per_response("score.response", "score", "score of the response", score),
-        _per_response("non_score.response", "Σ −β kl", "price of drifting of the response", penalty),
+        _per_response("kl.response", "kl_sum", "KL to the reference of the response", kl),
+        _per_response("score.response", "score_n", "score of the response", score),
+        _per_response("non_score.response", "pen_sum", "price of drifting of the response", penalty),
     ]
     means = [
-        _mean_of_responses("kl.per_response", "Σ kl mean", "KL to the reference per response", sums[0], count),
-        _mean_of_responses("score.mean", "score mean", "mean score", sums[1], count),
-        _mean_of_responses("non_score_reward", "Σ −β kl mean", "non-score reward: mean price of drifting", sums[2], count),
-        _mean_of_responses("response.mean_length", "words mean", "mean length of the responses", length, count),
+        _mean_of_responses("kl.per_response", "kl_resp", "KL to the reference per response", sums[0], count),
+        _mean_of_responses("score.mean", "score_mean", "mean score", sums[1], count),
+        _mean_of_responses("non_score_reward", "pen_mean", "non-score reward: mean price of drifting", sums[2], count),
+        _mean_of_responses("response.mean_length", "words_mean", "mean length of the responses", length, count),
     ]
-    longest = block("response.longest", (), "words max", "longest response", decimals=0)
+    longest = block("response.longest", (), "words_max", "longest response", decimals=0)
     longest[()] = Max(n, length[n])
     return Responses(wrote, count, *sums, *means[:3], longest, means[3])
 
@@ -91,17 +91,17 @@ def mean_abs(A: Block, m: Block, words: Block) -> tuple[Block, Block]:
     """Averages the size of the raw advantages."""
     size = block("advantage.abs", (n, t), "|A|", "size of the advantage", unit="≥ 0")
     size[n, t] = abs(A[n, t])
-    return size, mean_over_words("advantage.mean_abs", "|A| mean", "mean size of the raw advantages", size, m, words)
+    return size, mean_over_words("advantage.mean_abs", "|A|_mean", "mean size of the raw advantages", size, m, words)
 
 
 def explained_variance(V: Block, R: Block, m: Block, words: Block) -> Explained:
     """Asks how much of the returns' variance the old critic foresaw: 1 − var(R − V) / var(R), 0 if the returns agree."""
-    mean_R = mean_over_words("returns.mean", "R mean", "mean return", R, m, words)
+    mean_R = mean_over_words("returns.mean", "R_mean", "mean return", R, m, words)
     centred_R, var_R = _variance("returns", "R", R, mean_R, m, words)
-    error = block("value.residual", (n, t), "R − V", "what the old critic did not foresee")
+    error = block("value.residual", (n, t), "f", "what the old critic did not foresee")
     error[n, t] = R[n, t] - V[n, t]
-    mean_e = mean_over_words("value.residual_mean", "R − V mean", "mean of it", error, m, words)
-    centred_e, var_e = _variance("value.residual", "(R − V)", error, mean_e, m, words)
+    mean_e = mean_over_words("value.residual_mean", "f_mean", "mean of it", error, m, words)
+    centred_e, var_e = _variance("value.residual", "f", error, mean_e, m, words)
     explained = block("explained_variance", (), "EV", "share foreseen by the old critic", unit="≤ 1", source=sources.EXPLAINED_VARIANCE)
     explained[()] = where(less(0, var_R), 1 - var_e / var_R, 0)
     return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, explained)
@@ -120,8 +120,8 @@ def _mean_of_responses(name: str, symbol: str, meaning: str, x: Block, count: Bl
 
 
 def _variance(name: str, symbol: str, x: Block, mean: Block, m: Block, words: Block) -> tuple[Block, Block]:
-    centred = block(f"{name}.centred", (n, t), f"{symbol} − mean", "distance from the mean, 0 outside the response")
-    variance = block(f"{name}.variance", (), f"var {symbol}", "mean of its square", unit="≥ 0")
+    centred = block(f"{name}.centred", (n, t), f"{symbol}_c", "distance from the mean")
+    variance = block(f"{name}.variance", (), f"var_{symbol}", "mean of its square", unit="≥ 0")
     centred[n, t] = m[n, t] * (x[n, t] - mean)
     variance[()] = Sum((n, t), centred[n, t] * centred[n, t]) / words
     return centred, variance

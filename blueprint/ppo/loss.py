@@ -61,10 +61,10 @@ def surrogate(ratio: Block, advantages: Block, clip_range: Block) -> Surrogate:
     ratio, advantages: over any axes, the same for both.
     """
     at = ratio.axes
-    free = block("surrogate.unclipped", at, "ρ·Â", "ratio times advantage")
-    near = block("ratio.clipped", at, "ρ clip", "ratio, held within 1 ± ε")
-    held = block("surrogate.clipped", at, "ρ clip·Â", "clipped ratio times advantage")
-    smaller = block("surrogate", at, "L_clip", "the smaller of the two", source=sources.CLIP)
+    free = block("surrogate.unclipped", at, "U", "ratio times advantage")
+    near = block("ratio.clipped", at, "ρ_c", "ratio, held within 1 ± ε")
+    held = block("surrogate.clipped", at, "U_c", "clipped ratio times advantage")
+    smaller = block("surrogate", at, "U_min", "the smaller of the two", source=sources.CLIP)
     free[at] = ratio[at] * advantages[at]
     near[at] = maximum(1 - clip_range, minimum(1 + clip_range, ratio[at]))
     held[at] = near[at] * advantages[at]
@@ -74,12 +74,12 @@ def surrogate(ratio: Block, advantages: Block, clip_range: Block) -> Surrogate:
 
 def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range: Block) -> ValueLoss:
     """Squares the distance of the new value from the return, free and held near the old value; takes the larger."""
-    error = block("value.error", (n, t), "V − R", "error of the new value")
-    square = block("value.square", (n, t), "(V − R)²", "its square", unit="≥ 0")
-    held = block("value.clipped", (n, t), "V clip", "new value, held near the old one")
-    held_error = block("value.error_clipped", (n, t), "V clip − R", "error of the held value")
-    held_square = block("value.square_clipped", (n, t), "(V clip − R)²", "its square", unit="≥ 0")
-    loss = block("value.word_loss", (n, t), "L_V word", "half the larger square", unit="≥ 0", source=sources.VALUE_CLIP)
+    error = block("value.error", (n, t), "e", "error of the new value")
+    square = block("value.square", (n, t), "e²", "its square", unit="≥ 0")
+    held = block("value.clipped", (n, t), "V_c", "new value, held near the old one")
+    held_error = block("value.error_clipped", (n, t), "e_c", "error of the held value")
+    held_square = block("value.square_clipped", (n, t), "e_c²", "its square", unit="≥ 0")
+    loss = block("value.word_loss", (n, t), "l_V", "half the larger square", unit="≥ 0", source=sources.VALUE_CLIP)
     error[n, t] = V_new[n, t] - R[n, t]
     square[n, t] = error[n, t] * error[n, t]
     held[n, t] = V_old[n, t] + maximum(-value_clip_range, minimum(value_clip_range, V_new[n, t] - V_old[n, t]))
@@ -91,7 +91,7 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
 
 def exact_kl(name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: Block, log_q: Block) -> tuple[Block, Block]:
     """Sums over the vocabulary, exactly, how far q is from p: Σ p log p − Σ p log q; 0 outside the response."""
-    cross = block(f"{name}.cross", (n, t), "Σ p log q", "the old policy's mean of the other's log-probs")
+    cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q of this policy")
     exact = block(f"{name}.exact", (n, t), symbol, meaning, unit="≥ 0", source=sources.EXACT_KL)
     cross[n, t] = Sum(v, p[n, t, v] * log_q[n, t, v])
     exact[n, t] = m[n, t] * (p_log_p[n, t] - cross[n, t])
@@ -107,8 +107,8 @@ def word_entropy(m: Block, p_log_p: Block) -> Block:
 
 def policy_kl_estimates(d: Block) -> PolicyKL:
     """Estimates KL(π_old ‖ π_θ) from the log-ratio d of the sampled word."""
-    k1 = block("policy_kl.k1", (n, t), "−d", "estimate k1 of the policy KL", source=sources.KL_ESTIMATES)
-    k3 = block("policy_kl.k3", (n, t), "e^d − 1 − d", "estimate k3 of the policy KL", unit="≥ 0", source=sources.KL_ESTIMATES)
+    k1 = block("policy_kl.k1", (n, t), "pk1", "estimate k1 of the policy KL", source=sources.KL_ESTIMATES)
+    k3 = block("policy_kl.k3", (n, t), "pk3", "estimate k3 of the policy KL", unit="≥ 0", source=sources.KL_ESTIMATES)
     k1[n, t] = -d[n, t]
     k3[n, t] = exp(d[n, t]) - 1 - d[n, t]
     return PolicyKL(k1, k3)
@@ -129,8 +129,8 @@ def total_loss(parts: dict[str, Block], coefficients: dict[str, Block], m: Block
     L = block("policy_loss", (), "L_π", "minus the mean clipped surrogate", source=sources.CLIP)
     L[()] = -Sum((n, t), m[n, t] * parts["surrogate"][n, t]) / words
     V = mean_over_words("value_loss", "L_V", "mean of the words' value losses", parts["value_loss"], m, words)
-    H = mean_over_words("entropy", "H mean", "mean entropy of the response words", parts["entropy"], m, words)
-    kl = mean_over_words("policy_kl", "KL mean", "mean exact KL(π_old ‖ π_θ)", parts["policy_kl"], m, words)
+    H = mean_over_words("entropy", "H_mean", "mean entropy of the response words", parts["entropy"], m, words)
+    kl = mean_over_words("policy_kl", "KL_mean", "mean exact KL(π_old ‖ π_θ)", parts["policy_kl"], m, words)
     total = block("total_loss", (), "L", "the total loss, which training makes smaller", source=sources.TOTAL)
     total[()] = (
         L + coefficients["vf_coef"] * V - coefficients["ent_coef"] * H + coefficients["policy_kl_coef"] * kl

@@ -58,7 +58,7 @@ def prompts() -> Prompts:
     given = typed("given", (n, t), "prompt", "word that is given; blank: the policy writes", text=True, edges=(t.first - 1,))
     is_given = block("is_given", (n, t), "given", "1 where the word is given", unit="0 or 1", decimals=0)
     given_id = block("given_id", (n, t), "id", "its id in the vocabulary, counted from 0", decimals=0)
-    decisions = block("decisions", (), "T", "columns of an episode: longest prompt + words allowed", decimals=0)
+    decisions = block("decisions", (), "T", "decisions: longest prompt + words allowed", decimals=0)
     for at in ((n, t.first - 1), (n, t)):
         is_given[at] = filled(given[at])
         given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
@@ -70,7 +70,7 @@ def rollout(given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block) ->
     """Lets the old policy read the prompt and write the response, one drawn word after the other."""
     s = block("rollout.read", (n, t), "s", "id of the word read", decimals=0)
     a = block("rollout.written", (n, t), "a", "id of the word written", decimals=0)
-    m = block("mask", (n, t), "m", "1 on the decisions of the response", unit="0 or 1", decimals=0)
+    m = block("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     a[n, t.first - 1] = given.given_id[n, t.first - 1]
     m[n, t.first - 1] = 0
     m[n, t.last + 1] = 0
@@ -106,10 +106,10 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
 def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Turn:
     """Defines the mask m[n, t]: the policy writes where no word is given, the text has not ended, and words are left."""
     room = block("rollout.room", (n, t), "left", "response words still allowed", decimals=0)
-    allowed = block("rollout.allowed", (n, t), "may", "1 while words are left and the page has a next column", decimals=0)
-    is_end = block("rollout.is_end", (n, t), "is end", "1 where the word written is the end word (id 0)", decimals=0)
-    ends = block("rollout.ends", (n, t), "ends", "1 where the response writes the end word", decimals=0)
-    ended = block("rollout.ended", (n, t), "ended", "1 once the response has written the end word", decimals=0)
+    allowed = block("rollout.allowed", (n, t), "may", "1 while a word may still be written", decimals=0)
+    is_end = block("rollout.is_end", (n, t), "is_end", "1 where the end word (id 0) is written", decimals=0)
+    ends = block("rollout.ends", (n, t), "ends", "1 where the response ends", decimals=0)
+    ended = block("rollout.ended", (n, t), "ended", "1 once the end word was written", decimals=0)
     room[n, t.first - 1] = max_new_tokens
     ends[n, t.first - 1] = 0
     ended[n, t.first - 1] = 0
@@ -124,8 +124,8 @@ def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Tur
 
 def as_words(given: Prompts, a: Block, m: Block) -> tuple[Block, Block]:
     """Spells the ids that are read and written as words; empty after the end of the text."""
-    written = block("word_written", (n, t), "writes", "word written")
-    read = block("word_read", (n, t), "reads", "word read")
+    written = block("word_written", (n, t), "writes", "writes the word")
+    read = block("word_read", (n, t), "reads", "reads the word")
     written[n, t.first - 1] = given.vocabulary[a[n, t.first - 1]]
     written[n, t] = where(equal(given.is_given[n, t] + m[n, t], 1), given.vocabulary[a[n, t]], "")
     read[n, t] = written[n, t - 1]

@@ -11,19 +11,19 @@ from blueprint.numbers import PRESET_DEFAULT
 
 # key: (symbol, meaning, decimals)
 SETTINGS: dict[str, tuple[str, str, int]] = {
-    "gamma": ("γ", "discount of later rewards; RLHF libraries use 1", 3),
-    "gae_lambda": ("λ", "how far surprises reach back; libraries use 0.95", 3),
+    "gamma": ("γ", "discount of later rewards (libraries: 1)", 3),
+    "gae_lambda": ("λ", "reach of GAE (libraries: 0.95)", 3),
     "kl_coef": ("β", "price of drifting from the reference", 3),
-    "clip_range": ("ε", "how far the ratio may move before it stops to count", 3),
-    "value_clip_range": ("ε_V", "how far the value may move before it stops to count", 3),
+    "clip_range": ("ε", "clip: the ratio counts within 1 ± ε", 3),
+    "value_clip_range": ("ε_V", "clip: how far the value may move", 3),
     "vf_coef": ("c1", "weight of the value loss", 3),
     "ent_coef": ("c2", "weight of the entropy bonus", 3),
     "policy_kl_coef": ("c3", "weight of the policy KL in the loss", 3),
-    "update_step": ("step", "how much of Δ the update takes; 0: nothing has changed", 3),
+    "update_step": ("step", "how much of Δ is taken; 0: no update", 3),
     "whiten_eps": ("ε_w", "keeps whitening from dividing by 0", 10),
 }
 SWITCHES: dict[str, tuple[str, str]] = {
-    "kl_estimator": ("kl is", "which estimate of the reference KL enters the reward"),
+    "kl_estimator": ("kl is", "KL estimate that enters the reward"),
     "whiten_advantages": ("Â is", "whether the loss uses whitened advantages"),
 }
 

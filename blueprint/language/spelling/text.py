@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from blueprint.language.axes import Position
+from blueprint.language.axes import Axis, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Op, Reduce, Ref
+from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
 from blueprint.language.spelling.rules import ANYTHING, PRODUCT, SUM, TIGHT, Rule, Spelled, call, spell
 
 TEXT: dict[str, Rule] = {
@@ -32,14 +32,17 @@ SIGNS = {"sum": "Σ", "max": "max"}
 SEARCHES = {"find": "last {axis} with {among} ≤ {value}", "match": "the {axis} whose {among} = {value}"}
 
 
-def text(expr: Expr, compact: bool = False) -> str:
-    """Prints an expression; compact leaves out the indices that are simply the cell's own (`V[t + 1]`, but `m`)."""
-    return _render(expr, compact).text
+NOTHING: frozenset[Axis] = frozenset()
 
 
-def equation(block: Block, definition: Definition, compact: bool = False) -> str:
+def text(expr: Expr, understood: frozenset[Axis] = NOTHING) -> str:
+    """Prints an expression; indices that are understood (the cell's own n and t) are left out: `V[t + 1]`, but `m`."""
+    return _render(expr, understood).text
+
+
+def equation(block: Block, definition: Definition, understood: frozenset[Axis] = NOTHING) -> str:
     """Prints one equation: what is defined, =, and the expression."""
-    return f"{reference(block, definition.target, compact)} = {text(definition.expr, compact)}"
+    return f"{reference(block, definition.target, understood)} = {text(definition.expr, understood)}"
 
 
 def equations(block: Block) -> str:
@@ -49,15 +52,26 @@ def equations(block: Block) -> str:
     return "\n".join(equation(block, definition) for definition in block.definitions)
 
 
-def reference(block: Block, at: tuple[Index, ...], compact: bool = False) -> str:
+def reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] = NOTHING) -> str:
     """Prints a block with its indices."""
-    shown = [str(index) for index in at if not (compact and isinstance(index, Position) and not index.by)]
-    return f"{block.symbol}[{', '.join(shown)}]" if shown else block.symbol
+    shown = [_index(index, understood) for index in at]
+    inside = ", ".join(index for index in shown if index)
+    return f"{block.symbol}[{inside}]" if inside else block.symbol
 
 
-def _render(expr: Expr, compact: bool) -> Spelled:
+def _index(index: Index, understood: frozenset[Axis]) -> str:
+    match index:
+        case Lookup(_, id):
+            return text(id, understood)
+        case Position(axis, 0) if axis in understood:
+            return ""
+        case _:
+            return str(index).replace(" - ", " − ")
+
+
+def _render(expr: Expr, understood: frozenset[Axis]) -> Spelled:
     def render(inner: Expr) -> Spelled:
-        return _render(inner, compact)
+        return _render(inner, understood)
 
     match expr:
         case Op("choose", (number, *rows)):
@@ -68,7 +82,7 @@ def _render(expr: Expr, compact: bool) -> Spelled:
         case Constant(value):
             return Spelled(f"“{value}”" if isinstance(value, str) else str(value))
         case Ref(block, at):
-            return Spelled(reference(block, at, compact))
+            return Spelled(reference(block, at, understood))
         case Reduce(name, axes, body):
             letters = ",".join(axis.letter for axis in axes)
             return Spelled(f"{SIGNS[name]}_{letters} {render(body).text}", PRODUCT)

@@ -48,16 +48,16 @@ def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: 
     free, near = link("diagnostics.unclipped", loss.clip.unclipped), link("diagnostics.clipped", loss.clip.clipped)
     by_loss = clip_fraction_by_loss(loss.clip._replace(unclipped=free, clipped=near), m, words)
     by_ratio = clip_fraction_by_ratio(ratio, chosen.used["clip_range"], m, words)
-    k1 = mean_over_words("approx_kl.k1", "approx KL k1", "mean of −d", loss.policy_kl.k1, m, words)
-    k3 = mean_over_words("approx_kl.k3", "approx KL k3", "mean of e^d − 1 − d", loss.policy_kl.k3, m, words)
+    k1 = mean_over_words("approx_kl.k1", "aKL_k1", "approximate KL: mean of −d", loss.policy_kl.k1, m, words)
+    k3 = mean_over_words("approx_kl.k3", "aKL_k3", "approximate KL: mean of e^d − 1 − d", loss.policy_kl.k3, m, words)
     kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.score)
     penalty = link("diagnostics.penalty", signal.reward.penalty)
-    kl_word = mean_over_words("kl.per_word", "kl mean", "KL to the reference per word", kl, m, words)
+    kl_word = mean_over_words("kl.per_word", "kl_mean", "KL to the reference per word", kl, m, words)
     per = responses(m, run.length, kl, score, penalty)
     size, mean_size = mean_abs(A, m, words)
     V, R = link("diagnostics.values", signal.V), link("diagnostics.returns", signal.gae.returns)
     foreseen = explained_variance(V, R, m, words)
-    means = {name: mean_over_words(f"mean.{name}", f"{row.symbol} mean", row.about.meaning, row, m, words) for name, row in rows.items()}
+    means = {name: mean_over_words(f"mean.{name}", f"{row.symbol.replace(' ', '_')}_mean", row.about.meaning, row, m, words) for name, row in rows.items()}
     sections = (
         Section(
             "1  Clip fraction",
