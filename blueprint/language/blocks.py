@@ -169,10 +169,11 @@ def typed(
     return made
 
 
-def link(name: str, target: Block, meaning: str = "") -> Block:
+def link(name: str, target: Block, meaning: str = "", symbol: str = "") -> Block:
     """Repeats a block under another name, so that a page shows what its equations read from elsewhere."""
     about = target.about
-    made = Block(name, target.axes, About(about.symbol, meaning or about.meaning, about.unit, "", about.decimals), link=True)
+    told = About(symbol or about.symbol, meaning or about.meaning, about.unit, "", about.decimals)
+    made = Block(name, target.axes, told, link=True)
     for axis, side in sorted(target.edges, key=lambda edge: (edge[0].letter, edge[1])):
         at = tuple(Edge(axis, side) if other is axis else other for other in target.axes)
         made[at] = target[at]

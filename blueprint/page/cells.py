@@ -80,7 +80,9 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
         at = dict(zip(down, chosen, strict=True))
         target = Ref(block, definition.target)
         row, _ = place.cell(block, places_of(target, at | dict.fromkeys(along, 0), values))
-        cells = np.ravel(values.view(target, at)[1]).tolist()
+        found = np.ravel(values.view(target, at)[1])
+        # + 0.0 makes a zero of a minus zero, which no sheet knows.
+        cells = found.tolist() if block.text else (found + 0.0).tolist()
         formulas = None if constant else _fill(template(block, definition, at, layout), columns, starts)
         yield Run(block, place.sheet, row, columns, formulas, cells, edge)
 

@@ -20,6 +20,7 @@ LABELS: dict[str, Properties] = {
     "section": {"bold": True, "font_size": 11, "font_color": NAVY, "bottom": 1, "bottom_color": NAVY},
     "rule": {"bottom": 1, "bottom_color": NAVY},
     "column heading": {"italic": True, "font_color": GREY, "align": "center"},
+    "section column": {"italic": True, "font_color": GREY, "align": "center", "bottom": 1, "bottom_color": NAVY},
     "symbol": {**SYMBOLS, "font_color": NAVY, "align": "right"},
     "name": {},
     "note": {"font_color": GREY},
@@ -49,9 +50,11 @@ ROLES: dict[str, Properties] = {
     "draw": {"bg_color": PALE_YELLOW},
     "text": {"bg_color": PALE_YELLOW, "align": "center"},
     "line": {"align": "right"},
-    # A thick outline marks the parameters, whether typed or updated.
-    "weights": {"border": 2, "border_color": "#C00000"},
+    "weights": {},
 }
+# A thick outline marks the parameters, whether typed or updated: these sides of these cells.
+OUTLINE: Properties = {"left": 2, "right": 2, "top": 2, "bottom": 2}
+OUTLINE_COLOR = "#C00000"
 FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
 EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
 TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
@@ -63,11 +66,16 @@ LEGEND = (
 )
 
 
-def cell_dress(kind: str, role: str, decimals: int, edge: bool) -> Properties:
-    """Returns how a block's cells look: by kind (typed, formula, link), role, decimals, and whether they are an edge."""
+def cell_dress(kind: str, role: str, decimals: int, edge: bool, sides: tuple[str, ...] = ()) -> Properties:
+    """Returns how a block's cells look: by kind (typed, formula, link), role, decimals, whether they are an edge.
+
+    sides: where the cell is on the outline of a block of weights.
+    """
     made = BASE | FRAME | ROLES[role] | KINDS[kind] | {"num_format": number_format(decimals)}
     if kind == "typed" and role in ("line", "", "draw", "text"):
         made |= TYPED_FILL
+    for side in sides:
+        made |= {side: OUTLINE[side], f"{side}_color": OUTLINE_COLOR}
     return made | (EDGE if edge and role != "head" else {})
 
 
@@ -79,5 +87,5 @@ def label_dress(style: str) -> Properties:
 def number_format(decimals: int) -> str:
     """Returns a format with fixed decimals, so that what is on the screen can be checked by hand."""
     if decimals > 6:
-        return "0E+00"
+        return "0E+00;-0E+00;0"
     return "0." + "0" * decimals if decimals else "0"

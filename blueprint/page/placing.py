@@ -12,10 +12,12 @@ from blueprint.page.layout import Echo, Jump, Label, Layout
 from blueprint.page.outline import Blueprint, Item, Line, Note, Piece, Row, Section, Sheet, Table
 from blueprint.page.place import Place, extent_of
 from blueprint.page.refuse import refuse_unfit
+from blueprint.page.wide import with_wide_weights
 
 
 def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     """Places every block of the outline; raises NotationError, before anything is written, where a page has no room."""
+    blueprint = with_wide_weights(blueprint, values)
     refuse_unfit(blueprint, values)
     layout = Layout(blueprint, values)
     for sheet in blueprint.sheets:
@@ -57,7 +59,7 @@ class SheetPlacer:
         """Places a heading and what stands under it; a block with weights has its equation in the heading's row."""
         self.label(self.row, grid.SYMBOL, section.title, "section")
         for number, heading in enumerate(section.columns):
-            self.label(self.row, grid.LEFT + number, heading, "column heading")
+            self.label(self.row, grid.LEFT + number, heading, "section column")
         match section.items[:1]:
             case (Row(block, _, Block()),):
                 self.equation(block, "equation")
@@ -104,8 +106,6 @@ class SheetPlacer:
         down = next(axis for axis in block.axes if axis is not across)
         self.caption(block)
         self.headings(block, across)
-        if across is not None and not block.typed:
-            self.label(self.row, grid.LEFT + self.values.size(across) + 1, self.equation_text(block), "equation")
         self.row += 1
         for member in range(self.values.size(down)):
             self.member(down, member, self.row + member, grid.SYMBOL, "symbol")
@@ -151,6 +151,8 @@ class SheetPlacer:
             return
         for member in range(self.values.size(across)):
             self.member(across, member, self.row, grid.LEFT + member, "column heading")
+        if not block.typed:
+            self.label(self.row, grid.LEFT + self.values.size(across), f"  {self.equation_text(block)}", "equation")
 
     def row_name(self, block: Block, down: Axis, member: int) -> None:
         """Names one row of a block: its symbol with the number, and the word where members are words."""

@@ -156,22 +156,34 @@ class BookWriter:
 
     def run(self, run: Run) -> None:
         """Writes the cells of one row of a block."""
-        block, page = run.block, self.sheets[run.sheet]
-        role = self.layout.roles[block]
-        key = contents.kind_of(block), role, block.about.decimals, run.edge
-        look = self.dressed(key, dress.cell_dress(*key))
+        page = self.sheets[run.sheet]
+        looks = self.looks(run)
         if run.formulas is not None:
             self.formulas += len(run.formulas)
-            for column, formula, value in zip(run.columns, run.formulas, run.values, strict=True):
+            for column, formula, look, value in zip(run.columns, run.formulas, looks, run.values, strict=True):
                 page.write_formula(run.row, column, formula, look, value)
             return
-        for column, value in zip(run.columns, run.values, strict=True):
+        for column, look, value in zip(run.columns, looks, run.values, strict=True):
             if value == "" or value != value:
                 page.write_blank(run.row, column, None, look)
             elif isinstance(value, str):
                 page.write_string(run.row, column, value, look)
             else:
                 page.write_number(run.row, column, value, look)
+
+    def looks(self, run: Run) -> list[Any]:
+        """Returns the format of each cell of a run; only weights, which have an outline, need more than one."""
+        block, role = run.block, self.layout.roles[run.block]
+        key = contents.kind_of(block), role, block.about.decimals, run.edge
+        if role != "weights":
+            return [self.dressed(key, dress.cell_dress(*key))] * len(run.columns)
+        top, left, bottom, right = self.layout.places[block].corners(block, self.layout.values)
+        at_row = tuple(side for side, line in (("top", top), ("bottom", bottom)) if line == run.row)
+        looks = []
+        for column in run.columns:
+            sides = at_row + tuple(side for side, line in (("left", left), ("right", right)) if line == column)
+            looks.append(self.dressed((*key, sides), dress.cell_dress(*key, sides)))
+        return looks
 
     def echoes(self) -> None:
         """Writes the cells that show another cell again."""

@@ -91,7 +91,7 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
 
 def exact_kl(name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: Block, log_q: Block) -> tuple[Block, Block]:
     """Sums over the vocabulary, exactly, how far q is from p: Σ p log p − Σ p log q; 0 outside the response."""
-    cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q of this policy")
+    cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q this policy")
     exact = block(f"{name}.exact", (n, t), symbol, meaning, unit="≥ 0", source=sources.EXACT_KL)
     cross[n, t] = Sum(v, p[n, t, v] * log_q[n, t, v])
     exact[n, t] = m[n, t] * (p_log_p[n, t] - cross[n, t])

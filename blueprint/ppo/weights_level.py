@@ -46,7 +46,7 @@ def weights_level(numbers: WeightNumbers) -> Blueprint:
     max_new_tokens = typed("max_new_tokens", (), "max new", "words the policy may write", decimals=0)
     steps = _steps(given, max_new_tokens, chosen)
     watched = diagnostics(steps.old.head, steps.old.rollout, steps.signal, steps.loss, _watched_rows(steps), chosen)
-    checked, judged, tolerances = checks_sheet(steps.old.head.on("checks"), (n, t), _residuals(steps, given, chosen))
+    checked, judged, tolerances = checks_sheet(steps.old.head.on("checks"), _residuals(steps, given, chosen))
     start = start_sheet(numbers.title, numbers.about, _parts(steps), _pieces(steps, watched), judged.verdict)
     sheets = (
         start, inputs_sheet(chosen, given, max_new_tokens), steps.old.policy.sheet, steps.reference.sheet, steps.reward_sheet,
@@ -64,8 +64,9 @@ def weights_level(numbers: WeightNumbers) -> Blueprint:
         chosen.typed | tolerances | {max_new_tokens: numbers.max_new_tokens},
         NAMES | {v: given.vocabulary},
         chosen.choices | {given.given: given.vocabulary},
-        chosen.ranges | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (0, 0.999999)},
+        chosen.ranges | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (0.01, 0.99)},
         {"numbers": numbers.name, "preset": "default", "seed": str(numbers.seed)},
+        steps.loss.total.total,
     )
     weights = {block_name(key): weight for key, weight in numbers.weights.items()}
     return blueprint.with_typed(_texts(numbers, longest) | {"rollout.draw": numbers.draws} | weights)
@@ -93,7 +94,7 @@ def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:
     head = old.head.on("signal")
     score = score_of(head.mask, reward_head)
     come_in = signal_sheet.Given(old.policy.logprobs, reference.logprobs, score, old_critic.values, reference_kl)
-    signal = signal_sheet.signal(head, signal_sheet.linked("signal", come_in), words, chosen)
+    signal = signal_sheet.signal(head, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
 
     policy, policy_kl, entropy = models.new_policy(old, chosen.used["update_step"])
     critic = models.new_critic(old, old_critic, chosen.used["update_step"])
@@ -108,15 +109,14 @@ def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:
     return Steps(old, reference, reference_kl, policy, old_critic, critic, reward_sheet, entropy, signal, loss)
 
 
-def _watched_rows(steps: Steps) -> dict[str, Block]:
-    """Names the rows whose mean over the response the first sheet shows."""
+def _watched_rows(steps: Steps) -> list[Block]:
+    """Lists the rows whose mean over the response the first sheet shows."""
     s, loss = steps.signal, steps.loss
-    rows = (
+    return [
         steps.old.policy.logprobs, steps.reference.logprobs, steps.policy.logprobs, s.kl.used, s.reward.rewards,
         steps.old_critic.values, s.gae.td_errors, s.gae.advantages, s.gae.returns, s.white.used, loss.ratio,
         loss.clip.unclipped, loss.clip.smaller, steps.critic.values, loss.value.loss,
-    )  # fmt: skip
-    return {row.name: row for row in rows}
+    ]  # fmt: skip
 
 
 def _residuals(steps: Steps, given: Prompts, chosen: Settings) -> list[Block]:

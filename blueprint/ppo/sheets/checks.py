@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from blueprint.language import Axis, Block
+from blueprint.language import Block
 from blueprint.page.outline import Line, Note, Row, Section, Sheet
 from blueprint.ppo.checks import TOLERANCE, Master, master
-from blueprint.ppo.sheets.head import Head
+from blueprint.ppo.axes import n, t
 
 LEAD = "what must hold whatever one types: each line says how far off it is, how far it may be, and OK or LOOK"
 
 
-def checks_sheet(
-    head: Head, across: tuple[Axis, ...], residuals: list[Block], helpers: tuple[Block, ...] = ()
-) -> tuple[Sheet, Master, dict[Block, object]]:
+def checks_sheet(head: tuple[Block, ...], residuals: list[Block]) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the checks; returns the sheet, the verdicts and what is typed there (the tolerances).
 
-    residuals: rows or numbers that must be 0. helpers: rows that they need beside them.
+    head: rows that stay in view, the last of them the mask. residuals: rows or numbers that must be 0.
     """
     judged = master(residuals)
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
-    rows = [Row(block) for block in (*helpers, *(r for r in residuals))]
+    rows = [Row(block) for block in residuals]
     sections = (
         Section("1  The checks", (Line((judged.verdict,)), *lines), ("distance", "allowed", "verdict", "failed")),
         Section("2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *rows)),
     )
     typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
-    return Sheet("Checks", LEAD, sections, across, head, head.mask), judged, typed
+    return Sheet("Checks", LEAD, sections, (n, t), head, head[-1]), judged, typed

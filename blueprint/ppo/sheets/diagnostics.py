@@ -40,8 +40,8 @@ class Diagnostics(NamedTuple):
     means: dict[str, Block]
 
 
-def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: dict[str, Block], chosen: Settings) -> Diagnostics:
-    """Defines and outlines the diagnostics. rows: name and row of every mean that the first sheet shows."""
+def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: list[Block], chosen: Settings) -> Diagnostics:
+    """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows."""
     head = old_head.on("diagnostics")
     m, words = head.mask, run.words
     ratio, A = link("diagnostics.ratio", loss.ratio), link("diagnostics.advantages", signal.gae.advantages)
@@ -57,7 +57,7 @@ def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: 
     size, mean_size = mean_abs(A, m, words)
     V, R = link("diagnostics.values", signal.V), link("diagnostics.returns", signal.gae.returns)
     foreseen = explained_variance(V, R, m, words)
-    means = {name: mean_over_words(f"mean.{name}", f"{row.symbol.replace(' ', '_')}_mean", row.about.meaning, row, m, words) for name, row in rows.items()}
+    means = means_of(rows, m, words)
     sections = (
         Section(
             "1  Clip fraction",
@@ -76,7 +76,20 @@ def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: 
             Row(foreseen.error), Row(foreseen.mean_error), Row(foreseen.centred_error), Row(foreseen.error_variance),
             Row(foreseen.explained, "key"),
         )),
-        Section("7  Means over the response words, for the first sheet", tuple(Row(mean) for mean in means.values())),
+        means_section("7", means),
     )  # fmt: skip
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head, head.mask)
     return Diagnostics(sheet, by_loss, by_ratio, (k1, k3), kl_word, per, foreseen, means)
+
+
+def means_of(rows: list[Block], m: Block, words: Block) -> dict[str, Block]:
+    """Averages rows over the response words, by the names of the rows."""
+    return {
+        row.name: mean_over_words(f"mean.{row.name}", f"{row.symbol.replace(' ', '_')}_mean", row.about.meaning, row, m, words)
+        for row in rows
+    }
+
+
+def means_section(number: str, means: dict[str, Block]) -> Section:
+    """Outlines means for the first sheet."""
+    return Section(f"{number}  Means over the response words, shown on the first sheet", tuple(map(Row, means.values())))

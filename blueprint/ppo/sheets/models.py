@@ -169,7 +169,8 @@ def _reader(name: str, old: OldPolicy, memory: Memory, Y: Block, symbol: str, kl
     here = old.head.on(name)
     read, written = link(f"{name}.read", old.rollout.read), link(f"{name}.written", old.rollout.written)
     p, p_log_p = old.policy.words.p, old.policy.words.p_log_p
-    p_old, p_log_p_old = link(f"{name}.p_old", p, "π_old"), link(f"{name}.p_log_p_old", p_log_p, "of π_old")
+    p_old = link(f"{name}.p_old", p, "probability under π_old", "p_old")
+    p_log_p_old = link(f"{name}.p_log_p_old", p_log_p, "Σ p log p of π_old", "plogp_old")
     network = rnn(name, read, memory)
     words = softmax(name, network.h, Y)
     logprobs = word_logprobs(name, symbol, words.logp, written, here.mask)

@@ -10,7 +10,6 @@ from blueprint.ppo.advantage import Gae, Whitened, gae, whiten
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.reward import ReferenceKL, Reward, reference_kl, reward
 from blueprint.ppo.settings import Settings
-from blueprint.ppo.sheets.head import Head
 
 TITLE = "Reward & advantage"
 LEAD = "from one score at the end and a price for drifting to a learning signal for every word"
@@ -39,13 +38,13 @@ class Given(NamedTuple):
     exact: Block | None = None
 
 
-def signal(head: Head, given: Given, words: Block, chosen: Settings) -> Signal:
-    """Defines and outlines reward, advantage and whitened advantage."""
+def signal(head: tuple[Block, ...], m: Block, given: Given, words: Block, chosen: Settings) -> Signal:
+    """Defines and outlines reward, advantage and whitened advantage; `head` stays in view, m is the mask."""
     kl = reference_kl(given.logp_old, given.logp_ref, chosen.switch["kl_estimator"])
     paid = reward(kl.used, given.score, chosen.used["kl_coef"])
-    estimate = gae(paid.rewards, given.values, head.mask, chosen.used["gamma"], chosen.used["gae_lambda"])
-    eps, choice = chosen.used["whiten_eps"], chosen.switch["whiten_advantages"]
-    white = whiten(estimate.advantages, head.mask, words, eps, choice)
+    estimate = gae(paid.rewards, given.values, m, chosen.used["gamma"], chosen.used["gae_lambda"])
+    eps, switch = chosen.used["whiten_eps"], chosen.switch["whiten_advantages"]
+    white = whiten(estimate.advantages, m, words, eps, switch)
     exact = (Row(given.exact),) if given.exact is not None else ()
     sections = (
         Section(
@@ -62,7 +61,7 @@ def signal(head: Head, given: Given, words: Block, chosen: Settings) -> Signal:
             (Row(white.mean), Row(white.centred), Row(white.variance), Row(white.whitened), Row(white.used, "key")),
         ),
     )
-    sheet = Sheet(TITLE, LEAD, sections, (n, t), head, head.mask)
+    sheet = Sheet(TITLE, LEAD, sections, (n, t), head, m)
     return Signal(sheet, given.logp_old, kl, given.score, paid, given.values, estimate, white)
 
 
