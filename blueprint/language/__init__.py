@@ -1,4 +1,4 @@
-"""The notation: axes, blocks and expressions; their values; their spellings. It knows no RL, no file format, no torch."""
+"""The notation: axes, blocks, expressions; their values and spellings. It knows no RL, no file format, no torch."""
 
 from blueprint.language.axes import Axis, join
 from blueprint.language.blocks import Block, block, link, typed
@@ -29,8 +29,8 @@ from blueprint.language.spelling.text import equations, text
 from blueprint.language.values import Values
 
 # Printing is taught to the nodes here, so that they need not know their renderers.
-setattr(Expr, "__str__", text)
-setattr(Block, "__str__", equations)
+Expr.__str__ = text  # type: ignore[method-assign,assignment]
+Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
     "Axis",
@@ -46,6 +46,7 @@ __all__ = [
     "choose",
     "compute",
     "equal",
+    "equations",
     "exp",
     "filled",
     "find",

@@ -108,5 +108,7 @@ def join(letter: str, meaning: str, *parts: Axis) -> Axis:
 def _step(axis: Axis, by: int) -> int:
     if by not in (-1, 1):
         near = f"{axis} - 1 and {axis} + 1"
-        raise NotationError(f"{axis} {by:+d} is too far: only {near} can be read; make the farther one a step of its own")
+        raise NotationError(
+            f"{axis} {by:+d} is too far: only {near} can be read; make the farther one a step of its own"
+        )
     return by

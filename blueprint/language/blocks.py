@@ -51,7 +51,9 @@ class Block(Arithmetic):
 
     def __init__(self, name: str, axes: tuple[Axis, ...], about: About, *, typed: bool = False, link: bool = False):
         if re.search(r" [+−/-] |·", about.symbol):
-            raise NotationError(f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c")
+            raise NotationError(
+                f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c"
+            )
         self.name = name
         self.axes = axes
         self.about = about
@@ -103,16 +105,22 @@ class Block(Arithmetic):
         if side and (axis, side) not in self.edges:
             edge = Edge(axis, side)
             cell = ", ".join(str(edge) if a is axis else a.letter for a in self.axes)
-            raise NotationError(f"{self.name} has no cell at {edge}, which [{index}] reads: first write {self.name}[{cell}] = …")
+            raise NotationError(
+                f"{self.name} has no cell at {edge}, which [{index}] reads: first write {self.name}[{cell}] = …"
+            )
         return place
 
     def _write(self, index: At, axis: Axis, may_shift: bool = False) -> Index:
         if isinstance(index, Axis):
             index = Position(index)
         if not isinstance(index, Position | Edge):
-            raise NotationError(f"{self.name}[{index}]: an index is a letter, a neighbour or an edge: write {self._usage()}")
+            raise NotationError(
+                f"{self.name}[{index}]: an index is a letter, a neighbour or an edge: write {self._usage()}"
+            )
         if isinstance(index, Position) and index.by and not may_shift:
-            raise NotationError(f"{self.name}[{index}] cannot be written to: define {self._usage()} and read the neighbour")
+            raise NotationError(
+                f"{self.name}[{index}] cannot be written to: define {self._usage()} and read the neighbour"
+            )
         if index.axis.extent is not axis.extent and index.axis not in axis.parts:
             raise NotationError(f"{self.name}[… {index} …] stands where {axis.letter} belongs: write {self._usage()}")
         return index

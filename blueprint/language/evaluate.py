@@ -43,7 +43,7 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, compiled_before: Compi
             size = values.size(step.axis)
             positions = range(-1, size + 1) if step.way > 0 else range(size, -2, -1)
             for position in positions:
-                _run(step.steps, values, at | {step.axis: position}, compiled_before)
+                _run(step.steps, values, {**at, step.axis: position}, compiled_before)
         else:
             for definition in step.definitions:
                 if _belongs(definition, at, values):

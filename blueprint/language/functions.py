@@ -63,7 +63,9 @@ def where(condition: Operand, then: Operand, otherwise: Operand) -> Op:
     """Takes `then` where the condition (less, at_most, equal, filled) holds, else `otherwise`."""
     test = wrap(condition)
     if not (isinstance(test, Op) and test.name in CONDITIONS):
-        raise NotationError(f"where({test}, …) asks for a condition: write less(a, b), at_most(a, b), equal(a, b) or filled(a)")
+        raise NotationError(
+            f"where({test}, …) asks for a condition: write less(a, b), at_most(a, b), equal(a, b) or filled(a)"
+        )
     branches = wrap(then), wrap(otherwise)
     _refuse_nesting("where", (*test.args, *branches))
     return Op("where", (test, *branches))
@@ -74,7 +76,9 @@ def choose(number: Operand, **alternatives: Operand) -> Op:
     rows = tuple(wrap(alternative) for alternative in alternatives.values())
     for label, row in zip(alternatives, rows, strict=True):
         if not isinstance(row, Ref):
-            raise NotationError(f"choose(… {label}={row}): each alternative is a step of its own, so that one sees its numbers")
+            raise NotationError(
+                f"choose(… {label}={row}): each alternative is a step of its own, so that one sees its numbers"
+            )
     return Op("choose", (wrap(number), *rows), labels=tuple(alternatives))
 
 
@@ -118,7 +122,9 @@ def _condition(name: str, *args: Expr) -> Op:
 def _refuse_nesting(name: str, args: tuple[Expr, ...]) -> None:
     for inner in (node for arg in args for node in walk(arg)):
         if isinstance(inner, Op) and inner.name in (*CONDITIONS, "where"):
-            raise NotationError(f"{inner.name}(…) inside {name}(…) would nest two IFs: make the inner one a step of its own")
+            raise NotationError(
+                f"{inner.name}(…) inside {name}(…) would nest two IFs: make the inner one a step of its own"
+            )
 
 
 def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:
@@ -126,7 +132,9 @@ def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:
     factors = body.args if isinstance(body, Op) and body.name == "mul" else (body,)
     for factor in factors:
         if not isinstance(factor, Ref):
-            raise NotationError(f"Sum over {body}: it takes one reference or a product of two; make {factor} a step of its own")
+            raise NotationError(
+                f"Sum over {body}: it takes one reference or a product of two; make {factor} a step of its own"
+            )
         _need_axes(axes, factor)
     return Reduce(name, axes, body)
 
@@ -143,4 +151,6 @@ def _need_axes(axes: tuple[Axis, ...], ref: Ref) -> None:
     held = {index.axis for index in ref.at if isinstance(index, Position)}
     for axis in axes:
         if axis not in held:
-            raise NotationError(f"{ref} does not run along {axis.letter} ({axis.meaning}): it cannot be gone through over {axis.letter}")
+            raise NotationError(
+                f"{ref} does not run along {axis.letter} ({axis.meaning}): it cannot be gone through over {axis.letter}"
+            )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Count, Find, Reduce, Ref, free_axes, walk
+from blueprint.language.nodes import Find, Reduce, Ref, walk
 
 
 @dataclass(frozen=True)

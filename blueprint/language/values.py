@@ -43,9 +43,7 @@ class Values:
 
     def shape(self, block: Block) -> tuple[int, ...]:
         """Returns the shape of a block's array, edges included."""
-        return tuple(
-            self.before(block, axis) + self.size(axis) + int((axis, +1) in block.edges) for axis in block.axes
-        )
+        return tuple(self.before(block, axis) + self.size(axis) + int((axis, +1) in block.edges) for axis in block.axes)
 
     def fill(self, block: Block, typed: Mapping[Block, object]) -> None:
         """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
@@ -71,7 +69,9 @@ class Values:
         """Writes cells where a definition's target says."""
         block = ref.block
         if block not in self.arrays:
-            self.arrays[block] = np.full(self.shape(block), "" if block.text else np.nan, object if block.text else float)
+            self.arrays[block] = np.full(
+                self.shape(block), "" if block.text else np.nan, object if block.text else float
+            )
         place = [self._place(block, slot, index, at) for slot, index in zip(block.axes, ref.at, strict=True)]
         # A single word comes as an array without dimensions, which an array of objects would keep as it is.
         self.arrays[block][tuple(place)] = cells if np.ndim(cells) else np.asarray(cells).item()

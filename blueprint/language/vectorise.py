@@ -124,7 +124,7 @@ def _dot(left: Ref, right: Ref, axes: tuple[Axis, ...], frame: tuple[Axis, ...],
 
 
 def _find(name: str, among: Getter, value: Getter) -> Getter:
-    def last_not_above(at: At) -> Array:
+    def last_not_above(at: At) -> Any:
         return np.sum(among(at) <= np.asarray(value(at))[..., None], axis=-1) - 1
 
     def equal_word(at: At) -> Array:

@@ -82,7 +82,7 @@ class RowAddresses:
 
     def span(self, ref: Ref, axes: tuple[Axis, ...]) -> str:
         """Returns the range of a reference's cells along the axes, from the first member to the last."""
-        first = self._corner(ref, {axis: 0 for axis in axes})
+        first = self._corner(ref, dict.fromkeys(axes, 0))
         last = self._corner(ref, {axis: self.values.size(axis) - 1 for axis in axes})
         if len(axes) > 1:
             # A row over all groups is one plain range with their start and end columns, which `_refuse_open` watches.
@@ -100,17 +100,21 @@ class RowAddresses:
 
     def _corner(self, ref: Ref, chosen: Members) -> Cell:
         """Returns row and column of a reference's cell for the first member of every running axis."""
-        members = {axis: 0 for axis in self.running} | dict(self.at) | dict(chosen)
+        members = dict.fromkeys(self.running, 0) | dict(self.at) | dict(chosen)
         return self.layout.places[ref.block].cell(ref.block, places_of(ref, members, self.values))
 
     def _address(self, ref: Ref, corner: Cell) -> str:
         """Spells a cell's address: with a hole if it moves along with the row's own cells, else fixed."""
         row, column = corner
         place = self.layout.places[ref.block]
-        moving = {axis for index in ref.at if isinstance(index, Position) for axis in (index.axis,) if axis in self.running}
+        moving = {
+            axis for index in ref.at if isinstance(index, Position) for axis in (index.axis,) if axis in self.running
+        }
         for slot, index in zip(ref.block.axes, ref.at, strict=True):
             if isinstance(index, Position) and index.axis in moving and place.steps[slot][0]:
-                raise NotationError(f"{ref} lies across {index.axis.letter}'s direction: link a transposed block beside it")
+                raise NotationError(
+                    f"{ref} lies across {index.axis.letter}'s direction: link a transposed block beside it"
+                )
         if not self.running:
             return f"{grid.letters(column)}{row + 1}"
         if not moving:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from blueprint.language import Axis, Block
+from blueprint.language import Axis, Block, NotationError
 from blueprint.language.axes import Position
 from blueprint.language.blocks import Definition
 from blueprint.language.cells import Members, places_of
@@ -36,10 +36,15 @@ class Run:
 def runs(layout: Layout) -> Iterator[Run]:
     """Yields the cells of every block in reading order."""
     for block in layout.places:
-        if block.typed:
-            yield from _typed(block, layout)
-        for definition in block.definitions:
-            yield from _defined(block, definition, layout)
+        yield from runs_of(block, layout)
+
+
+def runs_of(block: Block, layout: Layout) -> Iterator[Run]:
+    """Yields the cells of one block."""
+    if block.typed:
+        yield from _typed(block, layout)
+    for definition in block.definitions:
+        yield from _defined(block, definition, layout)
 
 
 def echo_formula(echo: Echo, layout: Layout) -> str:
@@ -108,9 +113,9 @@ def _plain(value: Value) -> Value:
     return value if isinstance(value, str) else float(value)
 
 
-def expected(layout: Layout) -> dict[tuple[str, str], Value]:
+def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
     """Returns what every formula cell of the workbook must come to, by sheet and address."""
-    cells: dict[tuple[str, str], Value] = {}
+    cells: dict[tuple[str, str], Value | bool | None] = {}
     for run in runs(layout):
         if run.formulas is not None:
             for column, value in zip(run.columns, run.values, strict=True):
@@ -119,3 +124,20 @@ def expected(layout: Layout) -> dict[tuple[str, str], Value]:
         value = layout.values.cell(echo.block, *echo.places)
         cells[echo.sheet, f"{grid.letters(echo.column)}{echo.row + 1}"] = value
     return cells
+
+
+def address(block: Block, places: tuple[int, ...], layout: Layout) -> str:
+    """Returns the sheet and address of one cell."""
+    place = layout.places[block]
+    row, column = place.cell(block, places)
+    return f"{grid.quoted(place.sheet)}!{grid.letters(column)}{row + 1}"
+
+
+def formula_at(block: Block, places: tuple[int, ...], layout: Layout) -> str:
+    """Returns the formula of one cell, or what is typed there."""
+    row, column = layout.places[block].cell(block, places)
+    for run in runs_of(block, layout):
+        if run.row == row and column in run.columns:
+            i = run.columns.index(column)
+            return run.formulas[i] if run.formulas else str(run.values[i])
+    raise NotationError(f"{block.name} has no cell at {places}")

@@ -10,9 +10,22 @@ from blueprint.page.names import defined_name
 from blueprint.page.shape import shape_of
 
 SHEET = "Contents"
-COLUMNS = ("name", "symbol", "meaning", "unit or range", "kind", "stands at", "defined name", "lies", "equation", "source")
-WIDTHS = (24, 14, 52, 18, 9, 28, 24, 30, 60, 60)
+COLUMNS = (
+    "name",
+    "symbol",
+    "meaning",
+    "unit or range",
+    "kind",
+    "holds",
+    "stands at",
+    "defined name",
+    "lies",
+    "equation",
+    "source",
+)
+WIDTHS = (24, 14, 52, 18, 9, 9, 28, 24, 30, 60, 60)
 FIRST_ROW = 4
+HOLDS = {True: "words", False: "numbers"}
 RANGE_NAME = "blueprint_contents"
 
 
@@ -30,7 +43,9 @@ def lay_contents(layout: Layout) -> None:
     for row, block in enumerate(layout.places, FIRST_ROW):
         for column, text in enumerate(_row(block, layout)):
             if COLUMNS[column] == "stands at":
-                layout.jumps.append(Jump(SHEET, row, column, block, range_of(block, layout, absolute=False).replace("'", "")))
+                layout.jumps.append(
+                    Jump(SHEET, row, column, block, range_of(block, layout, absolute=False).replace("'", ""))
+                )
             elif text:
                 layout.labels.append(Label(SHEET, row, column, text, "name"))
     layout.body[SHEET] = FIRST_ROW
@@ -52,5 +67,6 @@ def _row(block: Block, layout: Layout) -> tuple[str, ...]:
     shape = " ".join(str(along) for along in shape_of(block, layout.places[block], layout.values))
     equation = "" if block.typed else ";  ".join(equations(block).split("\n"))
     return (
-        block.name, about.symbol, about.meaning, about.unit, kind_of(block), "", defined_name(block), shape, equation, about.source,
+        block.name, about.symbol, about.meaning, about.unit, kind_of(block), HOLDS[block.text], "", defined_name(block),
+        shape, equation, about.source,
     )  # fmt: skip

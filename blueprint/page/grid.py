@@ -1,7 +1,7 @@
 """The columns, the same on every sheet, so that one column is one decision of one episode throughout the workbook.
 
-    A margin · B symbol · C name · D … M weights or the equation · N single numbers of the batch · O gap ·
-    from P on one group per episode: start, 1 … T, end, Σ, gap.
+A margin · B symbol · C name · D … M weights or the equation · N single numbers of the batch · O gap ·
+from P on one group per episode: start, 1 … T, end, Σ, gap.
 """
 
 from __future__ import annotations

@@ -8,7 +8,23 @@ from blueprint.language import Block
 
 # What a spreadsheet takes for a cell (A1, LAM1), for a row or column (R, C, R1C1), or for a function of its own.
 _CELL = re.compile(r"[A-Za-z]{1,3}\d+|[Rr]\d*|[Cc]\d*|[Rr]\d*[Cc]\d*")
-_FUNCTIONS = {"gamma", "beta", "max", "min", "sum", "exp", "index", "match", "choose", "var", "mode", "rank", "rate", "true", "false"}
+_FUNCTIONS = {
+    "gamma",
+    "beta",
+    "max",
+    "min",
+    "sum",
+    "exp",
+    "index",
+    "match",
+    "choose",
+    "var",
+    "mode",
+    "rank",
+    "rate",
+    "true",
+    "false",
+}
 
 
 def defined_name(block: Block) -> str:

@@ -49,7 +49,13 @@ class Piece:
     about: Block
 
 
-Item = Row | Table | Line | Note | Piece
+Item = Block | Row | Table | Line | Note | Piece
+"""What stands under a heading; a bare block is a plain row."""
+
+
+def key(block: Block) -> Row:
+    """Makes the row of a quantity that one looks for."""
+    return Row(block, "key")
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,8 @@ def blocks_on(sheet: Sheet) -> list[Block]:
     for section in sheet.sections:
         for item in section.items:
             match item:
+                case Block():
+                    listed.append(item)
                 case Row(block, _, None) | Table(block):
                     listed.append(block)
                 case Row(block, _, Block() as beside):

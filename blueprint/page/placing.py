@@ -79,6 +79,8 @@ class SheetPlacer:
                 self.piece(item)
             case Table(block, across, role):
                 self.table(block, across, role)
+            case Block():
+                self.rows(item, "", None)
             case Row(block, role, beside):
                 self.rows(block, role, beside)
 
@@ -87,7 +89,7 @@ class SheetPlacer:
         self.name(blocks[0])
         column = grid.LEFT
         for block in blocks:
-            self.settle(block, Place(self.sheet.title, self.row, column, {axis: (0, 1) for axis in block.axes}), "line")
+            self.settle(block, Place(self.sheet.title, self.row, column, dict.fromkeys(block.axes, (0, 1))), "line")
             column += extent_of(block, block.axes[0], self.values) if block.axes else 1
         self.row += 1
 
@@ -205,17 +207,18 @@ class SheetPlacer:
 
     def put(self, block: Block, role: str) -> None:
         """Places a block on the columns of the decisions, in the Σ columns, or, without axes, in the batch column."""
-        steps = {axis: (1, 0) for axis in block.axes}
+        steps = dict.fromkeys(block.axes, (1, 0))
         column = grid.BATCH
         groups = self.sheet.across[:-1]
         if self.sheet.across:
-            group, time = (None, *self.sheet.across)[-2:]
+            time = self.sheet.across[-1]
+            group = self.sheet.across[0] if groups else None
             members = self.values.size(time)
             if time in steps:
                 column, steps[time] = grid.start_column(0, members) + 1, (0, 1)
-            elif group in steps:
+            elif group is not None and group in steps:
                 column = grid.sum_column(0, members)
-            if group in steps:
+            if group is not None and group in steps:
                 steps[group] = (0, grid.stride(members))
         self.settle(block, Place(self.sheet.title, self.row, column, steps, groups), role)
 
@@ -223,6 +226,8 @@ class SheetPlacer:
         """Notes a block's place; it has only one."""
         if block in self.layout.places:
             first = self.layout.places[block].sheet
-            raise NotationError(f"{block.name} stands on {first} and again on {place.sheet}: use link(…) for the second")
+            raise NotationError(
+                f"{block.name} stands on {first} and again on {place.sheet}: use link(…) for the second"
+            )
         self.layout.places[block] = place
         self.layout.roles[block] = role

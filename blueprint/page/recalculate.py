@@ -31,7 +31,22 @@ Cells: TypeAlias = dict[tuple[str, str], Value]
 """Values by sheet name and address: `cells["Loss", "K12"]`; an engine's error is its text, such as `#N/A`."""
 
 TOLERANCE = 1e-9
-ERRORS = frozenset("#CALC! #CIRC! #DIV/0! #ERROR! #N/A #N/IMPL! #NAME? #NULL! #NUM! #REF! #SPILL! #VALUE!".split())
+ERRORS = frozenset(
+    [
+        "#CALC!",
+        "#CIRC!",
+        "#DIV/0!",
+        "#ERROR!",
+        "#N/A",
+        "#N/IMPL!",
+        "#NAME?",
+        "#NULL!",
+        "#NUM!",
+        "#REF!",
+        "#SPILL!",
+        "#VALUE!",
+    ]
+)
 
 
 class EngineMissing(RuntimeError):

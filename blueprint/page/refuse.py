@@ -16,6 +16,8 @@ def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
         for section in sheet.sections:
             for item in section.items:
                 match item:
+                    case Block():
+                        _refuse_tall(item, _downwards(item, None, sheet), values)
                     case Row(block) | Table(block):
                         _refuse_tall(block, _downwards(block, item, sheet), values)
 
@@ -25,7 +27,9 @@ def _refuse_same_names(blueprint: Blueprint) -> None:
     for block in blueprint.blocks():
         name = defined_name(block).lower()
         if name in known:
-            raise NotationError(f"{known[name].name} and {block.name} would both be called {name} in a sheet: rename one")
+            raise NotationError(
+                f"{known[name].name} and {block.name} would both be called {name} in a sheet: rename one"
+            )
         known[name] = block
 
 
@@ -45,7 +49,7 @@ def _refuse_wide(sheet: Sheet, values: Values) -> None:
     )
 
 
-def _downwards(block: Block, item: Row | Table, sheet: Sheet) -> list[Axis]:
+def _downwards(block: Block, item: Row | Table | None, sheet: Sheet) -> list[Axis]:
     across = {item.across} if isinstance(item, Table) else set(sheet.across)
     return [part for axis in block.axes if axis not in across for part in (axis.parts or (axis,))]
 

@@ -25,7 +25,9 @@ def with_wide_weights(blueprint: Blueprint, values: Values) -> Blueprint:
         if found < len(moved):
             place = min(place, number)
     if moved:
-        sheets.insert(place, Sheet(SHEET, "weights with more columns than fit beside the rows that they multiply", tuple(moved)))
+        sheets.insert(
+            place, Sheet(SHEET, "weights with more columns than fit beside the rows that they multiply", tuple(moved))
+        )
     return replace(blueprint, sheets=tuple(sheets))
 
 

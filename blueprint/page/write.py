@@ -114,7 +114,9 @@ class BookWriter:
             page.set_column(start + members + 3, start + members + 3, 1.5)
             for column in range(start, start + members + 3):
                 page.write_blank(grid.BANNER_ROW, column, None, banner)
-            title = f"{sheet.across[0].meaning} {group + sheet.across[0].start}" if len(sheet.across) > 1 else time.meaning
+            title = (
+                f"{sheet.across[0].meaning} {group + sheet.across[0].start}" if len(sheet.across) > 1 else time.meaning
+            )
             page.write_string(grid.BANNER_ROW, start, title.capitalize(), banner)
             page.write_string(grid.NUMBER_ROW, start, "start", number)
             for member in range(members):

@@ -21,7 +21,7 @@ class Responses(NamedTuple):
     """Sums per response (n) and their means over the batch."""
 
     wrote: Block
-    count: Block
+    responses: Block
     kl: Block
     score: Block
     non_score: Block
@@ -50,7 +50,13 @@ def clip_fraction_by_loss(clip: Surrogate, m: Block, words: Block) -> ClipFracti
     flag = block("clip_fraction.changed", (n, t), "clipped", "1 where clipping made the surrogate smaller", decimals=0)
     flag[n, t] = less(clip.clipped[n, t], clip.unclipped[n, t])
     share = mean_over_words(
-        "clip_fraction.loss", "cf_loss", "share of words whose loss the clip changed", flag, m, words, sources.CLIP_FRACTION
+        "clip_fraction.loss",
+        "cf_loss",
+        "share of words whose loss the clip changed",
+        flag,
+        m,
+        words,
+        sources.CLIP_FRACTION,
     )
     return ClipFraction(flag, share)
 
@@ -60,7 +66,13 @@ def clip_fraction_by_ratio(ratio: Block, clip_range: Block, m: Block, words: Blo
     flag = block("clip_fraction.outside", (n, t), "outside", "1 where the ratio left 1 ± ε", decimals=0)
     flag[n, t] = less(clip_range, abs(ratio[n, t] - 1))
     share = mean_over_words(
-        "clip_fraction.ratio", "cf_ratio", "share of words whose ratio left 1 ± ε", flag, m, words, sources.CLIP_FRACTION
+        "clip_fraction.ratio",
+        "cf_ratio",
+        "share of words whose ratio left 1 ± ε",
+        flag,
+        m,
+        words,
+        sources.CLIP_FRACTION,
     )
     return ClipFraction(flag, share)
 
@@ -71,20 +83,23 @@ def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) 
     count = block("response.count", (), "B", "responses of the batch", decimals=0)
     wrote[n] = less(0, length[n])
     count[()] = Sum(n, wrote[n])
-    sums = [
-        _per_response("kl.response", "kl_sum", "KL to the reference of the response", kl),
-        _per_response("score.response", "score_n", "score of the response", score),
-        _per_response("non_score.response", "pen_sum", "price of drifting of the response", penalty),
-    ]
-    means = [
-        _mean_of_responses("kl.per_response", "kl_resp", "KL to the reference per response", sums[0], count),
-        _mean_of_responses("score.mean", "score_mean", "mean score", sums[1], count),
-        _mean_of_responses("non_score_reward", "pen_mean", "non-score reward: mean price of drifting", sums[2], count),
-        _mean_of_responses("response.mean_length", "words_mean", "mean length of the responses", length, count),
-    ]
+    kl_sum = _per_response("kl.response", "kl_sum", "KL to the reference of the response", kl)
+    score_sum = _per_response("score.response", "score_n", "score of the response", score)
+    price = _per_response("non_score.response", "pen_sum", "price of drifting of the response", penalty)
     longest = block("response.longest", (), "words_max", "longest response", decimals=0)
     longest[()] = Max(n, length[n])
-    return Responses(wrote, count, *sums, *means[:3], longest, means[3])
+    return Responses(
+        wrote,
+        count,
+        kl_sum,
+        score_sum,
+        price,
+        _mean_of_responses("kl.per_response", "kl_resp", "KL to the reference per response", kl_sum, count),
+        _mean_of_responses("score.mean", "score_mean", "mean score", score_sum, count),
+        _mean_of_responses("non_score_reward", "pen_mean", "non-score reward: mean price of drifting", price, count),
+        longest,
+        _mean_of_responses("response.mean_length", "words_mean", "mean length of the responses", length, count),
+    )
 
 
 def mean_abs(A: Block, m: Block, words: Block) -> tuple[Block, Block]:
@@ -102,7 +117,14 @@ def explained_variance(V: Block, R: Block, m: Block, words: Block) -> Explained:
     error[n, t] = R[n, t] - V[n, t]
     mean_e = mean_over_words("value.residual_mean", "f_mean", "mean of it", error, m, words)
     centred_e, var_e = _variance("value.residual", "f", error, mean_e, m, words)
-    explained = block("explained_variance", (), "EV", "share foreseen by the old critic", unit="≤ 1", source=sources.EXPLAINED_VARIANCE)
+    explained = block(
+        "explained_variance",
+        (),
+        "EV",
+        "share foreseen by the old critic",
+        unit="≤ 1",
+        source=sources.EXPLAINED_VARIANCE,
+    )
     explained[()] = where(less(0, var_R), 1 - var_e / var_R, 0)
     return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, explained)
 

@@ -89,7 +89,9 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
     return ValueLoss(error, square, held, held_error, held_square, loss)
 
 
-def exact_kl(name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: Block, log_q: Block) -> tuple[Block, Block]:
+def exact_kl(
+    name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: Block, log_q: Block
+) -> tuple[Block, Block]:
     """Sums over the vocabulary, exactly, how far q is from p: Σ p log p − Σ p log q; 0 outside the response."""
     cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q this policy")
     exact = block(f"{name}.exact", (n, t), symbol, meaning, unit="≥ 0", source=sources.EXACT_KL)
@@ -100,7 +102,9 @@ def exact_kl(name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: 
 
 def word_entropy(m: Block, p_log_p: Block) -> Block:
     """Measures how undecided the new policy is before each word of the response."""
-    entropy = block("policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(words)", source=sources.ENTROPY)
+    entropy = block(
+        "policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(words)", source=sources.ENTROPY
+    )
     entropy[n, t] = -m[n, t] * p_log_p[n, t]
     return entropy
 
@@ -132,9 +136,7 @@ def total_loss(parts: dict[str, Block], coefficients: dict[str, Block], m: Block
     H = mean_over_words("entropy", "H_mean", "mean entropy of the response words", parts["entropy"], m, words)
     kl = mean_over_words("policy_kl", "KL_mean", "mean exact KL(π_old ‖ π_θ)", parts["policy_kl"], m, words)
     total = block("total_loss", (), "L", "the total loss, which training makes smaller", source=sources.TOTAL)
-    total[()] = (
-        L + coefficients["vf_coef"] * V - coefficients["ent_coef"] * H + coefficients["policy_kl_coef"] * kl
-    )
+    total[()] = L + coefficients["vf_coef"] * V - coefficients["ent_coef"] * H + coefficients["policy_kl_coef"] * kl
     return Total(L, V, H, kl, total)
 
 

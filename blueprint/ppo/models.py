@@ -69,7 +69,9 @@ def head_weights(name: str) -> Head:
 def rnn(name: str, reads: Block, weights: Memory) -> Network:
     """Runs a tanh network over the words read; h before the first word is 0. Source: Elman 1990."""
     x = block(f"{name}.inputs", (n, t, i), "x", "what enters the memory", decimals=3)
-    h = block(f"{name}.memory", (n, t, j), "h", "memory after reading the word", unit="−1 … 1", source=sources.RNN, decimals=3)
+    h = block(
+        f"{name}.memory", (n, t, j), "h", "memory after reading the word", unit="−1 … 1", source=sources.RNN, decimals=3
+    )
     h[n, t.first - 1, j] = 0
     x[n, t, k] = weights.E[reads[n, t], k]
     x[n, t, j] = h[n, t - 1, j]
@@ -82,9 +84,19 @@ def softmax(name: str, h: Block, Y: Block) -> Distribution:
     """Turns the memory into log-probabilities of every next word; the largest logit is taken off before EXP."""
     z = block(f"{name}.logits", (n, t, v), "z", "score of the next word", decimals=3)
     top = block(f"{name}.top", (n, t), "z_max", "largest score", decimals=3)
-    e = block(f"{name}.exponentials", (n, t, v), "e", "exponential of the score below the largest", unit="0 … 1", decimals=3)
+    e = block(
+        f"{name}.exponentials", (n, t, v), "e", "exponential of the score below the largest", unit="0 … 1", decimals=3
+    )
     lse = block(f"{name}.logsumexp", (n, t), "lse", "logarithm of the sum of all exp(z)", source=sources.SOFTMAX)
-    logp = block(f"{name}.log_p", (n, t, v), "log p", "log-probability of the word", unit="≤ 0", source=sources.SOFTMAX, decimals=3)
+    logp = block(
+        f"{name}.log_p",
+        (n, t, v),
+        "log p",
+        "log-probability of the word",
+        unit="≤ 0",
+        source=sources.SOFTMAX,
+        decimals=3,
+    )
     p = block(f"{name}.p", (n, t, v), "p", "probability of the word", unit="0 … 1", decimals=3)
     p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p, minus the entropy", unit="−ln(words) … 0")
     z[n, t, v] = Sum(j, Y[j, v] * h[n, t, j])
@@ -99,7 +111,9 @@ def softmax(name: str, h: Block, Y: Block) -> Distribution:
 
 def word_logprobs(name: str, symbol: str, logp: Block, a: Block, m: Block) -> Block:
     """Looks up the log-probability of the word that was written; 0 outside the response."""
-    logprobs = block(f"{name}.logprobs", (n, t), symbol, "log-probability of the word written", unit="≤ 0", source=sources.LOGPROBS)
+    logprobs = block(
+        f"{name}.logprobs", (n, t), symbol, "log-probability of the word written", unit="≤ 0", source=sources.LOGPROBS
+    )
     logprobs[n, t] = m[n, t] * logp[n, t, a[n, t]]
     return logprobs
 

@@ -31,7 +31,9 @@ def score_of(m: Block, head: Block) -> Block:
 
     A response that was cut is scored at its last word, like one that ended.
     """
-    score = block("reward.score", (n, t), "score", "score of the whole response, on its last word", source=sources.SCORE)
+    score = block(
+        "reward.score", (n, t), "score", "score of the whole response, on its last word", source=sources.SCORE
+    )
     score[n, t] = m[n, t] * (1 - m[n, t + 1]) * head[n, t + 1]
     return score
 

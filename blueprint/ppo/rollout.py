@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, equal, filled, find, less, match, maximum, minimum, number, size, typed, where
+from blueprint.language import (
+    Block,
+    Sum,
+    block,
+    equal,
+    filled,
+    find,
+    less,
+    match,
+    maximum,
+    minimum,
+    number,
+    size,
+    typed,
+    where,
+)
 from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t, v
 from blueprint.ppo.models import Distribution, Memory, Network, rnn, softmax
@@ -55,7 +70,9 @@ class Rollout(NamedTuple):
 def prompts() -> Prompts:
     """Makes the typed prompts and their ids; the start column writes the first word."""
     vocabulary = typed("vocabulary", (v,), "words", "the words; the first one (id 0) ends a text", text=True)
-    given = typed("given", (n, t), "prompt", "word that is given; blank: the policy writes", text=True, edges=(t.first - 1,))
+    given = typed(
+        "given", (n, t), "prompt", "word that is given; blank: the policy writes", text=True, edges=(t.first - 1,)
+    )
     is_given = block("is_given", (n, t), "given", "1 where the word is given", unit="0 or 1", decimals=0)
     given_id = block("given_id", (n, t), "id", "its id in the vocabulary, counted from 0", decimals=0)
     decisions = block("decisions", (), "T", "decisions: longest prompt + words allowed", decimals=0)
@@ -95,7 +112,9 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
     Source: inverse transform sampling.
     """
     u = typed("rollout.draw", (n, t), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
-    upto = block("old.cumulative", (n, t, v), "F", "probability of the word and all before it", unit="0 … 1", decimals=3)
+    upto = block(
+        "old.cumulative", (n, t, v), "F", "probability of the word and all before it", unit="0 … 1", decimals=3
+    )
     drawn = block("rollout.drawn", (n, t), "draw", "id of the word on which u falls", source=sources.DRAW, decimals=0)
     upto[n, t, v.first - 1] = 0
     upto[n, t, v] = upto[n, t, v - 1] + p[n, t, v]

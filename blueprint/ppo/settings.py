@@ -38,7 +38,9 @@ class Switch:
     def choose(self, **alternatives: Operand) -> Expr:
         """Takes the alternative of the chosen word; there must be exactly one for each word."""
         if set(alternatives) != set(self.words):
-            raise NotationError(f"{self.number.name} chooses among {', '.join(self.words)}, not {', '.join(alternatives)}")
+            raise NotationError(
+                f"{self.number.name} chooses among {', '.join(self.words)}, not {', '.join(alternatives)}"
+            )
         return choose(self.number, **{word: alternatives[word] for word in self.words})
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from blueprint.language import Sum, block, link, typed
 from blueprint.numbers import TokenNumbers
-from blueprint.page.outline import Blueprint, Piece, Row, Section, Sheet
+from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.ppo import checks
 from blueprint.ppo.axes import case, n, t
 from blueprint.ppo.loss import surrogate
@@ -42,8 +42,12 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     pieces = [Piece(row.name.replace("_", " "), means[row.name], row) for row in shown]
     sheets = (
         start_sheet(numbers.title, numbers.about, [], pieces, judged.verdict),
-        Sheet("Inputs", "the settings; everything else that is typed stands where it is used", tuple(settings_sections(chosen))),
-        replace(made.sheet, sections=(*made.sheet.sections, Section("5  Length", (Row(words),)), means_section("6", means))),
+        Sheet(
+            "Inputs",
+            "the settings; everything else that is typed stands where it is used",
+            tuple(settings_sections(chosen)),
+        ),
+        replace(made.sheet, sections=(*made.sheet.sections, Section("5  Length", (words,)), means_section("6", means))),
         _clip_sheet(chosen),
         checked,
     )
@@ -77,9 +81,10 @@ def _clip_sheet(chosen: Settings) -> Sheet:
     clip = surrogate(ratio, advantage, chosen.used["clip_range"])
     loss = block("case.loss", (case,), "loss", "minus the smaller one: what training makes smaller")
     loss[case] = -clip.smaller[case]
-    rows = (Row(advantage), Row(ratio), Row(clip.unclipped), Row(clip.clipped_ratio), Row(clip.clipped))
-    section = Section("1  The clipped surrogate, case by case", (*rows, Row(clip.smaller, "key"), Row(loss, "key")))
-    return Sheet("Clip table", "what the clip does with a good and a bad word, near and far", (section,), across=(case,))
+    section = Section("1  The clipped surrogate, case by case", (*rows, key(clip.smaller), key(loss)))
+    return Sheet(
+        "Clip table", "what the clip does with a good and a bad word, near and far", (section,), across=(case,)
+    )
 
 
 def _typed(numbers: TokenNumbers, longest: int) -> dict[str, object]:

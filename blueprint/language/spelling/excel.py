@@ -90,7 +90,7 @@ def _render(expr: Expr, addresses: Addresses) -> Spelled:
             return Spelled('"' + word.replace('"', '""') + '"')
         case Constant(value):
             return Spelled(str(value))
-        case Ref(block, at) if lookups := [i for i, index in enumerate(at) if isinstance(index, Lookup)]:
+        case Ref(_, at) if lookups := [i for i, index in enumerate(at) if isinstance(index, Lookup)]:
             return Spelled(_index(expr, lookups, addresses, render))
         case Ref():
             return Spelled(addresses.cell(expr))

@@ -8,7 +8,7 @@ from blueprint.language.axes import Edge
 from blueprint.language.blocks import Block
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.rules import ANYTHING, PRODUCT, SUM, TIGHT, Rule, Spelled, call, spell
+from blueprint.language.spelling.rules import ANYTHING, PRODUCT, SUM, Rule, Spelled, call, spell
 
 LATEX: dict[str, Rule] = {
     "add": Rule("{} + {}", SUM, (SUM, SUM)),
@@ -63,7 +63,9 @@ def latex_symbol(symbol: str) -> str:
 def _render(expr: Expr) -> Spelled:
     match expr:
         case Op("choose", (number, *rows)):
-            listed = r" \mid ".join(rf"\text{{{label}: }} {_render(r).text}" for label, r in zip(expr.labels, rows, strict=True))
+            listed = r" \mid ".join(
+                rf"\text{{{label}: }} {_render(r).text}" for label, r in zip(expr.labels, rows, strict=True)
+            )
             return Spelled(rf"\text{{choose }} {_render(number).text} \text{{ of }} ({listed})")
         case Op():
             return spell(expr, LATEX, _render, BRACKETS)
@@ -96,6 +98,6 @@ def _index(index: Index) -> str:
         case Lookup(_, id):
             return _render(id).text
         case Edge(axis, side):
-            return f"{axis.letter}_{{{'first' if side < 0 else 'last'}}} {'-' if side < 0 else '+'} 1"
+            return rf"{axis.letter}_{{\text{{{'first' if side < 0 else 'last'}}}}} {'-' if side < 0 else '+'} 1"
         case _:
             return str(index)

@@ -45,9 +45,7 @@ def spell(op: Op, table: Table, render: Render, brackets: str = "({})") -> Spell
     if op.name not in table:
         raise NotationError(f"this spelling has no row for {op.name}")
     rule = table[op.name]
-    parts = [
-        bracketed(render(arg), need, brackets) for arg, need in zip(op.args, rule.operands, strict=True)
-    ]
+    parts = [bracketed(render(arg), need, brackets) for arg, need in zip(op.args, rule.operands, strict=True)]
     return Spelled(rule.template.format(*parts), rule.strength)
 
 

@@ -87,7 +87,9 @@ def _render(expr: Expr, understood: frozenset[Axis]) -> Spelled:
             letters = ",".join(axis.letter for axis in axes)
             return Spelled(f"{SIGNS[name]}_{letters} {render(body).text}", PRODUCT)
         case Find(name, axis, among, value):
-            return Spelled(SEARCHES[name].format(axis=axis.letter, among=render(among).text, value=render(value).text), ANYTHING)
+            return Spelled(
+                SEARCHES[name].format(axis=axis.letter, among=render(among).text, value=render(value).text), ANYTHING
+            )
         case Count("number", axis):
             return Spelled(axis.letter)
         case Count("size", axis):

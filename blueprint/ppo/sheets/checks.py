@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from blueprint.language import Block
-from blueprint.page.outline import Line, Note, Row, Section, Sheet
-from blueprint.ppo.checks import TOLERANCE, Master, master
+from blueprint.page.outline import Line, Note, Section, Sheet
 from blueprint.ppo.axes import n, t
+from blueprint.ppo.checks import TOLERANCE, Master, master
 
 LEAD = "what must hold whatever one types: each line says how far off it is, how far it may be, and OK or LOOK"
 
@@ -17,10 +17,12 @@ def checks_sheet(head: tuple[Block, ...], residuals: list[Block]) -> tuple[Sheet
     """
     judged = master(residuals)
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
-    rows = [Row(block) for block in residuals]
+    list(residuals)
     sections = (
         Section("1  The checks", (Line((judged.verdict,)), *lines), ("distance", "allowed", "verdict", "failed")),
-        Section("2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *rows)),
+        Section(
+            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *residuals)
+        ),
     )
     typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
     return Sheet("Checks", LEAD, sections, (n, t), head, head[-1]), judged, typed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Row, Section, Sheet
+from blueprint.page.outline import Section, Sheet, key
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.diagnostics import (
     ClipFraction,
@@ -40,7 +40,9 @@ class Diagnostics(NamedTuple):
     means: dict[str, Block]
 
 
-def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: list[Block], chosen: Settings) -> Diagnostics:
+def diagnostics(
+    old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: list[Block], chosen: Settings
+) -> Diagnostics:
     """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows."""
     head = old_head.on("diagnostics")
     m, words = head.mask, run.words
@@ -61,20 +63,19 @@ def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: 
     sections = (
         Section(
             "1  Clip fraction",
-            (Row(free), Row(near), Row(by_loss.flag), Row(by_loss.fraction, "key"))
-            + (Row(ratio), Row(by_ratio.flag), Row(by_ratio.fraction, "key")),
+            (free, near, by_loss.flag, key(by_loss.fraction), ratio, by_ratio.flag, key(by_ratio.fraction)),
         ),
-        Section("2  Approximate KL of the update", (Row(k1, "key"), Row(k3, "key"))),
+        Section("2  Approximate KL of the update", (key(k1), key(k3))),
         Section("3  KL to the reference and reward", (
-            Row(kl), Row(kl_word, "key"), Row(per.kl), Row(per.wrote), Row(per.count), Row(per.kl_mean, "key"), Row(score),
-            Row(per.score), Row(per.score_mean, "key"), Row(penalty), Row(per.non_score), Row(per.non_score_mean, "key"),
+            kl, key(kl_word), per.kl, per.wrote, per.responses, key(per.kl_mean), score,
+            per.score, key(per.score_mean), penalty, per.non_score, key(per.non_score_mean),
         )),
-        Section("4  Length of the responses", (Row(per.mean_length), Row(per.longest, "key"))),
-        Section("5  Size of the advantages", (Row(A), Row(size), Row(mean_size, "key"))),
+        Section("4  Length of the responses", (per.mean_length, key(per.longest))),
+        Section("5  Size of the advantages", (A, size, key(mean_size))),
         Section("6  Explained variance: did the old critic foresee the returns?", (
-            Row(R), Row(foreseen.mean_return), Row(foreseen.centred_return), Row(foreseen.return_variance), Row(V),
-            Row(foreseen.error), Row(foreseen.mean_error), Row(foreseen.centred_error), Row(foreseen.error_variance),
-            Row(foreseen.explained, "key"),
+            R, foreseen.mean_return, foreseen.centred_return, foreseen.return_variance, V,
+            foreseen.error, foreseen.mean_error, foreseen.centred_error, foreseen.error_variance,
+            key(foreseen.explained),
         )),
         means_section("7", means),
     )  # fmt: skip
@@ -85,11 +86,13 @@ def diagnostics(old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: 
 def means_of(rows: list[Block], m: Block, words: Block) -> dict[str, Block]:
     """Averages rows over the response words, by the names of the rows."""
     return {
-        row.name: mean_over_words(f"mean.{row.name}", f"{row.symbol.replace(' ', '_')}_mean", row.about.meaning, row, m, words)
+        row.name: mean_over_words(
+            f"mean.{row.name}", f"{row.symbol.replace(' ', '_')}_mean", row.about.meaning, row, m, words
+        )
         for row in rows
     }
 
 
 def means_section(number: str, means: dict[str, Block]) -> Section:
     """Outlines means for the first sheet."""
-    return Section(f"{number}  Means over the response words, shown on the first sheet", tuple(map(Row, means.values())))
+    return Section(f"{number}  Means over the response words, shown on the first sheet", tuple(means.values()))

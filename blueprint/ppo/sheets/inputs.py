@@ -13,7 +13,9 @@ COLUMNS = ("used", "yours", "preset")
 
 def settings_sections(chosen: Settings) -> list[Section]:
     """Outlines the settings: numbers first, then switches with their alternatives."""
-    how = Note("Type your own number into a blue cell under “yours”; empty, the preset's is used. Formulas read “used” alone.")
+    how = Note(
+        "Type your own number into a blue cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
+    )
     numbers = [Line(line) for line in chosen.numbers]
     switches = [Line(line) for line in chosen.switches]
     sections = [Section("1  Settings", (how, *numbers), COLUMNS)]
@@ -29,14 +31,17 @@ def inputs_sheet(chosen: Settings, given: Prompts, max_new_tokens: Block) -> She
         (
             Note("One word per column, from the start column on; the policy writes where a cell is empty."),
             Row(given.given, "text"),
-            Row(given.is_given),
-            Row(given.given_id),
+            given.is_given,
+            given.given_id,
         ),
     )
     sizes = Section("4  Length", (Line((max_new_tokens,)), Line((given.decisions,))))
     words = Section(
         "5  Vocabulary",
-        (Note("The first word ends a text. No two alike but for case; no * ? ~ in a word."), Table(given.vocabulary, role="text")),
+        (
+            Note("The first word ends a text. No two alike but for case; no * ? ~ in a word."),
+            Table(given.vocabulary, role="text"),
+        ),
     )
     lead = "everything typed that is not a weight or a draw; weights and draws stand on the sheets of their models"
     return Sheet("Inputs", lead, (*settings_sections(chosen), prompt, sizes, words), across=(n, t))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block
-from blueprint.page.outline import Row, Section, Sheet
+from blueprint.page.outline import Section, Sheet, key
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import (
     PolicyKL,
@@ -57,26 +57,30 @@ def loss(head: Head, given: Given, words: Block, chosen: Settings) -> Loss:
     clip = surrogate(ratio, given.advantages, use["clip_range"])
     value = value_loss(given.V_new, given.V_old, given.returns, head.mask, use["value_clip_range"])
     estimates = policy_kl_estimates(d)
-    parts = {"surrogate": clip.smaller, "value_loss": value.loss, "entropy": given.entropy, "policy_kl": given.policy_kl}
+    parts = {
+        "surrogate": clip.smaller,
+        "value_loss": value.loss,
+        "entropy": given.entropy,
+        "policy_kl": given.policy_kl,
+    }
     total = total_loss(parts, use, head.mask, words)
     share = word_shares(parts, use, head.mask, words)
+    ratio_rows = (given.logp_new, given.logp_old, d, key(ratio))
+    clip_rows = (given.advantages, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller))
+    free = (given.V_new, given.V_old, given.returns, value.error, value.square)
+    held = (value.held, value.held_error, value.held_square, key(value.loss))
+    kl_rows = (given.policy_kl, estimates.k1, estimates.k3)
     sections = (
-        Section("1  Ratio of new to old probability", (Row(given.logp_new), Row(given.logp_old), Row(d), Row(ratio, "key"))),
+        Section("1  Ratio of new to old probability", ratio_rows),
         Section(
             "2  Clipped surrogate: the smaller of two, so that no word is pushed too far",
-            (Row(given.advantages), Row(clip.unclipped), Row(clip.clipped_ratio), Row(clip.clipped), Row(clip.smaller, "key"))
-            + (Row(total.policy_loss, "key"),),
+            (*clip_rows, key(total.policy_loss)),
         ),
+        Section("3  Value loss: the larger of two squares", (*free, *held, key(total.value_loss))),
+        Section("4  Entropy of the new policy", (given.entropy, key(total.entropy))),
+        Section("5  Policy KL: how far the update moved the policy", (*kl_rows, key(total.policy_kl))),
         Section(
-            "3  Value loss: the larger of two squares",
-            (Row(given.V_new), Row(given.V_old), Row(given.returns), Row(value.error), Row(value.square), Row(value.held))
-            + (Row(value.held_error), Row(value.held_square), Row(value.loss, "key"), Row(total.value_loss, "key")),
+            "6  Total loss, which training makes smaller; and what each word adds to it", (key(total.total), share)
         ),
-        Section("4  Entropy of the new policy", (Row(given.entropy), Row(total.entropy, "key"))),
-        Section(
-            "5  Policy KL: how far the update moved the policy",
-            (Row(given.policy_kl), Row(estimates.k1), Row(estimates.k3), Row(total.policy_kl, "key")),
-        ),
-        Section("6  Total loss, which training makes smaller; and what each word adds to it", (Row(total.total, "key"), Row(share))),
     )
     return Loss(Sheet("Loss", LEAD, sections, (n, t), head, head.mask), ratio, clip, value, estimates, total, share)

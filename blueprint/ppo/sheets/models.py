@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, link
-from blueprint.page.outline import Line, Row, Section, Sheet, Table
+from blueprint.page.outline import Item, Line, Row, Section, Sheet, Table, key
 from blueprint.ppo.advantage import masked_values
 from blueprint.ppo.axes import n, t, v
 from blueprint.ppo.loss import exact_kl, word_entropy
-from blueprint.ppo.models import Head as HeadWeights
 from blueprint.ppo.models import (
     Distribution,
     Memory,
@@ -24,6 +23,7 @@ from blueprint.ppo.models import (
     word_logprobs,
     word_weights,
 )
+from blueprint.ppo.models import Head as HeadWeights
 from blueprint.ppo.rollout import Prompts, Rollout, rollout
 from blueprint.ppo.sheets.head import Head
 
@@ -66,21 +66,33 @@ def old_policy(given: Prompts, max_new_tokens: Block) -> OldPolicy:
     turn = run.turn
     draw = Section(
         "6  The draw: the word on whose piece of the line the number u falls",
-        (Row(run.cumulative), Row(run.draw, "draw"), Row(run.drawn)),
+        (run.cumulative, Row(run.draw, "draw"), run.drawn),
     )
     mask = Section(
         "7  Whose turn is it? The mask m = 1 marks the decisions of the response",
-        (Row(is_given), Row(given_id), Row(turn.room), Row(turn.allowed), Row(turn.ended), Row(run.written, "key"))
-        + (Row(turn.is_end), Row(turn.ends), Row(run.length), Row(run.words)),
+        (
+            is_given,
+            given_id,
+            turn.room,
+            turn.allowed,
+            turn.ended,
+            key(run.written),
+            turn.is_end,
+            turn.ends,
+            run.length,
+            run.words,
+        ),
     )
     sections = (
         *_network_sections(memory, Y, run.read, run.network, words),
         draw,
         mask,
-        Section("8  The log-probability that is kept", (Row(words.p_log_p), Row(logprobs, "key"))),
+        Section("8  The log-probability that is kept", (words.p_log_p, key(logprobs))),
     )
     head = Head(run.word_read, run.word_written, run.mask)
-    lead = "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
+    lead = (
+        "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
+    )
     sheet = Sheet("Old policy", lead, sections, (n, t), head, head.mask)
     return OldPolicy(Policy(sheet, memory, Y, logprobs, words), run, head)
 
@@ -103,21 +115,25 @@ def new_policy(old: OldPolicy, update_step: Block) -> tuple[Policy, Block, Block
     distance = ExactKL("policy_kl", "KL(π_old‖π_θ)", "exact KL between old and new policy")
     reader = _reader("policy", old, Memory(E, W), Y, "log π_θ", distance)
     entropy = word_entropy(reader.head.mask, reader.words.p_log_p)
-    spread = Section("8  How undecided the new policy is", (Row(entropy, "key"),))
+    spread = Section("8  How undecided the new policy is", (key(entropy),))
     return reader.policy("Policy", lead, (_update(changes),), (spread,)), reader.exact, entropy
 
 
 def old_critic(old: OldPolicy) -> Critic:
     """Outlines the critic as it was when the response was written."""
     lead = "the critic when the response was written: what score it expected before each word"
-    return _critic("old_critic", "Old critic", lead, "V_old", memory_weights("old_critic"), head_weights("old_critic"), old, ())
+    return _critic(
+        "old_critic", "Old critic", lead, "V_old", memory_weights("old_critic"), head_weights("old_critic"), old, ()
+    )
 
 
 def new_critic(old: OldPolicy, before: Critic, update_step: Block) -> Critic:
     """Outlines the critic after the simulated update."""
     weights = (*before.memory, *before.weights)
     changes = [change_of("critic", weight) for weight in weights]
-    E, W, w, b = (updated("critic", weight, change, update_step) for weight, change in zip(weights, changes, strict=True))
+    E, W, w, b = (
+        updated("critic", weight, change, update_step) for weight, change in zip(weights, changes, strict=True)
+    )
     lead = "the critic after the update; the value loss compares it with the returns"
     return _critic("critic", "Critic", lead, "V", Memory(E, W), HeadWeights(w, b), old, (_update(changes),))
 
@@ -130,7 +146,7 @@ def reward_model(old: OldPolicy) -> tuple[Sheet, Block]:
     read = link("reward_model.read", old.rollout.read)
     network = rnn("reward_model", read, memory)
     out = scalar_head("reward_model", "RM", "number after reading the word", network.h, head)
-    sections = _scalar_sections(memory, head, read, network, (Row(out, "key"),))
+    sections = _scalar_sections(memory, head, read, network, (key(out),))
     return Sheet("Reward model", lead, sections, (n, t), here, here.mask), out
 
 
@@ -153,12 +169,12 @@ class Reader(NamedTuple):
     words: Distribution
     written: Block
     logprobs: Block
-    distance: tuple[Row, ...]
+    distance: tuple[Item, ...]
     exact: Block
 
     def policy(self, title: str, lead: str, above: tuple[Section, ...], below: tuple[Section, ...] = ()) -> Policy:
         """Outlines the sheet."""
-        kept = Section("6  The word that was written", (Row(self.written), Row(self.logprobs, "key"), Row(self.words.p_log_p)))
+        kept = Section("6  The word that was written", (self.written, key(self.logprobs), self.words.p_log_p))
         far = Section(f"7  How far from the old policy: {self.exact.symbol}", self.distance)
         network = _network_sections(self.memory, self.Y, self.read, self.network, self.words)
         sheet = Sheet(title, lead, (*above, *network, kept, far, *below), (n, t), self.head, self.head.mask)
@@ -175,7 +191,7 @@ def _reader(name: str, old: OldPolicy, memory: Memory, Y: Block, symbol: str, kl
     words = softmax(name, network.h, Y)
     logprobs = word_logprobs(name, symbol, words.logp, written, here.mask)
     cross, exact = exact_kl(*kl, here.mask, p_old, p_log_p_old, words.logp)
-    distance = (Row(p_old, "probability"), Row(p_log_p_old), Row(cross), Row(exact, "key"))
+    distance = (Row(p_old, "probability"), p_log_p_old, cross, key(exact))
     return Reader(here, read, memory, Y, network, words, written, logprobs, distance, exact)
 
 
@@ -188,12 +204,20 @@ def _critic(
     network = rnn(name, read, memory)
     out = scalar_head(name, "v", "what the head says", network.h, weights)
     values = masked_values(name, symbol, here.mask, out)
-    sections = _scalar_sections(memory, weights, read, network, (Row(out), Row(values, "key")))
+    sections = _scalar_sections(memory, weights, read, network, (out, key(values)))
     return Critic(Sheet(title, lead, (*above, *sections), (n, t), here, here.mask), memory, weights, values)
 
 
-def _network_sections(memory: Memory, Y: Block, read: Block, network: Network, words: Distribution) -> tuple[Section, ...]:
-    steps = (Row(words.top), Row(words.exponentials), Row(words.logsumexp), Row(words.logp), Row(words.p, "probability"))
+def _network_sections(
+    memory: Memory, Y: Block, read: Block, network: Network, words: Distribution
+) -> tuple[Section, ...]:
+    steps = (
+        words.top,
+        words.exponentials,
+        words.logsumexp,
+        words.logp,
+        Row(words.p, "probability"),
+    )
     return (
         *_memory_sections(memory, Y, read, network),
         Section("4  Score of every next word", (Row(words.logits, "score"),)),
@@ -201,14 +225,19 @@ def _network_sections(memory: Memory, Y: Block, read: Block, network: Network, w
     )
 
 
-def _scalar_sections(memory: Memory, head: HeadWeights, read: Block, network: Network, out: tuple[Row, ...]) -> tuple[Section, ...]:
-    return (*_memory_sections(memory, head.w, read, network), Section("4  One number from the memory", (Line((head.b,)), *out)))
+def _scalar_sections(
+    memory: Memory, head: HeadWeights, read: Block, network: Network, out: tuple[Item, ...]
+) -> tuple[Section, ...]:
+    return (
+        *_memory_sections(memory, head.w, read, network),
+        Section("4  One number from the memory", (Line((head.b,)), *out)),
+    )
 
 
 def _memory_sections(memory: Memory, beside: Block, read: Block, network: Network) -> tuple[Section, ...]:
     return (
         Section("1  What each word looks like", (Table(memory.E, across=v),)),
-        Section("2  What it reads, and the weights W to the left", (Row(network.x, "input", beside=memory.W), Row(read))),
+        Section("2  What it reads, and the weights W to the left", (Row(network.x, "input", beside=memory.W), read)),
         Section("3  Memory, and the weights to the left", (Row(network.h, "memory", beside=beside),)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Row, Section, Sheet
+from blueprint.page.outline import Section, Sheet, key
 from blueprint.ppo.advantage import Gae, Whitened, gae, whiten
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.reward import ReferenceKL, Reward, reference_kl, reward
@@ -45,20 +45,20 @@ def signal(head: tuple[Block, ...], m: Block, given: Given, words: Block, chosen
     estimate = gae(paid.rewards, given.values, m, chosen.used["gamma"], chosen.used["gae_lambda"])
     eps, switch = chosen.used["whiten_eps"], chosen.switch["whiten_advantages"]
     white = whiten(estimate.advantages, m, words, eps, switch)
-    exact = (Row(given.exact),) if given.exact is not None else ()
+    exact = (given.exact,) if given.exact is not None else ()
     sections = (
         Section(
             "1  How far from the reference?",
-            (Row(given.logp_old), Row(given.logp_ref), Row(kl.k1), Row(kl.k2), Row(kl.k3), Row(kl.used, "key"), *exact),
+            (given.logp_old, given.logp_ref, kl.k1, kl.k2, kl.k3, key(kl.used), *exact),
         ),
-        Section("2  Reward", (Row(paid.penalty), Row(given.score), Row(paid.rewards, "key"))),
+        Section("2  Reward", (paid.penalty, given.score, key(paid.rewards))),
         Section(
             "3  Advantage (GAE) and return",
-            (Row(given.values), Row(estimate.td_errors), Row(estimate.advantages, "key"), Row(estimate.returns, "key")),
+            (given.values, estimate.td_errors, key(estimate.advantages), key(estimate.returns)),
         ),
         Section(
             "4  Whitening: mean 0 and variance 1 over the response words of the batch",
-            (Row(white.mean), Row(white.centred), Row(white.variance), Row(white.whitened), Row(white.used, "key")),
+            (white.mean, white.centred, white.variance, white.whitened, key(white.used)),
         ),
     )
     sheet = Sheet(TITLE, LEAD, sections, (n, t), head, m)

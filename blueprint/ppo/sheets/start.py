@@ -16,10 +16,15 @@ def start_sheet(title: str, about: str, parts: list[Piece], pieces: list[Piece],
     what = (
         Note(about),
         Note("Type into blue cells only; everything else follows. Click a number under “where” to go to its row."),
-        Note("A column is one decision, on every sheet: it reads a word and writes the next. A row is one quantity with one formula."),
+        Note(
+            "A column is one decision, on every sheet: it reads a word and writes the next. A row is one quantity with one formula."
+        ),
         Note("Blue: typed · black: formula · green: repeated from another sheet · grey: outside the response."),
     )
-    sections = [Section("What this is", what), Section("Does everything add up?", (Piece("all checks", verdict, verdict),))]
+    sections = [
+        Section("What this is", what),
+        Section("Does everything add up?", (Piece("all checks", verdict, verdict),)),
+    ]
     if parts:
         sections.append(Section("The loss", tuple(parts), ("value", "where")))
     sections.append(Section("The pieces, in the order in which they are computed", tuple(pieces), ("mean", "where")))

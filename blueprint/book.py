@@ -1,0 +1,117 @@
+"""A book: a blueprint with its numbers, ready to be shown, saved and proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from blueprint.language import Axis, Block, NotationError, Values, compute, equations
+from blueprint.language.cells import places_by_number
+from blueprint.language.spelling.latex import latex_equations
+from blueprint.language.spelling.numbers import explained
+from blueprint.page.outline import Blueprint, Section, Sheet
+
+if TYPE_CHECKING:
+    from blueprint.page.layout import Layout
+    from blueprint.page.recalculate import Proof
+
+
+class Shown(NamedTuple):
+    """One cell in four ways, and where it stands."""
+
+    equation: str
+    numbers: str
+    formula: str
+    value: float | str
+    cell: str
+
+    def __str__(self) -> str:
+        return f"{self.equation}\n{self.numbers}\n{self.cell}: {self.formula}\n{self.value}"
+
+
+class Book:
+    """A blueprint and the numbers of all its blocks."""
+
+    def __init__(self, blueprint: Blueprint):
+        self.blueprint = blueprint
+        self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where everything stands. Raises NotationError if it does not fit on a page."""
+        from blueprint.page.placing import lay_out
+
+        return lay_out(self.blueprint, self.values)
+
+    @cached_property
+    def blocks(self) -> dict[str, Block]:
+        """The blocks by name."""
+        return {block.name: block for block in self.blueprint.blocks()}
+
+    def save(self, path: str | Path) -> int:
+        """Writes the workbook, whole or not at all, and returns how many formulas it holds."""
+        from blueprint.page.write import write
+
+        return write(self.layout, Path(path))
+
+    def prove(self, path: str | Path) -> Proof:
+        """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
+        from blueprint.page.cells import expected
+        from blueprint.page.recalculate import prove
+
+        return prove(Path(path), expected(self.layout))
+
+    def show(self, block: Block | str, **numbers: int) -> Shown:
+        """Shows one cell four ways. `book.show("advantages", n=1, t=5)`: members are named as the page counts them."""
+        from blueprint.page.cells import address, formula_at
+
+        found = self._block(block)
+        places = places_by_number(found, numbers, self.values)
+        return Shown(
+            equations(found),
+            explained(found, places, self.values),
+            formula_at(found, places, self.layout),
+            self.values.cell(found, *places),
+            address(found, places, self.layout),
+        )
+
+    def latex(self, block: Block | str) -> str:
+        """Returns a block's equations in LaTeX."""
+        return latex_equations(self._block(block))
+
+    def _block(self, block: Block | str) -> Block:
+        if isinstance(block, Block):
+            return block
+        if block not in self.blocks:
+            from difflib import get_close_matches
+
+            near = get_close_matches(block, self.blocks, 1)
+            raise NotationError(f"there is no block {block!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+        return self.blocks[block]
+
+
+def book(title: str, blocks: list[Block], across: Axis, numbers: Mapping[Block, object]) -> Book:
+    """Makes a book of a few blocks on one sheet: your own blueprint.
+
+    across:  the axis that runs from left to right.
+    numbers: the numbers of every typed block; the sizes of the axes follow from them.
+    """
+    sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,))
+    return Book(Blueprint(title, (sheet,), _sizes(numbers), numbers))
+
+
+def _sizes(numbers: Mapping[Block, object]) -> dict[Axis, int]:
+    """Reads the sizes of the axes off the shapes of the typed numbers."""
+    sizes: dict[Axis, int] = {}
+    for block, given in numbers.items():
+        shape = np.asarray(given, dtype=object).shape
+        if len(shape) != len(block.axes):
+            raise NotationError(f"{block.name} has {len(block.axes)} axes, but its numbers have {len(shape)}")
+        for axis, cells in zip(block.axes, shape, strict=True):
+            edges = sum(edge in block.edges for edge in ((axis, -1), (axis, 1)))
+            sizes.setdefault(axis.extent, cells - edges)
+    return sizes

@@ -1,0 +1,127 @@
+"""Reading: every block of a saved workbook as a named array, wherever the blocks have been moved to.
+
+Blocks are found by their defined names, which programs keep up to date when sheets are renamed or reordered, columns
+widened and rows inserted above. How a block lies in its range stands on the Contents sheet.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from openpyxl import load_workbook
+from openpyxl.utils.cell import range_boundaries
+
+from blueprint.page.contents import COLUMNS, HOLDS, RANGE_NAME
+from blueprint.page.shape import Along, parse_shape
+
+
+class ReadError(ValueError):
+    """A file is no workbook of ours, or has been changed so that a block cannot be found whole."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a block stands in a file, and how it lies there."""
+
+    name: str
+    kind: str
+    words: bool
+    sheet: str
+    top: int
+    left: int
+    shape: tuple[Along, ...]
+
+    def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
+        """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
+        for at in product(*(range(along.cells) for along in self.shape)):
+            row = self.top + sum(along.down * i for along, i in zip(self.shape, at, strict=True))
+            column = self.left + sum(along.right * i for along, i in zip(self.shape, at, strict=True))
+            yield at, row, column
+
+
+def read(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Returns every block's array by name, edge cells included; blank cells are NaN among numbers and "" among words.
+
+    Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
+    """
+    book = _opened(path)
+    return {found.name: _array(found, book[found.sheet]) for found in _located(book, path)}
+
+
+def locate(path: Path) -> dict[str, Found]:
+    """Returns where every block stands, by name."""
+    return {found.name: found for found in _located(_opened(path), path)}
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return load_workbook(path, data_only=True)
+    except FileNotFoundError:
+        raise ReadError(f"{path} does not exist") from None
+    except IsADirectoryError:
+        raise ReadError(f"{path} is a directory, not a workbook") from None
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError) as error:
+        raise ReadError(f"{path} is no workbook in xlsx format ({type(error).__name__})") from error
+
+
+def _located(book: Any, path: Path) -> Iterator[Found]:
+    table = _destination(book, RANGE_NAME, path)
+    sheet, (left, top, right, bottom) = table
+    for row in book[sheet].iter_rows(min_row=top + 1, max_row=bottom, min_col=left, max_col=right, values_only=True):
+        line = dict(zip(COLUMNS, row, strict=True))
+        if line["name"]:
+            yield _found(book, line, path)
+
+
+def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
+    name = line["name"]
+    try:
+        shape = parse_shape(line["lies"] or "")
+    except ValueError as error:
+        raise ReadError(f"{path}: the Contents sheet says of {name} how it lies, but {error}") from error
+    sheet, (left, top, right, bottom) = _destination(book, line["defined name"], path)
+    wanted = tuple(1 + sum((along.cells - 1) * step for along, step in steps) for steps in _steps(shape))
+    if (bottom - top + 1, right - left + 1) != wanted:
+        raise ReadError(
+            f"{path}: {name} should stand on {wanted[0]} rows and {wanted[1]} columns, but its range is "
+            f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted"
+        )
+    return Found(name, line["kind"], line["holds"] == HOLDS[True], sheet, top, left, shape)
+
+
+def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tuple[Along, int]]]:
+    return [(along, along.down) for along in shape], [(along, along.right) for along in shape]
+
+
+def _destination(book: Any, name: str, path: Path) -> tuple[str, tuple[int, int, int, int]]:
+    """Returns the sheet and range (left, top, right, bottom) of a defined name."""
+    defined = book.defined_names.get(name)
+    if defined is None:
+        raise ReadError(f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted")
+    places = list(defined.destinations)
+    if "#REF!" in defined.attr_text or len(places) != 1:
+        raise ReadError(f"{path}: the cells of {name} were deleted")
+    sheet, cells = places[0]
+    left, top, right, bottom = range_boundaries(cells)
+    return sheet, (left, top, right, bottom)
+
+
+def _array(found: Found, sheet: Any) -> npt.NDArray[Any]:
+    shape = tuple(along.cells for along in found.shape)
+    values = np.empty(shape, dtype=object)
+    for at, row, column in found.cells():
+        values[at] = sheet.cell(row, column).value
+    if found.words:
+        values[np.equal(values, None)] = ""  # type: ignore[call-overload]
+        return values
+    try:
+        return values.astype(float)
+    except ValueError as error:
+        raise ReadError(f"{found.name} on {found.sheet} should hold numbers, but: {error}") from error
