@@ -81,7 +81,8 @@ def _clip_sheet(chosen: Settings) -> Sheet:
     clip = surrogate(ratio, advantage, chosen.used["clip_range"])
     loss = block("case.loss", (case,), "loss", "minus the smaller one: what training makes smaller")
     loss[case] = -clip.smaller[case]
-    section = Section("1  The clipped surrogate, case by case", (*rows, key(clip.smaller), key(loss)))
+    rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
+    section = Section("1  The clipped surrogate, case by case", rows)
     return Sheet(
         "Clip table", "what the clip does with a good and a bad word, near and far", (section,), across=(case,)
     )
