@@ -14,7 +14,7 @@ from blueprint.page import contents, dress, grid
 from blueprint.page.cells import Run, echo_formula, runs
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
-from blueprint.page.outline import Sheet
+from blueprint.page.outline import Sheet, blocks_on
 from blueprint.page.saving import saved_whole
 
 LAYOUT_VERSION = "1"
@@ -106,6 +106,8 @@ class BookWriter:
         members = self.layout.values.size(time)
         groups = self.layout.values.size(sheet.across[0]) if len(sheet.across) > 1 else 1
         number, banner = self.label_format("head number"), self.label_format("banner")
+        sides = {side for block in blocks_on(sheet) for axis, side in block.edges if axis is time}
+        heads = {"start", "end", "Σ"} if len(sheet.across) > 1 else {{-1: "start", 1: "end"}[side] for side in sides}
         page.write_string(grid.NUMBER_ROW, grid.NAME, f"{time.meaning}  {time.letter}", self.label_format("head name"))
         page.write_string(grid.NUMBER_ROW, grid.BATCH, "batch", number)
         for group in range(groups):
@@ -118,11 +120,11 @@ class BookWriter:
                 f"{sheet.across[0].meaning} {group + sheet.across[0].start}" if len(sheet.across) > 1 else time.meaning
             )
             page.write_string(grid.BANNER_ROW, start, title.capitalize(), banner)
-            page.write_string(grid.NUMBER_ROW, start, "start", number)
+            for column, head in {start: "start", start + members + 1: "end", start + members + 2: "Σ"}.items():
+                if head in heads:
+                    page.write_string(grid.NUMBER_ROW, column, head, number)
             for member in range(members):
                 page.write_number(grid.NUMBER_ROW, start + 1 + member, member + time.start, number)
-            page.write_string(grid.NUMBER_ROW, start + members + 1, "end", number)
-            page.write_string(grid.NUMBER_ROW, start + members + 2, "Σ", number)
 
     def grey(self, sheet: Sheet, body: int) -> None:
         """Fades the columns that do not count, those where the mask is 0."""

@@ -46,7 +46,7 @@ class Explained(NamedTuple):
 
 
 def clip_fraction_by_loss(clip: Surrogate, m: Block, words: Block) -> ClipFraction:
-    """Counts the words whose loss the clip changed. Source: openai/baselines and all RLHF libraries but the next."""
+    """Counts the words whose loss the clip changed, as RLHF libraries do."""
     flag = block("clip_fraction.changed", (n, t), "clipped", "1 where clipping made the surrogate smaller", decimals=0)
     flag[n, t] = less(clip.clipped[n, t], clip.unclipped[n, t])
     share = mean_over_words(
@@ -56,13 +56,13 @@ def clip_fraction_by_loss(clip: Surrogate, m: Block, words: Block) -> ClipFracti
         flag,
         m,
         words,
-        sources.CLIP_FRACTION,
+        sources.CLIP_FRACTION_LOSS,
     )
     return ClipFraction(flag, share)
 
 
 def clip_fraction_by_ratio(ratio: Block, clip_range: Block, m: Block, words: Block) -> ClipFraction:
-    """Counts the words whose ratio left 1 ± ε. Source: CleanRL and Stable-Baselines3."""
+    """Counts the words whose ratio left 1 ± ε, as CleanRL and Stable-Baselines3 do: never fewer."""
     flag = block("clip_fraction.outside", (n, t), "outside", "1 where the ratio left 1 ± ε", decimals=0)
     flag[n, t] = less(clip_range, abs(ratio[n, t] - 1))
     share = mean_over_words(
@@ -72,7 +72,7 @@ def clip_fraction_by_ratio(ratio: Block, clip_range: Block, m: Block, words: Blo
         flag,
         m,
         words,
-        sources.CLIP_FRACTION,
+        sources.CLIP_FRACTION_RATIO,
     )
     return ClipFraction(flag, share)
 

@@ -23,8 +23,8 @@ SETTINGS: dict[str, tuple[str, str, int]] = {
     "whiten_eps": ("ε_w", "keeps whitening from dividing by 0", 10),
 }
 SWITCHES: dict[str, tuple[str, str]] = {
-    "kl_estimator": ("kl is", "KL estimate that enters the reward"),
-    "whiten_advantages": ("Â is", "whether the loss uses whitened advantages"),
+    "kl_estimator": ("kl_is", "KL estimate that enters the reward"),
+    "whiten_advantages": ("Â_is", "whether the loss uses whitened advantages"),
 }
 
 
@@ -83,7 +83,7 @@ def _switch(made: Settings, key: str, yours: float | str) -> None:
     line = _line(made, key, symbol, meaning, yours, preset.value, 0)
     axis = Axis(f"o_{key}", "alternative", size=len(preset.words))
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
-    number = block(f"{key}.number", (), f"{symbol} no.", "its number among the alternatives, from 0", decimals=0)
+    number = block(f"{key}.number", (), f"{symbol}_no", "its number among the alternatives, from 0", decimals=0)
     number[()] = match(axis, words[axis], line[0])
     made.typed[words] = list(preset.words)
     made.choices[line[1]] = words
@@ -95,8 +95,8 @@ def _line(
     made: Settings, key: str, symbol: str, meaning: str, yours: float | str, preset: float | str, decimals: int
 ) -> tuple[Block, ...]:
     is_word = isinstance(preset, str)
-    mine = typed(f"{key}.yours", (), symbol, f"yours: {meaning}", text=is_word, decimals=decimals)
-    given = typed(f"{key}.preset", (), symbol, f"preset: {meaning}", text=is_word, decimals=decimals)
+    mine = typed(f"{key}.yours", (), f"{symbol}_yours", f"yours: {meaning}", text=is_word, decimals=decimals)
+    given = typed(f"{key}.preset", (), f"{symbol}_preset", f"preset: {meaning}", text=is_word, decimals=decimals)
     used = block(key, (), symbol, meaning, decimals=decimals)
     used[()] = where(filled(mine), mine, given)
     made.typed |= {mine: yours, given: preset}

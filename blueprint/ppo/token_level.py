@@ -34,7 +34,7 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     shown = [made.kl.used, made.reward.rewards, made.gae.td_errors, made.gae.advantages, made.gae.returns]
     means = means_of(shown, mask, words)
     residuals = [
-        checks.not_negative("check.k3", "k3 is never negative", made.kl.k3),
+        checks.not_negative("k3", "k3 is never negative", made.kl.k3),
         checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
     ]
     here = (link("checks.writes", writes), link("checks.mask", mask))

@@ -76,7 +76,7 @@ def _render(expr: Expr, understood: frozenset[Axis]) -> Spelled:
     match expr:
         case Op("choose", (number, *rows)):
             listed = " | ".join(f"{label}: {render(row).text}" for label, row in zip(expr.labels, rows, strict=True))
-            return Spelled(f"choose {render(number).text} of ({listed})")
+            return Spelled(f"({listed}) by {render(number).text}")
         case Op():
             return spell(expr, TEXT, render)
         case Constant(value):

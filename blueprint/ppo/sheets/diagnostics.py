@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Section, Sheet, key
+from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.diagnostics import (
     ClipFraction,
@@ -50,8 +51,18 @@ def diagnostics(
     free, near = link("diagnostics.unclipped", loss.clip.unclipped), link("diagnostics.clipped", loss.clip.clipped)
     by_loss = clip_fraction_by_loss(loss.clip._replace(unclipped=free, clipped=near), m, words)
     by_ratio = clip_fraction_by_ratio(ratio, chosen.used["clip_range"], m, words)
-    k1 = mean_over_words("approx_kl.k1", "aKL_k1", "approximate KL: mean of −d", loss.policy_kl.k1, m, words)
-    k3 = mean_over_words("approx_kl.k3", "aKL_k3", "approximate KL: mean of e^d − 1 − d", loss.policy_kl.k3, m, words)
+    k1 = mean_over_words(
+        "approx_kl.k1", "aKL_k1", "approximate KL: mean of −d", loss.policy_kl.k1, m, words, sources.APPROX_KL_K1
+    )
+    k3 = mean_over_words(
+        "approx_kl.k3",
+        "aKL_k3",
+        "approximate KL: mean of e^d − 1 − d",
+        loss.policy_kl.k3,
+        m,
+        words,
+        sources.APPROX_KL_K3,
+    )
     kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.score)
     penalty = link("diagnostics.penalty", signal.reward.penalty)
     kl_word = mean_over_words("kl.per_word", "kl_mean", "KL to the reference per word", kl, m, words)
