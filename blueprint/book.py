@@ -16,6 +16,8 @@ from blueprint.language.spelling.numbers import explained
 from blueprint.page.outline import Blueprint, Section, Sheet
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from blueprint.page.layout import Layout
     from blueprint.page.recalculate import Proof
 
@@ -78,6 +80,20 @@ class Book:
             self.values.cell(found, *places),
             address(found, places, self.layout),
         )
+
+    def frame(self, block: Block | str) -> DataFrame:
+        """Returns a block as a pandas table: a row per member of its first axis, columns for all others."""
+        import pandas as pd
+
+        found = self._block(block)
+        array = np.atleast_1d(self.values[found])
+        names = [[*range(axis.start, axis.start + self.values.size(axis))] for axis in found.axes] or [[found.name]]
+        letters = [axis.letter for axis in found.axes] or ["name"]
+        rows = pd.Index(names[0], name=letters[0])
+        if array.ndim == 1:
+            return pd.DataFrame({found.name: array}, index=rows)
+        columns = pd.MultiIndex.from_product(names[1:], names=letters[1:])
+        return pd.DataFrame(array.reshape(len(rows), -1), index=rows, columns=columns)
 
     def latex(self, block: Block | str) -> str:
         """Returns a block's equations in LaTeX."""

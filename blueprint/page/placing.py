@@ -60,9 +60,9 @@ class SheetPlacer:
         self.label(self.row, grid.SYMBOL, section.title, "section")
         for number, heading in enumerate(section.columns):
             self.label(self.row, grid.LEFT + number, heading, "section column")
-        match section.items[:1]:
-            case (Row(block, _, Block()),):
-                self.equation(block, "equation")
+        for item in section.items:
+            if isinstance(item, Row) and item.beside is not None:
+                self.equation(item.block, "section equation")
         self.row += 1
         for item in section.items:
             self.item(item)

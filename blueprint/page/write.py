@@ -15,7 +15,7 @@ from blueprint.page.cells import Run, echo_formula, runs
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Sheet, blocks_on
-from blueprint.page.saving import saved_whole
+from blueprint.page.saving import SaveError, saved_whole
 
 LAYOUT_VERSION = "1"
 """Version of the way in which blocks lie in a file; a reader refuses what it does not know."""
@@ -89,7 +89,7 @@ class BookWriter:
         page.set_column(0, 0, 1.5)
         page.set_column(grid.SYMBOL, grid.SYMBOL, 13)
         page.set_column(grid.NAME, grid.NAME, 38)
-        page.set_column(grid.LEFT, grid.BATCH - 1, 7.6)
+        page.set_column(grid.LEFT, grid.BATCH - 1, self.left_width(sheet))
         page.set_column(grid.BATCH, grid.BATCH, 9.5)
         page.set_column(grid.BATCH + 1, grid.BATCH + 1, 1.5)
         body = self.layout.body[sheet.title]
@@ -100,6 +100,16 @@ class BookWriter:
         if sheet.grey is not None:
             self.grey(sheet, body)
 
+    def left_width(self, sheet: Sheet) -> float:
+        """Returns the width of the ten left columns: room for weights, or together for the longest equation."""
+        if any(self.layout.places[b].column == grid.LEFT for b in blocks_on(sheet)) or not sheet.across:
+            return 7.6
+        title = sheet.title
+        longest = max(
+            (len(x.text) for x in self.layout.labels if x.sheet == title and x.style == "equation"), default=0
+        )
+        return max(4.5, 1 + longest / grid.LEFT_COLUMNS)
+
     def banner(self, sheet: Sheet) -> None:
         """Writes the heads of the groups: their number, then start, 1 … T, end, Σ."""
         page, time = self.sheets[sheet.title], sheet.across[-1]
@@ -109,7 +119,7 @@ class BookWriter:
         sides = {side for block in blocks_on(sheet) for axis, side in block.edges if axis is time}
         heads = {"start", "end", "Σ"} if len(sheet.across) > 1 else {{-1: "start", 1: "end"}[side] for side in sides}
         page.write_string(grid.NUMBER_ROW, grid.NAME, f"{time.meaning}  {time.letter}", self.label_format("head name"))
-        page.write_string(grid.NUMBER_ROW, grid.BATCH, "batch", number)
+        page.write_string(grid.NUMBER_ROW, grid.BATCH, "batch" if len(sheet.across) > 1 else "all", number)
         for group in range(groups):
             start = grid.start_column(group, members)
             page.set_column(start, start + members + 2, 9)
@@ -204,12 +214,12 @@ class BookWriter:
             look, url = self.label_format("link"), f"internal:{target}"
             place = self.layout.places[jump.block]
             text = jump.text.format(sheet=place.sheet, row=place.row + 1)
-            self.sheets[jump.sheet].write_url(jump.row, jump.column, url, look, text)
+            _done(self.sheets[jump.sheet].write_url(jump.row, jump.column, url, look, text), text)
 
     def names(self) -> None:
         """Gives every block its defined name."""
         for block in self.layout.places:
-            self.book.define_name(defined_name(block), "=" + contents.range_of(block, self.layout))
+            _done(self.book.define_name(defined_name(block), "=" + contents.range_of(block, self.layout)), block.name)
 
     def validation(self) -> None:
         """Offers the words that may be typed, and refuses numbers out of range."""
@@ -224,4 +234,10 @@ class BookWriter:
         place = self.layout.places[block]
         top, left, bottom, right = place.corners(block, self.layout.values)
         rule |= {"input_title": block.symbol[:32], "input_message": block.about.meaning[:255], "ignore_blank": True}
-        self.sheets[place.sheet].data_validation(top, left, bottom, right, rule)
+        _done(self.sheets[place.sheet].data_validation(top, left, bottom, right, rule), block.name)
+
+
+def _done(code: int, what: str) -> None:
+    """Raises where the writer, which reports some failures only by a number, has left something out."""
+    if code:
+        raise SaveError(f"the writer left out {what} (its code {code})")

@@ -237,7 +237,7 @@ def _scalar_sections(
 def _memory_sections(memory: Memory, beside: Block, read: Block, network: Network) -> tuple[Section, ...]:
     return (
         Section("1  What each word looks like", (Table(memory.E, across=v),)),
-        Section("2  What it reads, and the weights W to the left", (Row(network.x, "input", beside=memory.W), read)),
+        Section("2  What it reads, and the weights W to the left", (read, Row(network.x, "input", beside=memory.W))),
         Section("3  Memory, and the weights to the left", (Row(network.h, "memory", beside=beside),)),
     )
 

@@ -1,0 +1,65 @@
+"""Makes the README's pictures from the built workbook: a sheet as LibreOffice prints it, on one page."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from openpyxl import load_workbook
+from openpyxl.worksheet.page import PageMargins
+
+HERE = Path(__file__).parent
+RESOLUTION = 150
+A4_WIDTH = 11.69
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What to show: a sheet, the range of it, and how high the picture is in inches (landscape A4 is 11.69 wide)."""
+
+    name: str
+    sheet: str
+    cells: str
+    inches: float
+
+
+PICTURES = (
+    Picture("reward-and-advantage", "Reward & advantage", "A1:Z34", 4.6),
+    Picture("old-policy", "Old policy", "A1:Z75", 7.6),
+)
+
+
+def main() -> None:
+    """Renders every picture into the folder `pictures`."""
+    for picture in PICTURES:
+        with tempfile.TemporaryDirectory() as room:
+            _render(picture, Path(room), HERE / "pictures" / picture.name)
+
+
+def _render(picture: Picture, room: Path, target: Path) -> None:
+    book = load_workbook(HERE / "rlhf_ppo.xlsx")
+    for page in book.worksheets:
+        # openpyxl drops the cached numbers, so LibreOffice computes the picture's numbers by itself.
+        page.page_setup.fitToHeight = 1
+        page.page_margins = PageMargins(0.1, 0.1, 0.1, 0.1, 0, 0)
+    book[picture.sheet].print_area = picture.cells
+    number = str(book.sheetnames.index(picture.sheet) + 1)
+    book.save(room / "page.xlsx")
+    profile = f"-env:UserInstallation=file://{room}/profile"
+    subprocess.run(
+        ["soffice", profile, "--headless", "--convert-to", "pdf", "--outdir", room, room / "page.xlsx"],
+        check=True,
+        capture_output=True,
+    )
+    target.parent.mkdir(exist_ok=True)
+    crop = ["-x", "0", "-y", "0", "-W", str(int(A4_WIDTH * RESOLUTION)), "-H", str(int(picture.inches * RESOLUTION))]
+    subprocess.run(
+        ["pdftoppm", "-r", str(RESOLUTION), *crop, "-f", number, "-singlefile", "-png", room / "page.pdf", target],
+        check=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
