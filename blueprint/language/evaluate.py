@@ -28,7 +28,9 @@ def compute(blocks: Iterable[Block], sizes: Mapping[Axis, int], typed: Mapping[B
         if block.typed:
             values.fill(block, typed)
     computed = [block for block in listed if not block.typed]
-    _run(schedule(computed), values, {}, {})
+    # What is no number is refused below, in a sentence; a branch that `where` does not take may be one.
+    with np.errstate(all="ignore"):
+        _run(schedule(computed), values, {}, {})
     for block in computed:
         _check_finite(block, values)
     return values

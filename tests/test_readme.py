@@ -1,0 +1,46 @@
+"""The README's examples are run as they stand there."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from blueprint.cli import main
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_own_blueprint_and_its_four_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    example = next(block for block in BLOCKS if block.startswith("from blueprint"))
+    exec(compile(example, "README.md", "exec"), space)
+    assert (tmp_path / "savings.xlsx").stat().st_size > 0
+    sessions = [block for block in BLOCKS if block.startswith(">>>")]
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    for number, session in enumerate(sessions):
+        runner.run(parser.get_doctest(session, space, f"README {number}", "README.md", 0), clear_globs=False)
+    results = runner.summarize()
+    assert results.failed == 0
+    assert results.attempted >= 5
+
+
+def test_the_example_is_about_ten_lines_of_definitions() -> None:
+    example = next(block for block in BLOCKS if block.startswith("from blueprint"))
+    definitions = [line for line in example.splitlines() if line and not line.startswith(("from", "savings"))]
+    assert len(definitions) <= 10
+
+
+def test_what_the_readme_says_a_build_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = CliRunner().invoke(main, ["build"]).output.splitlines()
+    shown = README[README.index("    rlhf_ppo.xlsx: ") :].split("\n\n")[0]
+    expected = [line.removeprefix("    ") for line in shown.splitlines()]
+    # The largest difference depends on the processor's exp; everything else must be as printed.
+    cut = [re.sub(r"difference \S+\)", "difference)", line) for line in printed]
+    assert cut == [re.sub(r"difference \S+\)", "difference)", line) for line in expected]
