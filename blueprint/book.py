@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from blueprint.language import Axis, Block, NotationError, Values, compute, equations
-from blueprint.language.cells import places_by_number
+from blueprint.language.cells import filled_by, places_by_number
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.language.spelling.numbers import explained
+from blueprint.language.spelling.text import equation
 from blueprint.page.outline import Blueprint, Section, Sheet
 
 if TYPE_CHECKING:
@@ -73,8 +74,9 @@ class Book:
 
         found = self._block(block)
         places = places_by_number(found, numbers, self.values)
+        filled = filled_by(found, places, self.values)
         return Shown(
-            equations(found),
+            equation(found, filled.definition) if filled else equations(found),
             explained(found, places, self.values),
             formula_at(found, places, self.layout),
             self.values.cell(found, *places),

@@ -51,6 +51,7 @@ ROLES: dict[str, Properties] = {
     "draw": {"bg_color": PALE_YELLOW},
     "text": {"bg_color": PALE_YELLOW, "align": "center"},
     "line": {"align": "right"},
+    "fixed": {"align": "right"},
     "weights": {},
 }
 # A thick outline marks the parameters, whether typed or updated: these sides of these cells.

@@ -31,6 +31,7 @@ class Line:
     """Single numbers (and short lists of words) side by side on one row; the first one names it."""
 
     blocks: tuple[Block, ...]
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,6 @@ def blocks_on(sheet: Sheet) -> list[Block]:
                     listed.append(block)
                 case Row(block, _, Block() as beside):
                     listed += [beside, block]
-                case Line(blocks):
+                case Line(blocks, _):
                     listed += blocks
     return listed

@@ -73,8 +73,8 @@ class SheetPlacer:
             case Note(text):
                 self.label(self.row, grid.SYMBOL, text, "note")
                 self.row += 1
-            case Line(blocks):
-                self.line(blocks)
+            case Line(blocks, role):
+                self.line(blocks, role)
             case Piece():
                 self.piece(item)
             case Table(block, across, role):
@@ -84,12 +84,15 @@ class SheetPlacer:
             case Row(block, role, beside):
                 self.rows(block, role, beside)
 
-    def line(self, blocks: tuple[Block, ...]) -> None:
-        """Places single numbers (and lists) side by side."""
+    def line(self, blocks: tuple[Block, ...], role: str) -> None:
+        """Places single numbers (and lists) side by side; those for which nothing may be chosen look fixed."""
+        known = self.layout.blueprint
         self.name(blocks[0])
         column = grid.LEFT
         for block in blocks:
-            self.settle(block, Place(self.sheet.title, self.row, column, dict.fromkeys(block.axes, (0, 1))), "line")
+            may_change = block in known.ranges or block in known.choices
+            place = Place(self.sheet.title, self.row, column, dict.fromkeys(block.axes, (0, 1)))
+            self.settle(block, place, role or ("line" if may_change else "fixed"))
             column += extent_of(block, block.axes[0], self.values) if block.axes else 1
         self.row += 1
 

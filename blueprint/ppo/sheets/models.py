@@ -230,7 +230,7 @@ def _scalar_sections(
 ) -> tuple[Section, ...]:
     return (
         *_memory_sections(memory, head.w, read, network),
-        Section("4  One number from the memory", (Line((head.b,)), *out)),
+        Section("4  One number from the memory", (Line((head.b,), "weights"), *out)),
     )
 
 
@@ -243,7 +243,7 @@ def _memory_sections(memory: Memory, beside: Block, read: Block, network: Networ
 
 
 def _update(changes: list[Block]) -> Section:
-    tables = [Table(change, _table_axis(change)) if change.axes else Line((change,)) for change in changes]
+    tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
     return Section("0  The update Δ (typed): it stands for a training step", tuple(tables))
 
 
