@@ -71,8 +71,8 @@ def losses(flat: Tokens, ppo: Ppo) -> dict[str, float]:
 
 
 def explained_variance(returns: Array, predictions: Array) -> float:
-    """Return 1 - var(R - V) / var(R), or 0 where all returns are equal."""
-    if np.ptp(returns) == 0:
+    """Return 1 - var(R - V) / var(R), or 0 where all returns are equal but for rounding."""
+    if np.ptp(returns) <= 1e-6:
         return 0.0
     return float(1 - (returns - predictions).var() / returns.var())
 

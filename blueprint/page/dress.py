@@ -73,7 +73,13 @@ def cell_dress(kind: str, role: str, decimals: int, edge: bool, sides: tuple[str
 
     sides: where the cell is on the outline of a block of weights.
     """
-    made = BASE | FRAME | ROLES[role] | KINDS[kind] | {"num_format": number_format(decimals)}
+    made = (
+        BASE
+        | FRAME
+        | ROLES[role]
+        | KINDS[kind]
+        | {"num_format": number_format(decimals, kind == "typed" or role == "weights")}
+    )
     if kind == "typed" and role in ("line", "", "draw", "text"):
         made |= TYPED_FILL
     for side in sides:
@@ -86,8 +92,11 @@ def label_dress(style: str) -> Properties:
     return BASE | LABELS[style]
 
 
-def number_format(decimals: int) -> str:
-    """Returns a format with fixed decimals, so that what is on the screen can be checked by hand."""
+def number_format(decimals: int, may_be_finer: bool = False) -> str:
+    """Returns a format with fixed decimals, so that what is on the screen can be checked by hand.
+
+    may_be_finer: what is typed (and weights, which follow it) shows two more decimals where it has them.
+    """
     if decimals > 6:
         return "0E+00;-0E+00;0"
-    return "0." + "0" * decimals if decimals else "0"
+    return "0." + "0" * decimals + "##" * may_be_finer if decimals else "0"

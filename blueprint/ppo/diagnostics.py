@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, less, where
+from blueprint.language import Block, Max, Sum, block, less, typed, where
 from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import Surrogate, mean_over_words
+
+EQUAL_RETURNS = 1e-12
+"""Returns that are all equal have a mean that may be rounded, and then a variance of about 1e-32 instead of 0."""
 
 
 class ClipFraction(NamedTuple):
@@ -42,6 +45,7 @@ class Explained(NamedTuple):
     mean_error: Block
     centred_error: Block
     error_variance: Block
+    floor: Block
     explained: Block
 
 
@@ -125,8 +129,9 @@ def explained_variance(V: Block, R: Block, m: Block, words: Block) -> Explained:
         unit="≤ 1",
         source=sources.EXPLAINED_VARIANCE,
     )
-    explained[()] = where(less(0, var_R), 1 - var_e / var_R, 0)
-    return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, explained)
+    floor = typed("explained_variance.floor", (), "var_min", "a smaller variance is rounding: all equal", decimals=12)
+    explained[()] = where(less(floor, var_R), 1 - var_e / var_R, 0)
+    return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, floor, explained)
 
 
 def _per_response(name: str, symbol: str, meaning: str, x: Block) -> Block:

@@ -11,6 +11,7 @@ from blueprint.numbers import WeightNumbers
 from blueprint.page.outline import Blueprint, Piece, Sheet
 from blueprint.ppo import checks
 from blueprint.ppo.axes import j, k, n, one, t, v
+from blueprint.ppo.diagnostics import EQUAL_RETURNS
 from blueprint.ppo.reward import score_of
 from blueprint.ppo.rollout import Prompts, prompts
 from blueprint.ppo.settings import Settings, settings
@@ -69,7 +70,8 @@ def weights_level(numbers: WeightNumbers) -> Blueprint:
         steps.loss.total.total,
     )
     weights = {block_name(key): weight for key, weight in numbers.weights.items()}
-    return blueprint.with_typed(_texts(numbers, longest) | {"rollout.draw": numbers.draws} | weights)
+    others = {"rollout.draw": numbers.draws, "explained_variance.floor": EQUAL_RETURNS}
+    return blueprint.with_typed(_texts(numbers, longest) | others | weights)
 
 
 def block_name(key: str) -> str:

@@ -17,7 +17,6 @@ def checks_sheet(head: tuple[Block, ...], residuals: list[Block]) -> tuple[Sheet
     """
     judged = master(residuals)
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
-    list(residuals)
     sections = (
         Section("1  The checks", (Line((judged.verdict,)), *lines), ("distance", "allowed", "verdict", "failed")),
         Section(

@@ -86,7 +86,7 @@ def diagnostics(
         Section("6  Explained variance: did the old critic foresee the returns?", (
             R, foreseen.mean_return, foreseen.centred_return, foreseen.return_variance, V,
             foreseen.error, foreseen.mean_error, foreseen.centred_error, foreseen.error_variance,
-            key(foreseen.explained),
+            foreseen.floor, key(foreseen.explained),
         )),
         means_section("7", means),
     )  # fmt: skip
