@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.console import speak_plainly
+
 if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.page.recalculate import Proof
+
+EXAMPLES = """\b
+Examples:
+  blueprint build
+  blueprint build --set ppo.gamma=0.95 --set ppo.kl_estimator=k3 -o mine.xlsx
+  blueprint build --numbers very-very-sleepy
+  blueprint build --numbers mine.toml
+"""
 
 
 class Refused(click.ClickException):
@@ -22,6 +32,7 @@ class Refused(click.ClickException):
 @click.version_option(package_name="rlhf-blueprint", prog_name="blueprint")
 def main() -> None:
     """RLHF PPO by hand: a workbook whose every number is a live formula."""
+    speak_plainly()
 
 
 @main.command("list")
@@ -35,17 +46,19 @@ def list_numbers() -> None:
         click.echo(f"{name:<{width}}  {about}")
 
 
-@main.command()
+@main.command(epilog=EXAMPLES)
 @click.option(
-    "--numbers", default="default", metavar="NAME|FILE", help="Built-in numbers (see `blueprint list`) or a TOML file."
+    "--numbers", default="default", metavar="NAME|FILE", help="Built-in numbers (see `blueprint list`) or a file.toml."
 )
 @click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for one key, such as ppo.gamma=0.95."
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook to write.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]"
+)
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
 def build(numbers: str, overrides: tuple[str, ...], output: Path | None, no_proof: bool) -> None:
-    """Write a workbook, and prove it."""
+    """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
     from blueprint.language import NotationError
     from blueprint.numbers import NumbersError, load
@@ -60,9 +73,12 @@ def build(numbers: str, overrides: tuple[str, ...], output: Path | None, no_proo
     except (NumbersError, NotationError, SaveError) as error:
         raise Refused(str(error)) from error
     click.echo(f"{path}: {len(book.layout.body)} sheets, {formulas:,} formulas")
+    anew = getattr(loaded, "drawn_anew", ())
+    if anew:
+        click.echo(f"drawn anew from the seed, because they no longer fit: {', '.join(anew)}")
     proved = no_proof or _prove(book, path)
     _report(book)
-    click.echo(f"Open {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
+    click.echo(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
 
@@ -76,23 +92,35 @@ def _prove(book: Book, path: Path) -> bool:
     except EngineMissing as error:
         click.echo(f"not proved: {error}")
         return True
-    click.echo(
-        f"proof: ironcalc recalculated {proof.agreeing:,} of {proof.total:,} formulas to the same value", nl=False
-    )
-    click.echo(f" (largest difference {proof.worst:.1e})")
+    except RuntimeError as error:
+        click.echo(f"not proved: {error}", err=True)
+        return False
+    agree = f"{proof.agreeing:,} of {proof.total:,} formulas to the same value"
+    click.echo(f"proof: ironcalc recalculated {agree} (largest difference {proof.worst:.1e})")
     return _complain(proof)
 
 
 def _complain(proof: Proof) -> bool:
+    """Names the first cells that an engine did not agree with; True if there are none."""
     for failure in proof.failures[:5]:
         click.echo(f"  {failure}", err=True)
     return not proof.failures
 
 
 def _report(book: Book) -> None:
-    """Prints the number that everything leads to: its equation and the same with the numbers put in."""
+    """Prints what everything leads to: the equation, its numbers, and its parts by name; or the rows of a quantity."""
     result = book.blueprint.result
-    if result is not None:
-        shown = book.show(result)
-        click.echo(f"{result.about.meaning.split(',')[0]}: {shown.equation}")
-        click.echo(f"  {shown.value:.6f} = {shown.numbers.rpartition(' = ')[0]}")
+    if result is None:
+        return
+    title = result.name.replace("_", " ")
+    if result.axes:
+        for number, row in enumerate(book.values[result], result.axes[0].start):
+            click.echo(f"{title}, {result.axes[0].meaning} {number}: {' '.join(f'{value:.4f}' for value in row)}")
+        return
+    shown = book.show(result)
+    click.echo(f"{title} {shown.value:.6g}: {shown.equation}")
+    click.echo(f"  {shown.numbers}")
+    for part in book.reads(result):
+        if not part.name.endswith("coef"):
+            name = part.name.replace("_", " ")
+            click.echo(f"  {part.symbol:<8} {float(book.values.cell(part)):>10.6g}  {name}: {part.about.meaning}")

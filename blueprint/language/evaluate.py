@@ -79,5 +79,8 @@ def _check_finite(block: Block, values: Values) -> None:
         cells = values.view(Ref(block, definition.target), {})[1]
         bad = np.argwhere(~np.isfinite(np.asarray(cells, dtype=float)))
         if len(bad):
-            where = ", ".join(str(int(i)) for i in bad[0])
-            raise NotationError(f"{block.name} is not a number at [{where}]: {block.symbol} = {definition.expr}")
+            found = np.asarray(cells, dtype=float)[tuple(bad[0])]
+            raise NotationError(
+                f"{block.name} comes out as {found} ({block.symbol} = {definition.expr}): something it reads is too large,"
+                " not in a list, or divided by 0"
+            )

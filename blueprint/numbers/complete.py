@@ -1,6 +1,6 @@
 """Complete a checked file: every part given or drawn, every draw in its column."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def draws(seed: int, given: list[list[float]] | None, prompts: list[list[str]], 
     return columns
 
 
-def weights(seed: int, parts: Mapping[str, Any], dropped: Collection[str], sizes: Sizes) -> dict[str, Array]:
+def weights(seed: int, parts: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
     """Return all weights by dotted name, in the order of the models."""
     done: dict[str, Array] = {}
     for model, model_parts in MODELS.items():
@@ -46,14 +46,12 @@ def weights(seed: int, parts: Mapping[str, Any], dropped: Collection[str], sizes
             if name in parts:
                 done[name] = np.array(parts[name], dtype=float)
             else:
-                done[name] = _left_out(seed, name, parts, dropped, sizes, done)
+                done[name] = _left_out(seed, name, parts, sizes, done)
     return done
 
 
-def _left_out(
-    seed: int, name: str, parts: Mapping[str, Any], dropped: Collection[str], sizes: Sizes, done: Mapping[str, Array]
-) -> Array:
-    """Fill one part: an update is 0 where its base is given, a reference is the old policy, the rest is drawn."""
+def _left_out(seed: int, name: str, parts: Mapping[str, Any], sizes: Sizes, done: Mapping[str, Array]) -> Array:
+    """Fill one part: an update is 0 and a reference the old policy where those are given; the rest is drawn."""
     model, _, part = name.partition(".")
     base = f"{_BASES.get(model)}.{part.removeprefix('delta_')}"
     match model:
@@ -61,7 +59,7 @@ def _left_out(
             return np.zeros_like(done[base])
         case "policy" | "critic":
             return draw.nudge(seed, name, sizes)
-        case "reference" if name in dropped:  # it differed before: else every KL would vanish with its weights
+        case "reference" if base not in parts:  # near the old policy, but not it: else every KL would be 0
             return (done[base] + draw.nudge(seed, name, sizes)).round(2) + 0.0
         case "reference":
             return done[base].copy()

@@ -62,5 +62,6 @@ def _weight_numbers(name: str, file: WeightFile, spare: Collection[str]) -> Weig
         max_new_tokens=sizes.max_new_tokens,
         draws=complete.draws(file.seed, parts.get("rollout.draws"), prompts, sizes),
         ppo=file.ppo.model_dump(exclude_unset=True),
-        weights=complete.weights(file.seed, parts, given.keys() - parts.keys(), sizes),
+        weights=complete.weights(file.seed, parts, sizes),
+        drawn_anew=tuple(key for key in given if key not in parts),
     )

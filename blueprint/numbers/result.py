@@ -21,6 +21,7 @@ class WeightNumbers:
             written at t, so episode n's first response word is drawn at t = its number of prompt words.
         ppo: the settings the file gives, and only those; the rest is the preset's.
         weights: by dotted name, such as `old.E`, `policy.delta_Y`, `reward_model.b` (the last a 0-d array).
+        drawn_anew: the built-in parts that no longer fitted the overrides, and were drawn from the seed instead.
     """
 
     name: str
@@ -33,6 +34,7 @@ class WeightNumbers:
     draws: Array
     ppo: Settings
     weights: dict[str, Array]
+    drawn_anew: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -97,11 +97,14 @@ def _columns(
 ) -> tuple[list[int], list[int]]:
     """Returns the columns of a row's cells, and for each the start column of its group."""
     place, values = layout.places[block], layout.values
-    columns, starts = [], []
-    for chosen in product(*(range(values.size(axis)) for axis in along)):
-        members = dict(at) | dict(zip(along, chosen, strict=True))
-        columns.append(place.cell(block, places_of(Ref(block, definition.target), members, values))[1])
-        starts.append(grid.GROUPS + sum(place.steps[axis][1] * members[axis] for axis in along if axis in place.groups))
+    steps = {index.axis: place.steps[slot][1] for slot, index in zip(block.axes, definition.target, strict=True)}
+    first = places_of(Ref(block, definition.target), dict(at) | dict.fromkeys(along, 0), values)
+    columns, starts = [place.cell(block, first)[1]], [grid.GROUPS]
+    for axis in along:
+        members = range(values.size(axis))
+        by_group = steps[axis] if axis in place.groups else 0
+        columns = [column + steps[axis] * member for column in columns for member in members]
+        starts = [start + by_group * member for start in starts for member in members]
     return columns, starts
 
 

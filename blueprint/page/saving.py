@@ -17,12 +17,15 @@ class SaveError(OSError):
 def saved_whole(path: Path) -> Iterator[Path]:
     """Gives an unfinished file beside the target; it takes the target's place at the end and is gone after a failure.
 
-    Raises SaveError if the target is a directory or cannot be written.
+    A link is followed. Raises SaveError if the target is a directory, a device or a pipe, or cannot be written.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'rlhf_ppo.xlsx'}")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise SaveError(f"{path} is a device or a pipe: give the name of a file, such as rlhf_ppo.xlsx")
+    target = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(suffix=".xlsx", prefix=f".{path.stem}-", dir=path.parent)
+        handle, name = tempfile.mkstemp(suffix=".xlsx", prefix=".blueprint-", dir=target.parent)
     except OSError as error:
         raise SaveError(f"{path} cannot be written: {_reason(path, error)}") from error
     os.close(handle)
@@ -30,7 +33,7 @@ def saved_whole(path: Path) -> Iterator[Path]:
     try:
         yield unfinished
         unfinished.chmod(0o666 & ~_umask())
-        os.replace(unfinished, path)
+        os.replace(unfinished, target)
     except OSError as error:
         raise SaveError(f"{path} cannot be written: {_reason(path, error)}") from error
     finally:
@@ -38,7 +41,7 @@ def saved_whole(path: Path) -> Iterator[Path]:
 
 
 def _reason(path: Path, error: OSError) -> str:
-    if not path.parent.exists():
+    if not os.path.exists(path.parent):
         return f"there is no folder {path.parent}"
     return (error.strerror or str(error)).lower()
 

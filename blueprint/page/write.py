@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import xlsxwriter
+from xlsxwriter.exceptions import FileCreateError
 
 from blueprint.language import Block
 from blueprint.page import contents, dress, grid
 from blueprint.page.cells import Run, echo_formula, runs
+from blueprint.page.furniture import Furniture
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
-from blueprint.page.outline import Sheet, blocks_on
 from blueprint.page.saving import SaveError, saved_whole
 
 LAYOUT_VERSION = "1"
@@ -27,18 +28,35 @@ OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_n
 
 
 def write(layout: Layout, path: Path) -> int:
-    """Writes a workbook, whole or not at all, and returns how many formulas it holds."""
-    with saved_whole(path) as unfinished, xlsxwriter.Workbook(str(unfinished), OPTIONS) as book:
-        return BookWriter(layout, book).write()
+    """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
+    made = _made()
+    with saved_whole(path) as unfinished:
+        try:
+            with xlsxwriter.Workbook(str(unfinished), OPTIONS) as book:
+                return BookWriter(layout, book, made).write()
+        except FileCreateError as error:
+            # It wraps the system's own reason, such as a full disk.
+            raise error.args[0] from error
+
+
+def _made() -> datetime:
+    """Returns when the file says it was made."""
+    given = os.environ.get("SOURCE_DATE_EPOCH") or NEW_YEAR_2026
+    try:
+        return datetime.fromtimestamp(int(given), UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError, OSError) as error:
+        expected = f"seconds since 1970, such as {NEW_YEAR_2026}"
+        raise SaveError(f"SOURCE_DATE_EPOCH: found {given}, expected {expected}") from error
 
 
 class BookWriter:
     """Writes one workbook, feature by feature."""
 
-    def __init__(self, layout: Layout, book: xlsxwriter.Workbook):
+    def __init__(self, layout: Layout, book: xlsxwriter.Workbook, made: datetime):
         self.layout = layout
         self.blueprint = layout.blueprint
         self.book = book
+        self.made = made
         self.sheets: dict[str, Any] = {}
         self.formats: dict[Any, Any] = {}
         self.formulas = 0
@@ -48,7 +66,7 @@ class BookWriter:
         self.properties()
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title)
-            self.set_up(sheet)
+            Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed).place()
         self.sheets[contents.SHEET] = self.book.add_worksheet(contents.SHEET)
         self.set_up_contents()
         self.labels()
@@ -72,81 +90,11 @@ class BookWriter:
 
     def properties(self) -> None:
         """Notes in the file what it is and what it was made from."""
-        moment = int(os.environ.get("SOURCE_DATE_EPOCH", NEW_YEAR_2026))
-        made = datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
-        self.book.set_properties({"title": self.blueprint.title, "author": "RLHF Blueprint", "created": made})
+        self.book.set_properties({"title": self.blueprint.title, "author": "RLHF Blueprint", "created": self.made})
         sizes = " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items())
         facts = {"layout": LAYOUT_VERSION, "sizes": sizes, **self.blueprint.facts}
         for name, text in facts.items():
             self.book.set_custom_property(f"blueprint {name}", text)
-
-    def set_up(self, sheet: Sheet) -> None:
-        """Sets columns, panes and print of a sheet, and the banner over the groups."""
-        page = self.sheets[sheet.title]
-        page.hide_gridlines(2)
-        page.set_landscape()
-        page.fit_to_pages(1, 0)
-        page.set_column(0, 0, 1.5)
-        page.set_column(grid.SYMBOL, grid.SYMBOL, 13)
-        page.set_column(grid.NAME, grid.NAME, 38)
-        page.set_column(grid.LEFT, grid.BATCH - 1, self.left_width(sheet))
-        page.set_column(grid.BATCH, grid.BATCH, 9.5)
-        page.set_column(grid.BATCH + 1, grid.BATCH + 1, 1.5)
-        body = self.layout.body[sheet.title]
-        page.freeze_panes(body, grid.LEFT)
-        page.set_row(grid.TITLE_ROW, 24)
-        if sheet.across:
-            self.banner(sheet)
-        if sheet.grey is not None:
-            self.grey(sheet, body)
-
-    def left_width(self, sheet: Sheet) -> float:
-        """Returns the width of the ten left columns: room for weights, or together for the longest equation."""
-        if any(self.layout.places[b].column == grid.LEFT for b in blocks_on(sheet)) or not sheet.across:
-            return 7.6
-        title = sheet.title
-        longest = max(
-            (len(x.text) for x in self.layout.labels if x.sheet == title and x.style == "equation"), default=0
-        )
-        return max(4.5, 1 + longest / grid.LEFT_COLUMNS)
-
-    def banner(self, sheet: Sheet) -> None:
-        """Writes the heads of the groups: their number, then start, 1 … T, end, Σ."""
-        page, time = self.sheets[sheet.title], sheet.across[-1]
-        members = self.layout.values.size(time)
-        groups = self.layout.values.size(sheet.across[0]) if len(sheet.across) > 1 else 1
-        number, banner = self.label_format("head number"), self.label_format("banner")
-        sides = {side for block in blocks_on(sheet) for axis, side in block.edges if axis is time}
-        heads = {"start", "end", "Σ"} if len(sheet.across) > 1 else {{-1: "start", 1: "end"}[side] for side in sides}
-        page.write_string(grid.NUMBER_ROW, grid.NAME, f"{time.meaning}  {time.letter}", self.label_format("head name"))
-        page.write_string(grid.NUMBER_ROW, grid.BATCH, "batch" if len(sheet.across) > 1 else "all", number)
-        for group in range(groups):
-            start = grid.start_column(group, members)
-            page.set_column(start, start + members + 2, 9)
-            page.set_column(start + members + 3, start + members + 3, 1.5)
-            for column in range(start, start + members + 3):
-                page.write_blank(grid.BANNER_ROW, column, None, banner)
-            title = (
-                f"{sheet.across[0].meaning} {group + sheet.across[0].start}" if len(sheet.across) > 1 else time.meaning
-            )
-            page.write_string(grid.BANNER_ROW, start, title.capitalize(), banner)
-            for column, head in {start: "start", start + members + 1: "end", start + members + 2: "Σ"}.items():
-                if head in heads:
-                    page.write_string(grid.NUMBER_ROW, column, head, number)
-            for member in range(members):
-                page.write_number(grid.NUMBER_ROW, start + 1 + member, member + time.start, number)
-
-    def grey(self, sheet: Sheet, body: int) -> None:
-        """Fades the columns that do not count, those where the mask is 0."""
-        assert sheet.grey is not None
-        page, values = self.sheets[sheet.title], self.layout.values
-        members, groups = values.size(sheet.across[-1]), values.size(sheet.across[0])
-        row = self.layout.places[sheet.grey].row
-        faded = self.dressed("faded", {"font_color": dress.FADED, "bold": False, "italic": True})
-        for group in range(groups):
-            left = grid.start_column(group, members) + 1
-            rule = {"type": "formula", "criteria": f"={grid.letters(left)}${row + 1}=0", "format": faded}
-            page.conditional_format(body, left, self.layout.end[sheet.title], left + members - 1, rule)
 
     def set_up_contents(self) -> None:
         """Sets the columns of the sheet of contents and names its table."""

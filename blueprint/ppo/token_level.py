@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from blueprint.language import Sum, block, link, typed
+from blueprint.language import Block, Sum, block, link, typed
 from blueprint.numbers import TokenNumbers
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.ppo import checks
@@ -17,9 +17,10 @@ from blueprint.ppo.settings import Settings, settings
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.diagnostics import means_of, means_section
 from blueprint.ppo.sheets.inputs import settings_sections
-from blueprint.ppo.sheets.signal import Given, signal
+from blueprint.ppo.sheets.signal import Given, Signal, signal
 from blueprint.ppo.sheets.start import start_sheet
 
+LEAD = "the settings; everything else that is typed stands where it is used"
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
 
 
@@ -33,36 +34,31 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     made = signal((writes, mask), mask, _given(), words, chosen)
     shown = [made.kl.used, made.reward.rewards, made.gae.td_errors, made.gae.advantages, made.gae.returns]
     means = means_of(shown, mask, words)
-    residuals = [
-        checks.not_negative("k3", "k3 is never negative", made.kl.k3),
-        checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
-    ]
-    here = (link("checks.writes", writes), link("checks.mask", mask))
-    checked, judged, tolerances = checks_sheet(here, residuals)
+    checked, judged, tolerances = checks_sheet(
+        (link("checks.writes", writes), link("checks.mask", mask)), _residuals(made)
+    )
     pieces = [Piece(row.name.replace("_", " "), means[row.name], row) for row in shown]
+    more = (Section("5  Length", (words,)), means_section("6", means))
     sheets = (
         start_sheet(numbers.title, numbers.about, [], pieces, judged.verdict),
-        Sheet(
-            "Inputs",
-            "the settings; everything else that is typed stands where it is used",
-            tuple(settings_sections(chosen)),
-        ),
-        replace(made.sheet, sections=(*made.sheet.sections, Section("5  Length", (words,)), means_section("6", means))),
+        Sheet("Inputs", LEAD, tuple(settings_sections(chosen))),
+        replace(made.sheet, sections=(*made.sheet.sections, *more)),
         _clip_sheet(chosen),
         checked,
     )
-    longest = max(map(len, numbers.words))
-    sizes = {n: len(numbers.words), t: longest, case: len(numbers.case_ratios)}
-    blueprint = Blueprint(
-        numbers.title,
-        sheets,
-        sizes,
-        chosen.typed | tolerances,
-        choices=chosen.choices,
-        ranges=chosen.ranges,
-        facts={"numbers": numbers.name, "preset": "default"},
-    )
-    return blueprint.with_typed(_typed(numbers, longest))
+    sizes = {n: len(numbers.words), t: max(map(len, numbers.words)), case: len(numbers.case_ratios)}
+    facts = {"numbers": numbers.name, "preset": "default"}
+    blueprint = Blueprint(numbers.title, sizes=sizes, sheets=sheets, typed=chosen.typed | tolerances, facts=facts)
+    blueprint = replace(blueprint, choices=chosen.choices, ranges=chosen.ranges, result=made.gae.advantages)
+    return blueprint.with_typed(_typed(numbers, sizes[t]))
+
+
+def _residuals(made: Signal) -> list[Block]:
+    """Lists what must be 0 in every workbook."""
+    return [
+        checks.not_negative("k3", "k3 is never negative", made.kl.k3),
+        checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
+    ]
 
 
 def _given() -> Given:

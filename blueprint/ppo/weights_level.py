@@ -15,8 +15,8 @@ from blueprint.ppo.diagnostics import EQUAL_RETURNS
 from blueprint.ppo.reward import score_of
 from blueprint.ppo.rollout import Prompts, prompts
 from blueprint.ppo.settings import Settings, settings
+from blueprint.ppo.sheets import critics, policies
 from blueprint.ppo.sheets import loss as loss_sheet
-from blueprint.ppo.sheets import models
 from blueprint.ppo.sheets import signal as signal_sheet
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.diagnostics import Diagnostics, diagnostics
@@ -29,12 +29,12 @@ NAMES: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
 class Steps(NamedTuple):
     """Everything between the inputs and the diagnostics."""
 
-    old: models.OldPolicy
-    reference: models.Policy
+    old: policies.OldPolicy
+    reference: policies.Policy
     reference_kl: Block
-    policy: models.Policy
-    old_critic: models.Critic
-    critic: models.Critic
+    policy: policies.Policy
+    old_critic: critics.Critic
+    critic: critics.Critic
     reward_sheet: Sheet
     entropy: Block
     signal: signal_sheet.Signal
@@ -87,10 +87,10 @@ def block_name(key: str) -> str:
 
 def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:
     """Runs the definitions in the order in which the numbers come about."""
-    old = models.old_policy(given, max_new_tokens)
-    reference, reference_kl = models.reference(old)
-    reward_sheet, reward_head = models.reward_model(old)
-    old_critic = models.old_critic(old)
+    old = policies.old_policy(given, max_new_tokens)
+    reference, reference_kl = policies.reference(old)
+    reward_sheet, reward_head = critics.reward_model(old)
+    old_critic = critics.old_critic(old)
     words = old.rollout.words
 
     head = old.head.on("signal")
@@ -98,8 +98,8 @@ def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:
     come_in = signal_sheet.Given(old.policy.logprobs, reference.logprobs, score, old_critic.values, reference_kl)
     signal = signal_sheet.signal(head, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
 
-    policy, policy_kl, entropy = models.new_policy(old, chosen.used["update_step"])
-    critic = models.new_critic(old, old_critic, chosen.used["update_step"])
+    policy, policy_kl, entropy = policies.new_policy(old, chosen.used["update_step"])
+    critic = critics.new_critic(old, old_critic, chosen.used["update_step"])
     head = old.head.on("loss")
     rows = (
         policy.logprobs, old.policy.logprobs, signal.white.used, critic.values, old_critic.values,

@@ -72,7 +72,13 @@ def test_more_hidden_units_keep_what_still_fits() -> None:
 def test_a_dropped_reference_stays_different_from_the_old_policy() -> None:
     wide = weighted("sizes.hidden=6").weights
     assert np.any(wide["reference.Y"] != wide["old.Y"])
-    np.testing.assert_array_equal(wide["reference.W"], wide["old.W"])
+    np.testing.assert_array_equal(wide["reference.E"], wide["old.E"])
+
+
+def test_what_was_drawn_anew_is_told() -> None:
+    assert weighted().drawn_anew == ()
+    assert "old.W" in weighted("sizes.hidden=6").drawn_anew
+    assert "old.E" not in weighted("sizes.hidden=6").drawn_anew
 
 
 def test_a_larger_vocabulary_keeps_the_prompts_and_a_tiny_one_does_not() -> None:

@@ -13,6 +13,7 @@ from blueprint.language.spelling.text import TEXT
 from blueprint.language.values import Values
 
 LONGEST_SUM = 12
+LARGEST_PLAIN = 1e9
 
 
 def explained(block: Block, places: tuple[int, ...], values: Values) -> str:
@@ -34,7 +35,7 @@ def number(value: float | str) -> Spelled:
     """Prints a number to four decimals without empty zeros; a negative one goes into brackets beside an operator."""
     if isinstance(value, str):
         return Spelled(f"“{value}”")
-    text = f"{value:.4f}".rstrip("0").rstrip(".")
+    text = f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) < LARGEST_PLAIN else f"{value:.6g}"
     if text in ("0", "-0") and value:
         text = f"{value:.2g}"
     text = "0" if text == "-0" else text

@@ -47,51 +47,59 @@ def diagnostics(
     """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows."""
     head = old_head.on("diagnostics")
     m, words = head.mask, run.words
-    ratio, A = link("diagnostics.ratio", loss.ratio), link("diagnostics.advantages", signal.gae.advantages)
-    free, near = link("diagnostics.unclipped", loss.clip.unclipped), link("diagnostics.clipped", loss.clip.clipped)
-    by_loss = clip_fraction_by_loss(loss.clip._replace(unclipped=free, clipped=near), m, words)
+    clipped, by_loss, by_ratio = _clip_fractions(loss, m, words, chosen)
+    approx, k1, k3 = _approximate_kl(loss, m, words)
+    drifted, kl_word, per = _per_response(signal, run, m, words)
+    A = link("diagnostics.advantages", signal.gae.advantages)
+    size, mean_size = mean_abs(A, m, words)
+    foreseen_section, foreseen = _foreseen(signal, m, words)
+    means = means_of(rows, m, words)
+    sections = (
+        clipped,
+        approx,
+        drifted,
+        Section("4  Length of the responses", (per.mean_length, key(per.longest))),
+        Section("5  Size of the advantages", (A, size, key(mean_size))),
+        foreseen_section,
+        means_section("7", means),
+    )
+    sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head, head.mask)
+    return Diagnostics(sheet, by_loss, by_ratio, (k1, k3), kl_word, per, foreseen, means)
+
+
+def _clip_fractions(loss: Loss, m: Block, words: Block, chosen: Settings) -> tuple[Section, ClipFraction, ClipFraction]:
+    free, held = link("diagnostics.unclipped", loss.clip.unclipped), link("diagnostics.clipped", loss.clip.clipped)
+    ratio = link("diagnostics.ratio", loss.ratio)
+    by_loss = clip_fraction_by_loss(loss.clip._replace(unclipped=free, clipped=held), m, words)
     by_ratio = clip_fraction_by_ratio(ratio, chosen.used["clip_range"], m, words)
-    k1 = mean_over_words(
-        "approx_kl.k1", "aKL_k1", "approximate KL: mean of −d", loss.policy_kl.k1, m, words, sources.APPROX_KL_K1
-    )
-    k3 = mean_over_words(
-        "approx_kl.k3",
-        "aKL_k3",
-        "approximate KL: mean of e^d − 1 − d",
-        loss.policy_kl.k3,
-        m,
-        words,
-        sources.APPROX_KL_K3,
-    )
+    items = (free, held, by_loss.flag, key(by_loss.fraction), ratio, by_ratio.flag, key(by_ratio.fraction))
+    return Section("1  Clip fraction", items), by_loss, by_ratio
+
+
+def _approximate_kl(loss: Loss, m: Block, words: Block) -> tuple[Section, Block, Block]:
+    rows, told = loss.policy_kl, "approximate KL: mean of"
+    k1 = mean_over_words("approx_kl.k1", "aKL_k1", f"{told} −d", rows.k1, m, words, sources.APPROX_KL_K1)
+    k3 = mean_over_words("approx_kl.k3", "aKL_k3", f"{told} e^d − 1 − d", rows.k3, m, words, sources.APPROX_KL_K3)
+    return Section("2  Approximate KL of the update", (key(k1), key(k3))), k1, k3
+
+
+def _per_response(signal: Signal, run: Rollout, m: Block, words: Block) -> tuple[Section, Block, Responses]:
     kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.score)
     penalty = link("diagnostics.penalty", signal.reward.penalty)
     kl_word = mean_over_words("kl.per_word", "kl_mean", "KL to the reference per word", kl, m, words)
     per = responses(m, run.length, kl, score, penalty)
-    size, mean_size = mean_abs(A, m, words)
+    drift = (kl, key(kl_word), per.kl, per.wrote, per.responses, key(per.kl_mean))
+    scores = (score, per.score, key(per.score_mean), penalty, per.non_score, key(per.non_score_mean))
+    return Section("3  KL to the reference and reward", (*drift, *scores)), kl_word, per
+
+
+def _foreseen(signal: Signal, m: Block, words: Block) -> tuple[Section, Explained]:
     V, R = link("diagnostics.values", signal.V), link("diagnostics.returns", signal.gae.returns)
-    foreseen = explained_variance(V, R, m, words)
-    means = means_of(rows, m, words)
-    sections = (
-        Section(
-            "1  Clip fraction",
-            (free, near, by_loss.flag, key(by_loss.fraction), ratio, by_ratio.flag, key(by_ratio.fraction)),
-        ),
-        Section("2  Approximate KL of the update", (key(k1), key(k3))),
-        Section("3  KL to the reference and reward", (
-            kl, key(kl_word), per.kl, per.wrote, per.responses, key(per.kl_mean), score,
-            per.score, key(per.score_mean), penalty, per.non_score, key(per.non_score_mean),
-        )),
-        Section("4  Length of the responses", (per.mean_length, key(per.longest))),
-        Section("5  Size of the advantages", (A, size, key(mean_size))),
-        Section("6  Explained variance: did the old critic foresee the returns?", (
-            R, foreseen.mean_return, foreseen.centred_return, foreseen.return_variance, V,
-            foreseen.error, foreseen.mean_error, foreseen.centred_error, foreseen.error_variance,
-            foreseen.floor, key(foreseen.explained),
-        )),
-        means_section("7", means),
-    )  # fmt: skip
-    sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head, head.mask)
-    return Diagnostics(sheet, by_loss, by_ratio, (k1, k3), kl_word, per, foreseen, means)
+    x = explained_variance(V, R, m, words)
+    returns = (R, x.mean_return, x.centred_return, x.return_variance)
+    errors = (V, x.error, x.mean_error, x.centred_error, x.error_variance)
+    title = "6  Explained variance: did the old critic foresee the returns?"
+    return Section(title, (*returns, *errors, x.floor, key(x.explained))), x
 
 
 def means_of(rows: list[Block], m: Block, words: Block) -> dict[str, Block]:

@@ -1,0 +1,22 @@
+"""Printing on consoles that know only some letters: a Greek one is spelled out there instead of ending the program."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from io import TextIOWrapper
+
+PLAIN = {"−": "-", "·": "*", "≤": "<=", "‖": "||", "π": "pi", "γ": "gamma", "λ": "lambda", "θ": "theta", "Σ": "sum"}
+
+
+def speak_plainly() -> None:
+    """Makes the standard streams spell out what their encoding has no letter for (Windows, redirected output)."""
+    codecs.register_error("plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end

@@ -1,0 +1,66 @@
+"""The sheets of the models that give one number: the critic, old and new, and the reward model."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, link
+from blueprint.page.outline import Section, Sheet, key
+from blueprint.ppo.advantage import masked_values
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.models import Head, Memory, change_of, head_weights, memory_weights, rnn, scalar_head, updated
+from blueprint.ppo.sheets.networks import scalar_sections, update_section
+from blueprint.ppo.sheets.policies import OldPolicy
+
+
+class Critic(NamedTuple):
+    """A critic's sheet, its weights and its masked values."""
+
+    sheet: Sheet
+    memory: Memory
+    weights: Head
+    values: Block
+
+
+def old_critic(old: OldPolicy) -> Critic:
+    """Outlines the critic as it was when the response was written."""
+    lead = "the critic when the response was written: what score it expected before each word"
+    return _critic(
+        "old_critic", "Old critic", lead, "V_old", memory_weights("old_critic"), head_weights("old_critic"), old, ()
+    )
+
+
+def new_critic(old: OldPolicy, before: Critic, update_step: Block) -> Critic:
+    """Outlines the critic after the simulated update."""
+    weights = (*before.memory, *before.weights)
+    changes = [change_of("critic", weight) for weight in weights]
+    E, W, w, b = (
+        updated("critic", weight, change, update_step) for weight, change in zip(weights, changes, strict=True)
+    )
+    lead = "the critic after the update; the value loss compares it with the returns"
+    return _critic("critic", "Critic", lead, "V", Memory(E, W), Head(w, b), old, (update_section(changes),))
+
+
+def reward_model(old: OldPolicy) -> tuple[Sheet, Block]:
+    """Outlines the reward model, taken as trained: one number after every word, of which the last one counts."""
+    lead = "reads the whole text, the end word included; its number after the last word is the score of the response"
+    memory, head = memory_weights("reward_model"), head_weights("reward_model")
+    here = old.head.on("reward_model")
+    read = link("reward_model.read", old.rollout.read)
+    network = rnn("reward_model", read, memory)
+    out = scalar_head("reward_model", "RM", "number after reading the word", network.h, head)
+    sections = scalar_sections(memory, head, read, network, (key(out),))
+    return Sheet("Reward model", lead, sections, (n, t), here, here.mask), out
+
+
+def _critic(
+    name: str, title: str, lead: str, symbol: str, memory: Memory, weights: Head, old: OldPolicy,
+    above: tuple[Section, ...],
+) -> Critic:  # fmt: skip
+    here = old.head.on(name)
+    read = link(f"{name}.read", old.rollout.read)
+    network = rnn(name, read, memory)
+    out = scalar_head(name, "v", "what the head says", network.h, weights)
+    values = masked_values(name, symbol, here.mask, out)
+    sections = scalar_sections(memory, weights, read, network, (out, key(values)))
+    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here, here.mask), memory, weights, values)

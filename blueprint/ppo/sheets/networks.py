@@ -1,0 +1,56 @@
+"""What the sheets of all models share: the sections from the words read to the memory, and what comes out of it."""
+
+from __future__ import annotations
+
+from blueprint.language import Axis, Block
+from blueprint.page.outline import Item, Line, Row, Section, Table
+from blueprint.ppo.axes import v
+from blueprint.ppo.models import Distribution, Head, Memory, Network
+
+
+def network_sections(
+    memory: Memory, Y: Block, read: Block, network: Network, words: Distribution
+) -> tuple[Section, ...]:
+    """Outlines a policy: embedding, what it reads, memory, scores and probabilities of every next word."""
+    steps = (
+        words.top,
+        words.exponentials,
+        words.logsumexp,
+        words.logp,
+        Row(words.p, "probability"),
+    )
+    return (
+        *memory_sections(memory, Y, read, network),
+        Section("4  Score of every next word", (Row(words.logits, "score"),)),
+        Section("5  Probability of every next word: soft-max", steps),
+    )
+
+
+def scalar_sections(
+    memory: Memory, head: Head, read: Block, network: Network, out: tuple[Item, ...]
+) -> tuple[Section, ...]:
+    """Outlines a model that gives one number: embedding, what it reads, memory, and the number."""
+    return (
+        *memory_sections(memory, head.w, read, network),
+        Section("4  One number from the memory", (Line((head.b,), "weights"), *out)),
+    )
+
+
+def memory_sections(memory: Memory, beside: Block, read: Block, network: Network) -> tuple[Section, ...]:
+    """Outlines embedding, inputs and memory, each with the weights to its left that multiply it."""
+    return (
+        Section("1  What each word looks like", (Table(memory.E, across=v),)),
+        Section("2  What it reads, and the weights W to the left", (read, Row(network.x, "input", beside=memory.W))),
+        Section("3  Memory, and the weights to the left", (Row(network.h, "memory", beside=beside),)),
+    )
+
+
+def update_section(changes: list[Block]) -> Section:
+    """Outlines the typed Δ of every weight."""
+    tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
+    return Section("0  The update Δ (typed): it stands for a training step", tuple(tables))
+
+
+def _table_axis(weight: Block) -> Axis | None:
+    """Returns the axis that runs across in a table of weights: words for an embedding, else the second one."""
+    return None if len(weight.axes) == 1 else v if weight.axes[0] is v else weight.axes[1]

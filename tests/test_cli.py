@@ -1,0 +1,134 @@
+"""The command, as a stranger types it: what it writes, what it says, and how it refuses."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.cli import main
+from blueprint.page.read import read
+
+SMALL = ["--numbers", "very-very-sleepy", "--no-proof"]
+"""The quickest build."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs every test in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    """Runs the command in this process; what is no refusal but a fault of ours is raised."""
+    return CliRunner().invoke(main, arguments, catch_exceptions=False, prog_name="blueprint")
+
+
+def test_the_installed_command_is_the_same() -> None:
+    (command,) = entry_points(group="console_scripts", name="blueprint")
+    assert command.load() is main
+
+
+@pytest.mark.parametrize("name", ["mine.xlsx", "with space.xlsx", "γ-λ 雪.xlsx", "-dash.xlsx", "sub/mine.xlsx"])
+def test_the_file_has_the_name_it_was_given(folder: Path, name: str) -> None:
+    (folder / "sub").mkdir()
+    result = call("build", *SMALL, "-o", name)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{Path(name)}: ")
+    assert [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()] == [Path(name)]
+
+
+def test_other_numbers_give_a_file_of_their_name(folder: Path) -> None:
+    assert call("build", *SMALL).exit_code == 0
+    (folder / "mine.toml").write_text(
+        'level = "per-token"\n[per_token]\nwords = [["a"]]\nlogprobs_old = [[-1]]\nlogprobs_ref = [[-1]]\n'
+        "values = [[1]]\nscores = [[2]]\n",
+        encoding="utf-8",
+    )
+    assert call("build", "--numbers", "mine.toml", "--no-proof").exit_code == 0
+    assert sorted(path.name for path in folder.glob("*.xlsx")) == ["mine.xlsx", "very-very-sleepy.xlsx"]
+
+
+def test_several_values_are_set_and_the_last_one_wins() -> None:
+    settings = ["ppo.gamma=0.5", "ppo.gae_lambda=0.25", "ppo.gamma=0.75"]
+    assert call("build", *SMALL, *(word for each in settings for word in ("--set", each))).exit_code == 0
+    found = read(Path("very-very-sleepy.xlsx"))
+    assert [found["gamma"].item(), found["gae_lambda"].item()] == [0.75, 0.25]
+
+
+def test_list_names_what_can_be_built() -> None:
+    result = call("list")
+    assert result.exit_code == 0
+    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["default", "very-very-sleepy"]
+
+
+# (arguments of build, how what it says begins)
+REFUSED = [
+    ("--numbers defalt", "defalt: neither a built-in set of numbers nor a path ending in .toml, did you mean default?"),
+    ("--numbers no.toml", "no.toml: there is no such file; write the path of a TOML file."),
+    ("--numbers corrupt.toml", "corrupt.toml, end of document: this is not TOML ("),
+    ("--set ppo.gama=0.9", "ppo.gama: unknown key, did you mean ppo.gamma?"),
+    ("--set ppo.gamma", 'override "ppo.gamma": expected a key, an equals sign and a value, as in ppo.kl_coef=0.2.'),
+    ("--set old_critic.w=[1] --set sizes.hidden=4", "old_critic.w: found 1 number, expected 4 (hidden)."),
+    ("--set old_critic.b=nan", "old_critic.b: found nan, expected a finite number."),
+    ("--set sizes.episodes=64 --set sizes.max_new_tokens=252", "64 episodes of 256 decisions need 16,655 columns"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED)
+def test_what_cannot_be_built_is_refused_and_the_old_file_kept(folder: Path, arguments: str, sentence: str) -> None:
+    (folder / "old.xlsx").write_bytes(b"an older file")
+    (folder / "corrupt.toml").write_text("level = ", encoding="utf-8")
+    result = call("build", "--no-proof", "-o", "old.xlsx", *arguments.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"Error: {sentence}")
+    assert result.stderr.count("\n") == 1
+    assert (folder / "old.xlsx").read_bytes() == b"an older file"
+    assert sorted(path.name for path in folder.iterdir()) == ["corrupt.toml", "old.xlsx"]
+
+
+TOO_LONG = "x" * 300 + ".xlsx"
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("here", r"here is a directory: give the name of a file, such as here.rlhf_ppo\.xlsx"),
+        ("missing/a.xlsx", r"missing.a\.xlsx cannot be written: there is no folder missing"),
+        ("file/a.xlsx", r"file.a\.xlsx cannot be written: .+"),
+        (TOO_LONG, rf"{TOO_LONG} cannot be written: .+"),
+    ],
+)
+def test_where_nothing_can_be_written_is_said(folder: Path, target: str, sentence: str) -> None:
+    (folder / "here").mkdir()
+    (folder / "file").write_bytes(b"an older file")
+    result = call("build", *SMALL, "-o", target)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(f"Error: {sentence}\n", result.stderr)
+    assert sorted(path.name for path in folder.rglob("*")) == ["file", "here"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["buld"], "No such command 'buld'. Did you mean 'build'?"),
+        (["build", "--nubers", "default"], "No such option '--nubers'. Did you mean '--numbers'?"),
+        (["build", "default"], "Got unexpected extra argument (default)"),
+    ],
+)
+def test_a_slip_of_the_keys_is_named(arguments: list[str], sentence: str) -> None:
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "9" * 30])
+def test_a_moment_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", moment)
+    result = call("build", *SMALL)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: SOURCE_DATE_EPOCH")

@@ -1,0 +1,136 @@
+"""The walls between the rooms: who may import whom, and how long and how well explained what is read may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import blueprint
+from tests.imports import Import, cycle, imports, modules, within
+
+SOURCE = Path(blueprint.__file__).parent
+REPOSITORY = Path(__file__).parents[1]
+
+# What each room, or module outside the rooms, may read of the others; "" is the package's own front door.
+MAY_READ = {
+    "language": ("language",),
+    "numbers": ("numbers",),
+    "ppo": ("ppo", "language", "numbers", "page.outline"),
+    "page": ("page", "language"),
+    "witness": ("witness",),
+    "book": ("language", "page"),
+    "console": (),
+    "cli": ("book", "console", "language", "numbers", "page", "ppo", "witness"),
+    "__main__": ("cli",),
+    "": ("book", "language"),
+}
+# Who alone may import a package.
+KEEPERS = {
+    "xlsxwriter": ("page.write",),
+    "openpyxl": ("page.read", "page.recalculate"),
+    "ironcalc": ("page.recalculate",),
+    "click": ("cli",),
+    "pydantic": ("numbers",),
+    "torch": ("witness",),
+}
+LONGEST_FILE, LONGEST_FUNCTION = 250, 40
+
+
+def breaches(found: list[Import], known: dict[str, Path]) -> list[str]:
+    """Lists the imports that go through a wall."""
+    return [str(each) for each in found if not (_may_read(each) if each.read in known else _may_use(each))]
+
+
+def _may_read(each: Import) -> bool:
+    room = each.reader.partition(".")[0]
+    return any(within(each.read, allowed) for allowed in MAY_READ[room])
+
+
+def _may_use(each: Import) -> bool:
+    package = each.read.partition(".")[0]
+    if each.reader.startswith("language") and package not in sys.stdlib_module_names | {"numpy"}:
+        return False
+    return package not in KEEPERS or any(within(each.reader, keeper) for keeper in KEEPERS[package])
+
+
+def test_no_room_reads_through_a_wall() -> None:
+    assert breaches(imports(SOURCE), modules(SOURCE)) == []
+
+
+def test_every_room_has_its_walls() -> None:
+    assert {name.partition(".")[0] for name in modules(SOURCE)} <= MAY_READ.keys()
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    """An import moved into a function hides a circle but does not undo it; types alone may name each other."""
+    known, found = modules(SOURCE), imports(SOURCE)
+    assert cycle([each for each in found if each.when == "once"], known) == []
+    assert cycle([each for each in found if each.when != "types"], known) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("language/a.py", "from blueprint.page import grid"),
+        ("language/a.py", "import pandas"),
+        ("language/a.py", "def f():\n    import scipy.special"),
+        ("numbers/a.py", "from blueprint.language import Axis"),
+        ("ppo/a.py", "from blueprint.page.layout import Layout"),
+        ("ppo/a.py", "import blueprint.page"),
+        ("page/a.py", "def f():\n    from blueprint import numbers"),
+        ("page/a.py", "from blueprint.ppo import rlhf_ppo"),
+        ("page/a.py", "import xlsxwriter.utility"),
+        ("page/write.py", "from openpyxl import load_workbook"),
+        ("book.py", "from blueprint.ppo import rlhf_ppo"),
+        ("cli.py", "class A:\n    def f(self):\n        import torch"),
+    ],
+)
+def test_a_planted_breach_is_seen(tmp_path: Path, module: str, line: str) -> None:
+    source = tmp_path / "blueprint"
+    for name in modules(SOURCE):
+        path = source / (modules(SOURCE)[name].relative_to(SOURCE))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (source / module).write_text(line, encoding="utf-8")
+    assert len(breaches(imports(source), modules(source))) == 1
+
+
+def test_a_planted_circle_is_seen(tmp_path: Path) -> None:
+    source = tmp_path / "blueprint"
+    source.mkdir()
+    for name, read in (("a", "b"), ("b", "c"), ("c", "a")):
+        (source / f"{name}.py").write_text(f"def f():\n    from blueprint.{read} import x\n", encoding="utf-8")
+    assert sorted(set(cycle(imports(source), modules(source)))) == ["a", "b", "c"]
+    assert cycle([each for each in imports(source) if each.when == "once"], modules(source)) == []
+
+
+@pytest.mark.parametrize("name", modules(SOURCE))
+def test_what_is_read_is_short_and_explained(name: str) -> None:
+    text = modules(SOURCE)[name].read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert len(text.splitlines()) < LONGEST_FILE
+    assert [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION] == []
+    assert [node.name for node in _public(tree) if not ast.get_docstring(node)] == []
+
+
+def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef | ast.FunctionDef]:
+    """Yields public classes and functions, the methods of public classes among them."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node)
+
+
+def test_no_path_of_one_machine_stands_in_a_file() -> None:
+    path_of_a_machine = re.compile(r"(?<![\w.])/(?:work|root|home|Users)(?!\w)")
+    written = [path for part in ("blueprint", "tests", "notebooks", ".ci") for path in (REPOSITORY / part).rglob("*")]
+    for path in [*written, *REPOSITORY.glob("*.*")]:
+        if path.is_file() and path.suffix not in (".pyc", ".xlsx", ".png"):
+            assert not path_of_a_machine.search(path.read_text(encoding="utf-8", errors="ignore")), path
