@@ -10,7 +10,7 @@ from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Ref
-from blueprint.language.schedule import Loop, Step, schedule
+from blueprint.language.schedule import Loop, Step, needs, schedule
 from blueprint.language.values import At, Values
 from blueprint.language.vectorise import Getter, compiled
 
@@ -28,12 +28,20 @@ def compute(blocks: Iterable[Block], sizes: Mapping[Axis, int], typed: Mapping[B
         if block.typed:
             values.fill(block, typed)
     computed = [block for block in listed if not block.typed]
+    _check_known(computed, set(listed))
     # What is no number is refused below, in a sentence; a branch that `where` does not take may be one.
     with np.errstate(all="ignore"):
         _run(schedule(computed), values, {}, {})
     for block in computed:
         _check_finite(block, values)
     return values
+
+
+def _check_known(computed: list[Block], known: set[Block]) -> None:
+    """Refuses a block that is read but is not among the blocks: it would have no cell."""
+    for need in (need for block in computed for need in needs(block)):
+        if need.read not in known:
+            raise NotationError(f"{need.reader.name} reads {need.read.name}, which stands nowhere: put it on a sheet")
 
 
 Compiled = dict[tuple[int, frozenset[Axis]], Getter]

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Strict
 _LARGEST = 9.99e307  # about the largest number that can be typed into a cell
 _LARGEST_SEED = 2**32 - 1
 _PATTERN_SIGNS = "*?~"  # MATCH, which finds a word's id, reads these as patterns
+_ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!")
 _NOT_IN_XML = "\ufffe\uffff"
 
 
@@ -85,6 +86,8 @@ def _word(text: str) -> str:
         raise ValueError("a word without blanks")
     if any(sign in text for sign in _PATTERN_SIGNS):
         raise ValueError("a word without * ? ~, which a spreadsheet reads as patterns")
+    if text.upper() in _ERRORS:
+        raise ValueError("a word that a spreadsheet does not take for an error")
     return text
 
 

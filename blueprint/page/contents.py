@@ -27,6 +27,8 @@ WIDTHS = (24, 14, 52, 18, 9, 9, 28, 24, 30, 60, 60)
 FIRST_ROW = 4
 HOLDS = {True: "words", False: "numbers"}
 RANGE_NAME = "blueprint_contents"
+LAYOUT_VERSION = "1"
+"""Version of the way in which blocks lie in a file; a reader refuses what it does not know."""
 
 
 def kind_of(block: Block) -> str:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page.contents import COLUMNS, HOLDS, RANGE_NAME
+from blueprint.page.contents import COLUMNS, HOLDS, LAYOUT_VERSION, RANGE_NAME
 from blueprint.page.shape import Along, parse_shape
 
 
@@ -52,29 +52,52 @@ def read(path: Path) -> dict[str, npt.NDArray[Any]]:
     Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
     """
     book = _opened(path)
-    return {found.name: _array(found, book[found.sheet]) for found in _located(book, path)}
+    return {found.name: _array(found, book[found.sheet]) for found in _complete(book, path)}
 
 
 def locate(path: Path) -> dict[str, Found]:
     """Returns where every block stands, by name."""
-    return {found.name: found for found in _located(_opened(path), path)}
+    return {found.name: found for found in _complete(_opened(path), path)}
 
 
 def _opened(path: Path) -> Any:
     try:
-        return load_workbook(path, data_only=True)
+        with path.open("rb") as file:  # openpyxl judges a path by its ending, a file by what is in it
+            return load_workbook(file, data_only=True)
     except FileNotFoundError:
         raise ReadError(f"{path} does not exist") from None
     except IsADirectoryError:
         raise ReadError(f"{path} is a directory, not a workbook") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError, SyntaxError) as error:  # bad XML is the last
         raise ReadError(f"{path} is no workbook in xlsx format ({type(error).__name__})") from error
+
+
+def _noted(book: Any) -> dict[str, str]:
+    """Returns what the file says about itself; programs that drop document properties leave this empty."""
+    return {prop.name.removeprefix("blueprint "): str(prop.value) for prop in book.custom_doc_props.props}
+
+
+def _complete(book: Any, path: Path) -> list[Found]:
+    """Locates every block; refuses another version's file, and one whose contents have lost a row."""
+    noted = _noted(book)
+    version = noted.get("layout", LAYOUT_VERSION)
+    if version != LAYOUT_VERSION:
+        raise ReadError(f"{path} was written in layout {version}, this program knows {LAYOUT_VERSION}: use its version")
+    found = list(_located(book, path))
+    expected = noted.get("blocks", str(len(found)))
+    if str(len(found)) != expected:
+        raise ReadError(
+            f"{path}: the Contents sheet lists {len(found)} blocks, not {expected}: rows of it were deleted"
+        )
+    return found
 
 
 def _located(book: Any, path: Path) -> Iterator[Found]:
     table = _destination(book, RANGE_NAME, path)
     sheet, (left, top, right, bottom) = table
     for row in book[sheet].iter_rows(min_row=top + 1, max_row=bottom, min_col=left, max_col=right, values_only=True):
+        if len(row) != len(COLUMNS):
+            raise ReadError(f"{path}: the Contents sheet has {len(row)} columns, not {len(COLUMNS)}: some were deleted")
         line = dict(zip(COLUMNS, row, strict=True))
         if line["name"]:
             yield _found(book, line, path)
@@ -108,7 +131,9 @@ def _destination(book: Any, name: str, path: Path) -> tuple[str, tuple[int, int,
     places = list(defined.destinations)
     if "#REF!" in defined.attr_text or len(places) != 1:
         raise ReadError(f"{path}: the cells of {name} were deleted")
-    sheet, cells = places[0]
+    sheet, cells = places[0][0].replace("''", "'"), places[0][1]
+    if sheet not in book.sheetnames:
+        raise ReadError(f"{path}: {name} should stand on a sheet called {sheet}, but there is none")
     left, top, right, bottom = range_boundaries(cells)
     return sheet, (left, top, right, bottom)
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.page import grid
+from blueprint.page.contents import RANGE_NAME, SHEET
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Blueprint, Row, Sheet, Table
+
+# What a sheet's tab takes: none of the signs of addresses, no apostrophe at an end.
+_TITLE = re.compile(r"(?!')[^\[\]:*?/\\]{1,31}(?<!')")
 
 
 def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
     """Raises NotationError for too many columns, too many rows of one formula, or two blocks of one name."""
+    _refuse_titles(blueprint)
     _refuse_same_names(blueprint)
     for sheet in blueprint.sheets:
         _refuse_wide(sheet, values)
@@ -26,11 +33,22 @@ def _refuse_same_names(blueprint: Blueprint) -> None:
     known: dict[str, Block] = {}
     for block in blueprint.blocks():
         name = defined_name(block).lower()
-        if name in known:
+        if name == RANGE_NAME:
+            raise NotationError(f"{block.name} would be called {name}, like the table of contents: rename it")
+        if known.get(name, block) is not block:  # the same block twice is refused where it is placed
             raise NotationError(
                 f"{known[name].name} and {block.name} would both be called {name} in a sheet: rename one"
             )
         known[name] = block
+
+
+def _refuse_titles(blueprint: Blueprint) -> None:
+    for sheet in blueprint.sheets:
+        if not _TITLE.fullmatch(sheet.title) or sheet.title.lower() == SHEET.lower():
+            raise NotationError(
+                f"a sheet cannot be called {sheet.title!r}: take 1 to 31 letters, none of [ ] : * ? / \\, no apostrophe "
+                f"at either end, and not {SHEET}"
+            )
 
 
 def _refuse_wide(sheet: Sheet, values: Values) -> None:
@@ -41,8 +59,13 @@ def _refuse_wide(sheet: Sheet, values: Values) -> None:
     needed = grid.start_column(groups, members)
     if needed <= grid.LAST_COLUMN:
         return
-    fitting = (grid.LAST_COLUMN - grid.GROUPS) // grid.stride(members)
     time = sheet.across[-1].meaning
+    if len(sheet.across) == 1:
+        fitting = members - (needed - grid.LAST_COLUMN)
+        raise NotationError(
+            f"{members} {time}s need {needed:,} columns, a sheet has {grid.LAST_COLUMN:,}: at most {fitting:,} {time}s fit"
+        )
+    fitting = (grid.LAST_COLUMN - grid.GROUPS) // grid.stride(members)
     raise NotationError(
         f"{groups} {sheet.across[0].meaning}s of {members} {time}s need {needed:,} columns, a sheet has "
         f"{grid.LAST_COLUMN:,}: at most {fitting} {sheet.across[0].meaning}s of this length fit"

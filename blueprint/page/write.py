@@ -18,9 +18,6 @@ from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
 from blueprint.page.saving import SaveError, saved_whole
 
-LAYOUT_VERSION = "1"
-"""Version of the way in which blocks lie in a file; a reader refuses what it does not know."""
-
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
 
@@ -92,7 +89,12 @@ class BookWriter:
         """Notes in the file what it is and what it was made from."""
         self.book.set_properties({"title": self.blueprint.title, "author": "RLHF Blueprint", "created": self.made})
         sizes = " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items())
-        facts = {"layout": LAYOUT_VERSION, "sizes": sizes, **self.blueprint.facts}
+        facts = {
+            "layout": contents.LAYOUT_VERSION,
+            "blocks": str(len(self.layout.places)),
+            "sizes": sizes,
+            **self.blueprint.facts,
+        }
         for name, text in facts.items():
             self.book.set_custom_property(f"blueprint {name}", text)
 

@@ -75,6 +75,10 @@ TEXTS = [
         'text.vocabulary, item 2: found "b?", expected a word without * ? ~, which a spreadsheet reads as patterns.',
     ),
     (
+        '[text]\nvocabulary = ["a", "#n/a"]',
+        'text.vocabulary, item 2: found "#n/a", expected a word that a spreadsheet does not take for an error.',
+    ),
+    (
         '[text]\nvocabulary = ["a", "Dog", "dog"]',
         'text.vocabulary: found "Dog" and "dog", expected words that differ by more than case.',
     ),

@@ -1,0 +1,73 @@
+"""Edits workbooks as a person does, in LibreOffice, by a macro in its own Basic; no other part of it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+from blueprint.page.recalculate import libreoffice
+
+SECONDS = 180
+
+MODULE = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "module.dtd">
+<script:module xmlns:script="http://openoffice.org/2000/script" script:name="Module1" script:language="StarBasic">
+{code}
+</script:module>
+"""
+
+OPEN_AND_SAVE = """
+Function Opened(source As String)
+  Dim how(0) As New com.sun.star.beans.PropertyValue
+  how(0).Name = "Hidden"
+  how(0).Value = True
+  Opened = StarDesktop.loadComponentFromURL(source, "_blank", 0, how())
+End Function
+
+Sub Save(book, target As String)
+  Dim how(0) As New com.sun.star.beans.PropertyValue
+  how(0).Name = "FilterName"
+  how(0).Value = "Calc MS Excel 2007 XML"
+  book.storeToURL(target, how())
+  book.close(True)
+End Sub
+"""
+
+
+class Change(NamedTuple):
+    """A workbook, the copy to save it as, and what is done to it in between: lines of Basic about `book`."""
+
+    source: Path
+    target: Path
+    lines: Sequence[str]
+
+
+def edit(changes: Sequence[Change], room: Path) -> None:
+    """Makes every change in one run of LibreOffice; `room` is an empty folder for its profile.
+
+    Raises RuntimeError if a copy was not written.
+    """
+    profile = f"-env:UserInstallation={(room / 'profile').as_uri()}"
+    # The first start fills the profile, with an empty macro module among other things, and would replace ours.
+    _run(profile, "--terminate_after_init")
+    body = [line for change in changes for line in _lines(change)]
+    code = "\n".join([OPEN_AND_SAVE, "Sub Main()", *body, "End Sub"])
+    module = room / "profile" / "user" / "basic" / "Standard" / "Module1.xba"
+    module.write_text(MODULE.format(code=escape(code)), encoding="utf-8")
+    said = _run(profile, "macro:///Standard.Module1.Main()")
+    for change in changes:
+        if not change.target.exists():
+            raise RuntimeError(f"LibreOffice did not write {change.target}; it said: {said}")
+
+
+def _lines(change: Change) -> list[str]:
+    opened, saved = f'book = Opened("{change.source.as_uri()}")', f'Save(book, "{change.target.as_uri()}")'
+    return [opened, *change.lines, saved]
+
+
+def _run(*arguments: str) -> str:
+    command = [libreoffice() or "soffice", "--headless", "--norestore", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False).stderr

@@ -1,0 +1,158 @@
+"""The formulas of delivered workbooks are plain, and a row has one of them from end to end."""
+
+import re
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_boundaries
+
+from blueprint.page.read import Found, locate
+from tests.audit import formulas, relative_form, spoil
+from tests.page.workshop import made
+
+FUNCTIONS = {
+    "EXP", "LN", "TANH", "SQRT", "ABS", "SUM", "SUMPRODUCT", "MAX", "MIN", "IF", "AND", "OR", "INDEX", "MATCH", "ROUND",
+    "CHOOSE", "AVERAGE",
+}  # fmt: skip
+SIGNS = set("+-*/()<>=,:$!._")
+LONGEST = 120  # 106 today: a verdict on the sheet Checks, because the names in it are spelled out
+LONGEST_RUN = 64  # LibreOffice 7.4 is silently wrong above about 100 cells of one formula below each other
+
+LARGE = (
+    "sizes.vocabulary=64", "sizes.hidden=32", "sizes.embedding=31", "sizes.episodes=2", "sizes.prompt=1",
+    "sizes.max_new_tokens=1",
+)  # fmt: skip
+FILES = ["default", "very-very-sleepy", "large"]
+
+Formulas = dict[tuple[str, str], str]
+Sides = tuple[bool, ...]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Saves the default, the per-token workbook, and one of the largest vocabulary and models."""
+    folder = tmp_path_factory.mktemp("formulas")
+    books = {"default": made(), "very-very-sleepy": made(numbers="very-very-sleepy"), "large": made(*LARGE)}
+    for name, book in books.items():
+        book.save(folder / f"{name}.xlsx")
+    return {name: folder / f"{name}.xlsx" for name in books}
+
+
+@pytest.fixture(scope="module", params=FILES)
+def path(request: pytest.FixtureRequest, saved: dict[str, Path]) -> Path:
+    """Returns one of the workbooks after the other."""
+    return saved[request.param]
+
+
+@pytest.fixture(scope="module")
+def written(path: Path) -> Formulas:
+    """Reads its formulas."""
+    return formulas(path)
+
+
+def bare(formula: str) -> str:
+    """Returns a formula without its texts and the names of its sheets."""
+    return re.sub(r'"[^"]*"', "", re.sub(r"'(?:[^']|'')*'!|\b\w+!", "", formula))
+
+
+def row_parts(found: Found) -> dict[tuple[int, Sides, Sides], list[str]]:
+    """Groups a block's cells: by row, and edge cells of each kind on their own; every group has one formula."""
+    groups: dict[tuple[int, Sides, Sides], list[str]] = defaultdict(list)
+    for at, row, column in found.cells():
+        starts = tuple(along.start and i == 0 for along, i in zip(found.shape, at, strict=True))
+        ends = tuple(along.end and i == along.cells - 1 for along, i in zip(found.shape, at, strict=True))
+        groups[row, starts, ends].append(f"{get_column_letter(column)}{row}")
+    return groups
+
+
+def test_a_row_has_one_formula_from_decision_to_decision_and_from_episode_to_episode(
+    path: Path, written: Formulas
+) -> None:
+    seen = 0
+    for found in locate(path).values():
+        for cells in row_parts(found).values():
+            forms = {relative_form(written[found.sheet, c], c) for c in cells if (found.sheet, c) in written}
+            constants = [c for c in cells if (found.sheet, c) not in written]
+            assert len(forms) <= 1, f"{found.name} on {found.sheet}: {forms}"
+            assert not forms or not constants, f"{found.name} on {found.sheet}: {constants} have no formula"
+            seen += len(cells) if forms else 0
+    assert seen > 0.8 * len(written)  # the others repeat a cell: headings that follow the vocabulary, the first sheet
+
+
+def test_only_plain_functions_stand_in_formulas(written: Formulas) -> None:
+    used = {name for formula in written.values() for name in re.findall(r"([A-Za-z_][\w.]*)\(", bare(formula))}
+    assert used <= FUNCTIONS
+    strange = {sign for formula in written.values() for sign in re.sub(r"\w", "", bare(formula))} - SIGNS
+    assert strange == set()  # no ^, &, %, {, @, #, blank
+
+
+def test_no_if_stands_in_another(written: Formulas) -> None:
+    assert [key for key, formula in written.items() if nested(bare(formula))] == []
+    assert nested("IF(A1<2,IF(A1<1,0,1),2)")
+    assert not nested("IF(A1<2,1,0)+IF(A2<2,1,0)")
+
+
+def nested(formula: str) -> bool:
+    """Tells whether an IF stands within the brackets of another."""
+    inside: list[bool] = []  # for each open bracket: does it lie within an IF?
+    for name, sign in re.findall(r"([A-Z]*)([()])", formula):
+        if sign == ")":
+            inside.pop()
+        elif name == "IF" and any(inside):
+            return True
+        else:
+            inside.append(name == "IF" or any(inside))
+    return False
+
+
+def test_no_number_but_0_1_and_2_stands_in_a_formula(written: Formulas) -> None:
+    numbers = re.compile(r"(?<![\w$.])(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?(?![\w(])")
+    assert {number for formula in written.values() for number in numbers.findall(bare(formula))} <= {"0", "1", "2"}
+
+
+def test_ranges_lie_in_one_direction_and_products_of_sums_in_the_same_one(written: Formulas) -> None:
+    ranges = re.compile(r"\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?\d+")
+    for formula in written.values():
+        sizes = [size(found) for found in ranges.findall(formula)]
+        assert all(1 in one for one in sizes), formula
+        for left, right in re.findall(r"SUMPRODUCT\(([^,()]*),([^,()]*)\)", bare(formula)):
+            assert size(left) == size(right), formula
+
+
+def size(cells: str) -> tuple[int, int]:
+    """Returns how many rows and columns a range has."""
+    left, top, right, bottom = range_boundaries(cells)
+    return bottom - top + 1, right - left + 1
+
+
+def test_the_longest_formula(written: Formulas) -> None:
+    assert max(map(len, written.values())) <= LONGEST
+
+
+def test_no_formula_stands_in_more_than_64_cells_below_each_other(path: Path, written: Formulas) -> None:
+    runs: dict[tuple[str, int, int], int] = {}
+    places = {(sheet, *coordinate_to_tuple(cell)): relative_form(f, cell) for (sheet, cell), f in written.items()}
+    for sheet, row, column in sorted(places):
+        above, here = (sheet, row - 1, column), (sheet, row, column)
+        runs[here] = runs[above] + 1 if places.get(above) == places[here] else 1
+    assert max(runs.values()) <= LONGEST_RUN
+    assert max(runs.values()) == LONGEST_RUN or path.stem != "large"  # that one is as tall as a workbook may be
+
+
+def test_every_formula_is_written_out_in_its_cell_with_a_cached_value(path: Path, tmp_path: Path) -> None:
+    assert spoil(path, tmp_path / "spoiled.xlsx") == len(formulas(path)) > 90
+
+
+def test_nothing_is_hidden_merged_linked_or_run(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        xml = {part: archive.read(part).decode() for part in archive.namelist() if part.endswith((".xml", ".rels"))}
+        others = [part for part in archive.namelist() if part not in xml]
+    assert [part for part in others if re.search(r"\.bin$|vba|activex|embed", part, re.IGNORECASE)] == []
+    assert [part for part in xml if re.search("externalLink|connections|macrosheet", part, re.IGNORECASE)] == []
+    sheets = {part: text for part, text in xml.items() if part.startswith("xl/worksheets/sheet")}
+    assert len(sheets) == xml["xl/workbook.xml"].count("<sheet ")
+    assert not re.search(r"<sheet [^>]*state=", xml["xl/workbook.xml"])
+    for sign in ("<mergeCell", "<f t=", "<f ca="):  # merged cells, array or shared formulas, volatile ones
+        assert [part for part, text in sheets.items() if sign in text] == []

@@ -1,0 +1,110 @@
+"""Every block has one place and one name, and a column is one decision on every sheet."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from blueprint.book import Book, book
+from blueprint.language import Axis, Sum, block, typed
+from blueprint.page import grid
+from blueprint.page.outline import Blueprint, Section, Sheet
+from blueprint.page.read import Found, locate, read
+from blueprint.page.recalculate import with_ironcalc
+from tests.audit import formulas, spoil
+from tests.page.workshop import differing, made
+
+t = Axis("t", "day", start=1)
+n = Axis("n", "week", start=1)
+FILES = ["default", "very-very-sleepy", "wide"]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Book, Path]]:
+    """Saves the built-in workbooks and one whose weights move to a sheet of their own."""
+    books = {name: made(numbers=name) for name in FILES[:2]} | {"wide": made("sizes.vocabulary=11")}
+    folder = tmp_path_factory.mktemp("layout")
+    for name, each in books.items():
+        each.save(folder / f"{name}.xlsx")
+    return {name: (each, folder / f"{name}.xlsx") for name, each in books.items()}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_block_has_one_name_and_no_two_share_a_cell(saved: dict[str, tuple[Book, Path]], name: str) -> None:
+    made_book, path = saved[name]
+    names = openpyxl.load_workbook(path).defined_names
+    assert len(names) == len(made_book.values.arrays) + 1  # and the table of contents
+    assert all(len(list(each.destinations)) == 1 for each in names.values())
+    cells = Counter((found.sheet, row, column) for found in locate(path).values() for _, row, column in found.cells())
+    assert [cell for cell, blocks in cells.items() if blocks > 1] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_formula_belongs_to_a_block_or_repeats_one_cell(saved: dict[str, tuple[Book, Path]], name: str) -> None:
+    _, path = saved[name]
+    sheets = openpyxl.load_workbook(path)
+    cells = {(found.sheet, row, column) for found in locate(path).values() for _, row, column in found.cells()}
+    for (sheet, cell), formula in formulas(path).items():
+        place = sheets[sheet][cell]
+        if (sheet, place.row, place.column) not in cells:
+            assert re.fullmatch(r"('[^']+'!|\w+!)?[A-Z]+\d+", formula), f"{sheet}!{cell}: {formula}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_names_mean_nothing_else_in_any_program(saved: dict[str, tuple[Book, Path]], name: str) -> None:
+    """A name of letters, digits and low lines, beginning with none of the digits, and neither A1 nor R1C1 nor a dot."""
+    _, path = saved[name]
+    names = list(openpyxl.load_workbook(path).defined_names)
+    assert len({each.lower() for each in names}) == len(names)  # a sheet does not tell w from W
+    assert [each for each in names if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", each)] == []
+    assert [each for each in names if re.fullmatch(r"(?i)[A-Z]{1,3}[0-9]+|R[0-9]*(C[0-9]*)?|C[0-9]*", each)] == []
+    assert {"GAMMA", "SUM", "MAX", "TRUE"}.isdisjoint(each.upper() for each in names)
+
+
+@pytest.mark.parametrize("name", ["LAM1", "eps2", "R", "c", "r1c1", "R2", "XFD1", "gamma", "Sum", "1st", "a.b", "x-y"])
+def test_a_number_by_any_name_is_read_by_its_formulas(tmp_path: Path, name: str) -> None:
+    """Engines take some names for cells or functions and come to 0 or to an error; the file must avoid them."""
+    number, x, y = typed(name), typed("x", (t,)), block("y", (t,))
+    y[t] = x[t] * number
+    days = book("Days", [number, x, y], t, {number: 2.5, x: [1.0, 3.0]})
+    days.save(tmp_path / "days.xlsx")
+    spoil(tmp_path / "days.xlsx", tmp_path / "spoiled.xlsx")
+    assert list(with_ironcalc(tmp_path / "spoiled.xlsx").values()) == [2.5, 7.5]
+
+
+def columns(found: Found) -> dict[tuple[int, ...], int]:
+    """Returns the column of each episode's decision; the start column is decision 0."""
+    first = [not along.start for along in found.shape]
+    return {tuple(i + f for i, f in zip(at, first, strict=True)): column for at, _, column in found.cells()}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_column_is_the_same_decision_on_every_sheet(saved: dict[str, tuple[Book, Path]], name: str) -> None:
+    _, path = saved[name]
+    sheets = openpyxl.load_workbook(path)
+    seen: dict[tuple[int, ...], int] = {}
+    rows = [found for found in locate(path).values() if [along.letter for along in found.shape] == ["n", "t"]]
+    for found in rows:
+        for at, column in columns(found).items():
+            assert seen.setdefault(at, column) == column, f"{found.name} {at}"
+    assert len(seen) == len(set(seen.values()))
+    decisions = rows[0].shape[1].size
+    for sheet in {found.sheet for found in rows}:
+        for (_, number), column in seen.items():
+            heading = "start" if number == 0 else "end" if number > decisions else number
+            assert sheets[sheet].cell(grid.NUMBER_ROW + 1, column).value == heading, f"{sheet} {column}"
+
+
+def test_a_row_may_read_its_own_episodes_number(tmp_path: Path) -> None:
+    """A cell of a group reads the Σ column of that group, whichever it is; the same formula serves every group."""
+    x, total, share = typed("x", (n, t)), block("total", (n,)), block("share", (n, t))
+    total[n] = Sum(t, x[n, t])
+    share[n, t] = x[n, t] / total[n]
+    sheet = Sheet("Weeks", "", (Section("All", (x, total, share)),), (n, t))
+    weeks = Book(Blueprint("Weeks", (sheet,), {n: 3, t: 2}, {x: [[1, 3], [2, 6], [5, 5]]}))
+    weeks.save(tmp_path / "weeks.xlsx")
+    assert weeks.prove(tmp_path / "weeks.xlsx").failures == []
+    assert weeks.values[share].tolist() == [[0.25, 0.75], [0.25, 0.75], [0.5, 0.5]]
+    assert differing(weeks, read(tmp_path / "weeks.xlsx"), 0) == []

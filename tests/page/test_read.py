@@ -1,0 +1,122 @@
+"""Every block comes back from a saved copy, wherever people have moved it."""
+
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pytest
+
+from blueprint.book import Book
+from blueprint.page.cells import expected
+from blueprint.page.read import locate, read
+from tests.audit import spoil
+from tests.page.basic import Change, edit
+from tests.page.workshop import differing, made
+
+BOOKS = ("default", "very-very-sleepy")
+
+# LibreOffice writes 15 significant digits of numbers that it computed itself: 5e-15 relative measured, at most.
+FIFTEEN_DIGITS = 1e-13
+
+MOVED = [
+    "For i = 0 To book.Sheets.Count - 1",
+    "  book.Sheets.getByIndex(i).Rows.insertByIndex(2, 3)",
+    "  book.Sheets.getByIndex(i).Columns.getByIndex(5).Width = 6000",
+    "Next",
+    'book.Sheets.getByName("Checks").Name = "My checks & more"',
+    'book.Sheets.moveByName("Contents", 0)',
+    'book.Sheets.moveByName("Inputs", book.Sheets.Count)',
+    "book.calculateAll()",
+]
+"""What is done in LibreOffice: three rows above everything, a wide column, a new name, another order, new numbers."""
+
+APOSTROPHE = ['book.Sheets.getByName("Checks").Name = "Don\'t panic"']
+
+
+@pytest.fixture(scope="module")
+def books() -> dict[str, Book]:
+    """Makes the two built-in books."""
+    return {name: made(numbers=name) for name in BOOKS}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, books: dict[str, Book]) -> Path:
+    """Saves them."""
+    folder = tmp_path_factory.mktemp("read")
+    for name, book in books.items():
+        book.save(folder / f"{name}.xlsx")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def moved(needs_libreoffice: None, folder: Path) -> dict[str, Path]:
+    """Spoils all cached values, then moves everything and recalculates in LibreOffice."""
+    targets = {name: folder / f"moved {name}.xlsx" for name in BOOKS}
+    for name in BOOKS:
+        spoil(folder / f"{name}.xlsx", folder / f"spoiled {name}.xlsx")
+    changes = [Change(folder / f"spoiled {name}.xlsx", target, MOVED) for name, target in targets.items()]
+    targets["apostrophe"] = folder / "apostrophe.xlsx"
+    edit([*changes, Change(folder / "very-very-sleepy.xlsx", targets["apostrophe"], APOSTROPHE)], folder)
+    return targets
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_fresh_file_holds_every_block_to_the_last_bit(name: str, books: dict[str, Book], folder: Path) -> None:
+    assert differing(books[name], read(folder / f"{name}.xlsx"), 0) == []
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_every_block_is_found_where_it_was_moved_to(name: str, books: dict[str, Book], moved: dict[str, Path]) -> None:
+    sheets = openpyxl.load_workbook(moved[name], read_only=True).sheetnames
+    assert (sheets[0], sheets[-1]) == ("Contents", "Inputs")
+    assert "My checks & more" in sheets
+    assert differing(books[name], read(moved[name]), FIFTEEN_DIGITS) == []
+
+
+def test_a_sheet_may_be_renamed_to_a_name_with_an_apostrophe(books: dict[str, Book], moved: dict[str, Path]) -> None:
+    assert "Don't panic" in openpyxl.load_workbook(moved["apostrophe"], read_only=True).sheetnames
+    assert differing(books["very-very-sleepy"], read(moved["apostrophe"]), FIFTEEN_DIGITS) == []
+
+
+def test_the_moves_did_move_something(folder: Path, moved: dict[str, Path]) -> None:
+    before, after = locate(folder / "default.xlsx"), locate(moved["default"])
+    assert {after[name].top - found.top for name, found in before.items()} == {3}
+    assert after["check.total"].sheet == "My checks & more"
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_typed_blocks_survive_openpyxl_which_loses_what_formulas_came_to(
+    name: str, books: dict[str, Book], folder: Path
+) -> None:
+    path = folder / f"openpyxl {name}.xlsx"
+    book = openpyxl.load_workbook(folder / f"{name}.xlsx")
+    book.move_sheet("Contents", -len(book.sheetnames))
+    for sheet in book:
+        sheet.column_dimensions["F"].width = 40
+    book.save(path)
+    typed = {block.name for block in books[name].values.arrays if block.typed}
+    lost = differing(books[name], read(path), 0)
+    assert typed.isdisjoint(lost)
+    assert len(typed) + len(lost) >= len(books[name].values.arrays) - 5  # a few hold only constants or empty words
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_blocks_are_found_by_name_kind_and_content(name: str, books: dict[str, Book], folder: Path) -> None:
+    found = locate(folder / f"{name}.xlsx")
+    for block in books[name].values.arrays:
+        there = found[block.name]
+        assert (there.kind == "typed", there.words) == (block.typed, block.text)
+        assert [along.letter for along in there.shape] == [axis.letter for axis in block.axes]
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_pandas_and_openpyxl_see_what_every_formula_comes_to(name: str, books: dict[str, Book], folder: Path) -> None:
+    """Previews, mail programs and data frames read cached values only; an empty word reads as nothing there."""
+    path = folder / f"{name}.xlsx"
+    frames = pd.read_excel(path, sheet_name=None, header=None, dtype=object, keep_default_na=False, na_values=[])
+    cached = openpyxl.load_workbook(path, data_only=True)
+    for (sheet, cell), value in expected(books[name].layout).items():
+        shown = cached[sheet][cell]
+        assert (shown.value or "") == (value or "") or shown.value == value, f"{sheet}!{cell}"
+        if value != "":
+            assert frames[sheet].iat[shown.row - 1, shown.column - 1] == value, f"{sheet}!{cell}"

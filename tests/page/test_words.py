@@ -1,0 +1,60 @@
+"""Words that a spreadsheet could take for a formula, a number or a link stay words, with their own ids."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import ironcalc
+import numpy as np
+import pytest
+
+from blueprint.page.read import locate, read
+from tests.audit import spoil
+from tests.page.workshop import Array, blocks_in, made
+
+WORDS = ["<eos>", "=1+1", "@x", "+a", "1e5", "TRUE", "{=1}", "http://x"]
+PROMPTS = [["=1+1", "TRUE", "1e5", "http://x"], ["+a", "{=1}", "@x"]]
+IDS = [[1, 5, 4, 7], [3, 6, 2]]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Saves a workbook of odd words, all cached values spoiled."""
+    folder = tmp_path_factory.mktemp("words")
+    book = made(f"text.vocabulary={json.dumps(WORDS)}", f"text.prompts={json.dumps(PROMPTS)}", "seed=5")
+    book.save(folder / "book.xlsx")
+    spoil(folder / "book.xlsx", folder / "spoiled.xlsx")
+    return folder / "spoiled.xlsx"
+
+
+@pytest.fixture(scope="module")
+def blocks(path: Path) -> dict[str, Array]:
+    """Recalculates it in ironcalc."""
+    model = ironcalc.load_from_xlsx(str(path))
+    model.evaluate()
+    return blocks_in(model, locate(path))
+
+
+def test_the_vocabulary_and_the_prompts_are_typed_as_text(path: Path, blocks: dict[str, Array]) -> None:
+    for found in (blocks, read(path)):
+        assert found["vocabulary"].tolist() == WORDS
+        assert [[word for word in row if word] for row in found["given"].tolist()] == PROMPTS
+
+
+def test_each_word_has_its_own_id(blocks: dict[str, Array]) -> None:
+    for row, ids in zip(blocks["given_id"], IDS, strict=True):
+        assert row[: len(ids)].tolist() == ids
+
+
+def test_what_is_written_is_the_word_of_the_id(blocks: dict[str, Array]) -> None:
+    words, ids = blocks["word_written"], blocks["rollout.written"].astype(int)
+    written = words != ""
+    assert words[written].tolist() == np.array(WORDS, dtype=object)[ids[written]].tolist()
+    assert len(set(words[written])) >= 7  # nearly every odd word is written somewhere
+
+
+def test_no_word_becomes_a_formula_or_a_link(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        xml = {name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".xml", ".rels"))}
+    assert [name for name, text in xml.items() if "http://x" in text and name != "xl/sharedStrings.xml"] == []
+    assert [name for name, text in xml.items() if "<f>1+1" in text or "<f>=1+1" in text] == []

@@ -1,0 +1,56 @@
+"""Tools of the tests of delivered workbooks: books from overrides, and their blocks against a file's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ironcalc
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.book import Book
+from blueprint.numbers import load
+from blueprint.page.read import Found
+from blueprint.ppo import rlhf_ppo
+
+Array = npt.NDArray[Any]
+
+
+def made(*overrides: str, numbers: str = "default") -> Book:
+    """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`."""
+    return Book(rlhf_ppo(load(numbers, overrides)))
+
+
+def differing(book: Book, arrays: Mapping[str, Array], tolerance: float) -> list[str]:
+    """Lists the blocks, edge cells included, in which arrays read elsewhere are not the book's own; names too.
+
+    Numbers differ if |a − b| > tolerance · max(1, |b|); words and blanks must be the same.
+    """
+    ours = {block.name: array for block, array in book.values.arrays.items()}
+    strangers = sorted(ours.keys() ^ arrays.keys())
+    return strangers + [name for name in ours if name in arrays and not _same(ours[name], arrays[name], tolerance)]
+
+
+def _same(ours: Array, theirs: Array, tolerance: float) -> bool:
+    if ours.shape != theirs.shape or (ours.dtype == object) != (theirs.dtype == object):
+        return False
+    if ours.dtype == object:
+        return bool(np.array_equal(ours, theirs))
+    blank = np.isnan(ours)
+    close = np.abs(ours - theirs) <= tolerance * np.maximum(1, np.abs(ours))
+    return bool(np.all(np.where(blank, np.isnan(theirs), close)))
+
+
+def blocks_in(model: ironcalc.Model, places: Mapping[str, Found]) -> dict[str, Array]:
+    """Returns every block as an engine has it, blank cells as `read` gives them: NaN, or "" among words."""
+    sheets = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
+    return {name: _block_in(model, sheets[found.sheet], found) for name, found in places.items()}
+
+
+def _block_in(model: ironcalc.Model, sheet: int, found: Found) -> Array:
+    array: Array = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
+    for at, row, column in found.cells():
+        value = model.get_cell_value(sheet, row, column)
+        array[at] = ("" if found.words else np.nan) if value is None else value
+    return array
