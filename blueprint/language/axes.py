@@ -102,13 +102,15 @@ def join(letter: str, meaning: str, *parts: Axis) -> Axis:
 
     A block over the joined axis is defined part by part: `X[n, t, k] = …`, `X[n, t, j] = …`, `X[n, t, one] = 1`.
     """
+    if len(set(parts)) < len(parts):
+        raise NotationError(f"{letter} joins an axis to itself: give each part a letter of its own")
     return Axis(letter, meaning, parts=parts)
 
 
 def _step(axis: Axis, by: int) -> int:
-    if by not in (-1, 1):
+    if type(by) is not int or by not in (-1, 1):
         near = f"{axis} - 1 and {axis} + 1"
         raise NotationError(
-            f"{axis} {by:+d} is too far: only {near} can be read; make the farther one a step of its own"
+            f"{axis} {by:+} is too far: only {near} can be read; make the farther one a step of its own"
         )
     return by

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, End, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Arithmetic, Constant, Expr, Find, Index, Lookup, Op, Operand, Ref, free_axes, wrap
+from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, free_axes, wrap
+from blueprint.language.refuse import is_text, overlap, refuse_bound, refuse_repeated, refuse_words
 
 At = Index | Axis | End | Arithmetic
 
@@ -54,6 +55,8 @@ class Block(Arithmetic):
             raise NotationError(
                 f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c"
             )
+        if len(set(axes)) < len(axes):
+            raise NotationError(f"{name} runs along one axis twice: give the second a letter of its own, t.alias('u')")
         self.name = name
         self.axes = axes
         self.about = about
@@ -79,7 +82,9 @@ class Block(Arithmetic):
 
     def __getitem__(self, at: At | tuple[At, ...]) -> Ref:
         """Reads the block; each index is the axis's letter, a neighbour (`t + 1`), an edge, or an id that is looked up."""
-        return Ref(self, tuple(self._read(index, axis) for index, axis in self._slots(at)))
+        read = tuple(self._read(index, axis) for index, axis in self._slots(at))
+        refuse_repeated(self.name, read)
+        return Ref(self, read)
 
     def __setitem__(self, at: At | tuple[At, ...], value: Operand) -> None:
         """Defines the block's cells, or only its edge, or only one part of a joined axis; each of them once."""
@@ -87,6 +92,9 @@ class Block(Arithmetic):
         expr = wrap(value)
         self._check_new(target)
         self._check_free(target, expr)
+        refuse_repeated(self.name, target)
+        refuse_bound(self.name, target, expr)
+        refuse_words(self.name, expr)
         self.edges |= {(index.axis, index.side) for index in target if isinstance(index, Edge)}
         self.text = self.text or is_text(expr)
         self.definitions.append(Definition(target, expr))
@@ -114,8 +122,9 @@ class Block(Arithmetic):
         if isinstance(index, Axis):
             index = Position(index)
         if not isinstance(index, Position | Edge):
+            shown = index.symbol if isinstance(index, Block) else index
             raise NotationError(
-                f"{self.name}[{index}]: an index is a letter, a neighbour or an edge: write {self._usage()}"
+                f"{self.name}[{shown}]: an index is a letter, a neighbour or an edge: write {self._usage()}"
             )
         if isinstance(index, Position) and index.by and not may_shift:
             raise NotationError(
@@ -123,13 +132,15 @@ class Block(Arithmetic):
             )
         if index.axis.extent is not axis.extent and index.axis not in axis.parts:
             raise NotationError(f"{self.name}[… {index} …] stands where {axis.letter} belongs: write {self._usage()}")
-        return index
+        if index.axis in axis.parts and (isinstance(index, Edge) or index.by):
+            raise NotationError(f"{self.name}[… {index} …]: edges and neighbours are those of {axis}, not of its part")
+        return Edge(axis, index.side) if isinstance(index, Edge) else index
 
     def _check_new(self, target: tuple[Index, ...]) -> None:
         if self.typed:
             raise NotationError(f"{self.name} is typed in: it cannot have an equation as well")
         written = ", ".join(map(str, target))
-        if any(", ".join(map(str, other.target)) == written for other in self.definitions):
+        if any(overlap(self.axes, target, other.target) for other in self.definitions):
             raise NotationError(f"{self.name}[{written}] is defined already: an equation is written once")
 
     def _check_free(self, target: tuple[Index, ...], expr: Expr) -> None:
@@ -173,6 +184,9 @@ def typed(
     """Makes a block whose numbers (or words) are given; they stand in the page as typed cells."""
     made = Block(name, axes, About(symbol or name, meaning, unit, source, decimals), typed=True)
     made.text = text
+    for edge in edges:
+        if edge.axis not in axes:
+            raise NotationError(f"{name} has no edge at {edge}: its axes are {_letters(axes)}")
     made.edges = {(edge.axis, edge.side) for edge in edges}
     return made
 
@@ -187,21 +201,6 @@ def link(name: str, target: Block, meaning: str = "", symbol: str = "") -> Block
         made[at] = target[at]
     made[target.axes] = target[target.axes]
     return made
-
-
-def is_text(expr: Expr) -> bool:
-    """Tells whether an expression gives words."""
-    match expr:
-        case Constant():
-            return isinstance(expr.value, str)
-        case Ref():
-            return expr.block.text
-        case Op("where" | "choose"):
-            return any(is_text(arg) for arg in expr.args[1:])
-        case Op() | Find():
-            return False
-        case _:
-            return False
 
 
 def _letters(axes: tuple[Axis, ...]) -> str:

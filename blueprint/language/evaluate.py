@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -23,25 +23,28 @@ def compute(blocks: Iterable[Block], sizes: Mapping[Axis, int], typed: Mapping[B
     Raises NotationError for a missing or misshapen input, a cell that needs itself, or a result that is no number.
     """
     listed = list(blocks)
+    _check_listed(listed)
     values = Values(sizes)
     for block in listed:
         if block.typed:
             values.fill(block, typed)
     computed = [block for block in listed if not block.typed]
-    _check_known(computed, set(listed))
     # What is no number is refused below, in a sentence; a branch that `where` does not take may be one.
+    steps = schedule(computed)
     with np.errstate(all="ignore"):
-        _run(schedule(computed), values, {}, {})
-    for block in computed:
+        _run(steps, values, {}, {})
+    for block in _in_order(steps):
         _check_finite(block, values)
     return values
 
 
-def _check_known(computed: list[Block], known: set[Block]) -> None:
-    """Refuses a block that is read but is not among the blocks: it would have no cell."""
-    for need in (need for block in computed for need in needs(block)):
-        if need.read not in known:
-            raise NotationError(f"{need.reader.name} reads {need.read.name}, which stands nowhere: put it on a sheet")
+def _in_order(steps: Iterable[Step]) -> Iterator[Block]:
+    """Yields the blocks as they were computed, so that the first to be refused is the cause and not what follows."""
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from _in_order(step.steps)
+        else:
+            yield step
 
 
 Compiled = dict[tuple[int, frozenset[Axis]], Getter]
@@ -80,15 +83,35 @@ def _fill(block: Block, definition: Definition, values: Values, at: At, before: 
     values.write(Ref(block, definition.target), before[key](at), at)
 
 
+def _check_listed(blocks: list[Block]) -> None:
+    """Refuses two blocks of one name, a block without an equation, and reading a block that is not there."""
+    known, names = set(blocks), {block.name: block for block in blocks}
+    for block in known:
+        if names[block.name] is not block:
+            raise NotationError(f"two blocks are called {block.name}: rename one")
+        if not (block.typed or block.definitions):
+            raise NotationError(f"{block.name} has no equation: write {block!r}[…] = …, or make it with typed(…)")
+        for need in needs(block):
+            if need.read not in known:
+                raise NotationError(f"{block.name} reads {need.read.name}, which stands nowhere: put it on a sheet")
+
+
 def _check_finite(block: Block, values: Values) -> None:
-    if block.text:
-        return
     for definition in block.definitions:
-        cells = values.view(Ref(block, definition.target), {})[1]
-        bad = np.argwhere(~np.isfinite(np.asarray(cells, dtype=float)))
-        if len(bad):
-            found = np.asarray(cells, dtype=float)[tuple(bad[0])]
+        found = _broken(block, values.view(Ref(block, definition.target), {})[1])
+        if found is not None:
             raise NotationError(
                 f"{block.name} comes out as {found} ({block.symbol} = {definition.expr}): something it reads is too large,"
                 " not in a list, or divided by 0"
             )
+    if _broken(block, values[block]) is not None:
+        written = " and ".join(f"[{', '.join(map(str, d.target))}]" for d in block.definitions)
+        raise NotationError(f"{block.name} has cells without an equation: only {written} is written")
+
+
+def _broken(block: Block, cells: object) -> object:
+    """Returns the first cell that is no finite number (or no word, in a block of words)."""
+    if block.text:
+        return next((cell for cell in np.asarray(cells, dtype=object).flat if not isinstance(cell, str)), None)
+    numbers = np.asarray(cells, dtype=float)
+    return next(iter(numbers[~np.isfinite(numbers)]), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Count, Expr, Find, Op, Operand, Reduce, Ref, walk, wrap
+from blueprint.language.nodes import Count, Expr, Find, Lookup, Op, Operand, Reduce, Ref, walk, wrap
 
 CONDITIONS = ("less", "at_most", "equal", "filled")
 
@@ -56,7 +56,11 @@ def equal(a: Operand, b: Operand) -> Op:
 
 def filled(cell: Operand) -> Op:
     """Gives 1 where a typed cell holds something, 0 where it is blank."""
-    return _condition("filled", wrap(cell))
+    held = wrap(cell)
+    _refuse_nesting("filled", (held,))
+    if not (isinstance(held, Ref) and (held.block.typed or held.block.text)):
+        raise NotationError(f"filled({held}): only a typed cell, or a cell of words, can be blank")
+    return Op("filled", (held,))
 
 
 def where(condition: Operand, then: Operand, otherwise: Operand) -> Op:
@@ -73,6 +77,8 @@ def where(condition: Operand, then: Operand, otherwise: Operand) -> Op:
 
 def choose(number: Operand, **alternatives: Operand) -> Op:
     """Takes the alternative whose 0-based number is given; each alternative is a row (or number) of its own."""
+    if not alternatives:
+        raise NotationError("choose(…) needs alternatives: write choose(number, k1=…, k2=…)")
     rows = tuple(wrap(alternative) for alternative in alternatives.values())
     for label, row in zip(alternatives, rows, strict=True):
         if not isinstance(row, Ref):
@@ -106,11 +112,13 @@ def match(over: Axis, words: Operand, word: Operand) -> Find:
 
 def number(axis: Axis) -> Count:
     """Gives the number of the member at hand: 1, 2, … along time, 0, 1, … for ids."""
+    _need_letters((axis,))
     return Count("number", axis)
 
 
 def size(axis: Axis) -> Count:
     """Gives how many members an axis has."""
+    _need_letters((axis,))
     return Count("size", axis)
 
 
@@ -129,6 +137,7 @@ def _refuse_nesting(name: str, args: tuple[Expr, ...]) -> None:
 
 def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:
     axes = over if isinstance(over, tuple) else (over,)
+    _need_letters(axes)
     factors = body.args if isinstance(body, Op) and body.name == "mul" else (body,)
     for factor in factors:
         if not isinstance(factor, Ref):
@@ -147,10 +156,23 @@ def _listed(axis: Axis, cells: Operand) -> Ref:
     return ref
 
 
+def _need_letters(axes: tuple[Axis, ...]) -> None:
+    for axis in axes:
+        if not isinstance(axis, Axis):
+            raise NotationError(f"{axis} is no axis: write its letter, such as t")
+    if not axes or len(set(axes)) < len(axes):
+        raise NotationError(f"Sum over ({', '.join(map(str, axes))}): name each axis once")
+
+
 def _need_axes(axes: tuple[Axis, ...], ref: Ref) -> None:
+    _need_letters(axes)
     held = {index.axis for index in ref.at if isinstance(index, Position)}
     for axis in axes:
         if axis not in held:
             raise NotationError(
                 f"{ref} does not run along {axis.letter} ({axis.meaning}): it cannot be gone through over {axis.letter}"
             )
+    if any(isinstance(index, Lookup) for index in ref.at):
+        raise NotationError(
+            f"{ref} is looked up: its range would stay where it is when the id changes; make it a step of its own"
+        )

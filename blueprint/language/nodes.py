@@ -167,8 +167,13 @@ def wrap(value: Operand) -> Expr:
     """Turns a block without axes or a plain constant into an expression; refuses numbers that deserve a name."""
     if isinstance(value, Arithmetic):
         return value.expression()
-    if isinstance(value, str) or (value in PLAIN_CONSTANTS and not isinstance(value, bool)):
-        return Constant(value if isinstance(value, str) else int(value))
+    if isinstance(value, str):
+        return Constant(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value in PLAIN_CONSTANTS:
+        return Constant(int(value))
+    if isinstance(value, Axis | Position | Edge):
+        letter = value if isinstance(value, Axis) else value.axis
+        raise NotationError(f"{value} is a place, not a number: the number of the member at hand is number({letter})")
     raise NotationError(
         f"{value!r} would be hidden inside a formula, which may hold only 0, 1 and 2: give it a name with typed(…)"
     )
@@ -210,6 +215,6 @@ def free_axes(expr: Expr) -> set[Axis]:
         case Reduce():
             return inside - set(expr.axes)
         case Find():
-            return inside - {expr.axis}
+            return own.union(free_axes(expr.among) - {expr.axis}, free_axes(expr.value))
         case _:
             return inside

@@ -25,6 +25,9 @@ class Values:
     """
 
     def __init__(self, sizes: Mapping[Axis, int]):
+        for axis, size in sizes.items():
+            if type(size) is not int or size < 0:
+                raise NotationError(f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more")
         self.sizes = dict(sizes)
         self.arrays: dict[Block, Array] = {}
 
@@ -49,10 +52,21 @@ class Values:
         """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
         if block not in typed:
             raise NotationError(f"{block.name} is typed in, but no numbers were given for it")
-        given = np.asarray(typed[block], dtype=object if block.text else float)
+        try:
+            given = np.array(typed[block], dtype=object)
+            cells = given if block.text else given.astype(float)
+        except (ValueError, TypeError) as error:
+            raise NotationError(
+                f"{block.name} holds something that is no number, or rows of different length"
+            ) from error
+        kind = (str,) if block.text else (int, float, np.number)
+        stray = next((cell for cell in given.flat if not isinstance(cell, kind) or isinstance(cell, bool)), None)
+        if stray is not None or (not block.text and np.isinf(cells).any()):
+            wanted = "words" if block.text else "finite numbers"
+            raise NotationError(f"{block.name} takes {wanted}, not {stray if stray is not None else 'infinity'!r}")
         if given.shape != self.shape(block):
             raise NotationError(f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}")
-        self.arrays[block] = given
+        self.arrays[block] = cells
 
     def __getitem__(self, block: Block) -> Array:
         """Returns a block's array without its edge cells."""
@@ -69,9 +83,7 @@ class Values:
         """Writes cells where a definition's target says."""
         block = ref.block
         if block not in self.arrays:
-            self.arrays[block] = np.full(
-                self.shape(block), "" if block.text else np.nan, object if block.text else float
-            )
+            self.arrays[block] = np.full(self.shape(block), np.nan, object if block.text else float)
         place = [self._place(block, slot, index, at) for slot, index in zip(block.axes, ref.at, strict=True)]
         # A single word comes as an array without dimensions, which an array of objects would keep as it is.
         self.arrays[block][tuple(place)] = cells if np.ndim(cells) else np.asarray(cells).item()
@@ -79,6 +91,8 @@ class Values:
     def cell(self, block: Block, *places: int) -> float | str:
         """Returns one cell by 0-based places; −1 and the axis's size are its edges."""
         at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
+        if any(not 0 <= place < size for place, size in zip(at, self.shape(block), strict=True)):
+            raise IndexError(f"{block.name} has no cell at {places}")
         found: float | str = self.arrays[block][at] if block.text else float(self.arrays[block][at])
         return found
 

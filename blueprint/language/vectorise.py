@@ -27,12 +27,12 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
     "maximum": np.maximum,
     "minimum": np.minimum,
-    "less": lambda a, b: np.less(a, b) * 1.0,
-    "at_most": lambda a, b: np.less_equal(a, b) * 1.0,
-    "equal": lambda a, b: np.equal(a, b) * 1.0,
+    "less": lambda a, b: _compared(np.less, a, b),
+    "at_most": lambda a, b: _compared(np.less_equal, a, b),
+    "equal": lambda a, b: _same_words(a, b) if _holds_words(a) else _compared(np.equal, a, b),
     "filled": lambda a: np.not_equal(a, "") * 1.0 if _holds_words(a) else np.logical_not(np.isnan(a)) * 1.0,
-    "where": lambda test, a, b: np.where(np.asarray(test) == 1, a, b),
-    "choose": lambda number, *rows: np.choose(np.asarray(number, dtype=int), rows),
+    "where": lambda test, a, b: _known(np.asarray(test) >= 0, np.where(np.asarray(test) == 1, a, b)),
+    "choose": lambda number, *rows: _known(_is_id(number, len(rows)), np.choose(_safe(number, len(rows)), rows)),
 }
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max}
@@ -51,7 +51,9 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Op(name, args):
             parts = [compiled(arg, frame, values) for arg in args]
             function = NUMPY[name]
-            return lambda at: function(*[part(at) for part in parts])
+            if name in LAZY:
+                return lambda at: function(*[part(at) for part in parts])
+            return lambda at: function(*[_finite(part(at)) for part in parts])
         case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not _looks_up(left, right):
             return _dot(left, right, axes, frame, values)
         case Reduce(name, axes, body):
@@ -66,6 +68,44 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Count("number", axis):
             return _number(axis, frame, values)
     raise NotationError(f"values: {expr!r} is no node of the notation")
+
+
+LAZY = ("where", "choose", "filled")
+
+
+def _finite(cells: Any) -> Any:
+    """Returns the cells with NaN for infinity: the spreadsheet has an error there, whatever is calculated with it."""
+    return cells if _holds_words(cells) else np.where(np.isfinite(cells), cells, np.nan)
+
+
+def _known(known: Any, cells: Any) -> Any:
+    """Returns the cells, NaN where they are not known."""
+    if np.all(known):
+        return cells
+    return np.where(known, np.asarray(cells, dtype=object if _holds_words(cells) else float), np.nan)
+
+
+def _compared(compare: Callable[..., Any], a: Any, b: Any) -> Any:
+    """Returns 1 or 0, and NaN where a blank cell is compared (a spreadsheet would take it for 0)."""
+    return _known(~(np.isnan(a) | np.isnan(b)), compare(a, b) * 1.0)
+
+
+def _same_words(a: Any, b: Any) -> Any:
+    return (_lower(a) == _lower(b)) * 1.0
+
+
+def _lower(words: Any) -> Any:
+    return np.char.lower(np.asarray(words, dtype=str))
+
+
+def _is_id(ids: Any, size: int) -> Any:
+    """Tells which ids are whole numbers from 0 to size − 1: numpy would count −1 from the end, INDEX refuses it."""
+    number = np.asarray(ids, dtype=float)
+    return (number >= 0) & (number < size) & (number == np.floor(number))
+
+
+def _safe(ids: Any, size: int) -> Any:
+    return np.where(_is_id(ids, size), ids, 0).astype(int)
 
 
 def _holds_words(cells: Any) -> bool:
@@ -93,16 +133,19 @@ def _lookup(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
 
     def get(at: At) -> Array:
         block, places = ref.block, []
+        known: Any = True
         for i, (slot, index) in enumerate(slots):
             if i in ids:
-                places.append(np.asarray(ids[i](at), dtype=int) + values.before(block, slot))
+                found_ids, size = ids[i](at), values.size(slot)
+                known = known & _is_id(found_ids, size)
+                places.append(_safe(found_ids, size) + values.before(block, slot))
             elif isinstance(index, Position) and index.axis in frame:
                 shape = [values.size(index.axis) if axis is index.axis else 1 for axis in frame]
                 members = np.arange(values.size(index.axis)).reshape(shape)
                 places.append(members + values.offset(block, slot, index.axis) + index.by)
             elif isinstance(index, Position):
                 places.append(np.asarray(at[index.axis] + index.by + values.offset(block, slot, index.axis)))
-        found: Array = values.arrays[block][tuple(places)]
+        found: Array = _known(known, values.arrays[block][tuple(places)])
         return found
 
     return get
@@ -125,11 +168,12 @@ def _dot(left: Ref, right: Ref, axes: tuple[Axis, ...], frame: tuple[Axis, ...],
 
 def _find(name: str, among: Getter, value: Getter) -> Getter:
     def last_not_above(at: At) -> Any:
-        return np.sum(among(at) <= np.asarray(value(at))[..., None], axis=-1) - 1
+        cells = np.asarray(among(at))
+        place = np.sum(cells <= np.asarray(value(at))[..., None], axis=-1) - 1.0
+        return _known((place >= 0) & np.all(cells[..., 1:] >= cells[..., :-1], axis=-1), place)
 
     def equal_word(at: At) -> Array:
-        words = np.char.lower(np.asarray(among(at), dtype=str))
-        same = words == np.char.lower(np.asarray(value(at), dtype=str))[..., None]
+        same = _lower(among(at)) == _lower(value(at))[..., None]
         return np.where(same.any(axis=-1), same.argmax(axis=-1), np.nan)
 
     return last_not_above if name == "find" else equal_word

@@ -18,6 +18,7 @@ from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
 
 Cell = tuple[int, int]
+HOLE = "\0"
 
 
 class Hole(NamedTuple):
@@ -28,16 +29,16 @@ class Hole(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A row's formula with %s for each hole."""
+    """A row's formula with HOLE for each hole; a word in it may hold any sign that one can type."""
 
     text: str
     holes: tuple[Hole, ...]
 
     def filled(self, column: int, group_start: int) -> str:
         """Returns the formula of the cell in a column (0-based)."""
-        return self.text % tuple(
-            grid.letters((group_start if hole.from_group else column) + hole.shift) for hole in self.holes
-        )
+        letters = (grid.letters((group_start if h.from_group else column) + h.shift) for h in self.holes)
+        first, *others = self.text.split(HOLE)
+        return first + "".join(letter + text for letter, text in zip(letters, others, strict=True))
 
 
 def template(block: Block, definition: Definition, at: Members, layout: Layout) -> Template:
@@ -53,8 +54,12 @@ def template(block: Block, definition: Definition, at: Members, layout: Layout) 
 def _refuse_open(node: Reduce) -> None:
     """Refuses a sum over a whole row unless one factor is empty or 0 between the groups and in their edge columns."""
     refs = [ref for ref in walk(node.body) if isinstance(ref, Ref)]
-    if not any(_closed(ref.block) for ref in refs):
+    if not any(_closed(ref.block) and not _shifted(ref) for ref in refs):
         raise NotationError(f"{node} would count edge cells: one factor must be 0 or empty there, such as the mask")
+
+
+def _shifted(ref: Ref) -> bool:
+    return any(isinstance(index, Position) and index.by for index in ref.at)
 
 
 def _closed(block: Block) -> bool:
@@ -92,11 +97,11 @@ class RowAddresses:
     def number(self, axis: Axis) -> str:
         """Returns the address of the head's cell that holds the number of the member at hand."""
         self.holes.append(Hole(0, from_group=False))
-        return f"%s${grid.NUMBER_ROW + 1}"
+        return f"{HOLE}${grid.NUMBER_ROW + 1}"
 
     def _sheet(self, ref: Ref) -> str:
         sheet = self.layout.places[ref.block].sheet
-        return "" if sheet == self.home.sheet else grid.quoted(sheet).replace("%", "%%") + "!"
+        return "" if sheet == self.home.sheet else grid.quoted(sheet) + "!"
 
     def _corner(self, ref: Ref, chosen: Members) -> Cell:
         """Returns row and column of a reference's cell for the first member of every running axis."""
@@ -121,6 +126,6 @@ class RowAddresses:
             return f"${grid.letters(column)}{row + 1}"
         if moving == set(self.running):
             self.holes.append(Hole(column - self.here[1], from_group=False))
-            return f"%s{row + 1}"
+            return f"{HOLE}{row + 1}"
         self.holes.append(Hole(column - grid.GROUPS, from_group=True))
-        return f"$%s{row + 1}"
+        return f"${HOLE}{row + 1}"

@@ -105,7 +105,7 @@ def word_entropy(m: Block, p_log_p: Block) -> Block:
     entropy = block(
         "policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(words)", source=sources.ENTROPY
     )
-    entropy[n, t] = -m[n, t] * p_log_p[n, t]
+    entropy[n, t] = -(m[n, t] * p_log_p[n, t])
     return entropy
 
 
@@ -131,7 +131,7 @@ def total_loss(parts: dict[str, Block], coefficients: dict[str, Block], m: Block
     parts: the rows surrogate, value_loss, entropy, policy_kl. coefficients: vf_coef, ent_coef, policy_kl_coef.
     """
     L = block("policy_loss", (), "L_π", "minus the mean clipped surrogate", source=sources.CLIP)
-    L[()] = -Sum((n, t), m[n, t] * parts["surrogate"][n, t]) / words
+    L[()] = -(Sum((n, t), m[n, t] * parts["surrogate"][n, t]) / words)
     V = mean_over_words("value_loss", "L_V", "mean of the words' value losses", parts["value_loss"], m, words)
     H = mean_over_words("entropy", "H_mean", "mean entropy of the response words", parts["entropy"], m, words)
     kl = mean_over_words("policy_kl", "KL_mean", "mean exact KL(π_old ‖ π_θ)", parts["policy_kl"], m, words)

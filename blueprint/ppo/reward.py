@@ -55,6 +55,6 @@ def reward(kl: Block, score: Block, kl_coef: Block) -> Reward:
     """Adds the price of drifting from the reference to the score."""
     penalty = block("reward.penalty", (n, t), "pen", "price of drifting from the reference")
     rewards = block("rewards", (n, t), "r", "reward of the word", source=sources.REWARD)
-    penalty[n, t] = -kl_coef * kl[n, t]
+    penalty[n, t] = -(kl_coef * kl[n, t])
     rewards[n, t] = penalty[n, t] + score[n, t]
     return Reward(penalty, rewards)

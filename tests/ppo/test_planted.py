@@ -3,6 +3,7 @@
 import pytest
 
 from blueprint.book import Book
+from blueprint.language import NotationError
 from blueprint.numbers import TokenNumbers, WeightNumbers
 from blueprint.ppo import rlhf_ppo
 from tests.ppo.building import Build, plain
@@ -14,12 +15,15 @@ ALL = (*MISTAKES, *MISSPELLED)
 
 
 def with_mistake(mistake: Planted) -> Build:
-    """Returns a way to build books in which the mistake is planted."""
+    """Returns a way to build books in which the mistake is planted; one that cannot be computed is caught at once."""
 
     def build(numbers: WeightNumbers | TokenNumbers) -> Book:
         blueprint = rlhf_ppo(numbers)
         mistake.plant({block.name: block for block in blueprint.blocks()})
-        return Book(blueprint)
+        try:
+            return Book(blueprint)
+        except NotationError as error:
+            raise AssertionError(f"refused while computing: {error}") from error
 
     return build
 

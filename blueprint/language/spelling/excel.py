@@ -15,6 +15,7 @@ from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Re
 from blueprint.language.spelling.rules import (
     ANYTHING,
     ATOM,
+    BIG,
     PRODUCT,
     SUM,
     TIGHT,
@@ -25,13 +26,15 @@ from blueprint.language.spelling.rules import (
     call,
     spell,
 )
+from blueprint.language.spelling.text import text
 
 EXCEL: dict[str, Rule] = {
     "add": Rule("{}+{}", SUM, (SUM, PRODUCT)),
     "sub": Rule("{}-{}", SUM, (SUM, PRODUCT)),
-    "mul": Rule("{}*{}", PRODUCT, (PRODUCT, TIGHT)),
-    "div": Rule("{}/{}", PRODUCT, (PRODUCT, TIGHT)),
-    "neg": Rule("-{}", PRODUCT, (TIGHT,)),
+    "mul": Rule("{}*{}", PRODUCT, (BIG, TIGHT)),
+    "div": Rule("{}/{}", PRODUCT, (BIG, TIGHT)),
+    # A sheet takes -a*b for (-a)*b, which is -(a*b) to the last bit.
+    "neg": Rule("-{}", BIG, (PRODUCT,)),
     "abs": call("ABS({})"),
     "exp": call("EXP({})"),
     "log": call("LN({})"),
@@ -103,7 +106,7 @@ def _render(expr: Expr, addresses: Addresses) -> Spelled:
             return Spelled(template.format(value=render(value).text, among=addresses.span(among, (axis,))), SUM)
         case Count("number", axis):
             return Spelled(addresses.number(axis))
-    raise NotationError(f"the spreadsheet has no spelling for {expr!r}")
+    raise NotationError(f"the spreadsheet has no spelling for “{text(expr)}”")
 
 
 def _plus_one(number: Expr, render: Render) -> str:

@@ -8,14 +8,14 @@ from blueprint.language.axes import Edge
 from blueprint.language.blocks import Block
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.rules import ANYTHING, PRODUCT, SUM, Rule, Spelled, call, spell
+from blueprint.language.spelling.rules import ANYTHING, BIG, PRODUCT, SIGN, SUM, Rule, Spelled, call, spell
 
 LATEX: dict[str, Rule] = {
-    "add": Rule("{} + {}", SUM, (SUM, SUM)),
-    "sub": Rule("{} - {}", SUM, (SUM, PRODUCT)),
-    "mul": Rule(r"{} \, {}", PRODUCT, (PRODUCT, PRODUCT)),
+    "add": Rule("{} + {}", SUM, (SIGN, SUM)),
+    "sub": Rule("{} - {}", SUM, (SIGN, BIG)),
+    "mul": Rule(r"{} \, {}", PRODUCT, (PRODUCT, BIG)),
     "div": call(r"\frac{{{}}}{{{}}}", 2),
-    "neg": Rule("-{}", PRODUCT, (PRODUCT,)),
+    "neg": Rule("-{}", SIGN, (BIG,)),
     "abs": call(r"\left| {} \right|"),
     "exp": call(r"\exp\left( {} \right)"),
     "log": call(r"\ln\left( {} \right)"),
@@ -57,7 +57,7 @@ def latex_symbol(symbol: str) -> str:
     if stray := [letter for letter in spelled if not letter.isascii()]:
         raise NotationError(f"LaTeX has no spelling for {stray[0]!r} in the symbol {symbol!r}: add it to LETTERS")
     lowered = re.sub(r"_([A-Za-z]\w*)", r"_{\\text{\1}}", re.sub(r"_(\\\w+)", r"_{\1}", spelled))
-    return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![\w}])", r"\\mathrm{\1}", lowered)
+    return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![A-Za-z0-9}])", r"\\mathrm{\1}", lowered)
 
 
 def _render(expr: Expr) -> Spelled:
@@ -74,7 +74,7 @@ def _render(expr: Expr) -> Spelled:
         case Ref(block, at):
             return Spelled(_reference(block, at))
         case Reduce(name, axes, body):
-            return Spelled(f"{SIGNS[name]}_{{{','.join(axis.letter for axis in axes)}}} {_render(body).text}", PRODUCT)
+            return Spelled(f"{SIGNS[name]}_{{{','.join(axis.letter for axis in axes)}}} {_render(body).text}", BIG)
         case Find(name, axis, among, value):
             spelled = SEARCHES[name].format(axis=axis.letter, among=_render(among).text, value=_render(value).text)
             return Spelled(spelled, ANYTHING)

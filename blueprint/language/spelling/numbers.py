@@ -74,7 +74,8 @@ def _sum(expr: Reduce, members: Members, values: Values) -> Spelled:
         here = {**members, **dict(zip(expr.axes, chosen, strict=True))}
         parts = [_render(factor, here, values) for factor in factors]
         if expr.name == "max" or all(part.text != "0" for part in parts):
-            terms.append("·".join(bracketed(part, PRODUCT) for part in parts))
+            need = PRODUCT if expr.name == "sum" else ANYTHING
+            terms.append("·".join(bracketed(part, need) for part in parts))
     if len(terms) > LONGEST_SUM:
         terms = [*terms[: LONGEST_SUM - 2], "…", terms[-1]]
     return Spelled(f"max({', '.join(terms)})") if expr.name == "max" else Spelled(" + ".join(terms) or "0", SUM)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Expr, Op
 
-ANYTHING, SUM, PRODUCT, TIGHT, ATOM = 0, 1, 2, 3, 9
+# SIGN is −a, which no other sign may stand beside; BIG is Σ a, which would swallow a factor behind it.
+ANYTHING, SIGN, SUM, BIG, PRODUCT, TIGHT, ATOM = 0, 1, 2, 3, 4, 5, 9
 
 
 class Rule(NamedTuple):

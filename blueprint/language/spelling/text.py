@@ -6,14 +6,14 @@ from blueprint.language.axes import Axis, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.rules import ANYTHING, PRODUCT, SUM, TIGHT, Rule, Spelled, call, spell
+from blueprint.language.spelling.rules import ANYTHING, BIG, PRODUCT, SIGN, SUM, TIGHT, Rule, Spelled, call, spell
 
 TEXT: dict[str, Rule] = {
-    "add": Rule("{} + {}", SUM, (SUM, SUM)),
-    "sub": Rule("{} − {}", SUM, (SUM, PRODUCT)),
-    "mul": Rule("{}·{}", PRODUCT, (PRODUCT, PRODUCT)),
-    "div": Rule("{} / {}", PRODUCT, (PRODUCT, TIGHT)),
-    "neg": Rule("−{}", PRODUCT, (PRODUCT,)),
+    "add": Rule("{} + {}", SUM, (SIGN, SUM)),
+    "sub": Rule("{} − {}", SUM, (SIGN, BIG)),
+    "mul": Rule("{}·{}", PRODUCT, (PRODUCT, BIG)),
+    "div": Rule("{} / {}", PRODUCT, (BIG, TIGHT)),
+    "neg": Rule("−{}", SIGN, (BIG,)),
     "abs": call("|{}|"),
     "exp": call("exp({})"),
     "log": call("ln({})"),
@@ -85,7 +85,7 @@ def _render(expr: Expr, understood: frozenset[Axis]) -> Spelled:
             return Spelled(reference(block, at, understood))
         case Reduce(name, axes, body):
             letters = ",".join(axis.letter for axis in axes)
-            return Spelled(f"{SIGNS[name]}_{letters} {render(body).text}", PRODUCT)
+            return Spelled(f"{SIGNS[name]}_{letters} {render(body).text}", BIG)
         case Find(name, axis, among, value):
             return Spelled(
                 SEARCHES[name].format(axis=axis.letter, among=render(among).text, value=render(value).text), ANYTHING
