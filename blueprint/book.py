@@ -11,7 +11,6 @@ import numpy as np
 
 from blueprint.language import Axis, Block, NotationError, Values, compute, equations
 from blueprint.language.cells import filled_by, places_by_number
-from blueprint.language.nodes import Ref, walk
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.language.spelling.numbers import explained
 from blueprint.language.spelling.text import equation
@@ -83,12 +82,6 @@ class Book:
             self.values.cell(found, *places),
             address(found, places, self.layout),
         )
-
-    def reads(self, block: Block | str) -> list[Block]:
-        """Returns the blocks that a block's equations read, in the order in which they stand there."""
-        found = self._block(block)
-        refs = (node for made in found.definitions for node in walk(made.expr) if isinstance(node, Ref))
-        return list(dict.fromkeys(ref.block for ref in refs if ref.block is not found))
 
     def frame(self, block: Block | str) -> DataFrame:
         """Returns a block as a pandas table: a row per member of its first axis, columns for all others."""

@@ -73,9 +73,8 @@ def build(numbers: str, overrides: tuple[str, ...], output: Path | None, no_proo
     except (NumbersError, NotationError, SaveError) as error:
         raise Refused(str(error)) from error
     click.echo(f"{path}: {len(book.layout.body)} sheets, {formulas:,} formulas")
-    anew = getattr(loaded, "drawn_anew", ())
-    if anew:
-        click.echo(f"drawn anew from the seed, because they no longer fit: {', '.join(anew)}")
+    if loaded.drawn_anew:
+        click.echo(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
     proved = no_proof or _prove(book, path)
     _report(book)
     click.echo(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
@@ -120,7 +119,5 @@ def _report(book: Book) -> None:
     shown = book.show(result)
     click.echo(f"{title} {shown.value:.6g}: {shown.equation}")
     click.echo(f"  {shown.numbers}")
-    for part in book.reads(result):
-        if not part.name.endswith("coef"):
-            name = part.name.replace("_", " ")
-            click.echo(f"  {part.symbol:<8} {float(book.values.cell(part)):>10.6g}  {name}: {part.about.meaning}")
+    for part in book.blueprint.parts:
+        click.echo(f"  {float(book.values.cell(part)) + 0.0:>10.6f}  {part.about.meaning}")

@@ -55,6 +55,8 @@ class Block(Arithmetic):
             raise NotationError(
                 f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c"
             )
+        if not isinstance(axes, tuple) or not all(isinstance(axis, Axis) for axis in axes):
+            raise NotationError(f"{name}: its axes are a tuple of letters, such as (n, t) or (t,), not {axes!r}")
         if len(set(axes)) < len(axes):
             raise NotationError(f"{name} runs along one axis twice: give the second a letter of its own, t.alias('u')")
         self.name = name
@@ -113,9 +115,8 @@ class Block(Arithmetic):
         if side and (axis, side) not in self.edges:
             edge = Edge(axis, side)
             cell = ", ".join(str(edge) if a is axis else a.letter for a in self.axes)
-            raise NotationError(
-                f"{self.name} has no cell at {edge}, which [{index}] reads: first write {self.name}[{cell}] = …"
-            )
+            first = f"make it with edges=({edge},)" if self.typed else f"first write {self.name}[{cell}] = …"
+            raise NotationError(f"{self.name} has no cell at {edge}, which [{index}] reads: {first}")
         return place
 
     def _write(self, index: At, axis: Axis, may_shift: bool = False) -> Index:

@@ -82,6 +82,9 @@ class Arithmetic:
     # Identity, so that expressions can be keys although == is refused.
     __hash__ = object.__hash__
 
+    def __float__(self) -> NoReturn:
+        raise NotationError("an expression has no number while it is being written: math.exp(x) is exp(x), and so on")
+
     def __pow__(self, other: object) -> NoReturn:
         raise NotationError("powers are spelled differently from program to program: write x * x")
 

@@ -52,3 +52,4 @@ class TokenNumbers:
     case_advantages: tuple[float, ...]
     case_ratios: tuple[float, ...]
     ppo: Settings
+    drawn_anew: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from blueprint.language import Block
+from blueprint.language.nodes import Ref, walk
 from blueprint.language.spelling.text import equations
 from blueprint.page import grid
 from blueprint.page.layout import Jump, Label, Layout
@@ -25,6 +26,10 @@ COLUMNS = (
 )
 WIDTHS = (24, 14, 52, 18, 9, 9, 28, 24, 30, 60, 60)
 FIRST_ROW = 4
+LEAD = (
+    "every block, in reading order; “lies” says how its cells lie: n→2/12 t→8(start) are two episodes every 12 columns, "
+    "each of 8 decisions and a start cell"
+)
 HOLDS = {True: "words", False: "numbers"}
 RANGE_NAME = "blueprint_contents"
 LAYOUT_VERSION = "1"
@@ -39,7 +44,15 @@ def kind_of(block: Block) -> str:
 def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order."""
     layout.labels.append(Label(SHEET, grid.TITLE_ROW, 0, SHEET, "title"))
-    layout.labels.append(Label(SHEET, grid.LEAD_ROW, 0, "every block of this workbook, in reading order", "lead"))
+    layout.labels.append(
+        Label(
+            SHEET,
+            grid.LEAD_ROW,
+            0,
+            LEAD,
+            "lead",
+        )
+    )
     for column, heading in enumerate(COLUMNS):
         layout.labels.append(Label(SHEET, FIRST_ROW - 1, column, heading, "table head"))
     for row, block in enumerate(layout.places, FIRST_ROW):
@@ -68,6 +81,9 @@ def _row(block: Block, layout: Layout) -> tuple[str, ...]:
     about = block.about
     shape = " ".join(str(along) for along in shape_of(block, layout.places[block], layout.values))
     equation = "" if block.typed else ";  ".join(equations(block).split("\n"))
+    if block.link:
+        origin = next(ref.block for made in block.definitions for ref in walk(made.expr) if isinstance(ref, Ref))
+        equation = f"repeats {origin.name}"
     return (
         block.name, about.symbol, about.meaning, about.unit, kind_of(block), HOLDS[block.text], "", defined_name(block),
         shape, equation, about.source,

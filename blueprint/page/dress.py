@@ -8,7 +8,7 @@ Properties = dict[str, Any]
 
 INK, NAVY, GREY, BROWN = "#000000", "#1F3864", "#595959", "#7F3F00"
 BLUE, GREEN = "#0000FF", "#006100"
-PALE_BLUE, PALE_GREEN, PALE_YELLOW, PALE_GREY, CREAM = "#DDEBF7", "#E2EFDA", "#FFF2CC", "#E7EAF3", "#FFF9E7"
+PALE_BLUE, PALE_GREEN, PALE_YELLOW, PALE_GREY = "#DDEBF7", "#E2EFDA", "#FFF2CC", "#E7EAF3"
 FADED = "#767676"
 
 BASE: Properties = {"font_name": "Calibri", "font_size": 10, "font_color": INK, "valign": "vcenter"}
@@ -24,13 +24,14 @@ LABELS: dict[str, Properties] = {
     "symbol": {**SYMBOLS, "font_color": NAVY, "align": "right"},
     "name": {"indent": 1},
     "note": {"font_color": GREY},
-    "equation": {"font_name": "Cambria", "font_color": BROWN},
+    "equation": {"font_name": "Cambria", "font_color": BROWN, "indent": 1},
     "section equation": {"font_name": "Cambria", "font_color": BROWN, "bottom": 1, "bottom_color": NAVY},
     "head name": {"bold": True, "align": "right"},
     "head number": {"bold": True, "align": "center", "bg_color": PALE_GREY},
     "banner": {"bold": True, "font_color": "#FFFFFF", "bg_color": NAVY},
     "table head": {"bold": True, "font_color": NAVY, "bottom": 1, "bottom_color": NAVY},
-    "link": {"font_color": "#0563C1", "underline": 1},
+    "link": {"font_color": "#0563C1", "underline": 1, "indent": 1},
+    "piece count": {"bold": True, "num_format": "0", "align": "right"},
     "piece": {"bold": True, "num_format": "0.0000", "align": "right"},
 }
 
@@ -44,14 +45,14 @@ ROLES: dict[str, Properties] = {
     "": {},
     "head": {"bg_color": PALE_GREY, "align": "center", "bold": True},
     "key": {"bg_color": PALE_BLUE, "bold": True},
-    "input": {"bg_color": CREAM},
+    "input": {},
     "memory": {"bg_color": PALE_GREEN},
-    "score": {},
     "probability": {"bg_color": "#F5ECF7"},
     "draw": {"bg_color": PALE_YELLOW},
     "text": {"bg_color": PALE_YELLOW, "align": "center"},
     "line": {"align": "right"},
-    "fixed": {"align": "right"},
+    # Typed when the workbook is built, not meant to be changed there.
+    "fixed": {"align": "right", "font_color": INK},
     "weights": {},
 }
 # A thick outline marks the parameters, whether typed or updated: these sides of these cells.
@@ -60,12 +61,6 @@ OUTLINE_COLOR = "#C00000"
 FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
 EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
 TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
-
-LEGEND = (
-    ("typed", "typed: change it"),
-    ("formula", "formula"),
-    ("link", "repeated from another sheet"),
-)
 
 
 def cell_dress(kind: str, role: str, decimals: int, edge: bool, sides: tuple[str, ...] = ()) -> Properties:
@@ -76,8 +71,8 @@ def cell_dress(kind: str, role: str, decimals: int, edge: bool, sides: tuple[str
     made = (
         BASE
         | FRAME
-        | ROLES[role]
         | KINDS[kind]
+        | ROLES[role]
         | {"num_format": number_format(decimals, kind == "typed" or role == "weights")}
     )
     if kind == "typed" and role in ("line", "", "draw", "text"):

@@ -46,14 +46,22 @@ class Furniture:
         self.page.set_column(0, 0, NARROW)
         self.page.set_column(grid.SYMBOL, grid.SYMBOL, SYMBOL)
         self.page.set_column(grid.NAME, grid.NAME, NAME)
+        if not self.sheet.across:
+            self.page.set_column(grid.LEFT, max(grid.BATCH, self.last_column()), WEIGHT)
+            return
         self.page.set_column(grid.LEFT, grid.BATCH - 1, self.left_width())
         self.page.set_column(grid.BATCH, grid.BATCH, NUMBER)
         self.page.set_column(grid.BATCH + 1, grid.BATCH + 1, NARROW)
 
+    def last_column(self) -> int:
+        """Returns the last column that a block of the sheet reaches."""
+        blocks = blocks_on(self.sheet)
+        return max((self.layout.places[b].corners(b, self.layout.values)[3] for b in blocks), default=0)
+
     def left_width(self) -> float:
         """Returns the width of the ten left columns: room for weights, or together for the longest equation."""
         here = self.sheet.title
-        if any(self.layout.places[b].column == grid.LEFT for b in blocks_on(self.sheet)) or not self.sheet.across:
+        if any(self.layout.places[b].column == grid.LEFT for b in blocks_on(self.sheet)):
             return WEIGHT
         equations = (x.text for x in self.layout.labels if x.sheet == here and x.style == "equation")
         return max(4.5, 1 + max(map(len, equations), default=0) / grid.LEFT_COLUMNS)

@@ -92,7 +92,7 @@ class Blueprint:
 
     names:   words for the members of an axis: a block of text over it, or a letter to put before the number.
     facts:   what a copy of the file should still say about itself (preset, seed), name by name.
-    result:  the number that everything leads to, which a build reports.
+    result:  the number that everything leads to, which a build reports; `parts` add up to it.
     choices: for a typed block, the words that may be typed there (a list, or a block that holds it).
     ranges:  for a typed block, the lowest and highest number that may be typed there.
     """
@@ -106,6 +106,7 @@ class Blueprint:
     ranges: Mapping[Block, tuple[float, float]] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     result: Block | None = None
+    parts: tuple[Block, ...] = ()
 
     def with_typed(self, more: Mapping[str, object]) -> Blueprint:
         """Returns the blueprint with more typed numbers, given by the names of their blocks."""

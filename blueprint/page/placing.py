@@ -87,7 +87,7 @@ class SheetPlacer:
     def line(self, blocks: tuple[Block, ...], role: str) -> None:
         """Places single numbers (and lists) side by side; those for which nothing may be chosen look fixed."""
         known = self.layout.blueprint
-        self.name(blocks[0])
+        self.caption(blocks[0])
         column = grid.LEFT
         for block in blocks:
             may_change = block in known.ranges or block in known.choices
@@ -99,9 +99,10 @@ class SheetPlacer:
     def piece(self, piece: Piece) -> None:
         """Places a named number that is shown again, its link and its meaning."""
         sheet, about = self.sheet.title, piece.about.about
-        self.label(self.row, grid.SYMBOL, about.symbol, "symbol")
+        style = "piece" if piece.shown.about.decimals else "piece count"
+        self.label(self.row, grid.SYMBOL, piece.shown.symbol, "symbol")
         self.label(self.row, grid.NAME, piece.title, "name")
-        self.layout.echoes.append(Echo(sheet, self.row, grid.LEFT, piece.shown, (), "piece"))
+        self.layout.echoes.append(Echo(sheet, self.row, grid.LEFT, piece.shown, (), style))
         self.layout.jumps.append(Jump(sheet, self.row, grid.LEFT + 1, piece.about, "{sheet}, row {row}"))
         self.label(self.row, grid.LEFT + 5, about.meaning, "note")
         self.row += 1
@@ -146,8 +147,6 @@ class SheetPlacer:
         """Names a block."""
         self.label(self.row, grid.SYMBOL, block.symbol, "symbol")
         self.label(self.row, grid.NAME, block.about.meaning, "name")
-
-    name = caption
 
     def headings(self, block: Block, across: Axis | None) -> None:
         """Names the columns of a table."""

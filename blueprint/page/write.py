@@ -177,13 +177,16 @@ class BookWriter:
             source = "=" + contents.range_of(words, self.layout)
             self.validate(block, {"validate": "list", "source": source})
         for block, (low, high) in self.blueprint.ranges.items():
-            self.validate(block, {"validate": "decimal", "criteria": "between", "minimum": low, "maximum": high})
+            kind = "decimal" if block.about.decimals else "integer"
+            rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
+            self.validate(block, rule | {"error_message": f"{block.about.meaning}: {low:g} … {high:g}"[:255]})
 
     def validate(self, block: Block, rule: dict[str, Any]) -> None:
         """Puts a rule on all cells of a typed block."""
         place = self.layout.places[block]
         top, left, bottom, right = place.corners(block, self.layout.values)
-        rule |= {"input_title": block.symbol[:32], "input_message": block.about.meaning[:255], "ignore_blank": True}
+        title = f"{block.name.removesuffix('.yours')}  {block.symbol.removesuffix('_yours')}"
+        rule |= {"input_title": title[:32], "input_message": block.about.meaning[:255], "ignore_blank": True}
         _done(self.sheets[place.sheet].data_validation(top, left, bottom, right, rule), block.name)
 
 

@@ -28,12 +28,12 @@ class Whitened(NamedTuple):
     used: Block
 
 
-def masked_values(name: str, symbol: str, m: Block, head: Block) -> Block:
+def masked_values(name: str, symbol: str, whose: str, m: Block, head: Block) -> Block:
     """Keeps the critic's number on the response alone, so that none leaks in from behind the end.
 
     The value is that of the state *before* the decision; after the last written word it is 0: no bootstrap.
     """
-    V = block(f"{name}.values", (n, t), symbol, "value of the state before the word")
+    V = block(f"{name}.values", (n, t), symbol, f"{whose} critic's value before the word", source=sources.VALUES)
     V[n, t.last + 1] = 0
     V[n, t] = m[n, t] * head[n, t]
     return V
@@ -44,9 +44,9 @@ def gae(r: Block, V: Block, m: Block, gamma: Block, lam: Block) -> Gae:
 
     r, m: (n, t); V: (n, t) with its end column. A is the raw advantage: whitening comes after the returns.
     """
-    delta = block("td_errors", (n, t), "δ", "how much better the step was than expected", source=sources.TD_ERROR)
-    A = block("advantages", (n, t), "A", "this surprise and, fading, those after it", source=sources.GAE)
-    R = block("returns", (n, t), "R", "what the value should have been", source=sources.RETURNS)
+    delta = block("td_errors", (n, t), "δ", "TD error: how far above expectation", source=sources.TD_ERROR)
+    A = block("advantages", (n, t), "A", "advantage (GAE): δ and faded later δ", source=sources.GAE)
+    R = block("returns", (n, t), "R", "return, the value target: A + V", source=sources.RETURNS)
     delta[n, t] = m[n, t] * (r[n, t] + gamma * V[n, t + 1] - V[n, t])
     A[n, t.last + 1] = 0
     A[n, t] = delta[n, t] + m[n, t] * gamma * lam * A[n, t + 1]
@@ -56,11 +56,11 @@ def gae(r: Block, V: Block, m: Block, gamma: Block, lam: Block) -> Gae:
 
 def whiten(A: Block, m: Block, words: Block, eps: Block, switch: Switch) -> Whitened:
     """Shifts and scales the advantages over all response words of the batch; the switch decides whether they are used."""
-    mean = block("advantage.mean", (), "μ", "mean advantage of the response words")
-    centred = block("advantage.centred", (n, t), "A_c", "distance from the mean")
-    var = block("advantage.variance", (), "σ²", "variance, divided by words − 1", unit="≥ 0")
+    mean = block("advantage.mean", (), "μ", "mean advantage over response words")
+    centred = block("advantage.centred", (n, t), "A_c", "advantage less its mean")
+    var = block("advantage.variance", (), "σ²", "variance of the advantages, by N − 1", unit="≥ 0")
     white = block("advantage.whitened", (n, t), "Â", "whitened advantage", source=sources.WHITEN)
-    used = block("advantages_used", (n, t), "Â_used", "the advantage that the loss uses")
+    used = block("advantages_used", (n, t), "Â_used", "advantage used by the loss")
     mean[()] = Sum((n, t), m[n, t] * A[n, t]) / words
     centred[n, t] = m[n, t] * (A[n, t] - mean)
     var[()] = Sum((n, t), centred[n, t] * centred[n, t]) / maximum(words - 1, 1)

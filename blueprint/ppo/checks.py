@@ -29,14 +29,14 @@ class Master(NamedTuple):
 
 def sums_to_one(name: str, p: Block) -> Block:
     """Measures how far the probabilities of the next word are from summing to 1, column by column."""
-    off = block(f"check.{name}", (n, t), "|Σp−1|", f"probabilities sum to 1: {name.replace('_', ' ')}")
+    off = block(f"check.sum {name}".replace(" ", "_"), (n, t), "|Σp−1|", f"probabilities sum to 1: {name}")
     off[n, t] = abs(Sum(v, p[n, t, v]) - 1)
     return off
 
 
 def not_positive(name: str, logprobs: Block) -> Block:
     """Measures how far a log-probability is above 0."""
-    above = block(f"check.{name}", (n, t), "above 0", f"log-probabilities are at most 0: {name.replace('_', ' ')}")
+    above = block(f"check.log {name}".replace(" ", "_"), (n, t), "above 0", f"log-probs are at most 0: {name}")
     above[n, t] = maximum(0, logprobs[n, t])
     return above
 
@@ -67,6 +67,13 @@ def no_gap(is_given: Block) -> Block:
     gap = block("check.prompt", (n, t), "gap", "a prompt is given without a gap", decimals=0)
     gap[n, t] = less(is_given[n, t - 1], is_given[n, t])
     return gap
+
+
+def not_empty(is_given: Block) -> Block:
+    """Finds an episode without a prompt: at least its first word must be given, or there is nothing to read."""
+    empty = block("check.empty", (n,), "empty", "every prompt has a first word", decimals=0)
+    empty[n] = 1 - is_given[n, t.first - 1]
+    return empty
 
 
 def shares_add_up(m: Block, share: Block, total: Block) -> Block:

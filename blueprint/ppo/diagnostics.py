@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, less, typed, where
+from blueprint.language import Block, Max, Sum, block, less, maximum, typed, where
 from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import Surrogate, mean_over_words
@@ -51,7 +51,7 @@ class Explained(NamedTuple):
 
 def clip_fraction_by_loss(clip: Surrogate, m: Block, words: Block) -> ClipFraction:
     """Counts the words whose loss the clip changed, as RLHF libraries do."""
-    flag = block("clip_fraction.changed", (n, t), "clipped", "1 where clipping made the surrogate smaller", decimals=0)
+    flag = block("clip_fraction.changed", (n, t), "clipped", "1 where the clip changed the surrogate", decimals=0)
     flag[n, t] = less(clip.clipped[n, t], clip.unclipped[n, t])
     share = mean_over_words(
         "clip_fraction.loss",
@@ -84,13 +84,13 @@ def clip_fraction_by_ratio(ratio: Block, clip_range: Block, m: Block, words: Blo
 def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) -> Responses:
     """Sums over each response and averages over the responses of the batch."""
     wrote = block("response.wrote", (n,), "wrote", "1 if the policy wrote at least one word", decimals=0)
-    count = block("response.count", (), "B", "responses of the batch", decimals=0)
+    count = block("response.count", (), "B", "responses of the batch (at least 1)", decimals=0)
     wrote[n] = less(0, length[n])
-    count[()] = Sum(n, wrote[n])
+    count[()] = maximum(Sum(n, wrote[n]), 1)
     kl_sum = _per_response("kl.response", "kl_sum", "KL to the reference of the response", kl)
     score_sum = _per_response("score.response", "score_n", "score of the response", score)
-    price = _per_response("non_score.response", "pen_sum", "price of drifting of the response", penalty)
-    longest = block("response.longest", (), "words_max", "longest response", decimals=0)
+    price = _per_response("non_score.response", "pen_sum", "KL penalty of the response", penalty)
+    longest = block("response.longest", (), "len_max", "longest response", decimals=0)
     longest[()] = Max(n, length[n])
     return Responses(
         wrote,
@@ -100,9 +100,9 @@ def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) 
         price,
         _mean_of_responses("kl.per_response", "kl_resp", "KL to the reference per response", kl_sum, count),
         _mean_of_responses("score.mean", "score_mean", "mean score", score_sum, count),
-        _mean_of_responses("non_score_reward", "pen_mean", "non-score reward: mean price of drifting", price, count),
+        _mean_of_responses("non_score_reward", "pen_mean", "non-score reward: mean KL penalty", price, count),
         longest,
-        _mean_of_responses("response.mean_length", "words_mean", "mean length of the responses", length, count),
+        _mean_of_responses("response.mean_length", "len_mean", "mean length of the responses", length, count),
     )
 
 
@@ -117,19 +117,19 @@ def explained_variance(V: Block, R: Block, m: Block, words: Block) -> Explained:
     """Asks how much of the returns' variance the old critic foresaw: 1 − var(R − V) / var(R), 0 if the returns agree."""
     mean_R = mean_over_words("returns.mean", "R_mean", "mean return", R, m, words)
     centred_R, var_R = _variance("returns", "R", R, mean_R, m, words)
-    error = block("value.residual", (n, t), "f", "what the old critic did not foresee")
+    error = block("value.residual", (n, t), "res", "residual R − V_old")
     error[n, t] = R[n, t] - V[n, t]
-    mean_e = mean_over_words("value.residual_mean", "f_mean", "mean of it", error, m, words)
-    centred_e, var_e = _variance("value.residual", "f", error, mean_e, m, words)
+    mean_e = mean_over_words("value.residual_mean", "res_mean", "mean residual", error, m, words)
+    centred_e, var_e = _variance("value.residual", "res", error, mean_e, m, words)
     explained = block(
         "explained_variance",
         (),
         "EV",
-        "share foreseen by the old critic",
+        "explained variance of the old critic",
         unit="≤ 1",
         source=sources.EXPLAINED_VARIANCE,
     )
-    floor = typed("explained_variance.floor", (), "var_min", "a smaller variance is rounding: all equal", decimals=12)
+    floor = typed("explained_variance.floor", (), "var_min", "a smaller variance is mere rounding", decimals=12)
     explained[()] = where(less(floor, var_R), 1 - var_e / var_R, 0)
     return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, floor, explained)
 
@@ -147,8 +147,8 @@ def _mean_of_responses(name: str, symbol: str, meaning: str, x: Block, count: Bl
 
 
 def _variance(name: str, symbol: str, x: Block, mean: Block, m: Block, words: Block) -> tuple[Block, Block]:
-    centred = block(f"{name}.centred", (n, t), f"{symbol}_c", "distance from the mean")
-    variance = block(f"{name}.variance", (), f"var_{symbol}", "mean of its square", unit="≥ 0")
+    centred = block(f"{name}.centred", (n, t), f"{symbol}_c", f"{symbol} less its mean")
+    variance = block(f"{name}.variance", (), f"var_{symbol}", f"variance of {symbol}", unit="≥ 0")
     centred[n, t] = m[n, t] * (x[n, t] - mean)
     variance[()] = Sum((n, t), centred[n, t] * centred[n, t]) / words
     return centred, variance

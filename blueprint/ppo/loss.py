@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from blueprint.language import Block, Sum, block, exp, maximum, minimum
@@ -30,7 +31,7 @@ class ValueLoss(NamedTuple):
 
 
 class PolicyKL(NamedTuple):
-    """How far the update moved the policy: log-ratio d and the estimates −d and e^d − 1 − d; all (n, t)."""
+    """How far the update moved the policy: the estimates k1 = −d and k3 = e^d − 1 − d; all (n, t)."""
 
     k1: Block
     k3: Block
@@ -48,8 +49,8 @@ class Total(NamedTuple):
 
 def policy_ratio(logp_new: Block, logp_old: Block) -> tuple[Block, Block]:
     """Compares the new policy with the old one on the word written; the ratio is 1 outside the response."""
-    d = block("log_ratio", (n, t), "d", "log π_θ − log π_old")
-    ratio = block("ratio", (n, t), "ρ", "how much more likely the word has become", unit="> 0", source=sources.RATIO)
+    d = block("log_ratio", (n, t), "d", "log-ratio log π_θ − log π_old")
+    ratio = block("ratio", (n, t), "ρ", "importance ratio π_θ / π_old", unit="> 0", source=sources.RATIO)
     d[n, t] = logp_new[n, t] - logp_old[n, t]
     ratio[n, t] = exp(d[n, t])
     return d, ratio
@@ -61,10 +62,10 @@ def surrogate(ratio: Block, advantages: Block, clip_range: Block) -> Surrogate:
     ratio, advantages: over any axes, the same for both.
     """
     at = ratio.axes
-    free = block("surrogate.unclipped", at, "U", "ratio times advantage")
-    near = block("ratio.clipped", at, "ρ_c", "ratio, held within 1 ± ε")
-    held = block("surrogate.clipped", at, "U_c", "clipped ratio times advantage")
-    smaller = block("surrogate", at, "U_min", "the smaller of the two", source=sources.CLIP)
+    free = block("surrogate.unclipped", at, "U", "unclipped surrogate: ratio · advantage")
+    near = block("ratio.clipped", at, "ρ_c", "ratio clipped to 1 ± ε")
+    held = block("surrogate.clipped", at, "U_c", "clipped ratio · advantage")
+    smaller = block("surrogate", at, "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
     free[at] = ratio[at] * advantages[at]
     near[at] = maximum(1 - clip_range, minimum(1 + clip_range, ratio[at]))
     held[at] = near[at] * advantages[at]
@@ -74,12 +75,14 @@ def surrogate(ratio: Block, advantages: Block, clip_range: Block) -> Surrogate:
 
 def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range: Block) -> ValueLoss:
     """Squares the distance of the new value from the return, free and held near the old value; takes the larger."""
-    error = block("value.error", (n, t), "e", "error of the new value")
-    square = block("value.square", (n, t), "e²", "its square", unit="≥ 0")
-    held = block("value.clipped", (n, t), "V_c", "new value, held near the old one")
-    held_error = block("value.error_clipped", (n, t), "e_c", "error of the held value")
-    held_square = block("value.square_clipped", (n, t), "e_c²", "its square", unit="≥ 0")
-    loss = block("value.word_loss", (n, t), "l_V", "half the larger square", unit="≥ 0", source=sources.VALUE_CLIP)
+    error = block("value.error", (n, t), "e", "value error V − R")
+    square = block("value.square", (n, t), "e²", "squared error", unit="≥ 0")
+    held = block("value.clipped", (n, t), "V_c", "V clipped to V_old ± ε_V")
+    held_error = block("value.error_clipped", (n, t), "e_c", "error of the clipped value")
+    held_square = block("value.square_clipped", (n, t), "e_c²", "squared error of V_c", unit="≥ 0")
+    loss = block(
+        "value.word_loss", (n, t), "l_V", "value loss of the word: larger half", unit="≥ 0", source=sources.VALUE_CLIP
+    )
     error[n, t] = V_new[n, t] - R[n, t]
     square[n, t] = error[n, t] * error[n, t]
     held[n, t] = V_old[n, t] + maximum(-value_clip_range, minimum(value_clip_range, V_new[n, t] - V_old[n, t]))
@@ -93,7 +96,7 @@ def exact_kl(
     name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: Block, log_q: Block
 ) -> tuple[Block, Block]:
     """Sums over the vocabulary, exactly, how far q is from p: Σ p log p − Σ p log q; 0 outside the response."""
-    cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q this policy")
+    cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q of this one")
     exact = block(f"{name}.exact", (n, t), symbol, meaning, unit="≥ 0", source=sources.EXACT_KL)
     cross[n, t] = Sum(v, p[n, t, v] * log_q[n, t, v])
     exact[n, t] = m[n, t] * (p_log_p[n, t] - cross[n, t])
@@ -103,7 +106,7 @@ def exact_kl(
 def word_entropy(m: Block, p_log_p: Block) -> Block:
     """Measures how undecided the new policy is before each word of the response."""
     entropy = block(
-        "policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(words)", source=sources.ENTROPY
+        "policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(vocabulary)", source=sources.ENTROPY
     )
     entropy[n, t] = -(m[n, t] * p_log_p[n, t])
     return entropy
@@ -111,8 +114,10 @@ def word_entropy(m: Block, p_log_p: Block) -> Block:
 
 def policy_kl_estimates(d: Block) -> PolicyKL:
     """Estimates KL(π_old ‖ π_θ) from the log-ratio d of the sampled word."""
-    k1 = block("policy_kl.k1", (n, t), "pk1", "estimate k1 of the policy KL", source=sources.KL_ESTIMATES)
-    k3 = block("policy_kl.k3", (n, t), "pk3", "estimate k3 of the policy KL", unit="≥ 0", source=sources.KL_ESTIMATES)
+    k1 = block("policy_kl.k1", (n, t), "pk1", "policy KL estimate k1: −d", source=sources.POLICY_KL)
+    k3 = block(
+        "policy_kl.k3", (n, t), "pk3", "policy KL estimate k3: e^d − 1 − d", unit="≥ 0", source=sources.POLICY_KL
+    )
     k1[n, t] = -d[n, t]
     k3[n, t] = exp(d[n, t]) - 1 - d[n, t]
     return PolicyKL(k1, k3)
@@ -125,25 +130,45 @@ def mean_over_words(name: str, symbol: str, meaning: str, x: Block, m: Block, wo
     return mean
 
 
-def total_loss(parts: dict[str, Block], coefficients: dict[str, Block], m: Block, words: Block) -> Total:
+class LossParts(NamedTuple):
+    """The rows (n, t) of which the loss is made."""
+
+    surrogate: Block
+    value_loss: Block
+    entropy: Block
+    policy_kl: Block
+
+
+def total_loss(parts: LossParts, use: Mapping[str, Block], m: Block, words: Block) -> Total:
     """Adds the parts up. The surrogate and the entropy are to grow, so they enter with a minus.
 
-    parts: the rows surrogate, value_loss, entropy, policy_kl. coefficients: vf_coef, ent_coef, policy_kl_coef.
+    use: the settings by key, of which vf_coef, ent_coef and policy_kl_coef are read.
     """
-    L = block("policy_loss", (), "L_π", "minus the mean clipped surrogate", source=sources.CLIP)
-    L[()] = -(Sum((n, t), m[n, t] * parts["surrogate"][n, t]) / words)
-    V = mean_over_words("value_loss", "L_V", "mean of the words' value losses", parts["value_loss"], m, words)
-    H = mean_over_words("entropy", "H_mean", "mean entropy of the response words", parts["entropy"], m, words)
-    kl = mean_over_words("policy_kl", "KL_mean", "mean exact KL(π_old ‖ π_θ)", parts["policy_kl"], m, words)
-    total = block("total_loss", (), "L", "the total loss, which training makes smaller", source=sources.TOTAL)
-    total[()] = L + coefficients["vf_coef"] * V - coefficients["ent_coef"] * H + coefficients["policy_kl_coef"] * kl
+    L = block("policy_loss", (), "L_π", "policy loss: minus the mean of U_min", source=sources.CLIP)
+    L[()] = -(Sum((n, t), m[n, t] * parts.surrogate[n, t]) / words)
+    V = mean_over_words("value_loss", "L_V", "value loss: mean of l_V", parts.value_loss, m, words, sources.VALUE_CLIP)
+    H = mean_over_words("entropy", "H_mean", "entropy: mean over the response words", parts.entropy, m, words)
+    told = "policy KL: mean of the exact KL"
+    kl = mean_over_words("policy_kl", "KL_mean", told, parts.policy_kl, m, words, sources.PENALISED)
+    total = block("total_loss", (), "L", "total loss, which training makes smaller", source=sources.TOTAL)
+    total[()] = L + use["vf_coef"] * V - use["ent_coef"] * H + use["policy_kl_coef"] * kl
     return Total(L, V, H, kl, total)
 
 
-def word_shares(parts: dict[str, Block], coefficients: dict[str, Block], m: Block, words: Block) -> Block:
+def weighted_parts(total: Total, use: Mapping[str, Block]) -> tuple[Block, Block, Block]:
+    """Shows what each part adds to the total, after the policy loss, which has no coefficient."""
+    value = block("adds.value_loss", (), "c1L_V", "value loss times vf_coef")
+    entropy = block("adds.entropy", (), "−c2H", "entropy bonus: −ent_coef times entropy")
+    kl = block("adds.policy_kl", (), "c3KL", "policy KL times policy_kl_coef")
+    value[()] = use["vf_coef"] * total.value_loss
+    entropy[()] = -(use["ent_coef"] * total.entropy)
+    kl[()] = use["policy_kl_coef"] * total.policy_kl
+    return value, entropy, kl
+
+
+def word_shares(parts: LossParts, use: Mapping[str, Block], m: Block, words: Block) -> Block:
     """Splits the total loss over the response words: what each of them adds to it."""
-    share = block("share", (n, t), "share", "what the word adds to the total loss")
-    value, entropy, kl = parts["value_loss"][n, t], parts["entropy"][n, t], parts["policy_kl"][n, t]
-    cost = coefficients["vf_coef"] * value - parts["surrogate"][n, t] - coefficients["ent_coef"] * entropy
-    share[n, t] = m[n, t] * (cost + coefficients["policy_kl_coef"] * kl) / words
+    share = block("share", (n, t), "share", "what the word adds to the total")
+    cost = use["vf_coef"] * parts.value_loss[n, t] - parts.surrogate[n, t] - use["ent_coef"] * parts.entropy[n, t]
+    share[n, t] = m[n, t] * (cost + use["policy_kl_coef"] * parts.policy_kl[n, t]) / words
     return share

@@ -48,7 +48,7 @@ def memory_weights(name: str) -> Memory:
 
 def word_weights(name: str) -> Block:
     """Makes the typed weights from a policy's memory to the logits."""
-    return typed(f"{name}.Y", (j, v), "Y", "from the memory to the score of every next word", decimals=1)
+    return typed(f"{name}.Y", (j, v), "Y", "from the hidden state to the logits", decimals=1)
 
 
 class Head(NamedTuple):
@@ -61,7 +61,7 @@ class Head(NamedTuple):
 def head_weights(name: str) -> Head:
     """Makes the typed weights from a critic's or reward model's memory to its number."""
     return Head(
-        typed(f"{name}.head.w", (j,), "w", "from the memory to one number", decimals=1),
+        typed(f"{name}.head.w", (j,), "w", "from the hidden state to one number", decimals=1),
         typed(f"{name}.head.b", (), "b", "bias of the head", decimals=1),
     )
 
@@ -70,7 +70,13 @@ def rnn(name: str, reads: Block, weights: Memory) -> Network:
     """Runs a tanh network over the words read; h before the first word is 0. Source: Elman 1990."""
     x = block(f"{name}.inputs", (n, t, i), "x", "what enters the memory", decimals=3)
     h = block(
-        f"{name}.memory", (n, t, j), "h", "memory after reading the word", unit="−1 … 1", source=sources.RNN, decimals=3
+        f"{name}.memory",
+        (n, t, j),
+        "h",
+        "hidden state after reading the word",
+        unit="−1 … 1",
+        source=sources.RNN,
+        decimals=3,
     )
     h[n, t.first - 1, j] = 0
     x[n, t, k] = weights.E[reads[n, t], k]
@@ -82,12 +88,10 @@ def rnn(name: str, reads: Block, weights: Memory) -> Network:
 
 def softmax(name: str, h: Block, Y: Block) -> Distribution:
     """Turns the memory into log-probabilities of every next word; the largest logit is taken off before EXP."""
-    z = block(f"{name}.logits", (n, t, v), "z", "score of the next word", decimals=3)
-    top = block(f"{name}.top", (n, t), "z_max", "largest score", decimals=3)
-    e = block(
-        f"{name}.exponentials", (n, t, v), "e", "exponential of the score below the largest", unit="0 … 1", decimals=3
-    )
-    lse = block(f"{name}.logsumexp", (n, t), "lse", "logarithm of the sum of all exp(z)", source=sources.SOFTMAX)
+    z = block(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=3)
+    top = block(f"{name}.top", (n, t), "z_max", "largest logit", decimals=3)
+    e = block(f"{name}.exponentials", (n, t, v), "e", "exp of the logit below the largest", unit="0 … 1", decimals=3)
+    lse = block(f"{name}.logsumexp", (n, t), "lse", "ln of the sum of all exp(z)", source=sources.SOFTMAX)
     logp = block(
         f"{name}.log_p",
         (n, t, v),
@@ -98,7 +102,7 @@ def softmax(name: str, h: Block, Y: Block) -> Distribution:
         decimals=3,
     )
     p = block(f"{name}.p", (n, t, v), "p", "probability of the word", unit="0 … 1", decimals=3)
-    p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p, minus the entropy", unit="−ln(words) … 0")
+    p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p, minus the entropy", unit="−ln(vocabulary) … 0")
     z[n, t, v] = Sum(j, Y[j, v] * h[n, t, j])
     top[n, t] = Max(v, z[n, t, v])
     e[n, t, v] = exp(z[n, t, v] - top[n, t])
@@ -109,10 +113,10 @@ def softmax(name: str, h: Block, Y: Block) -> Distribution:
     return Distribution(z, top, e, lse, logp, p, p_log_p)
 
 
-def word_logprobs(name: str, symbol: str, logp: Block, a: Block, m: Block) -> Block:
+def word_logprobs(name: str, symbol: str, whose: str, logp: Block, a: Block, m: Block) -> Block:
     """Looks up the log-probability of the word that was written; 0 outside the response."""
     logprobs = block(
-        f"{name}.logprobs", (n, t), symbol, "log-probability of the word written", unit="≤ 0", source=sources.LOGPROBS
+        f"{name}.logprobs", (n, t), symbol, f"log-prob of the word, {whose}", unit="≤ 0", source=sources.LOGPROBS
     )
     logprobs[n, t] = m[n, t] * logp[n, t, a[n, t]]
     return logprobs
@@ -129,7 +133,8 @@ def scalar_head(name: str, symbol: str, meaning: str, h: Block, head: Head) -> B
 def updated(name: str, old: Block, delta: Block, update_step: Block) -> Block:
     """Moves a weight by the simulated update: θ = θ_old + update_step · Δ, cell by cell."""
     about = old.about
-    new = block(f"{name}.{_part(old)}", old.axes, about.symbol, about.meaning, decimals=2)
+    told = f"{about.symbol} after the update"
+    new = block(f"{name}.{_part(old)}", old.axes, f"{about.symbol}_new", told, source=sources.UPDATE, decimals=2)
     new[old.axes] = old[old.axes] + update_step * delta[old.axes]
     return new
 

@@ -31,19 +31,17 @@ def score_of(m: Block, head: Block) -> Block:
 
     A response that was cut is scored at its last word, like one that ended.
     """
-    score = block(
-        "reward.score", (n, t), "score", "score of the whole response, on its last word", source=sources.SCORE
-    )
+    score = block("reward.score", (n, t), "score", "reward model's score, on the last word", source=sources.SCORE)
     score[n, t] = m[n, t] * (1 - m[n, t + 1]) * head[n, t + 1]
     return score
 
 
 def reference_kl(logp_old: Block, logp_ref: Block, estimator: Switch) -> ReferenceKL:
     """Estimates KL(π_old ‖ π_ref) from the log-probs of the sampled word; 0 outside the response, where both are 0."""
-    k1 = block("kl.k1", (n, t), "k1", "difference of the log-probs; may be negative", source=sources.KL_ESTIMATES)
-    k2 = block("kl.k2", (n, t), "k2", "half its square", unit="≥ 0", source=sources.KL_ESTIMATES)
-    k3 = block("kl.k3", (n, t), "k3", "never negative, and right on average", unit="≥ 0", source=sources.KL_ESTIMATES)
-    used = block("kl.used", (n, t), "kl", "the estimate chosen on Inputs")
+    k1 = block("kl.k1", (n, t), "k1", "KL estimate k1: log-ratio, any sign", source=sources.REFERENCE_KL)
+    k2 = block("kl.k2", (n, t), "k2", "KL estimate k2: half of k1²", unit="≥ 0", source=sources.REFERENCE_KL)
+    k3 = block("kl.k3", (n, t), "k3", "KL estimate k3: never negative", unit="≥ 0", source=sources.REFERENCE_KL)
+    used = block("kl.used", (n, t), "kl", "reference KL used (chosen on Inputs)")
     k1[n, t] = logp_old[n, t] - logp_ref[n, t]
     k2[n, t] = k1[n, t] * k1[n, t] / 2
     k3[n, t] = exp(-k1[n, t]) - 1 + k1[n, t]
@@ -53,8 +51,8 @@ def reference_kl(logp_old: Block, logp_ref: Block, estimator: Switch) -> Referen
 
 def reward(kl: Block, score: Block, kl_coef: Block) -> Reward:
     """Adds the price of drifting from the reference to the score."""
-    penalty = block("reward.penalty", (n, t), "pen", "price of drifting from the reference")
-    rewards = block("rewards", (n, t), "r", "reward of the word", source=sources.REWARD)
+    penalty = block("reward.penalty", (n, t), "pen", "KL penalty −β·kl, part of the reward")
+    rewards = block("rewards", (n, t), "r", "augmented reward: KL penalty + score", source=sources.REWARD)
     penalty[n, t] = -(kl_coef * kl[n, t])
     rewards[n, t] = penalty[n, t] + score[n, t]
     return Reward(penalty, rewards)

@@ -69,10 +69,8 @@ class Rollout(NamedTuple):
 
 def prompts() -> Prompts:
     """Makes the typed prompts and their ids; the start column writes the first word."""
-    vocabulary = typed("vocabulary", (v,), "words", "the words; the first one (id 0) ends a text", text=True)
-    given = typed(
-        "given", (n, t), "prompt", "word that is given; blank: the policy writes", text=True, edges=(t.first - 1,)
-    )
+    vocabulary = typed("vocabulary", (v,), "vocab", "words; the first one (id 0) ends a text", text=True)
+    given = typed("given", (n, t), "prompt", "given word; blank: the policy writes", text=True, edges=(t.first - 1,))
     is_given = block("is_given", (n, t), "given", "1 where the word is given", unit="0 or 1", decimals=0)
     given_id = block("given_id", (n, t), "id", "its id in the vocabulary, counted from 0", decimals=0)
     decisions = block("decisions", (), "T", "decisions: longest prompt + words allowed", decimals=0)
@@ -98,10 +96,10 @@ def rollout(given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block) ->
     a[n, t] = given.given_id[n, t] + m[n, t] * drawn[n, t]
     turn = whose_turn(given, a, m, max_new_tokens)
     read, written = as_words(given, a, m)
-    length = block("response.length", (n,), "words", "words of the response", decimals=0)
-    total = block("response.words", (), "N", "response words of the whole batch", decimals=0)
+    length = block("response.length", (n,), "len", "words of the response", decimals=0)
+    total = block("response.words", (), "N", "response words of the batch (at least 1)", decimals=0)
     length[n] = Sum(t, m[n, t])
-    total[()] = Sum((n, t), m[n, t])
+    total[()] = maximum(Sum((n, t), m[n, t]), 1)
     return Rollout(s, a, read, written, m, turn, u, cumulative, drawn, length, total, network, distribution)
 
 

@@ -81,7 +81,7 @@ def _switch(made: Settings, key: str, yours: float | str) -> None:
     symbol, meaning = SWITCHES[key]
     preset = PRESET_DEFAULT[key]
     line = _line(made, key, symbol, meaning, yours, preset.value, 0)
-    axis = Axis(f"o_{key}", "alternative", size=len(preset.words))
+    axis = Axis("o", "alternative", size=len(preset.words))
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
     number = block(f"{key}.number", (), f"{symbol}_no", "its number among the alternatives, from 0", decimals=0)
     number[()] = match(axis, words[axis], line[0])

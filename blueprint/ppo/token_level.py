@@ -21,6 +21,7 @@ from blueprint.ppo.sheets.signal import Given, Signal, signal
 from blueprint.ppo.sheets.start import start_sheet
 
 LEAD = "the settings; everything else that is typed stands where it is used"
+TITLES = ("reference KL", "augmented reward", "TD errors", "GAE advantage estimation", "value targets")
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
 
 
@@ -37,7 +38,7 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     checked, judged, tolerances = checks_sheet(
         (link("checks.writes", writes), link("checks.mask", mask)), _residuals(made)
     )
-    pieces = [Piece(row.name.replace("_", " "), means[row.name], row) for row in shown]
+    pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
     more = (Section("5  Length", (words,)), means_section("6", means))
     sheets = (
         start_sheet(numbers.title, numbers.about, [], pieces, judged.verdict),
@@ -65,7 +66,7 @@ def _given() -> Given:
     return Given(
         typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
         typed("reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"),
-        typed("reward.score", (n, t), "score", "score of the whole response, on its last word"),
+        typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
         typed("old_critic.values", (n, t), "V_old", "value of the state before the word", edges=(t.last + 1,)),
     )
 
@@ -75,7 +76,7 @@ def _clip_sheet(chosen: Settings) -> Sheet:
     ratio = typed("case.ratio", (case,), "ρ", "ratio of the case", unit="> 0")
     advantage = typed("case.advantage", (case,), "Â", "advantage of the case")
     clip = surrogate(ratio, advantage, chosen.used["clip_range"])
-    loss = block("case.loss", (case,), "loss", "minus the smaller one: what training makes smaller")
+    loss = block("case.loss", (case,), "loss", "loss of the case: minus U_min")
     loss[case] = -clip.smaller[case]
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
     section = Section("1  The clipped surrogate, case by case", rows)

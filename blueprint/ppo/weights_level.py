@@ -12,7 +12,6 @@ from blueprint.page.outline import Blueprint, Piece, Sheet
 from blueprint.ppo import checks
 from blueprint.ppo.axes import j, k, n, one, t, v
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
-from blueprint.ppo.reward import score_of
 from blueprint.ppo.rollout import Prompts, prompts
 from blueprint.ppo.settings import Settings, settings
 from blueprint.ppo.sheets import critics, policies
@@ -44,9 +43,9 @@ class Steps(NamedTuple):
 def weights_level(numbers: WeightNumbers) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings."""
     chosen, given = settings(numbers.ppo), prompts()
-    max_new_tokens = typed("max_new_tokens", (), "max new", "words the policy may write", decimals=0)
+    max_new_tokens = typed("max_new_tokens", (), "max_new", "words the policy may write, at most", decimals=0)
     steps = _steps(given, max_new_tokens, chosen)
-    watched = diagnostics(steps.old.head, steps.old.rollout, steps.signal, steps.loss, _watched_rows(steps), chosen)
+    watched = diagnostics(steps.old.head, steps.old.rollout, steps.signal, steps.loss, _watched_rows(steps))
     checked, judged, tolerances = checks_sheet(steps.old.head.on("checks"), _residuals(steps, given, chosen))
     start = start_sheet(numbers.title, numbers.about, _parts(steps), _pieces(steps, watched), judged.verdict)
     sheets = (
@@ -68,6 +67,7 @@ def weights_level(numbers: WeightNumbers) -> Blueprint:
         chosen.ranges | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (0.01, 0.99)},
         {"numbers": numbers.name, "preset": "default", "seed": str(numbers.seed)},
         steps.loss.total.total,
+        (steps.loss.total.policy_loss, *steps.loss.adds),
     )
     weights = {block_name(key): weight for key, weight in numbers.weights.items()}
     others = {"rollout.draw": numbers.draws, "explained_variance.floor": EQUAL_RETURNS}
@@ -89,12 +89,11 @@ def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:
     """Runs the definitions in the order in which the numbers come about."""
     old = policies.old_policy(given, max_new_tokens)
     reference, reference_kl = policies.reference(old)
-    reward_sheet, reward_head = critics.reward_model(old)
+    reward_sheet, score = critics.reward_model(old)
     old_critic = critics.old_critic(old)
     words = old.rollout.words
 
     head = old.head.on("signal")
-    score = score_of(head.mask, reward_head)
     come_in = signal_sheet.Given(old.policy.logprobs, reference.logprobs, score, old_critic.values, reference_kl)
     signal = signal_sheet.signal(head, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
 
@@ -112,24 +111,24 @@ def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:
 
 
 def _watched_rows(steps: Steps) -> list[Block]:
-    """Lists the rows whose mean over the response the first sheet shows."""
+    """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
     s, loss = steps.signal, steps.loss
     return [
-        steps.old.policy.logprobs, steps.reference.logprobs, steps.policy.logprobs, s.kl.used, s.reward.rewards,
-        steps.old_critic.values, s.gae.td_errors, s.gae.advantages, s.gae.returns, s.white.used, loss.ratio,
-        loss.clip.unclipped, loss.clip.smaller, steps.critic.values, loss.value.loss,
+        steps.old.policy.logprobs, steps.reference.logprobs, steps.policy.logprobs, s.reward.rewards,
+        steps.old_critic.values, s.gae.td_errors, s.white.used, loss.ratio, loss.clip.unclipped, loss.clip.smaller,
     ]  # fmt: skip
 
 
 def _residuals(steps: Steps, given: Prompts, chosen: Settings) -> list[Block]:
     """Lists what must be 0 in every workbook."""
     s, loss = steps.signal, steps.loss
-    policies = {"old_policy": steps.old.policy, "reference": steps.reference, "policy": steps.policy}
+    models = {"old policy": steps.old.policy, "reference": steps.reference, "new policy": steps.policy}
     return [
         checks.no_gap(given.is_given),
-        *(checks.sums_to_one(name, policy.words.p) for name, policy in policies.items()),
-        *(checks.not_positive(f"{name}_logprobs", policy.logprobs) for name, policy in policies.items()),
-        checks.not_negative("exact_kl", "exact KL to the reference is never negative", steps.reference_kl),
+        checks.not_empty(given.is_given),
+        *(checks.sums_to_one(name, policy.words.p) for name, policy in models.items()),
+        *(checks.not_positive(name, policy.logprobs) for name, policy in models.items()),
+        checks.not_negative("exact_kl", "exact KL to reference is never negative", steps.reference_kl),
         checks.not_negative("k3", "k3 is never negative", s.kl.k3),
         checks.adds_up(s.gae.advantages, s.V, s.gae.returns),
         checks.ratio_rests(loss.ratio, chosen.used["update_step"]),
@@ -138,45 +137,45 @@ def _residuals(steps: Steps, given: Prompts, chosen: Settings) -> list[Block]:
 
 
 def _parts(steps: Steps) -> list[Piece]:
-    total = steps.loss.total
+    """Lists the total loss and the four numbers that add up to it."""
+    total, names = steps.loss.total, ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted")
+    adds = [Piece(name, block, block) for name, block in zip(names, steps.loss.adds, strict=True)]
     return [
         Piece("total loss", total.total, total.total),
         Piece("policy loss", total.policy_loss, total.policy_loss),
-        Piece("value loss", total.value_loss, total.value_loss),
-        Piece("entropy bonus", total.entropy, total.entropy),
-        Piece("policy KL", total.policy_kl, total.policy_kl),
+        *adds,
     ]
 
 
 def _pieces(steps: Steps, d: Diagnostics) -> list[Piece]:
-    """Lists the pieces of RLHF PPO under their usual names."""
+    """Lists the pieces of RLHF PPO under their usual names, in the order in which they are computed."""
     s, loss, run = steps.signal, steps.loss, steps.old.rollout
 
     def mean(title: str, row: Block) -> Piece:
         return Piece(title, d.means[row.name], row)
 
     return [
-        Piece("masks and end word", run.words, run.mask),
+        Piece("masks and EOS", run.words, run.mask),
         mean("proximity model θ_old", steps.old.policy.logprobs),
         mean("reference model θ_ref", steps.reference.logprobs),
         mean("per-token log-probs", steps.policy.logprobs),
         Piece("reference KL", d.kl_per_word, s.kl.used),
-        Piece("reward model", d.per_response.score_mean, s.score),
-        Piece("score at the end only", d.per_response.score_mean, d.per_response.score),
+        Piece("reward-model coupling", d.per_response.score_mean, s.score),
+        Piece("sequence-level credit assignment", d.per_response.score_mean, d.per_response.score),
         mean("augmented reward", s.reward.rewards),
-        mean("old values", steps.old_critic.values),
+        mean("values of the old critic", steps.old_critic.values),
         mean("TD errors", s.gae.td_errors),
-        mean("advantages (GAE)", s.gae.advantages),
-        mean("value targets", s.gae.returns),
-        mean("whitened advantages", s.white.used),
-        mean("importance ratios", loss.ratio),
-        mean("token-level weighting", loss.clip.unclipped),
-        mean("clipped surrogate", loss.clip.smaller),
-        mean("value loss per word", loss.value.loss),
-        Piece("entropy", loss.total.entropy, steps.entropy),
-        Piece("policy KL (exact)", loss.total.policy_kl, loss.total.policy_kl),
-        Piece("clip fraction", d.by_loss.fraction, d.by_loss.flag),
-        Piece("approximate KL", d.approx_kl[1], loss.policy_kl.k3),
+        Piece("GAE advantage estimation", s.white.mean, s.gae.advantages),
+        Piece("value targets (from the old critic)", d.explained.mean_return, s.gae.returns),
+        mean("advantage whitening", s.white.used),
+        mean("importance-sampling ratios", loss.ratio),
+        mean("token-level advantage weighting", loss.clip.unclipped),
+        mean("clipped surrogate (PPO clip)", loss.clip.smaller),
+        Piece("value loss", loss.total.value_loss, loss.value.loss),
+        Piece("entropy bonus", loss.total.entropy, steps.entropy),
+        Piece("policy KL", loss.total.policy_kl, loss.total.policy_kl),
+        Piece("clip fraction", loss.by_loss.fraction, loss.by_loss.flag),
+        Piece("approximate KL", d.approx_kl[1], d.approx_kl[1]),
         Piece("explained variance", d.explained.explained, d.explained.explained),
     ]
 

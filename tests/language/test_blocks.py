@@ -39,13 +39,13 @@ READING: list[tuple[Callable[[], object], str]] = [
     (lambda: s[n], "s takes 0 indices, not 1: write s"),
     (lambda: x + 1, "x has one number for each n and t: write x[n, t]"),
     (lambda: 1 - w, "w has one number for each v: write w[v]"),
-    (lambda: x[n, t + 1], "x has no cell at t.last + 1, which [t + 1] reads: first write x[n, t.last + 1] = …"),
-    (lambda: x[n, t - 1], "x has no cell at t.first - 1, which [t - 1] reads: first write x[n, t.first - 1] = …"),
-    (lambda: e[n, t + 1], "e has no cell at t.last + 1, which [t + 1] reads: first write e[n, t.last + 1] = …"),
-    (lambda: e[n - 1, t], "e has no cell at n.first - 1, which [n - 1] reads: first write e[n.first - 1, t] = …"),
+    (lambda: x[n, t + 1], "x has no cell at t.last + 1, which [t + 1] reads: make it with edges=(t.last + 1,)"),
+    (lambda: x[n, t - 1], "x has no cell at t.first - 1, which [t - 1] reads: make it with edges=(t.first - 1,)"),
+    (lambda: e[n, t + 1], "e has no cell at t.last + 1, which [t + 1] reads: make it with edges=(t.last + 1,)"),
+    (lambda: e[n - 1, t], "e has no cell at n.first - 1, which [n - 1] reads: make it with edges=(n.first - 1,)"),
     (
         lambda: x[n, t.last + 1],
-        "x has no cell at t.last + 1, which [t.last + 1] reads: first write x[n, t.last + 1] = …",
+        "x has no cell at t.last + 1, which [t.last + 1] reads: make it with edges=(t.last + 1,)",
     ),
     (lambda: e[n, n.first - 1], "e[… n.first - 1 …] stands where t belongs: write e[n, t]"),
 ]

@@ -34,9 +34,10 @@ SIGNS = {"sum": r"\sum", "max": r"\max"}
 SEARCHES = {"find": r"\max\{{ {axis} : {among} \le {value} \}}", "match": r"{axis} : {among} = {value}"}
 
 LETTERS = {
-    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta", "ε": r"\varepsilon", "θ": r"\theta",
-    "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "ψ": r"\psi", "Â": r"\hat{A}", "ẑ": r"\hat{z}",
-    "²": "^2", "·": r"\cdot ", "‖": r"\Vert ", "−": "-", "∣": r"\mid ",
+    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta ", "ε": r"\varepsilon",
+    "θ": r"\theta", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "Σ": r"\Sigma ",
+    "ψ": r"\psi", "Â": r"\hat{A}", "ẑ": r"\hat{z}", "²": "^2", "·": r"\cdot ", "‖": r"\Vert ", "−": "-",
+    "∣": r"\mid ",
 }  # fmt: skip
 
 
@@ -56,8 +57,12 @@ def latex_symbol(symbol: str) -> str:
     spelled = "".join(LETTERS.get(letter, letter) for letter in symbol)
     if stray := [letter for letter in spelled if not letter.isascii()]:
         raise NotationError(f"LaTeX has no spelling for {stray[0]!r} in the symbol {symbol!r}: add it to LETTERS")
-    lowered = re.sub(r"_([A-Za-z]\w*)", r"_{\\text{\1}}", re.sub(r"_(\\\w+)", r"_{\1}", spelled))
+    lowered = re.sub(r"_([A-Za-z]\w*)", _subscript, re.sub(r"_(\\\w+)", r"_{\1}", spelled))
     return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![A-Za-z0-9}])", r"\\mathrm{\1}", lowered)
+
+
+def _subscript(found: re.Match[str]) -> str:
+    return r"_{\text{" + found[1].replace("_", r"\_") + "}}"
 
 
 def _render(expr: Expr) -> Spelled:

@@ -35,6 +35,8 @@ def number(value: float | str) -> Spelled:
     """Prints a number to four decimals without empty zeros; a negative one goes into brackets beside an operator."""
     if isinstance(value, str):
         return Spelled(f"“{value}”")
+    if value != value:
+        return Spelled("blank")
     text = f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) < LARGEST_PLAIN else f"{value:.6g}"
     if text in ("0", "-0") and value:
         text = f"{value:.2g}"

@@ -9,6 +9,7 @@ from blueprint.page.outline import Section, Sheet, key
 from blueprint.ppo.advantage import masked_values
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.models import Head, Memory, change_of, head_weights, memory_weights, rnn, scalar_head, updated
+from blueprint.ppo.reward import score_of
 from blueprint.ppo.sheets.networks import scalar_sections, update_section
 from blueprint.ppo.sheets.policies import OldPolicy
 
@@ -43,14 +44,15 @@ def new_critic(old: OldPolicy, before: Critic, update_step: Block) -> Critic:
 
 def reward_model(old: OldPolicy) -> tuple[Sheet, Block]:
     """Outlines the reward model, taken as trained: one number after every word, of which the last one counts."""
-    lead = "reads the whole text, the end word included; its number after the last word is the score of the response"
+    lead = "reads the whole text; its number after the last word is the score, given to the column that wrote that word"
     memory, head = memory_weights("reward_model"), head_weights("reward_model")
     here = old.head.on("reward_model")
     read = link("reward_model.read", old.rollout.read)
     network = rnn("reward_model", read, memory)
-    out = scalar_head("reward_model", "RM", "number after reading the word", network.h, head)
-    sections = scalar_sections(memory, head, read, network, (key(out),))
-    return Sheet("Reward model", lead, sections, (n, t), here, here.mask), out
+    out = scalar_head("reward_model", "RM", "number after the word just read", network.h, head)
+    score = score_of(here.mask, out)
+    sections = scalar_sections(memory, head, read, network, (out, key(score)))
+    return Sheet("Reward model", lead, sections, (n, t), here, here.mask), score
 
 
 def _critic(
@@ -60,7 +62,7 @@ def _critic(
     here = old.head.on(name)
     read = link(f"{name}.read", old.rollout.read)
     network = rnn(name, read, memory)
-    out = scalar_head(name, "v", "what the head says", network.h, weights)
-    values = masked_values(name, symbol, here.mask, out)
+    out = scalar_head(name, "v", "critic's head, before the mask", network.h, weights)
+    values = masked_values(name, symbol, "old" if name.startswith("old") else "new", here.mask, out)
     sections = scalar_sections(memory, weights, read, network, (out, key(values)))
     return Critic(Sheet(title, lead, (*above, *sections), (n, t), here, here.mask), memory, weights, values)

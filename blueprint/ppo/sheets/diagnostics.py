@@ -5,35 +5,31 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Section, Sheet, key
+from blueprint.page.outline import Row, Section, Sheet, key
 from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.diagnostics import (
-    ClipFraction,
     Explained,
     Responses,
-    clip_fraction_by_loss,
-    clip_fraction_by_ratio,
     explained_variance,
     mean_abs,
     responses,
 )
 from blueprint.ppo.loss import mean_over_words
 from blueprint.ppo.rollout import Rollout
-from blueprint.ppo.settings import Settings
-from blueprint.ppo.sheets.head import Head
+from blueprint.ppo.sheets.head import InView
 from blueprint.ppo.sheets.loss import Loss
 from blueprint.ppo.sheets.signal import Signal
 
-LEAD = "what one watches while training; none of it enters the loss"
+LEAD = (
+    "what one watches while training; none of it enters the loss (no gradient norm: the update is typed, not computed)"
+)
 
 
 class Diagnostics(NamedTuple):
     """The sheet and what others read from it; `means` holds the mean over the response words of each row asked for."""
 
     sheet: Sheet
-    by_loss: ClipFraction
-    by_ratio: ClipFraction
     approx_kl: tuple[Block, Block]
     kl_per_word: Block
     per_response: Responses
@@ -41,13 +37,11 @@ class Diagnostics(NamedTuple):
     means: dict[str, Block]
 
 
-def diagnostics(
-    old_head: Head, run: Rollout, signal: Signal, loss: Loss, rows: list[Block], chosen: Settings
-) -> Diagnostics:
+def diagnostics(old_head: InView, run: Rollout, signal: Signal, loss: Loss, rows: list[Block]) -> Diagnostics:
     """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows."""
     head = old_head.on("diagnostics")
     m, words = head.mask, run.words
-    clipped, by_loss, by_ratio = _clip_fractions(loss, m, words, chosen)
+    fractions = (key(loss.by_loss.fraction), key(loss.by_ratio.fraction))
     approx, k1, k3 = _approximate_kl(loss, m, words)
     drifted, kl_word, per = _per_response(signal, run, m, words)
     A = link("diagnostics.advantages", signal.gae.advantages)
@@ -55,7 +49,7 @@ def diagnostics(
     foreseen_section, foreseen = _foreseen(signal, m, words)
     means = means_of(rows, m, words)
     sections = (
-        clipped,
+        Section("1  Clip fraction: which words, stands on Loss", fractions),
         approx,
         drifted,
         Section("4  Length of the responses", (per.mean_length, key(per.longest))),
@@ -64,16 +58,7 @@ def diagnostics(
         means_section("7", means),
     )
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head, head.mask)
-    return Diagnostics(sheet, by_loss, by_ratio, (k1, k3), kl_word, per, foreseen, means)
-
-
-def _clip_fractions(loss: Loss, m: Block, words: Block, chosen: Settings) -> tuple[Section, ClipFraction, ClipFraction]:
-    free, held = link("diagnostics.unclipped", loss.clip.unclipped), link("diagnostics.clipped", loss.clip.clipped)
-    ratio = link("diagnostics.ratio", loss.ratio)
-    by_loss = clip_fraction_by_loss(loss.clip._replace(unclipped=free, clipped=held), m, words)
-    by_ratio = clip_fraction_by_ratio(ratio, chosen.used["clip_range"], m, words)
-    items = (free, held, by_loss.flag, key(by_loss.fraction), ratio, by_ratio.flag, key(by_ratio.fraction))
-    return Section("1  Clip fraction", items), by_loss, by_ratio
+    return Diagnostics(sheet, (k1, k3), kl_word, per, foreseen, means)
 
 
 def _approximate_kl(loss: Loss, m: Block, words: Block) -> tuple[Section, Block, Block]:
@@ -99,15 +84,13 @@ def _foreseen(signal: Signal, m: Block, words: Block) -> tuple[Section, Explaine
     returns = (R, x.mean_return, x.centred_return, x.return_variance)
     errors = (V, x.error, x.mean_error, x.centred_error, x.error_variance)
     title = "6  Explained variance: did the old critic foresee the returns?"
-    return Section(title, (*returns, *errors, x.floor, key(x.explained))), x
+    return Section(title, (*returns, *errors, Row(x.floor, "fixed"), key(x.explained))), x
 
 
 def means_of(rows: list[Block], m: Block, words: Block) -> dict[str, Block]:
     """Averages rows over the response words, by the names of the rows."""
     return {
-        row.name: mean_over_words(
-            f"mean.{row.name}", f"{row.symbol.replace(' ', '_')}_mean", row.about.meaning, row, m, words
-        )
+        row.name: mean_over_words(f"mean.{row.name}", f"mean {row.symbol}", row.about.meaning, row, m, words)
         for row in rows
     }
 

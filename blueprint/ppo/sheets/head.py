@@ -7,15 +7,15 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 
 
-class Head(NamedTuple):
+class InView(NamedTuple):
     """Words read and written, and the mask m; all over (n, t)."""
 
     reads: Block
     writes: Block
     mask: Block
 
-    def on(self, sheet: str) -> Head:
+    def on(self, sheet: str) -> InView:
         """Repeats the three rows on another sheet."""
-        return Head(
+        return InView(
             link(f"{sheet}.reads", self.reads), link(f"{sheet}.writes", self.writes), link(f"{sheet}.mask", self.mask)
         )

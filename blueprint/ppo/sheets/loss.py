@@ -7,7 +7,9 @@ from typing import NamedTuple
 from blueprint.language import Block
 from blueprint.page.outline import Section, Sheet, key
 from blueprint.ppo.axes import n, t
+from blueprint.ppo.diagnostics import ClipFraction, clip_fraction_by_loss, clip_fraction_by_ratio
 from blueprint.ppo.loss import (
+    LossParts,
     PolicyKL,
     Surrogate,
     Total,
@@ -17,10 +19,11 @@ from blueprint.ppo.loss import (
     surrogate,
     total_loss,
     value_loss,
+    weighted_parts,
     word_shares,
 )
 from blueprint.ppo.settings import Settings
-from blueprint.ppo.sheets.head import Head
+from blueprint.ppo.sheets.head import InView
 
 LEAD = "how much better the new policy does, held near the old one; how far the new critic is off; and the total"
 
@@ -39,48 +42,57 @@ class Given(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """The sheet and what others read from it."""
+    """The sheet and what others read from it; `adds` are the weighted parts that add up to the total."""
 
     sheet: Sheet
     ratio: Block
     clip: Surrogate
+    by_loss: ClipFraction
+    by_ratio: ClipFraction
     value: ValueLoss
     policy_kl: PolicyKL
     total: Total
+    adds: tuple[Block, Block, Block]
     share: Block
 
 
-def loss(head: Head, given: Given, words: Block, chosen: Settings) -> Loss:
+def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
     """Defines and outlines the loss."""
-    use = chosen.used
+    use, m = chosen.used, head.mask
     d, ratio = policy_ratio(given.logp_new, given.logp_old)
     clip = surrogate(ratio, given.advantages, use["clip_range"])
-    value = value_loss(given.V_new, given.V_old, given.returns, head.mask, use["value_clip_range"])
+    by_loss, by_ratio = (
+        clip_fraction_by_loss(clip, m, words),
+        clip_fraction_by_ratio(ratio, use["clip_range"], m, words),
+    )
+    value = value_loss(given.V_new, given.V_old, given.returns, m, use["value_clip_range"])
     estimates = policy_kl_estimates(d)
-    parts = {
-        "surrogate": clip.smaller,
-        "value_loss": value.loss,
-        "entropy": given.entropy,
-        "policy_kl": given.policy_kl,
-    }
-    total = total_loss(parts, use, head.mask, words)
-    share = word_shares(parts, use, head.mask, words)
-    ratio_rows = (given.logp_new, given.logp_old, d, key(ratio))
-    clip_rows = (given.advantages, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller))
+    parts = LossParts(clip.smaller, value.loss, given.entropy, given.policy_kl)
+    total, share = total_loss(parts, use, m, words), word_shares(parts, use, m, words)
+    adds = weighted_parts(total, use)
+    sections = (
+        Section("1  Importance ratio of new to old probability", (given.logp_new, given.logp_old, d, key(ratio))),
+        _clip_section(given, clip, (by_loss.flag, by_ratio.flag), total),
+        _value_section(given, value, total),
+        Section("4  Entropy bonus", (given.entropy, key(total.entropy))),
+        Section(
+            "5  Policy KL: how far the update moved the policy",
+            (given.policy_kl, estimates.k1, estimates.k3, key(total.policy_kl)),
+        ),
+        Section("6  Total loss: the policy loss and what the others add to it", (*adds, key(total.total))),
+        Section("7  What each word adds to the total", (share,)),
+    )
+    sheet = Sheet("Loss", LEAD, sections, (n, t), head, m)
+    return Loss(sheet, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
+
+
+def _clip_section(given: Given, clip: Surrogate, flags: tuple[Block, Block], total: Total) -> Section:
+    rows = (given.advantages, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), *flags)
+    title = "2  Clipped surrogate: the smaller of two, so that no word is pushed too far"
+    return Section(title, (*rows, key(total.policy_loss)))
+
+
+def _value_section(given: Given, value: ValueLoss, total: Total) -> Section:
     free = (given.V_new, given.V_old, given.returns, value.error, value.square)
     held = (value.held, value.held_error, value.held_square, key(value.loss))
-    kl_rows = (given.policy_kl, estimates.k1, estimates.k3)
-    sections = (
-        Section("1  Ratio of new to old probability", ratio_rows),
-        Section(
-            "2  Clipped surrogate: the smaller of two, so that no word is pushed too far",
-            (*clip_rows, key(total.policy_loss)),
-        ),
-        Section("3  Value loss: the larger of two squares", (*free, *held, key(total.value_loss))),
-        Section("4  Entropy of the new policy", (given.entropy, key(total.entropy))),
-        Section("5  Policy KL: how far the update moved the policy", (*kl_rows, key(total.policy_kl))),
-        Section(
-            "6  Total loss, which training makes smaller; and what each word adds to it", (key(total.total), share)
-        ),
-    )
-    return Loss(Sheet("Loss", LEAD, sections, (n, t), head, head.mask), ratio, clip, value, estimates, total, share)
+    return Section("3  Value loss: the larger of two squares", (*free, *held, key(total.value_loss)))

@@ -21,7 +21,7 @@ def network_sections(
     )
     return (
         *memory_sections(memory, Y, read, network),
-        Section("4  Score of every next word", (Row(words.logits, "score"),)),
+        Section("4  Logit of every next word", (words.logits,)),
         Section("5  Probability of every next word: soft-max", steps),
     )
 
@@ -32,7 +32,7 @@ def scalar_sections(
     """Outlines a model that gives one number: embedding, what it reads, memory, and the number."""
     return (
         *memory_sections(memory, head.w, read, network),
-        Section("4  One number from the memory", (Line((head.b,), "weights"), *out)),
+        Section("4  One number from the hidden state", (Line((head.b,), "weights"), *out)),
     )
 
 
@@ -40,8 +40,14 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
     """Outlines embedding, inputs and memory, each with the weights to its left that multiply it."""
     return (
         Section("1  What each word looks like", (Table(memory.E, across=v),)),
-        Section("2  What it reads, and the weights W to the left", (read, Row(network.x, "input", beside=memory.W))),
-        Section("3  Memory, and the weights to the left", (Row(network.h, "memory", beside=beside),)),
+        Section(
+            "2  What it reads: the inputs x, multiplied by the weights W",
+            (read, Row(network.x, "input", beside=memory.W)),
+        ),
+        Section(
+            f"3  Hidden state h (the memory), multiplied by the weights {beside.symbol}",
+            (Row(network.h, "memory", beside=beside),),
+        ),
     )
 
 

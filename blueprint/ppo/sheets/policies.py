@@ -21,7 +21,7 @@ from blueprint.ppo.models import (
     word_weights,
 )
 from blueprint.ppo.rollout import Prompts, Rollout, rollout
-from blueprint.ppo.sheets.head import Head
+from blueprint.ppo.sheets.head import InView
 from blueprint.ppo.sheets.networks import network_sections, update_section
 
 
@@ -40,7 +40,7 @@ class OldPolicy(NamedTuple):
 
     policy: Policy
     rollout: Rollout
-    head: Head
+    head: InView
 
 
 def old_policy(given: Prompts, max_new_tokens: Block) -> OldPolicy:
@@ -49,14 +49,14 @@ def old_policy(given: Prompts, max_new_tokens: Block) -> OldPolicy:
     is_given, given_id = link("old.is_given", given.is_given), link("old.given_id", given.given_id)
     here = given._replace(is_given=is_given, given_id=given_id)
     run = rollout(here, memory, Y, max_new_tokens)
-    logprobs = word_logprobs("old", "log π_old", run.distribution.logp, run.written, run.mask)
+    logprobs = word_logprobs("old", "log π_old", "old policy", run.distribution.logp, run.written, run.mask)
     words = run.distribution
     sections = (
         *network_sections(memory, Y, run.read, run.network, words),
         *_writing_sections(run, is_given, given_id),
         Section("8  The log-probability that is kept", (words.p_log_p, key(logprobs))),
     )
-    head = Head(run.word_read, run.word_written, run.mask)
+    head = InView(run.word_read, run.word_written, run.mask)
     lead = (
         "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
     )
@@ -84,7 +84,7 @@ def reference(old: OldPolicy) -> tuple[Policy, Block]:
     lead = "π_ref, the frozen model from before, reads the same words and says how likely it finds what was written"
     distance = ExactKL("kl", "KL(π_old‖π_ref)", "exact KL to the reference")
     memory, Y = memory_weights("reference"), word_weights("reference")
-    reader = _reader("reference", old, memory, Y, "log π_ref", distance)
+    reader = _reader("reference", "reference", old, memory, Y, "log π_ref", distance)
     return reader.policy("Reference", lead, ()), reader.exact
 
 
@@ -95,7 +95,7 @@ def new_policy(old: OldPolicy, update_step: Block) -> tuple[Policy, Block, Block
     E, W, Y = (updated("policy", w, change, update_step) for w, change in zip(weights, changes, strict=True))
     lead = "π_θ, the policy after the update, reads the same words; the loss compares it with π_old"
     distance = ExactKL("policy_kl", "KL(π_old‖π_θ)", "exact KL between old and new policy")
-    reader = _reader("policy", old, Memory(E, W), Y, "log π_θ", distance)
+    reader = _reader("policy", "new policy", old, Memory(E, W), Y, "log π_θ", distance)
     entropy = word_entropy(reader.head.mask, reader.words.p_log_p)
     spread = Section("8  How undecided the new policy is", (key(entropy),))
     return reader.policy("Policy", lead, (update_section(changes),), (spread,)), reader.exact, entropy
@@ -112,7 +112,7 @@ class ExactKL(NamedTuple):
 class Reader(NamedTuple):
     """A policy that reads what the old one wrote: everything on its sheet."""
 
-    head: Head
+    head: InView
     read: Block
     memory: Memory
     Y: Block
@@ -132,7 +132,8 @@ class Reader(NamedTuple):
         return Policy(sheet, self.memory, self.Y, self.logprobs, self.words)
 
 
-def _reader(name: str, old: OldPolicy, memory: Memory, Y: Block, symbol: str, kl: ExactKL) -> Reader:
+def _reader(name: str, title: str, old: OldPolicy, memory: Memory, Y: Block, symbol: str, kl: ExactKL) -> Reader:
+    """Defines what a policy computes that reads the words of the old one; `title` says which policy it is."""
     here = old.head.on(name)
     read, written = link(f"{name}.read", old.rollout.read), link(f"{name}.written", old.rollout.written)
     p, p_log_p = old.policy.words.p, old.policy.words.p_log_p
@@ -140,7 +141,7 @@ def _reader(name: str, old: OldPolicy, memory: Memory, Y: Block, symbol: str, kl
     p_log_p_old = link(f"{name}.p_log_p_old", p_log_p, "Σ p log p of π_old", "plogp_old")
     network = rnn(name, read, memory)
     words = softmax(name, network.h, Y)
-    logprobs = word_logprobs(name, symbol, words.logp, written, here.mask)
+    logprobs = word_logprobs(name, symbol, title, words.logp, written, here.mask)
     cross, exact = exact_kl(*kl, here.mask, p_old, p_log_p_old, words.logp)
     distance = (Row(p_old, "probability"), p_log_p_old, cross, key(exact))
     return Reader(here, read, memory, Y, network, words, written, logprobs, distance, exact)

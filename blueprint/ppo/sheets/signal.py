@@ -71,7 +71,7 @@ def linked(name: str, given: Given) -> Given:
     return Given(
         link(f"{name}.logp_old", given.logp_old),
         link(f"{name}.logp_ref", given.logp_ref),
-        given.score,
+        link(f"{name}.score", given.score),
         link(f"{name}.values", given.values),
         exact,
     )

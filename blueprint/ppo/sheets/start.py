@@ -5,7 +5,7 @@ from __future__ import annotations
 from blueprint.language import Block
 from blueprint.page.outline import Note, Piece, Section, Sheet
 
-LEAD = "from the prompt's words to the loss, every number a live formula"
+LEAD = "every number is a live formula"
 
 
 def start_sheet(title: str, about: str, parts: list[Piece], pieces: list[Piece], verdict: Block) -> Sheet:
@@ -15,11 +15,13 @@ def start_sheet(title: str, about: str, parts: list[Piece], pieces: list[Piece],
     """
     what = (
         Note(about),
-        Note("Type into blue cells only; everything else follows. Click a number under “where” to go to its row."),
+        Note("Type into cream cells and red-framed weights; everything else follows. The links lead to the rows."),
         Note(
             "A column is one decision, on every sheet: it reads a word and writes the next. A row is one quantity with one formula."
         ),
-        Note("Blue: typed · black: formula · green: repeated from another sheet · grey: outside the response."),
+        Note(
+            "Blue: typed · black: formula · green: repeated from another sheet · grey: outside the response, not part of the loss."
+        ),
     )
     sections = [
         Section("What this is", what),
@@ -27,5 +29,11 @@ def start_sheet(title: str, about: str, parts: list[Piece], pieces: list[Piece],
     ]
     if parts:
         sections.append(Section("The loss", tuple(parts), ("value", "where")))
-    sections.append(Section("The pieces, in the order in which they are computed", tuple(pieces), ("mean", "where")))
-    return Sheet("Start", f"{title}: {LEAD}", tuple(sections))
+    sections.append(
+        Section(
+            "The pieces, in the order of computation",
+            tuple(pieces),
+            ("value", "where"),
+        )
+    )
+    return Sheet("Start", f"RLHF PPO by hand · {title} · {LEAD}", tuple(sections))

@@ -1,0 +1,57 @@
+"""What a reader sees beside the numbers: names that fit their column, symbols that LaTeX can print, the pieces by name."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from blueprint.book import Book
+from blueprint.language.spelling.latex import latex_equations
+from blueprint.numbers import load
+from blueprint.page.furniture import NAME
+from blueprint.ppo import rlhf_ppo
+
+BOOKS = {name: Book(rlhf_ppo(load(name))) for name in ("default", "very-very-sleepy")}
+
+# Calibri's letters are narrower than its digits, in which a column's width is counted: 1.12 letters to the unit.
+LETTERS_PER_UNIT = 1.12
+
+PIECES = (
+    "policy loss", "value loss", "policy KL", "reference KL", "reward-model coupling", "GAE advantage estimation",
+    "proximity model θ_old", "reference model θ_ref", "importance-sampling ratios", "value targets (from the old critic)",
+    "sequence-level credit assignment", "token-level advantage weighting", "per-token log-probs", "augmented reward",
+    "TD errors", "entropy bonus", "masks and EOS", "advantage whitening", "clip fraction", "approximate KL", "total loss",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_names_fit_their_column(name: str) -> None:
+    labels = [label.text for label in BOOKS[name].layout.labels if label.style == "name" and label.sheet != "Contents"]
+    assert labels
+    assert [text for text in labels if len(text) > NAME * LETTERS_PER_UNIT] == []
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_every_equation_has_a_latex_that_compiles_as_far_as_one_sees(name: str) -> None:
+    for block in BOOKS[name].blueprint.blocks():
+        spelled = latex_equations(block)
+        assert spelled.isascii(), spelled
+        assert spelled.count("{") == spelled.count("}"), spelled
+        assert not re.search(r"\\(?:Delta|Sigma|mid|cdot|Vert)[A-Za-z]", spelled), spelled
+        assert not re.search(r"\\text\{[^}]*[^\\]_", spelled), spelled
+
+
+def test_every_piece_stands_on_start_under_its_own_name() -> None:
+    listed = {
+        label.text for label in BOOKS["default"].layout.labels if label.sheet == "Start" and label.style == "name"
+    }
+    assert set(PIECES) <= listed
+
+
+def test_the_parts_of_the_loss_add_up() -> None:
+    book = BOOKS["default"]
+    assert book.blueprint.result is not None
+    parts = [float(book.values.cell(part)) for part in book.blueprint.parts]
+    # Two sums of four numbers below 1, taken in different orders.
+    assert abs(sum(parts) - float(book.values.cell(book.blueprint.result))) < 1e-15
