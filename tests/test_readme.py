@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
+from blueprint.numbers import WeightNumbers, load
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
@@ -44,3 +45,15 @@ def test_what_the_readme_says_a_build_prints(tmp_path: Path, monkeypatch: pytest
     # The largest difference depends on the processor's exp; everything else must be as printed.
     cut = [re.sub(r"difference \S+\)", "difference)", line) for line in printed]
     assert cut == [re.sub(r"difference \S+\)", "difference)", line) for line in expected]
+
+
+def test_the_numbers_file_of_the_readme_is_read(tmp_path: Path) -> None:
+    text = re.findall(r"```toml\n(.*?)```", README, flags=re.DOTALL)[0]
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    loaded = load(tmp_path / "mine.toml")
+    assert isinstance(loaded, WeightNumbers)
+    assert (len(loaded.vocabulary), loaded.weights["old.W"].shape[1], loaded.ppo) == (5, 5, {"gamma": 1.0})
+
+
+def test_nothing_is_left_to_be_filled_in() -> None:
+    assert not re.search(r"^[A-Z]{3,}$|TODO|FIXME", README, flags=re.MULTILINE)

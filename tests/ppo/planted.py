@@ -109,10 +109,10 @@ CLIP = (
     Planted("clipped at 1 ± ε, but without the 1", "ratio.clipped",
             lambda b: maximum(-b["clip_range"], minimum(b["clip_range"], b["ratio"][n, t])), "reference"),
     Planted("clip fraction counts the bound", "clip_fraction.outside",
-            lambda b: at_most(b["clip_range"], abs(b["diagnostics.ratio"][n, t] - 1)),
+            lambda b: at_most(b["clip_range"], abs(b["ratio"][n, t] - 1)),
             "identity: nothing_moves_at_step_0"),
     Planted("clip fraction sees one side", "clip_fraction.outside",
-            lambda b: less(b["clip_range"], b["diagnostics.ratio"][n, t] - 1), "reference"),
+            lambda b: less(b["clip_range"], b["ratio"][n, t] - 1), "reference"),
 )
 VALUE = (
     Planted("min for max in the value clip", "value.word_loss",
