@@ -83,7 +83,9 @@ def _switch(made: Settings, key: str, yours: float | str) -> None:
     line = _line(made, key, symbol, meaning, yours, preset.value, 0)
     axis = Axis("o", "alternative", size=len(preset.words))
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
-    number = block(f"{key}.number", (), f"{symbol}_no", "its number among the alternatives, from 0", decimals=0)
+    number = block(
+        f"{key}.number", (), f"{symbol.removesuffix('_is')}_no", "its number among the alternatives, from 0", decimals=0
+    )
     number[()] = match(axis, words[axis], line[0])
     made.typed[words] = list(preset.words)
     made.choices[line[1]] = words

@@ -75,7 +75,9 @@ def _render(expr: Expr, understood: frozenset[Axis]) -> Spelled:
 
     match expr:
         case Op("choose", (number, *rows)):
-            listed = " | ".join(f"{label}: {render(row).text}" for label, row in zip(expr.labels, rows, strict=True))
+            rows_shown = [render(row).text for row in rows]
+            named = zip(expr.labels, rows_shown, strict=True)
+            listed = " | ".join(row if label == row else f"{label}: {row}" for label, row in named)
             return Spelled(f"({listed}) by {render(number).text}")
         case Op():
             return spell(expr, TEXT, render)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Item, Row, Section, Sheet, key
+from blueprint.page.outline import Item, Note, Row, Section, Sheet, key
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import exact_kl, word_entropy
 from blueprint.ppo.models import (
@@ -23,6 +23,8 @@ from blueprint.ppo.models import (
 from blueprint.ppo.rollout import Prompts, Rollout, rollout
 from blueprint.ppo.sheets.head import InView
 from blueprint.ppo.sheets.networks import network_sections, update_section
+
+DRAW = "Another u, another word. A u below the first F draws word 0, which ends the text: the response is then shorter."
 
 
 class Policy(NamedTuple):
@@ -70,7 +72,7 @@ def _writing_sections(run: Rollout, is_given: Block, given_id: Block) -> tuple[S
     return (
         Section(
             "6  The draw: the word on whose piece of the line the number u falls",
-            (run.cumulative, Row(run.draw, "draw"), run.drawn),
+            (Note(DRAW), run.cumulative, Row(run.draw, "draw"), run.drawn),
         ),
         Section(
             "7  Whose turn is it? The mask m = 1 marks the decisions of the response",
