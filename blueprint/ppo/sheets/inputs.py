@@ -14,7 +14,7 @@ COLUMNS = ("used", "yours", "preset")
 def settings_sections(chosen: Settings) -> list[Section]:
     """Outlines the settings: numbers first, then switches with their alternatives."""
     how = Note(
-        "Type your own number into a blue cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
+        "Type your own number into a cream cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
     )
     numbers = [Line(line) for line in chosen.numbers]
     switches = [Line(line) for line in chosen.switches]
