@@ -6,8 +6,6 @@ from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Constant, Expr, Find, Index, Op, Reduce, Ref, walk
 
-WORDS_ALLOWED = ("where", "choose", "equal", "filled")
-
 
 def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
     """Refuses one letter in two places of a block: only a second letter can run by itself."""
