@@ -16,6 +16,7 @@ from blueprint.language.nodes import Constant, Count, Ref
 from blueprint.page import grid
 from blueprint.page.addresses import Template, template
 from blueprint.page.layout import Echo, Layout
+from blueprint.page.place import spans
 
 Value = float | str
 
@@ -58,11 +59,8 @@ def echo_formula(echo: Echo, layout: Layout) -> str:
 def _typed(block: Block, layout: Layout) -> Iterator[Run]:
     """Yields a typed block's rows, its edge cells as part of them."""
     values, place = layout.values, layout.places[block]
-    spans = [
-        range(-values.before(block, axis), values.size(axis) + int((axis, 1) in block.edges)) for axis in block.axes
-    ]
     rows: dict[int, tuple[list[int], list[Value]]] = {}
-    for places in product(*spans):
+    for places in product(*spans(block, values)):
         row, column = place.cell(block, places)
         columns, cells = rows.setdefault(row, ([], []))
         columns.append(column)
@@ -126,6 +124,8 @@ def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
     for echo in layout.echoes:
         value = layout.values.cell(echo.block, *echo.places)
         cells[echo.sheet, f"{grid.letters(echo.column)}{echo.row + 1}"] = value
+    for live in layout.lives:
+        cells[live.sheet, f"{grid.letters(live.column)}{live.row + 1}"] = live.value
     return cells
 
 

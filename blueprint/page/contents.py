@@ -1,9 +1,9 @@
-"""Contents: every block with name, symbol, meaning, kind and place. Readers find the blocks of a saved copy by it."""
+"""Contents: every block with name, symbol, meaning, kind, place, and what it reads. Readers of a saved copy find it by this."""
 
 from __future__ import annotations
 
 from blueprint.language import Block
-from blueprint.language.nodes import Ref, walk
+from blueprint.language.schedule import needs
 from blueprint.language.spelling.text import equations
 from blueprint.page import grid
 from blueprint.page.layout import Jump, Label, Layout
@@ -11,20 +11,25 @@ from blueprint.page.names import defined_name
 from blueprint.page.shape import shape_of
 
 SHEET = "Contents"
-COLUMNS = (
-    "name",
-    "symbol",
-    "meaning",
-    "unit or range",
-    "kind",
-    "holds",
-    "stands at",
-    "defined name",
-    "lies",
-    "equation",
-    "source",
-)
-WIDTHS = (24, 14, 52, 18, 9, 9, 28, 24, 30, 60, 60)
+# Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
+WIDTHS = {
+    "name": 26,
+    "symbol": 14,
+    "meaning": 46,
+    "unit or range": 18,
+    "kind": 9,
+    "holds": 9,
+    "axes": 9,
+    "stands at": 30,
+    "equation": 60,
+    "reads from": 46,
+    "read by": 46,
+    "source": 60,
+    "defined name": 26,
+    "lies": 24,
+}
+COLUMNS = tuple(WIDTHS)
+WRAPPED = ("meaning", "equation", "reads from", "read by", "source", "lies", "unit or range")
 FIRST_ROW = 4
 LEAD = (
     "every block, in reading order; “lies” says how its cells lie: n→2/12 t→8(start) are two episodes every 12 columns, "
@@ -32,7 +37,7 @@ LEAD = (
 )
 HOLDS = {True: "words", False: "numbers"}
 RANGE_NAME = "blueprint_contents"
-LAYOUT_VERSION = "1"
+LAYOUT_VERSION = "2"
 """Version of the way in which blocks lie in a file; a reader refuses what it does not know."""
 
 
@@ -43,28 +48,39 @@ def kind_of(block: Block) -> str:
 
 def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order."""
-    layout.labels.append(Label(SHEET, grid.TITLE_ROW, 0, SHEET, "title"))
-    layout.labels.append(
-        Label(
-            SHEET,
-            grid.LEAD_ROW,
-            0,
-            LEAD,
-            "lead",
-        )
-    )
+    for row, text, style in ((grid.TITLE_ROW, SHEET, "title"), (grid.LEAD_ROW, LEAD, "lead")):
+        layout.labels.append(Label(SHEET, row, 0, text, style))
     for column, heading in enumerate(COLUMNS):
         layout.labels.append(Label(SHEET, FIRST_ROW - 1, column, heading, "table head"))
+    readers = _readers(layout)
     for row, block in enumerate(layout.places, FIRST_ROW):
-        for column, text in enumerate(_row(block, layout)):
+        for column, text in enumerate(_row(block, layout, readers.get(block, []))):
             if COLUMNS[column] == "stands at":
-                layout.jumps.append(
-                    Jump(SHEET, row, column, block, range_of(block, layout, absolute=False).replace("'", ""))
-                )
+                layout.jumps.append(Jump(SHEET, row, column, block, text))
             elif text:
-                layout.labels.append(Label(SHEET, row, column, text, "name"))
+                style = "wrapped" if COLUMNS[column] in WRAPPED else "cell"
+                layout.labels.append(Label(SHEET, row, column, text, style))
     layout.body[SHEET] = FIRST_ROW
     layout.end[SHEET] = FIRST_ROW + len(layout.places)
+
+
+def reads(block: Block) -> list[Block]:
+    """Returns the blocks that a block's equations read, each once, in their order."""
+    return [read for read in dict.fromkeys(need.read for need in needs(block)) if read is not block]
+
+
+def table_of(layout: Layout) -> str:
+    """Returns the range of the table, its headings included."""
+    return f"{SHEET}!$A${FIRST_ROW}:${grid.letters(len(COLUMNS) - 1)}${layout.end[SHEET]}"
+
+
+def _readers(layout: Layout) -> dict[Block, list[Block]]:
+    """Returns, for each block, those that read it."""
+    readers: dict[Block, list[Block]] = {}
+    for block in layout.places:
+        for read in reads(block):
+            readers.setdefault(read, []).append(block)
+    return readers
 
 
 def range_of(block: Block, layout: Layout, absolute: bool = True) -> str:
@@ -77,14 +93,21 @@ def range_of(block: Block, layout: Layout, absolute: bool = True) -> str:
     return f"{grid.quoted(place.sheet)}!{first}" + (f":{last}" if last != first else "")
 
 
-def _row(block: Block, layout: Layout) -> tuple[str, ...]:
+def _row(block: Block, layout: Layout, readers: list[Block]) -> tuple[str, ...]:
     about = block.about
     shape = " ".join(str(along) for along in shape_of(block, layout.places[block], layout.values))
     equation = "" if block.typed else ";  ".join(equations(block).split("\n"))
     if block.link:
-        origin = next(ref.block for made in block.definitions for ref in walk(made.expr) if isinstance(ref, Ref))
-        equation = f"repeats {origin.name}"
-    return (
-        block.name, about.symbol, about.meaning, about.unit, kind_of(block), HOLDS[block.text], "", defined_name(block),
-        shape, equation, about.source,
-    )  # fmt: skip
+        equation = f"repeats {reads(block)[0].name}"
+    cells = {
+        "name": block.name, "symbol": about.symbol, "meaning": about.meaning, "unit or range": about.unit,
+        "kind": kind_of(block), "holds": HOLDS[block.text], "axes": ", ".join(axis.letter for axis in block.axes),
+        "stands at": range_of(block, layout, absolute=False).replace("'", ""), "equation": equation,
+        "reads from": _names(reads(block)), "read by": _names(readers), "source": about.source,
+        "defined name": defined_name(block), "lies": shape,
+    }  # fmt: skip
+    return tuple(cells[column] for column in COLUMNS)
+
+
+def _names(blocks: list[Block]) -> str:
+    return ", ".join(block.name for block in blocks)

@@ -7,9 +7,17 @@ from typing import Any
 Properties = dict[str, Any]
 
 INK, NAVY, GREY, BROWN = "#000000", "#1F3864", "#595959", "#7F3F00"
-BLUE, GREEN = "#0000FF", "#006100"
+BLUE, GREEN, LINK = "#0000FF", "#006100", "#0563C1"
 PALE_BLUE, PALE_GREEN, PALE_YELLOW, PALE_GREY = "#DDEBF7", "#E2EFDA", "#FFF2CC", "#E7EAF3"
-FADED = "#767676"
+FADED = "#565656"
+GOOD, BAD, OTHER = (
+    {"font_color": "#006100", "bg_color": "#C6EFCE"},
+    {"font_color": "#9C0006", "bg_color": "#FFC7CE"},
+    {"font_color": "#5F3B00", "bg_color": "#FFE699"},
+)
+VERDICTS: dict[str, Properties] = {"OK": GOOD, "same": GOOD, "LOOK": BAD, "changed": OTHER}
+"""Words that say how a check went, and their colours."""
+CHOSEN: Properties = {"bg_color": "#FFC000", "font_color": INK}
 
 BASE: Properties = {"font_name": "Calibri", "font_size": 10, "font_color": INK, "valign": "vcenter"}
 SYMBOLS: Properties = {"font_name": "Cambria", "italic": True}
@@ -30,7 +38,23 @@ LABELS: dict[str, Properties] = {
     "head number": {"bold": True, "align": "center", "bg_color": PALE_GREY},
     "banner": {"bold": True, "font_color": "#FFFFFF", "bg_color": NAVY},
     "table head": {"bold": True, "font_color": NAVY, "bottom": 1, "bottom_color": NAVY},
-    "link": {"font_color": "#0563C1", "underline": 1, "indent": 1},
+    "link": {"font_color": LINK, "underline": 1, "indent": 1},
+    "column link": {"font_color": LINK, "underline": 1, "align": "center"},
+    "cell": {"valign": "top"},
+    "wrapped": {"valign": "top", "text_wrap": True},
+    "box": {
+        "font_color": LINK,
+        "align": "center",
+        "bg_color": PALE_BLUE,
+        "border": 1,
+        "border_color": NAVY,
+    },
+    "arrow": {"font_color": NAVY, "align": "center", "bold": True},
+    "piece equation": {"font_name": "Cambria", "font_color": BROWN},
+    "walk equation": {"font_name": "Cambria", "font_color": BROWN, "indent": 1},
+    "walk numbers": {"font_name": "Cambria", "font_color": INK},
+    "as print": {"font_color": GREY, "align": "right"},
+    "verdict": {"bold": True, "align": "center"},
     "piece count": {"bold": True, "num_format": "0", "align": "right"},
     "piece": {"bold": True, "num_format": "0.0000", "align": "right"},
 }
@@ -55,6 +79,7 @@ ROLES: dict[str, Properties] = {
     "fixed": {"align": "right", "font_color": INK},
     "weights": {},
 }
+LIVE: dict[str, Properties] = {"live": {}, "delivered": {"font_color": GREY}}
 # A thick outline marks the parameters, whether typed or updated: these sides of these cells.
 OUTLINE: Properties = {"left": 2, "right": 2, "top": 2, "bottom": 2}
 OUTLINE_COLOR = "#C00000"
@@ -83,8 +108,24 @@ def cell_dress(kind: str, role: str, decimals: int, edge: bool, sides: tuple[str
 
 
 def label_dress(style: str) -> Properties:
-    """Returns how a label looks."""
+    """Returns how a label looks, or a cell of the page's own (`live 4 key`: a formula, decimals, one that one looks for)."""
+    family, _, more = style.partition(" ")
+    if family == "sample":
+        kind, role, *faded = more.split("/")
+        return (
+            cell_dress(kind, role, 4, edge=False)
+            | {"align": "right"}
+            | ({"font_color": FADED, "italic": True} if faded else {})
+        )
+    if family in ("live", "delivered"):
+        return BASE | FRAME | LIVE[family] | _decimals(more)
     return BASE | LABELS[style]
+
+
+def _decimals(words: str) -> Properties:
+    decimals, *key = words.split(" ")
+    look: Properties = {"align": "center"} if decimals == "word" else {"num_format": number_format(int(decimals))}
+    return look | (ROLES["key"] if key else {})
 
 
 def number_format(decimals: int, may_be_finer: bool = False) -> str:

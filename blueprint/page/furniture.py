@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from blueprint.page import dress, grid
+from blueprint.page import contents, delivered, dress, grid
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
+from blueprint.page.printing import set_up_print
+from blueprint.page.walk import PLACE
 
 Look = Callable[[Any, dress.Properties], Any]
 NARROW, WEIGHT, NUMBER, NAME, SYMBOL = 1.5, 7.6, 9, 38, 13
@@ -19,14 +21,14 @@ class Furniture:
     def __init__(self, sheet: Sheet, page: Any, layout: Layout, look: Look):
         self.sheet, self.page, self.layout, self.look = sheet, page, layout, look
         self.sizes = [layout.values.size(axis) for axis in sheet.across]
+        self.widths: dict[int, float] = {}
 
     def place(self) -> None:
         """Sets everything."""
+        body = self.layout.body[self.sheet.title]
         self.page.hide_gridlines(2)
-        self.page.set_landscape()
-        self.page.fit_to_pages(1, 0)
         self.page.set_row(grid.TITLE_ROW, 24)
-        self.page.freeze_panes(self.layout.body[self.sheet.title], grid.LEFT)
+        self.page.freeze_panes(body, grid.LEFT if self.sheet.across else 0)
         self.columns()
         if self.sheet.across:
             self.head_names()
@@ -35,23 +37,34 @@ class Furniture:
         if self.sheet.grey is not None:
             for group in range(self.groups):
                 self.grey(group)
+        self.fold()
+        self.verdicts()
+        self.mark_chosen()
+        set_up_print(self.page, body, self.widths, range(0, grid.LEFT) if self.sheet.across else range(0))
 
     @property
     def groups(self) -> int:
         """How many groups of columns the sheet has."""
         return self.sizes[0] if len(self.sizes) > 1 else 1
 
+    def width(self, first: int, last: int, width: float) -> None:
+        """Sets the width of columns, in letters."""
+        self.page.set_column(first, last, width)
+        self.widths |= dict.fromkeys(range(first, last + 1), width)
+
     def columns(self) -> None:
         """Sets the widths of the columns left of the groups."""
-        self.page.set_column(0, 0, NARROW)
-        self.page.set_column(grid.SYMBOL, grid.SYMBOL, SYMBOL)
-        self.page.set_column(grid.NAME, grid.NAME, NAME)
+        self.width(0, 0, NARROW)
+        self.width(grid.SYMBOL, grid.SYMBOL, SYMBOL)
+        self.width(grid.NAME, grid.NAME, NAME)
         if not self.sheet.across:
-            self.page.set_column(grid.LEFT, max(grid.BATCH, self.last_column()), WEIGHT)
+            self.width(grid.LEFT, max(grid.BATCH, self.last_column()), WEIGHT)
+            for number, width in enumerate(self.sheet.widths):
+                self.width(grid.LEFT + number, grid.LEFT + number, width)
             return
-        self.page.set_column(grid.LEFT, grid.BATCH - 1, self.left_width())
-        self.page.set_column(grid.BATCH, grid.BATCH, NUMBER)
-        self.page.set_column(grid.BATCH + 1, grid.BATCH + 1, NARROW)
+        self.width(grid.LEFT, grid.BATCH - 1, self.left_width())
+        self.width(grid.BATCH, grid.BATCH, NUMBER)
+        self.width(grid.BATCH + 1, grid.BATCH + 1, NARROW)
 
     def last_column(self) -> int:
         """Returns the last column that a block of the sheet reaches."""
@@ -65,6 +78,41 @@ class Furniture:
             return WEIGHT
         equations = (x.text for x in self.layout.labels if x.sheet == here and x.style == "equation")
         return max(4.5, 1 + max(map(len, equations), default=0) / grid.LEFT_COLUMNS)
+
+    def fold(self) -> None:
+        """Groups the rows of steps on the way, so that they can be folded away at the sign above them."""
+        self.page.outline_settings(symbols_below=False)
+        for sheet, first, last in self.layout.folds:
+            if sheet == self.sheet.title:
+                for row in range(first, last + 1):
+                    self.page.set_row(row, None, None, {"level": 1})
+
+    def verdicts(self) -> None:
+        """Colours the words that say how a check went."""
+        last = self.layout.end[self.sheet.title]
+        for word, colours in dress.VERDICTS.items():
+            look = self.look(("verdict", word), colours)
+            rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look}
+            if self.has_verdicts:
+                self.page.conditional_format(0, grid.LEFT, last, grid.LEFT + 3, rule)
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether a check says on this sheet how it went."""
+        title, values = self.sheet.title, self.layout.values
+        words = [values.cell(b) for b in blocks_on(self.sheet) if b.text and not b.axes]
+        words += [values.cell(echo.block, *echo.places) for echo in self.layout.echoes if echo.sheet == title]
+        return any(sheet == title for sheet, _ in self.layout.asks) or any(word in dress.VERDICTS for word in words)
+
+    def mark_chosen(self) -> None:
+        """Marks the number of the chosen column at the head of the sheet."""
+        choice = self.layout.blueprint.chosen
+        if choice is None or self.sheet.across != choice.across or self.layout.finder is None:
+            return
+        last = grid.start_column(self.groups, self.sizes[-1])
+        look = self.look("chosen", dress.CHOSEN)
+        rule = {"type": "formula", "criteria": f"=COLUMN()-{grid.GROUPS}={PLACE}", "format": look}
+        self.page.conditional_format(grid.NUMBER_ROW, grid.GROUPS, grid.NUMBER_ROW, last, rule)
 
     def label(self, row: int, column: int, text: str | int, style: str) -> None:
         """Writes a fixed text or number."""
@@ -80,8 +128,8 @@ class Furniture:
         """Writes the head of one group: what it is, then start, 1 … T, end, Σ."""
         members, (outer, time) = self.sizes[-1], (self.sheet.across[0], self.sheet.across[-1])
         start = grid.start_column(group, members)
-        self.page.set_column(start, start + members + 2, NUMBER)
-        self.page.set_column(start + members + 3, start + members + 3, NARROW)
+        self.width(start, start + members + 2, NUMBER)
+        self.width(start + members + 3, start + members + 3, NARROW)
         for column in range(start, start + members + 3):
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", dress.label_dress("banner")))
         title = f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
@@ -109,3 +157,18 @@ class Furniture:
         faded = self.look("faded", {"font_color": dress.FADED, "bold": False, "italic": True})
         rule = {"type": "formula", "criteria": f"={grid.letters(left)}${row + 1}=0", "format": faded}
         self.page.conditional_format(first, left, last, left + self.sizes[-1] - 1, rule)
+
+
+def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
+    """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
+    widths = contents.WIDTHS.values() if title == contents.SHEET else delivered.WIDTHS
+    for column, width in enumerate(widths):
+        page.set_column(column, column, width)
+    page.freeze_panes(layout.body[title], 1 if title == contents.SHEET else grid.LEFT)
+    page.hide_gridlines(2)
+    page.set_row(grid.TITLE_ROW, 24)
+    if title == delivered.SHEET:
+        for word, colours in dress.VERDICTS.items():
+            rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
+            page.conditional_format(0, grid.LEFT, layout.end[title], grid.LEFT, rule)
+    set_up_print(page, layout.body[title], dict(enumerate(widths)), range(0, 1))

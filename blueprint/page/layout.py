@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from blueprint.language import Block, Values
-from blueprint.page.outline import Blueprint
+from blueprint.page.outline import Blueprint, Chart
 from blueprint.page.place import Place
+from blueprint.page.steps import Walk
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,18 @@ class Echo:
 
 
 @dataclass(frozen=True)
+class Live:
+    """A formula of the page's own, which belongs to no block: what the chosen column holds, whether an input changed."""
+
+    sheet: str
+    row: int
+    column: int
+    formula: str
+    value: float | str
+    style: str
+
+
+@dataclass(frozen=True)
 class Jump:
     """A link to a block; `text` says where it leads, with the {sheet} and {row} at which the block stands."""
 
@@ -41,18 +54,69 @@ class Jump:
     column: int
     block: Block
     text: str
+    style: str = "link"
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A link to a cell by its address (`Start!A1`)."""
+
+    sheet: str
+    row: int
+    column: int
+    target: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A typed value in a cell that belongs to no block: what was delivered, how far apart the episodes stand."""
+
+    sheet: str
+    row: int
+    column: int
+    value: float | str
+    style: str
+
+
+@dataclass(frozen=True)
+class Hung:
+    """A chart and the cell at its upper left corner; `right` is how many charts hang beside it on its left."""
+
+    sheet: str
+    row: int
+    right: int
+    chart: Chart
 
 
 @dataclass
 class Layout:
-    """Where everything stands: a place and a role per block, labels, echoes, jumps, and the first row below each head."""
+    """Where everything stands.
+
+    places, roles, heads: by block, its cells, its dress, and the sheet and row at which it is named.
+    body, end, maps: by sheet, the first row below what stays in view, the row after the last, the row of its flow.
+    folds: rows that may be folded away: sheet, first, last.
+    walk, finder, spread: the lines of the chosen column, where its place is found, the ranges of blocks in it.
+    asks: where it is said whether anything typed was changed.
+    """
 
     blueprint: Blueprint
     values: Values
     places: dict[Block, Place] = field(default_factory=dict)
     roles: dict[Block, str] = field(default_factory=dict)
+    heads: dict[Block, tuple[str, int]] = field(default_factory=dict)
     labels: list[Label] = field(default_factory=list)
     echoes: list[Echo] = field(default_factory=list)
+    lives: list[Live] = field(default_factory=list)
     jumps: list[Jump] = field(default_factory=list)
+    hops: list[Hop] = field(default_factory=list)
+    copies: list[Copied] = field(default_factory=list)
+    charts: list[Hung] = field(default_factory=list)
+    folds: list[tuple[str, int, int]] = field(default_factory=list)
+    walk: Walk = field(default_factory=Walk)
+    finder: tuple[str, int] | None = None
+    asks: list[tuple[str, int]] = field(default_factory=list)
+    spread: dict[Block, tuple[str, int, int, int]] = field(default_factory=dict)
     body: dict[str, int] = field(default_factory=dict)
     end: dict[str, int] = field(default_factory=dict)
+    maps: dict[str, int] = field(default_factory=dict)

@@ -40,3 +40,10 @@ class Place:
 def extent_of(block: Block, axis: Axis, values: Values) -> int:
     """Returns how many cells a block has along an axis, edges included."""
     return values.before(block, axis) + values.size(axis) + int((axis, 1) in block.edges)
+
+
+def spans(block: Block, values: Values) -> list[range]:
+    """Returns the places that a block has along each of its axes, edges included."""
+    return [
+        range(-values.before(block, axis), values.size(axis) + int((axis, 1) in block.edges)) for axis in block.axes
+    ]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.language.axes import Edge
-from blueprint.language.nodes import Ref, walk
-from blueprint.language.spelling.text import equation
 from blueprint.page import grid
 from blueprint.page.contents import lay_contents
-from blueprint.page.layout import Echo, Jump, Label, Layout
-from blueprint.page.outline import Blueprint, Item, Line, Note, Piece, Row, Section, Sheet, Table
+from blueprint.page.delivered import lay_delivered
+from blueprint.page.layout import Layout
+from blueprint.page.links import lay_links
+from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
+from blueprint.page.pen import Pen
 from blueprint.page.place import Place, extent_of
 from blueprint.page.refuse import refuse_unfit
+from blueprint.page.views import place_view
+from blueprint.page.walk import lay_walk
 from blueprint.page.wide import with_wide_weights
 
 
@@ -22,18 +24,15 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     layout = Layout(blueprint, values)
     for sheet in blueprint.sheets:
         SheetPlacer(sheet, layout).place()
+    lay_walk(layout)
+    lay_delivered(layout)
     lay_contents(layout)
+    lay_links(layout)
     return layout
 
 
-class SheetPlacer:
-    """Places one sheet; `row` is the next free row."""
-
-    def __init__(self, sheet: Sheet, layout: Layout):
-        self.sheet = sheet
-        self.layout = layout
-        self.values = layout.values
-        self.row = grid.NUMBER_ROW if not sheet.across else grid.NUMBER_ROW + 1
+class SheetPlacer(Pen):
+    """Places one sheet."""
 
     def place(self) -> None:
         """Gives every item of the sheet its place."""
@@ -42,18 +41,16 @@ class SheetPlacer:
         for block in self.sheet.head:
             self.label(self.row, grid.NAME, block.about.meaning, "head name")
             self.equation(block, "equation")
+            self.head(block)
             self.put(block, "head")
             self.row += 1
+        for item in self.sheet.pinned:
+            self.item(item)
         self.layout.body[self.sheet.title] = self.row
         for section in self.sheet.sections:
             self.row += 1
             self.section(section)
         self.layout.end[self.sheet.title] = self.row
-
-    def label(self, row: int, column: int, text: str, style: str) -> None:
-        """Puts a fixed text into a cell."""
-        if text:
-            self.layout.labels.append(Label(self.sheet.title, row, column, text, style))
 
     def section(self, section: Section) -> None:
         """Places a heading and what stands under it; a block with weights has its equation in the heading's row."""
@@ -75,14 +72,17 @@ class SheetPlacer:
                 self.row += 1
             case Line(blocks, role):
                 self.line(blocks, role)
-            case Piece():
-                self.piece(item)
             case Table(block, across, role):
                 self.table(block, across, role)
             case Block():
                 self.rows(item, "", None)
-            case Row(block, role, beside):
+            case Row(block, role, beside, fold):
+                first = self.row
                 self.rows(block, role, beside)
+                if fold:
+                    self.layout.folds.append((self.sheet.title, first, self.row - 1))
+            case _:
+                place_view(item, self)
 
     def line(self, blocks: tuple[Block, ...], role: str) -> None:
         """Places single numbers (and lists) side by side; those for which nothing may be chosen look fixed."""
@@ -90,21 +90,10 @@ class SheetPlacer:
         self.caption(blocks[0])
         column = grid.LEFT
         for block in blocks:
-            may_change = block in known.ranges or block in known.choices
+            may_change = block in known.ranges or block in known.choices or block in known.picked
             place = Place(self.sheet.title, self.row, column, dict.fromkeys(block.axes, (0, 1)))
             self.settle(block, place, role or ("line" if may_change else "fixed"))
             column += extent_of(block, block.axes[0], self.values) if block.axes else 1
-        self.row += 1
-
-    def piece(self, piece: Piece) -> None:
-        """Places a named number that is shown again, its link and its meaning."""
-        sheet, about = self.sheet.title, piece.about.about
-        style = "piece" if piece.shown.about.decimals else "piece count"
-        self.label(self.row, grid.SYMBOL, piece.shown.symbol, "symbol")
-        self.label(self.row, grid.NAME, piece.title, "name")
-        self.layout.echoes.append(Echo(sheet, self.row, grid.LEFT, piece.shown, (), style))
-        self.layout.jumps.append(Jump(sheet, self.row, grid.LEFT + 1, piece.about, "{sheet}, row {row}"))
-        self.label(self.row, grid.LEFT + 5, about.meaning, "note")
         self.row += 1
 
     def table(self, block: Block, across: Axis | None, role: str) -> None:
@@ -142,65 +131,6 @@ class SheetPlacer:
             self.row_name(block, down, member)
             self.row += 1
         self.row += int((down, 1) in block.edges)
-
-    def caption(self, block: Block) -> None:
-        """Names a block."""
-        self.label(self.row, grid.SYMBOL, block.symbol, "symbol")
-        self.label(self.row, grid.NAME, block.about.meaning, "name")
-
-    def headings(self, block: Block, across: Axis | None) -> None:
-        """Names the columns of a table."""
-        if across is None:
-            self.label(self.row, grid.LEFT, block.symbol, "column heading")
-            return
-        for member in range(self.values.size(across)):
-            self.member(across, member, self.row, grid.LEFT + member, "column heading")
-        if not block.typed:
-            self.label(self.row, grid.LEFT + self.values.size(across), f"  {self.equation_text(block)}", "equation")
-
-    def row_name(self, block: Block, down: Axis, member: int) -> None:
-        """Names one row of a block: its symbol with the number, and the word where members are words."""
-        if down.parts:
-            self.member(down, member, self.row, grid.SYMBOL, "symbol")
-            part, number = self.part(down, member)
-            self.label(self.row, grid.NAME, part.meaning if number == 0 else "", "name")
-            return
-        self.label(self.row, grid.SYMBOL, f"{block.symbol}{member + down.start}", "symbol")
-        if isinstance(self.layout.blueprint.names.get(down), Block):
-            self.member(down, member, self.row, grid.NAME, "name")
-
-    def member(self, axis: Axis, member: int, row: int, column: int, style: str) -> None:
-        """Names one member of an axis: by its word (which follows the vocabulary), or by a letter and its number."""
-        part, number = self.part(axis, member)
-        known = self.layout.blueprint.names.get(part, part.letter)
-        if isinstance(known, Block) and column != grid.SYMBOL:
-            self.layout.echoes.append(Echo(self.sheet.title, row, column, known, (number,), style))
-        elif isinstance(known, Block):
-            self.label(row, column, str(number + part.start), style)
-        else:
-            self.label(row, column, known if part.size == 1 else known.format(number + part.start), style)
-
-    def part(self, axis: Axis, member: int) -> tuple[Axis, int]:
-        """Returns the part of a joined axis in which a member lies, and its number there."""
-        for part in axis.parts:
-            if member < self.values.size(part):
-                return part, member
-            member -= self.values.size(part)
-        return axis, member
-
-    def equation_text(self, block: Block) -> str:
-        """Returns a block's equations without those of its edges, in one line."""
-        inner = [d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)]
-        understood = frozenset(self.sheet.across)
-        return ";   ".join(equation(block, definition, understood) for definition in inner)
-
-    def equation(self, block: Block, style: str) -> None:
-        """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""
-        if block.link:
-            origin = next(node.block for node in walk(block.definitions[-1].expr) if isinstance(node, Ref))
-            self.layout.jumps.append(Jump(self.sheet.title, self.row, grid.LEFT, origin, "from {sheet}, row {row}"))
-        else:
-            self.label(self.row, grid.LEFT, self.equation_text(block), style)
 
     def put_table(self, block: Block, down: Axis, across: Axis | None, role: str) -> None:
         """Places a block of weights or words in the left area."""

@@ -20,13 +20,12 @@ def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
     _refuse_same_names(blueprint)
     for sheet in blueprint.sheets:
         _refuse_wide(sheet, values)
-        for section in sheet.sections:
-            for item in section.items:
-                match item:
-                    case Block():
-                        _refuse_tall(item, _downwards(item, None, sheet), values)
-                    case Row(block) | Table(block):
-                        _refuse_tall(block, _downwards(block, item, sheet), values)
+        for item in sheet.items():
+            match item:
+                case Block():
+                    _refuse_tall(item, _downwards(item, None, sheet), values)
+                case Row(block) | Table(block):
+                    _refuse_tall(block, _downwards(block, item, sheet), values)
 
 
 def _refuse_same_names(blueprint: Blueprint) -> None:

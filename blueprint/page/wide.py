@@ -36,8 +36,8 @@ def _kept(item: Item, sheet: Sheet, values: Values, moved: list[Section]) -> tup
     match item:
         case Table(block, Axis() as across) if values.size(across) > grid.LEFT_COLUMNS:
             return (_move(block, across, sheet, moved),)
-        case Row(block, role, Block() as beside) if _columns(beside, values) > grid.LEFT_COLUMNS:
-            return _move(beside, beside.axes[1], sheet, moved), Row(block, role)
+        case Row(_, _, Block() as beside) if _columns(beside, values) > grid.LEFT_COLUMNS:
+            return _move(beside, beside.axes[1], sheet, moved), replace(item, beside=None)
     return (item,)
 
 

@@ -10,13 +10,18 @@ from typing import Any
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
 
-from blueprint.language import Block
 from blueprint.page import contents, dress, grid
 from blueprint.page.cells import Run, echo_formula, runs
-from blueprint.page.furniture import Furniture
-from blueprint.page.layout import Layout
+from blueprint.page.charts import hang
+from blueprint.page.furniture import Furniture, set_up_own
+from blueprint.page.guard import rule_of
+from blueprint.page.layout import Echo, Hop, Jump, Layout, Live
+from blueprint.page.links import own_sheets
 from blueprint.page.names import defined_name
+from blueprint.page.remarks import note_of, note_options
 from blueprint.page.saving import SaveError, saved_whole
+from blueprint.page.views import VALUE
+from blueprint.page.walk import PLACE
 
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
@@ -64,15 +69,19 @@ class BookWriter:
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title)
             Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed).place()
-        self.sheets[contents.SHEET] = self.book.add_worksheet(contents.SHEET)
-        self.set_up_contents()
+        for title in own_sheets(self.layout):
+            self.sheets[title] = self.book.add_worksheet(title)
+            set_up_own(title, self.sheets[title], self.layout, self.dressed)
         self.labels()
         for run in runs(self.layout):
             self.run(run)
-        self.echoes()
-        self.jumps()
+        self.views()
+        self.links()
         self.names()
+        self.notes()
         self.validation()
+        for hung in self.layout.charts:
+            hang(hung, self.layout, self.sheets[hung.sheet], self.book.add_chart)
         return self.formulas
 
     def dressed(self, key: Any, properties: dress.Properties) -> Any:
@@ -97,16 +106,6 @@ class BookWriter:
         }
         for name, text in facts.items():
             self.book.set_custom_property(f"blueprint {name}", text)
-
-    def set_up_contents(self) -> None:
-        """Sets the columns of the sheet of contents and names its table."""
-        page = self.sheets[contents.SHEET]
-        for column, width in enumerate(contents.WIDTHS):
-            page.set_column(column, column, width)
-        page.freeze_panes(contents.FIRST_ROW, 1)
-        last = self.layout.end[contents.SHEET]
-        letter = grid.letters(len(contents.COLUMNS) - 1)
-        self.book.define_name(contents.RANGE_NAME, f"={contents.SHEET}!$A${contents.FIRST_ROW}:${letter}${last}")
 
     def labels(self) -> None:
         """Writes the fixed texts."""
@@ -149,45 +148,60 @@ class BookWriter:
             looks.append(self.dressed((*key, sides), dress.cell_dress(*key, sides)))
         return looks
 
-    def echoes(self) -> None:
-        """Writes the cells that show another cell again."""
+    def views(self) -> None:
+        """Writes the cells that show others again, the page's own formulas, and copies of what is typed."""
         for echo in self.layout.echoes:
             value = self.layout.values.cell(echo.block, *echo.places)
-            formula, look = echo_formula(echo, self.layout), self.label_format(echo.style)
-            self.sheets[echo.sheet].write_formula(echo.row, echo.column, formula, look, value)
-            self.formulas += 1
+            self.formula(echo, echo_formula(echo, self.layout), value)
+        for live in self.layout.lives:
+            self.formula(live, live.formula, live.value)
+        for copy in self.layout.copies:
+            self.sheets[copy.sheet].write(copy.row, copy.column, copy.value, self.label_format(copy.style))
 
-    def jumps(self) -> None:
-        """Writes the links to blocks."""
+    def formula(self, at: Echo | Live, formula: str, value: float | str) -> None:
+        """Writes one formula with its value."""
+        self.sheets[at.sheet].write_formula(at.row, at.column, formula, self.label_format(at.style), value)
+        self.formulas += 1
+
+    def links(self) -> None:
+        """Writes the links to blocks and to other cells."""
         for jump in self.layout.jumps:
-            target = contents.range_of(jump.block, self.layout, absolute=False)
-            look, url = self.label_format("link"), f"internal:{target}"
             place = self.layout.places[jump.block]
             text = jump.text.format(sheet=place.sheet, row=place.row + 1)
-            _done(self.sheets[jump.sheet].write_url(jump.row, jump.column, url, look, text), text)
+            self.link(jump, contents.range_of(jump.block, self.layout, absolute=False), text, jump.style)
+        for hop in self.layout.hops:
+            self.link(hop, hop.target, hop.text, "link")
+
+    def link(self, at: Jump | Hop, target: str, text: str, style: str) -> None:
+        """Writes one link."""
+        look = self.label_format(style)
+        _done(self.sheets[at.sheet].write_url(at.row, at.column, f"internal:{target}", look, text), text)
 
     def names(self) -> None:
-        """Gives every block its defined name."""
+        """Gives every block its defined name, and so the table of contents and the place of the chosen column."""
         for block in self.layout.places:
-            _done(self.book.define_name(defined_name(block), "=" + contents.range_of(block, self.layout)), block.name)
+            self.name(defined_name(block), contents.range_of(block, self.layout))
+        self.name(contents.RANGE_NAME, contents.table_of(self.layout))
+        if self.layout.finder is not None:
+            sheet, row = self.layout.finder
+            self.name(PLACE, f"{grid.quoted(sheet)}!${grid.letters(VALUE)}${row + 2}")
+
+    def name(self, name: str, target: str) -> None:
+        """Defines one name."""
+        _done(self.book.define_name(name, f"={target}"), name)
+
+    def notes(self) -> None:
+        """Hangs a note at the head of every row of which there is more to say than its name."""
+        for block, (sheet, row) in self.layout.heads.items():
+            if text := note_of(block, self.layout):
+                _done(self.sheets[sheet].write_comment(row, grid.NAME, text, note_options(text)), text)
 
     def validation(self) -> None:
-        """Offers the words that may be typed, and refuses numbers out of range."""
-        for block, words in self.blueprint.choices.items():
-            source = "=" + contents.range_of(words, self.layout)
-            self.validate(block, {"validate": "list", "source": source})
-        for block, (low, high) in self.blueprint.ranges.items():
-            kind = "decimal" if block.about.decimals else "integer"
-            rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
-            self.validate(block, rule | {"error_message": f"{block.about.meaning}: {low:g} … {high:g}"[:255]})
-
-    def validate(self, block: Block, rule: dict[str, Any]) -> None:
-        """Puts a rule on all cells of a typed block."""
-        place = self.layout.places[block]
-        top, left, bottom, right = place.corners(block, self.layout.values)
-        title = f"{block.name.removesuffix('.yours')}  {block.symbol.removesuffix('_yours')}"
-        rule |= {"input_title": title[:32], "input_message": block.about.meaning[:255], "ignore_blank": True}
-        _done(self.sheets[place.sheet].data_validation(top, left, bottom, right, rule), block.name)
+        """Says at every typed cell what it is for, and refuses what does not belong there."""
+        for block, place in self.layout.places.items():
+            if block.typed:
+                corners = place.corners(block, self.layout.values)
+                _done(self.sheets[place.sheet].data_validation(*corners, rule_of(block, self.layout)), block.name)
 
 
 def _done(code: int, what: str) -> None:

@@ -44,14 +44,28 @@ def gae(r: Block, V: Block, m: Block, gamma: Block, lam: Block) -> Gae:
 
     r, m: (n, t); V: (n, t) with its end column. A is the raw advantage: whitening comes after the returns.
     """
-    delta = block("td_errors", (n, t), "δ", "TD error: how far above expectation", source=sources.TD_ERROR)
-    A = block("advantages", (n, t), "A", "advantage (GAE): δ and faded later δ", source=sources.GAE)
+    delta = td_errors("td_errors", "δ", "TD error: how far above expectation", r, V, m, gamma)
+    A = faded_sum("advantages", "A", "advantage (GAE): δ and faded later δ", delta, m, gamma, lam)
     R = block("returns", (n, t), "R", "return, the value target: A + V", source=sources.RETURNS)
-    delta[n, t] = m[n, t] * (r[n, t] + gamma * V[n, t + 1] - V[n, t])
-    A[n, t.last + 1] = 0
-    A[n, t] = delta[n, t] + m[n, t] * gamma * lam * A[n, t + 1]
     R[n, t] = A[n, t] + V[n, t]
     return Gae(delta, A, R)
+
+
+def td_errors(name: str, symbol: str, meaning: str, r: Block, V: Block, m: Block, gamma: Block | int) -> Block:
+    """Compares each value with the reward and the discounted value after it, over (n, t)."""
+    delta = block(name, (n, t), symbol, meaning, source=sources.TD_ERROR)
+    delta[n, t] = m[n, t] * (r[n, t] + gamma * V[n, t + 1] - V[n, t])
+    return delta
+
+
+def faded_sum(
+    name: str, symbol: str, meaning: str, delta: Block, m: Block, gamma: Block | int, lam: Block | int
+) -> Block:
+    """Adds later TD errors, each step further faded by γ·λ, over (n, t); 0 in the end column, where the recursion begins."""
+    A = block(name, (n, t), symbol, meaning, source=sources.GAE)
+    A[n, t.last + 1] = 0
+    A[n, t] = delta[n, t] + m[n, t] * gamma * lam * A[n, t + 1]
+    return A
 
 
 def whiten(A: Block, m: Block, words: Block, eps: Block, switch: Switch) -> Whitened:

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Sum, at_most, block, equal, less, maximum, typed, where
+from blueprint.language.nodes import Arithmetic
+from blueprint.ppo.advantage import faded_sum, td_errors
 from blueprint.ppo.axes import n, t, v
+from blueprint.ppo.settings import Settings
 
 TOLERANCE = 1e-9
 
@@ -59,6 +62,67 @@ def adds_up(A: Block, V: Block, R: Block) -> Block:
     """Measures how far returns are from A + V."""
     off = block("check.returns", (n, t), "|R−V−A|", "returns are A + V")
     off[n, t] = abs(R[n, t] - V[n, t] - A[n, t])
+    return off
+
+
+class Identity(NamedTuple):
+    """Rows that run a definition where its result is known otherwise, and how far off it is, the last of them."""
+
+    rows: tuple[Block, ...]
+    residual: Block
+
+
+def lambda_0(delta: Block, m: Block, gamma: Block) -> Identity:
+    """With λ = 0 no later TD error counts: A is δ."""
+    A = faded_sum("identity.lambda_0", "A_λ0", "advantage for λ = 0", delta, m, gamma, 0)
+    off = block("check.lambda_0", (n, t), "|A_λ0−δ|", "λ = 0: advantage is the TD error")
+    off[n, t] = abs(A[n, t] - delta[n, t])
+    return Identity((A,), off)
+
+
+def lambda_1(delta: Block, r: Block, V: Block, m: Block, gamma: Block) -> Identity:
+    """With λ = 1 the values in between cancel: A + V is the discounted reward to go."""
+    A = faded_sum("identity.lambda_1", "A_λ1", "advantage for λ = 1", delta, m, gamma, 1)
+    G = block("identity.to_go", (n, t), "G", "discounted reward to go")
+    off = block("check.lambda_1", (n, t), "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
+    G[n, t.last + 1] = 0
+    G[n, t] = m[n, t] * (r[n, t] + gamma * G[n, t + 1])
+    off[n, t] = abs(A[n, t] + V[n, t] - G[n, t])
+    return Identity((A, G), off)
+
+
+def gamma_0(r: Block, V: Block, m: Block, lam: Block) -> Identity:
+    """With γ = 0 nothing later counts, whatever λ is: A is r − V."""
+    delta = td_errors("identity.gamma_0_td", "δ_γ0", "TD error for γ = 0", r, V, m, 0)
+    A = faded_sum("identity.gamma_0", "A_γ0", "advantage for γ = 0", delta, m, 0, lam)
+    off = block("check.gamma_0", (n, t), "|A_γ0−r+V|", "γ = 0: advantage is reward − value")
+    off[n, t] = abs(A[n, t] - m[n, t] * (r[n, t] - V[n, t]))
+    return Identity((delta, A), off)
+
+
+def in_range(name: str, meaning: str, x: Block, low: Block, high: Block) -> Block:
+    """Measures how far typed numbers are below the lowest or above the highest that makes sense."""
+    outside = block(name, x.axes, "outside", meaning)
+    at = x[x.axes] if x.axes else x
+    outside[x.axes] = maximum(0, maximum(low - at, at - high))
+    return outside
+
+
+def all_in_range(chosen: Settings) -> Block:
+    """Repeats how far the settings are outside their ranges, all together."""
+    off = block("check.settings", (), "outside", "settings are within their ranges")
+    off[()] = chosen.outside if chosen.outside is not None else 0
+    return off
+
+
+def parts_add_up(parts: Iterable[Block], total: Block) -> Block:
+    """Measures how far the policy loss and what the others add are from the total."""
+    first, *others = parts
+    off = block("check.parts", (), "|Σparts−L|", "parts of the loss add up to the total")
+    added: Arithmetic = first
+    for part in others:
+        added = added + part
+    off[()] = abs(added - total)
     return off
 
 

@@ -56,16 +56,16 @@ def policy_ratio(logp_new: Block, logp_old: Block) -> tuple[Block, Block]:
     return d, ratio
 
 
-def surrogate(ratio: Block, advantages: Block, clip_range: Block) -> Surrogate:
+def surrogate(ratio: Block, advantages: Block, clip_range: Block, prefix: str = "") -> Surrogate:
     """Clips the ratio so that a word is not pushed farther than clip_range from where it was; takes the worse outcome.
 
-    ratio, advantages: over any axes, the same for both.
+    ratio, advantages: over any axes, the same for both. prefix: put before the names, where it is used a second time.
     """
     at = ratio.axes
-    free = block("surrogate.unclipped", at, "U", "unclipped surrogate: ratio · advantage")
-    near = block("ratio.clipped", at, "ρ_c", "ratio clipped to 1 ± ε")
-    held = block("surrogate.clipped", at, "U_c", "clipped ratio · advantage")
-    smaller = block("surrogate", at, "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
+    free = block(f"{prefix}surrogate.unclipped", at, "U", "unclipped surrogate: ratio · advantage")
+    near = block(f"{prefix}ratio.clipped", at, "ρ_c", "ratio clipped to 1 ± ε")
+    held = block(f"{prefix}surrogate.clipped", at, "U_c", "clipped ratio · advantage")
+    smaller = block(f"{prefix}surrogate", at, "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
     free[at] = ratio[at] * advantages[at]
     near[at] = maximum(1 - clip_range, minimum(1 + clip_range, ratio[at]))
     held[at] = near[at] * advantages[at]

@@ -39,6 +39,13 @@ class Prompts(NamedTuple):
     decisions: Block
 
 
+class DrawRange(NamedTuple):
+    """The lowest and the highest draw that makes sense: 0 and 1 themselves could fall on no word, by rounding."""
+
+    low: Block
+    high: Block
+
+
 class Turn(NamedTuple):
     """Who writes: the rows from which the mask m follows, all (n, t)."""
 
@@ -79,6 +86,12 @@ def prompts() -> Prompts:
         given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
     decisions[()] = size(t)
     return Prompts(vocabulary, given, given_id, is_given, decisions)
+
+
+def draw_range() -> DrawRange:
+    """Makes the typed ends of the draws."""
+    low = typed("rollout.draw.low", (), "u_low", "lowest draw", decimals=2)
+    return DrawRange(low, typed("rollout.draw.high", (), "u_high", "highest draw", decimals=2))
 
 
 def rollout(given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block) -> Rollout:

@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan
 
-from blueprint.language import Axis, Block, Expr, NotationError, Operand, block, choose, filled, match, typed, where
+from blueprint.language import (
+    Axis,
+    Block,
+    Expr,
+    NotationError,
+    Operand,
+    block,
+    choose,
+    filled,
+    match,
+    maximum,
+    typed,
+    where,
+)
 from blueprint.numbers import PRESET_DEFAULT
 
 # key: (symbol, meaning, decimals)
@@ -55,6 +68,8 @@ class Settings:
     typed: dict[Block, object] = field(default_factory=dict)
     choices: dict[Block, Block] = field(default_factory=dict)
     ranges: dict[Block, tuple[float, float]] = field(default_factory=dict)
+    outside: Block | None = None
+    """How far the numbers are outside their ranges, all together."""
 
 
 def settings(yours: Mapping[str, float | str], keys: tuple[str, ...] = (*SETTINGS, *SWITCHES)) -> Settings:
@@ -71,9 +86,23 @@ def settings(yours: Mapping[str, float | str], keys: tuple[str, ...] = (*SETTING
 def _number(made: Settings, key: str, yours: float | str) -> None:
     symbol, meaning, decimals = SETTINGS[key]
     preset = PRESET_DEFAULT[key]
-    line = _line(made, key, symbol, meaning, yours, preset.value, decimals)
-    made.ranges[line[1]] = (preset.low, preset.high)
-    made.numbers.append(line)
+    used, mine, given = _line(made, key, symbol, meaning, yours, preset.value, decimals)
+    low, high = (
+        typed(f"{key}.{end}", (), f"{symbol}_{end}", f"{told}: {meaning}", decimals=decimals)
+        for end, told in (("low", "lowest"), ("high", "highest"))
+    )
+    made.typed |= {low: preset.low, high: preset.high}
+    made.ranges[mine] = (preset.low, preset.high)
+    made.numbers.append((used, mine, given, low, high, _outside(made, key, used, low, high)))
+
+
+def _outside(made: Settings, key: str, used: Block, low: Block, high: Block) -> Block:
+    """Adds how far a number is outside its range to what the lines above are outside theirs."""
+    outside = block(f"{key}.outside", (), f"{used.symbol}_out", "outside the ranges, up to this line")
+    own = maximum(0, maximum(low - used, used - high))
+    outside[()] = own if made.outside is None else made.outside + own
+    made.outside = outside
+    return outside
 
 
 def _switch(made: Settings, key: str, yours: float | str) -> None:

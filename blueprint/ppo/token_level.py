@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,13 +13,16 @@ from blueprint.numbers import TokenNumbers
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.ppo import checks
 from blueprint.ppo.axes import case, n, t
-from blueprint.ppo.loss import surrogate
+from blueprint.ppo.facts import facts_of
+from blueprint.ppo.loss import Surrogate, surrogate
 from blueprint.ppo.settings import Settings, settings
+from blueprint.ppo.sheets import charts, walk
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.diagnostics import means_of, means_section
-from blueprint.ppo.sheets.inputs import settings_sections
+from blueprint.ppo.sheets.flow import flow_of_signal
+from blueprint.ppo.sheets.inputs import INPUT_WIDTHS, settings_sections
 from blueprint.ppo.sheets.signal import Given, Signal, signal
-from blueprint.ppo.sheets.start import start_sheet
+from blueprint.ppo.sheets.start import Told, start_sheet
 
 LEAD = "the settings; everything else that is typed stands where it is used"
 TITLES = ("reference KL", "augmented reward", "TD errors", "GAE advantage estimation", "value targets")
@@ -36,27 +40,73 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     shown = [made.kl.used, made.reward.rewards, made.gae.td_errors, made.gae.advantages, made.gae.returns]
     means = means_of(shown, mask, words)
     checked, judged, tolerances = checks_sheet(
-        (link("checks.writes", writes), link("checks.mask", mask)), _residuals(made)
+        _head("checks", writes, mask), _residuals(made, chosen), _identities(made, mask, chosen)
     )
+    table = _clip_table(chosen)
+    picked, first_choice = walk.choice(episode=1, decision=1)
+    pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen), _head("charts", writes, mask))
+    facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
+    start = start_sheet(Told(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
     more = (Section("5  Length", (words,)), means_section("6", means))
     sheets = (
-        start_sheet(numbers.title, numbers.about, [], pieces, judged.verdict),
-        Sheet("Inputs", LEAD, tuple(settings_sections(chosen))),
-        replace(made.sheet, sections=(*made.sheet.sections, *more)),
-        _clip_sheet(chosen),
-        checked,
+        start, walk.walk_sheet(picked, walk.walk_sections_of_signal(made, writes, mask)),
+        Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
+        replace(made.sheet, sections=(*made.sheet.sections, *more)), table.sheet, checked, pictures,
+    )  # fmt: skip
+    blueprint = Blueprint(
+        numbers.title,
+        sheets,
+        {n: len(numbers.words), t: max(map(len, numbers.words)), case: len(numbers.case_ratios)},
+        chosen.typed | tolerances | first_choice | drawn,
+        choices=chosen.choices,
+        ranges=chosen.ranges,
+        facts=facts,
+        result=made.gae.advantages,
+        chosen=picked,
     )
-    sizes = {n: len(numbers.words), t: max(map(len, numbers.words)), case: len(numbers.case_ratios)}
-    facts = {"numbers": numbers.name, "preset": "default"}
-    blueprint = Blueprint(numbers.title, sizes=sizes, sheets=sheets, typed=chosen.typed | tolerances, facts=facts)
-    blueprint = replace(blueprint, choices=chosen.choices, ranges=chosen.ranges, result=made.gae.advantages)
-    return blueprint.with_typed(_typed(numbers, sizes[t]))
+    return blueprint.with_typed(_typed(numbers, max(map(len, numbers.words))))
 
 
-def _residuals(made: Signal) -> list[Block]:
+class ClipTable(NamedTuple):
+    """The sheet of given cases, and what of it is drawn."""
+
+    sheet: Sheet
+    ratio: Block
+    advantage: Block
+    clip: Surrogate
+
+
+def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
+    """Repeats the rows that stay in view."""
+    return link(f"{sheet}.writes", writes), link(f"{sheet}.mask", mask)
+
+
+def _identities(made: Signal, mask: Block, chosen: Settings) -> list[checks.Identity]:
+    """Runs the definition of the advantage where its result is known otherwise."""
+    delta, r, gamma, lam = made.gae.td_errors, made.reward.rewards, chosen.used["gamma"], chosen.used["gae_lambda"]
+    return [
+        checks.lambda_0(delta, mask, gamma),
+        checks.lambda_1(delta, r, made.V, mask, gamma),
+        checks.gamma_0(r, made.V, mask, lam),
+    ]
+
+
+def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable, chosen: Settings) -> list[charts.Drawn]:
+    """Lists the pictures with the rows from which they are drawn."""
+    bars = charts.advantage_picture(2, writes, made.gae.advantages, made.white.used, mask)
+    points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
+    return [
+        charts.clip_picture(1, points, chosen.used["clip_range"]),
+        bars.drawn,
+        charts.gae_picture(3, made.gae.td_errors, mask, chosen.used["gamma"], bars.words),
+    ]
+
+
+def _residuals(made: Signal, chosen: Settings) -> list[Block]:
     """Lists what must be 0 in every workbook."""
     return [
+        checks.all_in_range(chosen),
         checks.not_negative("k3", "k3 is never negative", made.kl.k3),
         checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
     ]
@@ -71,7 +121,7 @@ def _given() -> Given:
     )
 
 
-def _clip_sheet(chosen: Settings) -> Sheet:
+def _clip_table(chosen: Settings) -> ClipTable:
     """Outlines the clip over given advantages and ratios, one case per column, by the same definition as the loss."""
     ratio = typed("case.ratio", (case,), "ρ", "ratio of the case", unit="> 0")
     advantage = typed("case.advantage", (case,), "Â", "advantage of the case")
@@ -80,9 +130,8 @@ def _clip_sheet(chosen: Settings) -> Sheet:
     loss[case] = -clip.smaller[case]
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
     section = Section("1  The clipped surrogate, case by case", rows)
-    return Sheet(
-        "Clip table", "what the clip does with a good and a bad word, near and far", (section,), across=(case,)
-    )
+    lead = "what the clip does with a good and a bad word, near and far"
+    return ClipTable(Sheet("Clip table", lead, (section,), across=(case,)), ratio, advantage, clip)
 
 
 def _typed(numbers: TokenNumbers, longest: int) -> dict[str, object]:

@@ -2,76 +2,81 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.language import Axis, Block, link, typed
+from blueprint.language import Axis, Block, typed
 from blueprint.numbers import WeightNumbers
-from blueprint.page.outline import Blueprint, Piece, Sheet
+from blueprint.page.outline import Blueprint
 from blueprint.ppo import checks
 from blueprint.ppo.axes import j, k, n, one, t, v
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
-from blueprint.ppo.rollout import Prompts, prompts
+from blueprint.ppo.facts import facts_of
+from blueprint.ppo.rollout import DrawRange, Prompts, draw_range, prompts
 from blueprint.ppo.settings import Settings, settings
-from blueprint.ppo.sheets import critics, policies
-from blueprint.ppo.sheets import loss as loss_sheet
-from blueprint.ppo.sheets import signal as signal_sheet
+from blueprint.ppo.sheets import charts, flow, pieces, walk
 from blueprint.ppo.sheets.checks import checks_sheet
-from blueprint.ppo.sheets.diagnostics import Diagnostics, diagnostics
+from blueprint.ppo.sheets.diagnostics import diagnostics
 from blueprint.ppo.sheets.inputs import inputs_sheet
-from blueprint.ppo.sheets.start import start_sheet
+from blueprint.ppo.sheets.start import Told, start_sheet
+from blueprint.ppo.steps import Steps, steps_of
 
 NAMES: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
-
-
-class Steps(NamedTuple):
-    """Everything between the inputs and the diagnostics."""
-
-    old: policies.OldPolicy
-    reference: policies.Policy
-    reference_kl: Block
-    policy: policies.Policy
-    old_critic: critics.Critic
-    critic: critics.Critic
-    reward_sheet: Sheet
-    entropy: Block
-    signal: signal_sheet.Signal
-    loss: loss_sheet.Loss
+LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 
 
 def weights_level(numbers: WeightNumbers) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings."""
-    chosen, given = settings(numbers.ppo), prompts()
+    chosen, given, draws = settings(numbers.ppo), prompts(), draw_range()
     max_new_tokens = typed("max_new_tokens", (), "max_new", "words the policy may write, at most", decimals=0)
-    steps = _steps(given, max_new_tokens, chosen)
-    watched = diagnostics(steps.old.head, steps.old.rollout, steps.signal, steps.loss, _watched_rows(steps))
-    checked, judged, tolerances = checks_sheet(steps.old.head.on("checks"), _residuals(steps, given, chosen))
-    start = start_sheet(numbers.title, numbers.about, _parts(steps), _pieces(steps, watched), judged.verdict)
-    sheets = (
-        start, inputs_sheet(chosen, given, max_new_tokens), steps.old.policy.sheet, steps.reference.sheet, steps.reward_sheet,
-        steps.old_critic.sheet, steps.signal.sheet, steps.policy.sheet, steps.critic.sheet, steps.loss.sheet,
-        watched.sheet, checked,
+    steps = steps_of(given, max_new_tokens, draws, chosen)
+    head = steps.old.head
+    watched = diagnostics(head, steps.old.rollout, steps.signal, steps.loss, pieces.watched_rows(steps))
+    checked, judged, tolerances = checks_sheet(
+        head.on("checks"), _residuals(steps, given, draws, chosen), _identities(steps, chosen)
+    )
+    picked, first_choice = walk.choice(episode=1, decision=len(numbers.prompts[0]))
+    pictures, drawn = charts.charts_sheet(_drawn(steps, given, chosen), head.on("charts"))
+    facts = facts_of(numbers.name, "weights") | {"seed": str(numbers.seed)}
+    start = start_sheet(
+        Told(numbers.title, numbers.about, facts), pieces.parts_of(steps), pieces.pieces_of(steps, watched),
+        flow.flow_of_loss(steps), judged.verdict,
     )  # fmt: skip
-    longest = numbers.draws.shape[1]
-    sizes = {n: len(numbers.prompts), t: longest, v: len(numbers.vocabulary)}
-    E = numbers.weights["old.E"]
-    sizes |= {k: E.shape[1], j: numbers.weights["old.W"].shape[1]}
+    sheets = (
+        start, walk.walk_sheet(picked, walk.walk_sections(steps)), inputs_sheet(chosen, given, max_new_tokens),
+        steps.old.policy.sheet, steps.reference.sheet, steps.reward_sheet, steps.old_critic.sheet, steps.signal.sheet,
+        steps.policy.sheet, steps.critic.sheet, steps.loss.sheet, watched.sheet, checked, pictures,
+    )  # fmt: skip
     blueprint = Blueprint(
         numbers.title,
         sheets,
-        sizes,
-        chosen.typed | tolerances | {max_new_tokens: numbers.max_new_tokens},
+        _sizes(numbers),
+        chosen.typed | tolerances | first_choice | drawn | {max_new_tokens: numbers.max_new_tokens},
         NAMES | {v: given.vocabulary},
         chosen.choices | {given.given: given.vocabulary},
-        chosen.ranges | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (0.01, 0.99)},
-        {"numbers": numbers.name, "preset": "default", "seed": str(numbers.seed)},
+        chosen.ranges
+        | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (LOWEST_DRAW, HIGHEST_DRAW)},
+        facts,
         steps.loss.total.total,
         (steps.loss.total.policy_loss, *steps.loss.adds),
+        chosen=picked,
     )
+    return blueprint.with_typed(_typed(numbers, draws))
+
+
+def _sizes(numbers: WeightNumbers) -> dict[Axis, int]:
+    """Reads how many episodes, decisions, words and dimensions there are."""
+    embedding, memory = numbers.weights["old.E"].shape[1], numbers.weights["old.W"].shape[1]
+    return {n: len(numbers.prompts), t: numbers.draws.shape[1], v: len(numbers.vocabulary), k: embedding, j: memory}
+
+
+def _typed(numbers: WeightNumbers, draws: DrawRange) -> Mapping[str, object]:
+    """Lists texts, draws and weights by the names of their blocks."""
     weights = {block_name(key): weight for key, weight in numbers.weights.items()}
+    ends = {draws.low.name: LOWEST_DRAW, draws.high.name: HIGHEST_DRAW}
     others = {"rollout.draw": numbers.draws, "explained_variance.floor": EQUAL_RETURNS}
-    return blueprint.with_typed(_texts(numbers, longest) | others | weights)
+    return _texts(numbers, numbers.draws.shape[1]) | others | ends | weights
 
 
 def block_name(key: str) -> str:
@@ -85,41 +90,7 @@ def block_name(key: str) -> str:
     return ".".join([model, *words, *(["head"] if part in ("w", "b") else []), part])
 
 
-def _steps(given: Prompts, max_new_tokens: Block, chosen: Settings) -> Steps:
-    """Runs the definitions in the order in which the numbers come about."""
-    old = policies.old_policy(given, max_new_tokens)
-    reference, reference_kl = policies.reference(old)
-    reward_sheet, score = critics.reward_model(old)
-    old_critic = critics.old_critic(old)
-    words = old.rollout.words
-
-    head = old.head.on("signal")
-    come_in = signal_sheet.Given(old.policy.logprobs, reference.logprobs, score, old_critic.values, reference_kl)
-    signal = signal_sheet.signal(head, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
-
-    policy, policy_kl, entropy = policies.new_policy(old, chosen.used["update_step"])
-    critic = critics.new_critic(old, old_critic, chosen.used["update_step"])
-    head = old.head.on("loss")
-    rows = (
-        policy.logprobs, old.policy.logprobs, signal.white.used, critic.values, old_critic.values,
-        signal.gae.returns, entropy, policy_kl,
-    )  # fmt: skip
-    names = loss_sheet.Given._fields
-    here = loss_sheet.Given(*(link(f"loss.{name}", row) for name, row in zip(names, rows, strict=True)))
-    loss = loss_sheet.loss(head, here, words, chosen)
-    return Steps(old, reference, reference_kl, policy, old_critic, critic, reward_sheet, entropy, signal, loss)
-
-
-def _watched_rows(steps: Steps) -> list[Block]:
-    """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
-    s, loss = steps.signal, steps.loss
-    return [
-        steps.old.policy.logprobs, steps.reference.logprobs, steps.policy.logprobs, s.reward.rewards,
-        steps.old_critic.values, s.gae.td_errors, s.white.used, loss.ratio, loss.clip.unclipped, loss.clip.smaller,
-    ]  # fmt: skip
-
-
-def _residuals(steps: Steps, given: Prompts, chosen: Settings) -> list[Block]:
+def _residuals(steps: Steps, given: Prompts, draws: DrawRange, chosen: Settings) -> list[Block]:
     """Lists what must be 0 in every workbook."""
     s, loss = steps.signal, steps.loss
     models = {"old policy": steps.old.policy, "reference": steps.reference, "new policy": steps.policy}
@@ -133,50 +104,36 @@ def _residuals(steps: Steps, given: Prompts, chosen: Settings) -> list[Block]:
         checks.adds_up(s.gae.advantages, s.V, s.gae.returns),
         checks.ratio_rests(loss.ratio, chosen.used["update_step"]),
         checks.shares_add_up(steps.old.rollout.mask, loss.share, loss.total.total),
+        checks.parts_add_up((loss.total.policy_loss, *loss.adds), loss.total.total),
+        checks.all_in_range(chosen),
+        checks.in_range("check.draws", "draws are within their range", steps.old.rollout.draw, draws.low, draws.high),
     ]
 
 
-def _parts(steps: Steps) -> list[Piece]:
-    """Lists the total loss and the four numbers that add up to it."""
-    total, names = steps.loss.total, ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted")
-    adds = [Piece(name, block, block) for name, block in zip(names, steps.loss.adds, strict=True)]
+def _identities(steps: Steps, chosen: Settings) -> list[checks.Identity]:
+    """Runs the definition of the advantage where its result is known otherwise."""
+    s, m = steps.signal, steps.old.rollout.mask
+    delta, r, gamma, lam = s.gae.td_errors, s.reward.rewards, chosen.used["gamma"], chosen.used["gae_lambda"]
     return [
-        Piece("total loss", total.total, total.total),
-        Piece("policy loss", total.policy_loss, total.policy_loss),
-        *adds,
+        checks.lambda_0(delta, m, gamma),
+        checks.lambda_1(delta, r, s.V, m, gamma),
+        checks.gamma_0(r, s.V, m, lam),
     ]
 
 
-def _pieces(steps: Steps, d: Diagnostics) -> list[Piece]:
-    """Lists the pieces of RLHF PPO under their usual names, in the order in which they are computed."""
+def _drawn(steps: Steps, given: Prompts, chosen: Settings) -> list[charts.Drawn]:
+    """Lists the pictures with the rows from which they are drawn."""
     s, loss, run = steps.signal, steps.loss, steps.old.rollout
-
-    def mean(title: str, row: Block) -> Piece:
-        return Piece(title, d.means[row.name], row)
-
+    bars = charts.advantage_picture(2, run.word_written, s.gae.advantages, s.white.used, run.mask)
+    points = charts.Points(loss.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
+    policies = {"π_old": steps.old.policy, "π_ref": steps.reference, "π_θ": steps.policy}
+    added = (loss.total.policy_loss, *loss.adds, loss.total.total)
     return [
-        Piece("masks and EOS", run.words, run.mask),
-        mean("proximity model θ_old", steps.old.policy.logprobs),
-        mean("reference model θ_ref", steps.reference.logprobs),
-        mean("per-token log-probs", steps.policy.logprobs),
-        Piece("reference KL", d.kl_per_word, s.kl.used),
-        Piece("reward-model coupling", d.per_response.score_mean, s.score),
-        Piece("sequence-level credit assignment", d.per_response.score_mean, d.per_response.score),
-        mean("augmented reward", s.reward.rewards),
-        mean("values of the old critic", steps.old_critic.values),
-        mean("TD errors", s.gae.td_errors),
-        Piece("GAE advantage estimation", s.white.mean, s.gae.advantages),
-        Piece("value targets (from the old critic)", d.explained.mean_return, s.gae.returns),
-        mean("advantage whitening", s.white.used),
-        mean("importance-sampling ratios", loss.ratio),
-        mean("token-level advantage weighting", loss.clip.unclipped),
-        mean("clipped surrogate (PPO clip)", loss.clip.smaller),
-        Piece("value loss", loss.total.value_loss, loss.value.loss),
-        Piece("entropy bonus", loss.total.entropy, steps.entropy),
-        Piece("policy KL", loss.total.policy_kl, loss.total.policy_kl),
-        Piece("clip fraction", loss.by_loss.fraction, loss.by_loss.flag),
-        Piece("approximate KL", d.approx_kl[1], d.approx_kl[1]),
-        Piece("explained variance", d.explained.explained, d.explained.explained),
+        charts.clip_picture(1, points, chosen.used["clip_range"]),
+        bars.drawn,
+        charts.gae_picture(3, s.gae.td_errors, run.mask, chosen.used["gamma"], bars.words),
+        charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, given.vocabulary),
+        charts.parts_picture(5, dict(zip(charts.PARTS, added, strict=True))),
     ]
 
 

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from blueprint.language import Block
-from blueprint.page.outline import Line, Note, Section, Sheet
+from blueprint.page.outline import Line, Note, Section, Sheet, Unchanged
 from blueprint.ppo.axes import n, t
-from blueprint.ppo.checks import TOLERANCE, Master, master
+from blueprint.ppo.checks import TOLERANCE, Identity, Master, master
 
 LEAD = "what must hold whatever one types: each line says how far off it is, how far it may be, and OK or LOOK"
 
 
-def checks_sheet(head: tuple[Block, ...], residuals: list[Block]) -> tuple[Sheet, Master, dict[Block, object]]:
+def checks_sheet(
+    head: tuple[Block, ...], residuals: list[Block], identities: list[Identity]
+) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the checks; returns the sheet, the verdicts and what is typed there (the tolerances).
 
-    head: rows that stay in view, the last of them the mask. residuals: rows or numbers that must be 0.
+    head: rows that stay in view, the last of them the mask. residuals: rows or numbers that must be 0 and stand nowhere
+    yet. identities: definitions run where their result is known otherwise.
     """
-    judged = master(residuals)
+    judged = master([*residuals, *(identity.residual for identity in identities)])
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
-    sections = (
-        Section("1  The checks", (Line((judged.verdict,)), *lines), ("distance", "allowed", "verdict", "failed")),
+    standing = tuple(each for each in residuals if each.name.startswith("check."))
+    sections = [
         Section(
-            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *residuals)
+            "1  The checks",
+            (Unchanged("inputs, against those delivered"), Line((judged.verdict,)), *lines),
+            ("distance", "allowed", "verdict", "failed"),
         ),
-    )
+        Section(
+            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *standing)
+        ),
+    ]
+    if identities:
+        rows = tuple(row for identity in identities for row in (*identity.rows, identity.residual))
+        sections.append(Section("3  Identities: the same recursion where its result is known", rows))
     typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
-    return Sheet("Checks", LEAD, sections, (n, t), head, head[-1]), judged, typed
+    return Sheet("Checks", LEAD, tuple(sections), (n, t), head, head[-1]), judged, typed

@@ -9,6 +9,7 @@ from blueprint.ppo.rollout import Prompts
 from blueprint.ppo.settings import Settings
 
 COLUMNS = ("used", "yours", "preset")
+INPUT_WIDTHS = (9,) * 8
 
 
 def settings_sections(chosen: Settings) -> list[Section]:
@@ -18,7 +19,7 @@ def settings_sections(chosen: Settings) -> list[Section]:
     )
     numbers = [Line(line) for line in chosen.numbers]
     switches = [Line(line) for line in chosen.switches]
-    sections = [Section("1  Settings", (how, *numbers), COLUMNS)]
+    sections = [Section("1  Settings", (how, *numbers), (*COLUMNS, "from", "to", "outside"))]
     if switches:
         sections.append(Section("2  Switches", tuple(switches), (*COLUMNS, "number", "one of")))
     return sections

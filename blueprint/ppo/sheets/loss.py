@@ -45,6 +45,7 @@ class Loss(NamedTuple):
     """The sheet and what others read from it; `adds` are the weighted parts that add up to the total."""
 
     sheet: Sheet
+    log_ratio: Block
     ratio: Block
     clip: Surrogate
     by_loss: ClipFraction
@@ -83,7 +84,7 @@ def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
         Section("7  What each word adds to the total", (share,)),
     )
     sheet = Sheet("Loss", LEAD, sections, (n, t), head, m)
-    return Loss(sheet, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
+    return Loss(sheet, d, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
 
 
 def _clip_section(given: Given, clip: Surrogate, flags: tuple[Block, Block], total: Total) -> Section:

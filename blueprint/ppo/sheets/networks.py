@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.language import Axis, Block
-from blueprint.page.outline import Item, Line, Row, Section, Table
+from blueprint.page.outline import Item, Line, Row, Section, Table, minor
 from blueprint.ppo.axes import v
 from blueprint.ppo.models import Distribution, Head, Memory, Network
 
@@ -13,10 +13,10 @@ def network_sections(
 ) -> tuple[Section, ...]:
     """Outlines a policy: embedding, what it reads, memory, scores and probabilities of every next word."""
     steps = (
-        words.top,
-        words.exponentials,
-        words.logsumexp,
-        words.logp,
+        minor(words.top),
+        minor(words.exponentials),
+        minor(words.logsumexp),
+        minor(words.logp),
         Row(words.p, "probability"),
     )
     return (

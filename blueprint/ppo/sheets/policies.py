@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Item, Note, Row, Section, Sheet, key
+from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, key, minor
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import exact_kl, word_entropy
 from blueprint.ppo.models import (
@@ -20,7 +20,7 @@ from blueprint.ppo.models import (
     word_logprobs,
     word_weights,
 )
-from blueprint.ppo.rollout import Prompts, Rollout, rollout
+from blueprint.ppo.rollout import DrawRange, Prompts, Rollout, rollout
 from blueprint.ppo.sheets.head import InView
 from blueprint.ppo.sheets.networks import network_sections, update_section
 
@@ -45,7 +45,7 @@ class OldPolicy(NamedTuple):
     head: InView
 
 
-def old_policy(given: Prompts, max_new_tokens: Block) -> OldPolicy:
+def old_policy(given: Prompts, max_new_tokens: Block, draws: DrawRange) -> OldPolicy:
     """Outlines the policy that writes the response."""
     memory, Y = memory_weights("old"), word_weights("old")
     is_given, given_id = link("old.is_given", given.is_given), link("old.given_id", given.given_id)
@@ -55,7 +55,7 @@ def old_policy(given: Prompts, max_new_tokens: Block) -> OldPolicy:
     words = run.distribution
     sections = (
         *network_sections(memory, Y, run.read, run.network, words),
-        *_writing_sections(run, is_given, given_id),
+        *_writing_sections(run, draws, is_given, given_id),
         Section("8  The log-probability that is kept", (words.p_log_p, key(logprobs))),
     )
     head = InView(run.word_read, run.word_written, run.mask)
@@ -66,13 +66,13 @@ def old_policy(given: Prompts, max_new_tokens: Block) -> OldPolicy:
     return OldPolicy(Policy(sheet, memory, Y, logprobs, words), run, head)
 
 
-def _writing_sections(run: Rollout, is_given: Block, given_id: Block) -> tuple[Section, Section]:
+def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id: Block) -> tuple[Section, Section]:
     turn, counts = run.turn, (run.length, run.words)
     whose = (is_given, given_id, turn.room, turn.allowed, turn.ended)
     return (
         Section(
             "6  The draw: the word on whose piece of the line the number u falls",
-            (Note(DRAW), run.cumulative, Row(run.draw, "draw"), run.drawn),
+            (Note(DRAW), minor(run.cumulative), Line(draws, "fixed"), Row(run.draw, "draw"), run.drawn),
         ),
         Section(
             "7  Whose turn is it? The mask m = 1 marks the decisions of the response",
@@ -145,5 +145,5 @@ def _reader(name: str, title: str, old: OldPolicy, memory: Memory, Y: Block, sym
     words = softmax(name, network.h, Y)
     logprobs = word_logprobs(name, symbol, title, words.logp, written, here.mask)
     cross, exact = exact_kl(*kl, here.mask, p_old, p_log_p_old, words.logp)
-    distance = (Row(p_old, "probability"), p_log_p_old, cross, key(exact))
+    distance = (minor(p_old, "probability"), p_log_p_old, cross, key(exact))
     return Reader(here, read, memory, Y, network, words, written, logprobs, distance, exact)

@@ -20,6 +20,7 @@ class Signal(NamedTuple):
 
     sheet: Sheet
     logp_old: Block
+    logp_ref: Block
     kl: ReferenceKL
     score: Block
     reward: Reward
@@ -62,7 +63,7 @@ def signal(head: tuple[Block, ...], m: Block, given: Given, words: Block, chosen
         ),
     )
     sheet = Sheet(TITLE, LEAD, sections, (n, t), head, m)
-    return Signal(sheet, given.logp_old, kl, given.score, paid, given.values, estimate, white)
+    return Signal(sheet, given.logp_old, given.logp_ref, kl, given.score, paid, given.values, estimate, white)
 
 
 def linked(name: str, given: Given) -> Given:

@@ -1,62 +1,12 @@
-"""The outline of a workbook: which block stands on which sheet, under which heading, beside what. Pure data."""
+"""The outline itself: sheets, their sections, and what the whole workbook starts from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from blueprint.language import Axis, Block, NotationError
-
-
-@dataclass(frozen=True)
-class Row:
-    """A block on rows of its own; `role` picks its fill, `beside` are weights left of the rows that they multiply."""
-
-    block: Block
-    role: str = ""
-    beside: Block | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """A block of weights or words as a table of its own, one column per member of `across` (none: a single column)."""
-
-    block: Block
-    across: Axis | None = None
-    role: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """Single numbers (and short lists of words) side by side on one row; the first one names it."""
-
-    blocks: tuple[Block, ...]
-    role: str = ""
-
-
-@dataclass(frozen=True)
-class Note:
-    """A sentence."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A named number shown again, with a link to the block that it speaks of."""
-
-    title: str
-    shown: Block
-    about: Block
-
-
-Item = Block | Row | Table | Line | Note | Piece
-"""What stands under a heading; a bare block is a plain row."""
-
-
-def key(block: Block) -> Row:
-    """Makes the row of a quantity that one looks for."""
-    return Row(block, "key")
+from blueprint.page.outline.items import Item, Line, Row, Table
 
 
 @dataclass(frozen=True)
@@ -76,6 +26,8 @@ class Sheet:
     across: the axes that run from left to right: (episodes, decisions), one axis, or none.
     head:   blocks over the last of them that stay in view above everything else.
     grey:   the block of the head whose zeros turn a column grey: what stands there does not count.
+    pinned: items that stay in view above everything else, on a sheet without axes.
+    widths: the widths of the columns from the fourth on, on a sheet without axes, in letters.
     """
 
     title: str
@@ -84,6 +36,22 @@ class Sheet:
     across: tuple[Axis, ...] = ()
     head: tuple[Block, ...] = ()
     grey: Block | None = None
+    pinned: tuple[Item, ...] = ()
+    widths: tuple[float, ...] = ()
+
+    def items(self) -> Iterator[Item]:
+        """Yields what stands on the sheet below its title, in reading order."""
+        yield from self.pinned
+        for section in self.sections:
+            yield from section.items
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A column that the reader picks: the typed numbers of its episode and decision, in the order of the axes."""
+
+    across: tuple[Axis, ...]
+    numbers: tuple[Block, ...]
 
 
 @dataclass(frozen=True)
@@ -95,6 +63,8 @@ class Blueprint:
     result:  the number that everything leads to, which a build reports; `parts` add up to it.
     choices: for a typed block, the words that may be typed there (a list, or a block that holds it).
     ranges:  for a typed block, the lowest and highest number that may be typed there.
+    notes:   what a reader may want to know of a block besides its meaning, by the block's name.
+    chosen:  the column whose quantities are shown one below the other.
     """
 
     title: str
@@ -107,6 +77,17 @@ class Blueprint:
     facts: Mapping[str, str] = field(default_factory=dict)
     result: Block | None = None
     parts: tuple[Block, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    chosen: Choice | None = None
+
+    @property
+    def picked(self) -> dict[Block, Axis]:
+        """The typed numbers by which the reader picks a column, each with the axis along which it picks."""
+        return dict(zip(self.chosen.numbers, self.chosen.across, strict=True)) if self.chosen else {}
+
+    def understood(self, sheet: Sheet) -> frozenset[Axis]:
+        """Returns the letters that equations on a sheet leave out: those of its columns, or of the chosen column."""
+        return frozenset(sheet.across or (self.chosen.across if self.chosen else ()))
 
     def with_typed(self, more: Mapping[str, object]) -> Blueprint:
         """Returns the blueprint with more typed numbers, given by the names of their blocks."""
@@ -123,15 +104,14 @@ class Blueprint:
 def blocks_on(sheet: Sheet) -> list[Block]:
     """Returns the blocks of a sheet in reading order."""
     listed = list(sheet.head)
-    for section in sheet.sections:
-        for item in section.items:
-            match item:
-                case Block():
-                    listed.append(item)
-                case Row(block, _, None) | Table(block):
-                    listed.append(block)
-                case Row(block, _, Block() as beside):
-                    listed += [beside, block]
-                case Line(blocks, _):
-                    listed += blocks
+    for item in sheet.items():
+        match item:
+            case Block():
+                listed.append(item)
+            case Row(block, _, None) | Table(block):
+                listed.append(block)
+            case Row(block, _, Block() as beside):
+                listed += [beside, block]
+            case Line(blocks, _):
+                listed += blocks
     return listed

@@ -1,0 +1,108 @@
+"""Delivered: a copy of everything typed, as it was when the file was made, and whether each is still the same.
+
+A changed input is no mistake, so this says “changed” and no check fails. To get a number back, copy it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from blueprint.language import Block
+from blueprint.page import grid
+from blueprint.page.layout import Copied, Hop, Jump, Label, Layout, Live
+from blueprint.page.names import defined_name
+from blueprint.page.place import spans
+
+SHEET = "Delivered"
+LEAD = "everything typed, as it was when the file was made; to get a number back, copy it from here"
+SAME, CHANGED = "same", "changed"
+VERDICT, COPY = grid.LEFT, grid.LEFT + 1
+FIRST_ROW = 6
+WIDTHS = (1.5, 30, 46, 12)
+
+Value = float | str
+
+
+def lay_delivered(layout: Layout) -> None:
+    """Adds the sheet of copies: a verdict and a copy per typed block, and one verdict on all of them above."""
+    labels = ((grid.TITLE_ROW, SHEET, "title"), (grid.LEAD_ROW, LEAD, "lead"))
+    layout.labels += [Label(SHEET, row, grid.SYMBOL, text, style) for row, text, style in labels]
+    headings = ((grid.SYMBOL, "name"), (grid.NAME, "meaning"), (VERDICT, "verdict"), (COPY, "the copy"))
+    layout.labels += [Label(SHEET, FIRST_ROW - 1, column, text, "table head") for column, text in headings]
+    row = FIRST_ROW
+    for block in layout.places:
+        if block.typed and block not in layout.blueprint.picked:
+            row = _block(block, row, layout)
+    layout.body[SHEET], layout.end[SHEET] = FIRST_ROW, row
+    _all(row, layout)
+
+
+def _all(end: int, layout: Layout) -> None:
+    """Adds the verdict on all copies, here and on the sheets that ask for it."""
+    letter = grid.letters(VERDICT)
+    count = f'=COUNTIF({letter}{FIRST_ROW + 1}:{letter}{end},"{CHANGED}")'
+    row = FIRST_ROW - 3
+    layout.labels.append(Label(SHEET, row, grid.NAME, "inputs that were changed", "name"))
+    layout.lives.append(Live(SHEET, row, VERDICT, count, 0.0, "live 0 key"))
+    formula = f'=IF({grid.quoted(SHEET)}!{letter}{row + 1}=0,"{SAME}","{CHANGED}")'
+    for sheet, place in layout.asks:
+        layout.lives.append(Live(sheet, place, VERDICT, formula, SAME, "verdict"))
+        layout.hops.append(Hop(sheet, place, VERDICT + 1, f"{SHEET}!A1", f"{SHEET}, row {row + 1}"))
+
+
+def _block(block: Block, row: int, layout: Layout) -> int:
+    """Adds one block from a row on; returns the next free row."""
+    layout.jumps.append(Jump(SHEET, row, grid.SYMBOL, block, block.name))
+    layout.labels.append(Label(SHEET, row, grid.NAME, block.about.meaning, "name"))
+    top, left, bottom, right = layout.places[block].corners(block, layout.values)
+    for down, along, value in _cells(block, layout):
+        if value == value and value != "":
+            layout.copies.append(Copied(SHEET, row + down, COPY + along, value, _style(block)))
+    high, wide = bottom - top, right - left
+    copy = f"{grid.letters(COPY)}{row + 1}"
+    if high or wide:
+        copy += f":{grid.letters(COPY + wide)}{row + high + 1}"
+    same = _same_words(block, row, layout) if block.text and block.axes else _same(block, copy)
+    layout.lives.append(Live(SHEET, row, VERDICT, f'=IF({same},"{SAME}","{CHANGED}")', SAME, "verdict"))
+    return row + high + 1 + int(block.text and wide > 0)
+
+
+def _same(block: Block, copy: str) -> str:
+    """Spells that a single cell, or a range of numbers, is as it was; an emptied cell is not.
+
+    With x·y = y·y and x·x = y·y the sum of (x − y)² is 0. (ironcalc has no SUMXMY2 over two sheets.)
+    """
+    name = defined_name(block)
+    if not block.axes:
+        return f"EXACT({name},{copy})"
+    mixed, now, then = f"SUMPRODUCT({name},{copy})", f"SUMPRODUCT({name},{name})", f"SUMPRODUCT({copy},{copy})"
+    return f"AND({mixed}={then},{now}={then},COUNT({name})=COUNT({copy}))"
+
+
+def _same_words(block: Block, row: int, layout: Layout) -> str:
+    """Spells that a row or column of words is as it was: beside each copy a cell is 1 where the word differs."""
+    place = layout.places[block]
+    top, left, bottom, right = place.corners(block, layout.values)
+    beside = (0, 1) if bottom > top else (1, 0)
+    sheet = grid.quoted(place.sheet)
+    for down, along, _ in _cells(block, layout):
+        typed = f"{sheet}!{grid.letters(left + along)}{top + down + 1}"
+        copy = f"{grid.letters(COPY + along)}{row + down + 1}"
+        where = row + down + beside[0], COPY + along + beside[1]
+        layout.lives.append(Live(SHEET, *where, f"=IF(EXACT({typed},{copy}),0,1)", 0.0, "live 0"))
+    first, last = (row + beside[0], COPY + beside[1]), (row + bottom - top + beside[0], COPY + right - left + beside[1])
+    return f"SUM({grid.letters(first[1])}{first[0] + 1}:{grid.letters(last[1])}{last[0] + 1})=0"
+
+
+def _cells(block: Block, layout: Layout) -> Iterator[tuple[int, int, Value]]:
+    """Yields the rows and columns from the block's first cell, and the value, of every typed cell."""
+    values, place = layout.values, layout.places[block]
+    top, left, *_ = place.corners(block, values)
+    for places in product(*spans(block, values)):
+        row, column = place.cell(block, places)
+        yield row - top, column - left, values.cell(block, *places)
+
+
+def _style(block: Block) -> str:
+    return "live word" if block.text else f"delivered {block.about.decimals}"

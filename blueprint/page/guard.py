@@ -1,0 +1,57 @@
+"""The guard: what may be typed into a cell, and what the page says when the cell is entered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blueprint.language import Block
+from blueprint.page import contents, grid
+from blueprint.page.layout import Layout
+
+Rule = dict[str, Any]
+LARGEST = 1e6
+TITLE_LETTERS, MESSAGE_LETTERS = 32, 255
+
+
+def rule_of(block: Block, layout: Layout) -> Rule:
+    """Returns the rule of a typed block: a list of words, a range of numbers, any number, or any word."""
+    known = layout.blueprint
+    if block in known.picked:
+        return _picked(block, layout) | _message(block, "pick one")
+    if block in known.choices:
+        words = contents.range_of(known.choices[block], layout)
+        return {"validate": "list", "source": f"={words}"} | _message(block, "pick one, or leave it empty")
+    if block.text:
+        return {"validate": "any"} | _message(block, "a word")
+    if block in known.ranges:
+        return _between(block, *known.ranges[block])
+    return _between(block, -LARGEST, LARGEST, "a number")
+
+
+def _between(block: Block, low: float, high: float, told: str = "") -> Rule:
+    told = told or f"{low:g} … {high:g}"
+    kind = "decimal" if block.about.decimals else "integer"
+    rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
+    return rule | _message(block, told) | {"error_message": f"{block.about.meaning}: {told}"[:MESSAGE_LETTERS]}
+
+
+def _picked(block: Block, layout: Layout) -> Rule:
+    """Offers the numbers of the members: those at the head of a sheet along time, else a list."""
+    choice = layout.blueprint.chosen
+    assert choice is not None
+    axis = layout.blueprint.picked[block]
+    size = layout.values.size(axis)
+    if axis is not choice.across[-1]:
+        return {"validate": "list", "source": [str(number + axis.start) for number in range(size)]}
+    sheet = next(s.title for s in layout.blueprint.sheets if s.across == choice.across)
+    first, last = grid.letters(grid.GROUPS + 1), grid.letters(grid.GROUPS + size)
+    row = grid.NUMBER_ROW + 1
+    return {"validate": "list", "source": f"={grid.quoted(sheet)}!${first}${row}:${last}${row}"}
+
+
+def _message(block: Block, told: str) -> Rule:
+    """Says what the cell is for; the title is the key by which files and commands know it."""
+    title = f"{block.name.removesuffix('.yours')}  {block.symbol.removesuffix('_yours')}"
+    about = f"{block.about.meaning}" + f" ({block.about.unit})" * bool(block.about.unit)
+    message = f"{about}: {told}"[:MESSAGE_LETTERS]
+    return {"input_title": title[:TITLE_LETTERS], "input_message": message, "ignore_blank": True}

@@ -1,0 +1,128 @@
+"""What may stand under a heading: rows and tables of blocks, sentences, and views of blocks that stand elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blueprint.language import Axis, Block
+from blueprint.page.outline.charts import Chart
+
+
+@dataclass(frozen=True)
+class Row:
+    """A block on rows of its own; `role` picks its fill, `beside` are weights left of the rows that they multiply.
+
+    fold: the rows are a step on the way and may be folded away.
+    """
+
+    block: Block
+    role: str = ""
+    beside: Block | None = None
+    fold: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A block of weights or words as a table of its own, one column per member of `across` (none: a single column)."""
+
+    block: Block
+    across: Axis | None = None
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Single numbers (and short lists) side by side on one row; the first one names it."""
+
+    blocks: tuple[Block, ...]
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A named number shown again, with the meaning, the equation and the row of the block that it speaks of."""
+
+    title: str
+    shown: Block
+    about: Block
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of a flow: a name that leads to a block."""
+
+    title: str
+    block: Block
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A picture made of cells: each row of it holds boxes and the signs between them ("" where nothing is)."""
+
+    rows: tuple[tuple[Box | str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A cell that is dressed as an example, and what its looks mean."""
+
+    text: str
+    kind: str
+    role: str
+    meaning: str
+    faded: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """A quantity in the chosen column: symbol, equation, the equation with its numbers, and the value.
+
+    word: for a quantity that has one number per word, the id of the word that is meant.
+    """
+
+    block: Block
+    word: Block | None = None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Quantities with one number per word, in the chosen column: a row per word, and under each title a quantity."""
+
+    columns: Mapping[str, Block]
+
+
+@dataclass(frozen=True)
+class Finder:
+    """The two lines that find the chosen column: how far apart the episodes stand, and its place in every row."""
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Whether everything typed is still as it was when the file was made."""
+
+    title: str
+
+
+View = Piece | Flow | Sample | Step | Spread | Finder | Unchanged | Chart
+"""What shows blocks again that stand elsewhere."""
+
+Item = Block | Row | Table | Line | Note | View
+"""What stands under a heading; a bare block is a plain row."""
+
+
+def key(block: Block) -> Row:
+    """Makes the row of a quantity that one looks for."""
+    return Row(block, "key")
+
+
+def minor(block: Block, role: str = "") -> Row:
+    """Makes the rows of a step on the way, which may be folded away."""
+    return Row(block, role, fold=True)

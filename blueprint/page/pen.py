@@ -1,0 +1,102 @@
+"""The pen: puts names, words and equations beside what is placed on one sheet."""
+
+from __future__ import annotations
+
+from blueprint.language import Axis, Block
+from blueprint.language.axes import Edge
+from blueprint.language.nodes import Ref, walk
+from blueprint.language.spelling.text import equation
+from blueprint.page import grid
+from blueprint.page.layout import Echo, Jump, Label, Layout
+from blueprint.page.outline import Sheet
+
+
+class Pen:
+    """Writes beside the cells of one sheet; `row` is the next free row."""
+
+    def __init__(self, sheet: Sheet, layout: Layout):
+        self.sheet = sheet
+        self.layout = layout
+        self.values = layout.values
+        self.row = grid.NUMBER_ROW if not sheet.across else grid.NUMBER_ROW + 1
+
+    def label(self, row: int, column: int, text: str, style: str) -> None:
+        """Puts a fixed text into a cell."""
+        if text:
+            self.layout.labels.append(Label(self.sheet.title, row, column, text, style))
+
+    def echo(self, row: int, column: int, block: Block, places: tuple[int, ...], style: str) -> None:
+        """Shows another cell again."""
+        self.layout.echoes.append(Echo(self.sheet.title, row, column, block, places, style))
+
+    def jump(self, row: int, column: int, block: Block, text: str = "{sheet}, row {row}", style: str = "link") -> None:
+        """Links to a block."""
+        self.layout.jumps.append(Jump(self.sheet.title, row, column, block, text, style))
+
+    def caption(self, block: Block) -> None:
+        """Names a block at the left of the next free row."""
+        self.label(self.row, grid.SYMBOL, block.symbol, "symbol")
+        self.label(self.row, grid.NAME, block.about.meaning, "name")
+        self.head(block)
+
+    def head(self, block: Block) -> None:
+        """Notes that a block is named at the next free row."""
+        self.layout.heads[block] = self.sheet.title, self.row
+
+    def headings(self, block: Block, across: Axis | None) -> None:
+        """Names the columns of a table."""
+        if across is None:
+            self.label(self.row, grid.LEFT, block.symbol, "column heading")
+            return
+        for member in range(self.values.size(across)):
+            self.member(across, member, self.row, grid.LEFT + member, "column heading")
+        if not block.typed:
+            self.label(self.row, grid.LEFT + self.values.size(across), f"  {self.equation_text(block)}", "equation")
+
+    def row_name(self, block: Block, down: Axis, member: int) -> None:
+        """Names one row of a block: its symbol with the number, and the word where members are words."""
+        if down.parts:
+            self.member(down, member, self.row, grid.SYMBOL, "symbol")
+            part, number = self.part(down, member)
+            self.label(self.row, grid.NAME, part.meaning if number == 0 else "", "name")
+            return
+        self.label(self.row, grid.SYMBOL, f"{block.symbol}{member + down.start}", "symbol")
+        if isinstance(self.layout.blueprint.names.get(down), Block):
+            self.member(down, member, self.row, grid.NAME, "name")
+
+    def member(self, axis: Axis, member: int, row: int, column: int, style: str) -> None:
+        """Names one member of an axis: by its word (which follows the vocabulary), or by a letter and its number."""
+        part, number = self.part(axis, member)
+        known = self.layout.blueprint.names.get(part, part.letter)
+        if isinstance(known, Block) and column != grid.SYMBOL:
+            self.echo(row, column, known, (number,), style)
+        elif isinstance(known, Block):
+            self.label(row, column, str(number + part.start), style)
+        else:
+            self.label(row, column, known if part.size == 1 else known.format(number + part.start), style)
+
+    def part(self, axis: Axis, member: int) -> tuple[Axis, int]:
+        """Returns the part of a joined axis in which a member lies, and its number there."""
+        for part in axis.parts:
+            if member < self.values.size(part):
+                return part, member
+            member -= self.values.size(part)
+        return axis, member
+
+    def equation_text(self, block: Block) -> str:
+        """Returns a block's equations without those of its edges, in one line."""
+        inner = [d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)]
+        understood = self.layout.blueprint.understood(self.sheet)
+        return ";   ".join(equation(block, definition, understood) for definition in inner)
+
+    def equation(self, block: Block, style: str) -> None:
+        """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""
+        if block.link:
+            self.jump(self.row, grid.LEFT, origin(block), "from {sheet}, row {row}")
+        else:
+            self.label(self.row, grid.LEFT, self.equation_text(block), style)
+
+
+def origin(block: Block) -> Block:
+    """Returns the block that a link repeats."""
+    return next(node.block for node in walk(block.definitions[-1].expr) if isinstance(node, Ref))

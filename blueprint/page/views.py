@@ -1,0 +1,110 @@
+"""Views: items that show blocks again that stand elsewhere, with links to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from blueprint.page import grid
+from blueprint.page.layout import Hung
+from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Unchanged, View
+from blueprint.page.pen import Pen
+
+VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
+"""The columns of a line that shows a quantity with its equation."""
+
+CHART_ROWS, CHARTS_BESIDE = 19, 2
+
+
+def place_view(item: View, pen: Pen) -> None:
+    """Places a view at the next free row."""
+    PLACERS[type(item)](item, pen)
+
+
+def _piece(piece: Piece, pen: Pen) -> None:
+    """Places a named number that is shown again: its link, its equation and its meaning."""
+    style = "verdict" if piece.shown.text else "piece" if piece.shown.about.decimals else "piece count"
+    pen.label(pen.row, grid.SYMBOL, piece.about.symbol, "symbol")
+    pen.label(pen.row, grid.NAME, piece.title, "name")
+    pen.echo(pen.row, VALUE, piece.shown, (), style)
+    pen.jump(pen.row, VALUE + 1, piece.about)
+    pen.label(pen.row, VALUE + 3, pen.equation_text(piece.about), "piece equation")
+    pen.label(pen.row, VALUE + 9, piece.about.about.meaning, "note")
+    pen.row += 1
+
+
+def _flow(flow: Flow, pen: Pen) -> None:
+    """Places a picture of boxes and arrows: the first box under the names, then arrow and box by turns."""
+    pen.layout.maps[pen.sheet.title] = pen.row
+    for line in flow.rows:
+        for number, part in enumerate(line):
+            column = grid.NAME + number
+            if isinstance(part, Box):
+                pen.jump(pen.row, column, part.block, part.title, "box")
+            else:
+                pen.label(pen.row, column, part, "arrow")
+        pen.row += 1
+
+
+def _sample(sample: Sample, pen: Pen) -> None:
+    """Places a cell in an example's dress and says what its looks mean."""
+    look = f"sample {sample.kind}/{sample.role}" + "/faded" * sample.faded
+    pen.label(pen.row, VALUE, sample.text, look)
+    pen.label(pen.row, VALUE + 1, sample.meaning, "note")
+    pen.row += 1
+
+
+def _step(step: Step, pen: Pen) -> None:
+    """Keeps the rows of a step; what they say is spelled when every place is known."""
+    pen.row += pen.layout.walk.add(step, pen.sheet, pen.row)
+
+
+def _finder(_: Finder, pen: Pen) -> None:
+    """Keeps the two lines that find the chosen column."""
+    time = pen.layout.blueprint.chosen.across[-1].meaning if pen.layout.blueprint.chosen else ""
+    lines = (("step", "columns from one group to the next"), ("place", f"the chosen {time}’s place in every row"))
+    for number, (symbol, meaning) in enumerate(lines):
+        pen.label(pen.row + number, grid.SYMBOL, symbol, "symbol")
+        pen.label(pen.row + number, grid.NAME, meaning, "name")
+    pen.layout.finder = pen.sheet.title, pen.row
+    pen.row += 2
+
+
+def _unchanged(unchanged: Unchanged, pen: Pen) -> None:
+    """Keeps the line that says whether anything typed was changed."""
+    pen.label(pen.row, grid.NAME, unchanged.title, "name")
+    pen.layout.asks.append((pen.sheet.title, pen.row))
+    pen.row += 1
+
+
+def _spread(spread: Spread, pen: Pen) -> None:
+    """Names the rows and columns of a spread; its numbers are picked when every place is known."""
+    down = next(iter(spread.columns.values())).axes[-1]
+    for number, (title, block) in enumerate(spread.columns.items()):
+        pen.jump(pen.row, grid.LEFT + number, block, title, "column link")
+        top, last = pen.row + 1, pen.row + pen.values.size(down)
+        pen.layout.spread[block] = pen.sheet.title, top, last, grid.LEFT + number
+    for member in range(pen.values.size(down)):
+        pen.label(pen.row + 1 + member, grid.SYMBOL, str(member + down.start), "symbol")
+        pen.member(down, member, pen.row + 1 + member, grid.NAME, "name")
+    pen.row += 1 + pen.values.size(down)
+
+
+def _chart(chart: Chart, pen: Pen) -> None:
+    """Hangs a chart: two beside each other, and room below each pair."""
+    here = [hung for hung in pen.layout.charts if hung.sheet == pen.sheet.title]
+    right = len(here) % CHARTS_BESIDE
+    row = here[-1].row if right else pen.row
+    pen.layout.charts.append(Hung(pen.sheet.title, row, right, chart))
+    pen.row = row + CHART_ROWS
+
+
+PLACERS: dict[type, Callable[..., None]] = {
+    Piece: _piece,
+    Flow: _flow,
+    Sample: _sample,
+    Step: _step,
+    Spread: _spread,
+    Finder: _finder,
+    Unchanged: _unchanged,
+    Chart: _chart,
+}

@@ -1,0 +1,21 @@
+"""What a row's note adds to its meaning and source: why the quantity is there, what to look at, where libraries differ.
+
+What is said of a library was read in its source at the version named, most of it also run. TRL 1.12 is the last release
+with PPO; a name with seven digits is a commit.
+"""
+
+from __future__ import annotations
+
+from blueprint.ppo.notes import diagnostics, loss, models, rollout, settings, signal
+
+NOTES: dict[str, str] = settings.NOTES | rollout.NOTES | models.NOTES | signal.NOTES | loss.NOTES | diagnostics.NOTES
+"""By block name. A key that begins with a dot is the end of a name: it stands for every block that is called so."""
+
+
+def note_of(name: str) -> str:
+    """Returns the note of a block: its own, else that of the longest ending of its name, else nothing.
+
+    `policy.delta.E` asks for `policy.delta.E`, then `.delta.E`, then `.E`.
+    """
+    endings = [name[at:] for at, letter in enumerate(name) if letter == "."]
+    return next((NOTES[key] for key in (name, *endings) if key in NOTES), "")

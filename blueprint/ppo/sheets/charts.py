@@ -1,0 +1,175 @@
+"""Charts: five pictures of the numbers, and the rows from which they are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from blueprint.language import Axis, Block, Operand, block, equal, join, less, typed, where
+from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread
+from blueprint.ppo.advantage import faded_sum
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.loss import surrogate
+
+LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"
+LAMBDAS = (0.0, 0.5, 0.95, 1.0)
+LOW, HIGH = 0.2, 2.0
+PARTS = ("policy", "value", "entropy", "KL", "total")
+PARKED = "a dot outside the response is parked at ρ = −1, beyond the left end of the picture"
+
+
+class Drawn(NamedTuple):
+    """A chart, the section of the rows from which it is drawn, and what is typed in them."""
+
+    chart: Chart
+    rows: Section
+    typed: dict[Block, object]
+
+
+class Bars(NamedTuple):
+    """A drawing and the row of words below it."""
+
+    drawn: Drawn
+    words: Block
+
+
+class Points(NamedTuple):
+    """What the clip is shown for: ratios, advantages, surrogates, the words beside them, and a mask (none: all count)."""
+
+    ratio: Block
+    advantages: Block
+    surrogate: Block
+    words: Block | None
+    mask: Block | None = None
+
+
+def charts_sheet(drawn: list[Drawn], head: tuple[Block, ...]) -> tuple[Sheet, dict[Block, object]]:
+    """Outlines the gallery: the pictures above, their rows below."""
+    gallery = Section("The pictures", tuple(each.chart for each in drawn))
+    given = {block: value for each in drawn for block, value in each.typed.items()}
+    below = (replace(each.rows, items=(Note(each.chart.tells), *each.rows.items)) for each in drawn)
+    return Sheet("Charts", LEAD, (gallery, *below), (n, t), head, head[-1]), given
+
+
+def clip_picture(number: int, points: Points, clip_range: Block) -> Drawn:
+    """Draws the clipped surrogate over the ratio for advantages +1 and −1, and this batch's words on it."""
+    ends = (
+        typed("curve.low", (), "ρ_low", "left end of the picture"),
+        typed("curve.high", (), "ρ_high", "right end of the picture"),
+    )
+    ratio = _corners(ends, clip_range)
+    good, bad = (
+        block(f"curve.{name}", ratio.axes, f"Â{sign}", f"advantage {sign}1")
+        for name, sign in (("good", "+"), ("bad", "−"))
+    )
+    good[ratio.axes] = 1
+    bad[ratio.axes] = -good[ratio.axes]
+    curves = [(each, surrogate(ratio, each, clip_range, f"{each.name}.")) for each in (good, bad)]
+    dots = _dots(points)
+    rows: list[Item] = [Line(ends, "fixed"), Line((ratio,))]
+    for advantage, curve in curves:
+        rows += [Line((each,)) for each in (advantage, *curve)]
+    upper, lower = (curve.smaller for _, curve in curves)
+    chart = Chart(
+        "Clip: what a word counts, over its ratio", "scatter",
+        (Series("advantage +1", upper, ratio), Series("advantage −1", lower, ratio),
+         Series("words of this batch", dots[-1], dots[0], dots=True, words=points.words)),
+        Scale("ratio ρ", LOW, HIGH), Scale("surrogate for each unit of advantage"),
+        "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
+    )  # fmt: skip
+    title = f"{number}  The clip: curves and dots"
+    return Drawn(chart, Section(title, (*rows, *_dot_rows(points, dots))), dict(zip(ends, (LOW, HIGH), strict=True)))
+
+
+def _corners(ends: tuple[Block, Block], clip_range: Block) -> Block:
+    """Places the corners of the curves: the ends of the picture, 1 − ε, 1 and 1 + ε."""
+    low, high = ends
+    parts = tuple(Axis(letter, "corner", size=1) for letter in ("c1", "c2", "c3", "c4", "c5"))
+    corner = join("c", "corner", *parts)
+    ratio = block("curve.ratio", (corner,), "ρ_c", "corners of the curves")
+    places: tuple[Operand, ...] = (low, 1 - clip_range, 1, 1 + clip_range, high)
+    for axis, place in zip(parts, places, strict=True):
+        ratio[axis] = place
+    return ratio
+
+
+def _dots(points: Points) -> tuple[Block, Block, Block]:
+    """Places a dot for every word: its ratio, and its surrogate per unit of advantage, which lies on a curve."""
+    at = points.ratio.axes
+    x = block("dot.ratio", at, "dot_ρ", "where the dot is: its ratio")
+    size = block("dot.size", at, "|Â|", "size of the advantage used", unit="≥ 0")
+    y = block("dot.surrogate", at, "dot_U", "how high: U_min for each unit of advantage")
+    m = points.mask
+    if m is None:
+        x[at] = points.ratio[at]
+    else:
+        x[at] = m[at] * points.ratio[at] - (1 - m[at])
+    size[at] = abs(points.advantages[at])
+    y[at] = where(less(0, size[at]), points.surrogate[at] / size[at], 0)
+    return x, size, y
+
+
+def _dot_rows(points: Points, dots: tuple[Block, ...]) -> tuple[Item, ...]:
+    """Lays the dots out: below their decisions, or, for given cases, side by side."""
+    return tuple(Line((dot,)) for dot in dots) if points.mask is None else (Note(PARKED), *dots)
+
+
+def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Block) -> Bars:
+    """Draws the advantages, raw and as the loss uses them, word by word."""
+    named = block("bar.word", (n, t), "word", "word of the response, to stand below its bars")
+    named[n, t] = where(equal(m[n, t], 1), words[n, t], "")
+    chart = Chart(
+        "Advantage of every word", "bars",
+        (Series("A, raw", raw, named), Series("Â, as the loss uses it", used, named)),
+        Scale("words of the responses, episode after episode"), Scale("advantage"),
+        "Bars above 0: the word went better than the critic expected and becomes more likely; below 0: less likely.",
+    )  # fmt: skip
+    return Bars(Drawn(chart, Section(f"{number}  The words below the bars", (named,)), {}), named)
+
+
+def gae_picture(number: int, delta: Block, m: Block, gamma: Block, words: Block) -> Drawn:
+    """Draws generalised advantage estimates of the same TD errors for four λ."""
+    lambdas = tuple(
+        typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in range(1, len(LAMBDAS) + 1)
+    )
+    rows = [
+        faded_sum(f"gae_at.{i}", f"A_λ{i}", f"advantage for λ = {value:g}", delta, m, gamma, lam)
+        for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)
+    ]
+    chart = Chart(
+        "GAE: how far λ lets a word see", "line",
+        tuple(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
+        Scale("words of the responses, episode after episode"), Scale("advantage"),
+        "With λ = 0 a word gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
+    )  # fmt: skip
+    section = Section(f"{number}  GAE for four λ, by the definition of the loss", (Line(lambdas, "fixed"), *rows))
+    return Drawn(chart, section, dict(zip(lambdas, LAMBDAS, strict=True)))
+
+
+def next_word_picture(number: int, policies: dict[str, Block], vocabulary: Block) -> Drawn:
+    """Draws the probabilities of the next word at the decision chosen on Walk."""
+    chart = Chart(
+        "Next word, at the decision chosen on Walk", "bars",
+        tuple(Series(name, p, vocabulary) for name, p in policies.items()),
+        Scale("word"), Scale("probability", 0),
+        "How likely each next word is to the old policy, the reference and the new policy, at one decision.",
+    )  # fmt: skip
+    note = Note("Pick the episode and the decision on Walk.")
+    return Drawn(chart, Section(f"{number}  Probabilities of the next word", (note, Spread(policies))), {})
+
+
+def parts_picture(number: int, parts: dict[str, Block]) -> Drawn:
+    """Draws where the total loss comes from."""
+    single = tuple(Axis(f"q{i}", "part", size=1) for i, _ in enumerate(parts))
+    part = join("q", "part", *single)
+    names = typed("parts.names", (part,), "part", "what adds to the total, and the total", text=True)
+    values = block("parts", (part,), "adds", "what each adds")
+    for axis, value in zip(single, parts.values(), strict=True):
+        values[axis] = value
+    chart = Chart(
+        "Where the total loss comes from", "bars", (Series("adds to the loss", values, names),),
+        Scale("part, and the total"), Scale("loss"),
+        "The policy loss, what the value loss, the entropy bonus and the policy KL add to it, and their sum.",
+    )  # fmt: skip
+    section = Section(f"{number}  The parts of the total loss", (Line((names,)), Line((values,))))
+    return Drawn(chart, section, {names: list(parts)})

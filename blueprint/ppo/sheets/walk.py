@@ -1,0 +1,90 @@
+"""Walk: one decision from top to bottom, with every equation and its numbers. The page for a class."""
+
+from __future__ import annotations
+
+from blueprint.language import Block, typed
+from blueprint.page.outline import Choice, Finder, Line, Note, Section, Sheet, Step
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.sheets.loss import Loss
+from blueprint.ppo.sheets.policies import Policy
+from blueprint.ppo.sheets.signal import Signal
+from blueprint.ppo.steps import Steps
+
+LEAD = "one decision, derived from top to bottom: pick an episode and a decision; every line follows"
+WIDTHS = (12, 50, 66, 27, 13, 13)
+COLUMNS = ("value", "equation", "the equation with its numbers", "stands on", "as print", "as factor")
+READING = Note(
+    "The numbers in an equation are values of lines above, to four decimals. Pale blue: derived here; white: read from its sheet."
+)
+
+
+def choice(episode: int, decision: int) -> tuple[Choice, dict[Block, object]]:
+    """Makes the two cells by which one picks a column, and what stands in them at first."""
+    numbers = (
+        typed("walk.episode", (), "n", "episode to walk through", decimals=0),
+        typed("walk.decision", (), "t", "decision to walk through", decimals=0),
+    )
+    return Choice((n, t), numbers), dict(zip(numbers, (episode, decision), strict=True))
+
+
+def walk_sheet(chosen: Choice, sections: list[Section]) -> Sheet:
+    """Outlines the sheet: the choice stays in view, the sections scroll."""
+    lines = tuple(Line((number,)) for number in chosen.numbers)
+    last = Section("Where the chosen column is", (Note("Every line reads this place of its row."), Finder()))
+    return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS)
+
+
+def walk_sections(steps: Steps) -> list[Section]:
+    """Outlines the whole derivation of one word, from what was read to its share of the loss."""
+    run, a = steps.old.rollout, steps.old.rollout.written
+
+    def likely(number: int, whose: str, policy: Policy) -> Section:
+        steps = Step(policy.words.logp, word=a), Step(policy.logprobs)
+        return Section(f"{number}  How likely was the word to the {whose}?", steps)
+
+    return [
+        _section(1, "The decision", READING, run.word_read, run.mask, run.draw, run.word_written, a),
+        likely(2, "old policy", steps.old.policy),
+        likely(3, "reference", steps.reference),
+        likely(4, "new policy", steps.policy),
+        *signal_sections(5, steps.signal),
+        *loss_sections(7, steps.loss, steps.entropy),
+    ]  # fmt: skip
+
+
+def walk_sections_of_signal(signal: Signal, writes: Block, mask: Block) -> list[Section]:
+    """Outlines the derivation of one word's advantage, from given log-probs, value and score."""
+    given = (signal.logp_old, signal.logp_ref, signal.score, signal.V)
+    return [_section(1, "The decision", READING, writes, mask, *given), *signal_sections(2, signal)]
+
+
+def signal_sections(number: int, signal: Signal) -> list[Section]:
+    """Outlines reward and advantage of one word."""
+    kl, paid, estimate, white = signal.kl, signal.reward, signal.gae, signal.white
+    return [
+        _section(number, "Reward", kl.k1, kl.k2, kl.k3, kl.used, paid.penalty, paid.rewards),
+        _section(
+            number + 1, "Advantage", estimate.td_errors, estimate.advantages, estimate.returns, white.mean, white.centred,
+            white.variance, white.whitened, white.used,
+        ),
+    ]  # fmt: skip
+
+
+def loss_sections(number: int, loss: Loss, entropy: Block) -> list[Section]:
+    """Outlines what the word adds to the loss."""
+    clip, value = loss.clip, loss.value
+    log_ratio, free, held = (
+        loss.log_ratio,
+        (value.error, value.square),
+        (value.held, value.held_error, value.held_square),
+    )
+    return [
+        _section(number, "Ratio and clip", log_ratio, loss.ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller),
+        _section(number + 1, "Value loss", *free, *held, value.loss),
+        _section(number + 2, "What the word adds to the total", entropy, loss.share, loss.total.total),
+    ]  # fmt: skip
+
+
+def _section(number: int, title: str, *items: Block | Note) -> Section:
+    steps = (Step(item) if isinstance(item, Block) else item for item in items)
+    return Section(f"{number}  {title}", tuple(steps), COLUMNS if number == 1 else ())
