@@ -1,0 +1,107 @@
+"""The notes at the head of the rows: each belongs to a row, is short, and adds to what is printed beside it anyway."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from blueprint.language import Block
+from blueprint.numbers import load
+from blueprint.ppo import rlhf_ppo
+from blueprint.ppo.notes import NOTES, diagnostics, loss, models, note_of, rollout, settings, signal
+
+BLOCKS: dict[str, Block] = {
+    block.name: block for name in ("default", "very-very-sleepy") for block in rlhf_ppo(load(name)).blocks()
+}
+PARTS = (settings, rollout, models, signal, loss, diagnostics)
+LONGEST = 320
+
+MUST_HAVE = (
+    "gamma", "gae_lambda", "kl_coef", "clip_range", "value_clip_range", "vf_coef", "ent_coef", "policy_kl_coef",
+    "update_step", "whiten_eps", "kl_estimator", "whiten_advantages", "given", "max_new_tokens", "vocabulary",
+    "rollout.read", "rollout.draw", "rollout.drawn", "rollout.ends", "rollout.ended", "word_written", "mask",
+    "response.length", "response.words",
+    *(f"{model}.{row}" for model in ("old", "reference", "policy")
+      for row in ("E", "W", "Y", "inputs", "memory", "logits", "top", "logsumexp", "log_p", "p", "p_log_p", "logprobs")),
+    *(f"{model}.{row}" for model in ("reward_model", "old_critic", "critic")
+      for row in ("E", "W", "head.w", "head.b", "inputs", "memory", "out")),
+    *(f"policy.delta.{weight}" for weight in ("E", "W", "Y")),
+    *(f"critic.delta.{weight}" for weight in ("E", "W", "head.w", "head.b")),
+    "old_critic.values", "critic.values", "reward.score", "kl.k1", "kl.k2", "kl.k3", "kl.used", "kl.exact",
+    "reward.penalty", "rewards", "td_errors", "advantages", "returns", "advantage.mean", "advantage.centred",
+    "advantage.variance", "advantage.whitened", "advantages_used", "log_ratio", "ratio", "surrogate.unclipped",
+    "ratio.clipped", "surrogate.clipped", "surrogate", "clip_fraction.changed", "clip_fraction.outside", "policy_loss",
+    "value.error", "value.square", "value.clipped", "value.square_clipped", "value.word_loss", "value_loss",
+    "policy.entropy", "entropy", "policy_kl.exact", "policy_kl.k1", "policy_kl.k3", "policy_kl", "adds.value_loss",
+    "adds.entropy", "adds.policy_kl", "total_loss", "share", "clip_fraction.loss", "clip_fraction.ratio", "approx_kl.k1",
+    "approx_kl.k3", "kl.per_word", "kl.per_response", "score.mean", "non_score_reward", "response.mean_length",
+    "response.longest", "advantage.mean_abs", "explained_variance", "case.ratio", "case.loss",
+    "check.master", "check.returns", "check.ratio", "check.total",
+)  # fmt: skip
+
+# The versions that were read; a library without one says nothing that could be checked.
+VERSIONS = {
+    "lm-human-preferences": ("cbfd210",), "TRL": ("0.11.4", "1.12"), "OpenRLHF": ("0.11.2",), "verl": ("0.9.1",),
+    "trlX": ("3340c2f",), "DeepSpeed-Chat": ("83757d9",), "NeMo-Aligner": ("0.7",), "NeMo-RL": ("7ea279a",),
+    "torchtune": ("bd2a0fc",), "CleanRL": ("fe8d8a0",), "Stable-Baselines3": ("2.9.2",), "TorchRL": ("0.14.1",),
+}  # fmt: skip
+LIBRARY = re.compile(rf"\b({'|'.join(sorted(VERSIONS, key=len, reverse=True))})\b(?! PR#|#)(?: (\S*\w))?")
+
+
+@pytest.mark.parametrize("key", NOTES)
+def test_a_key_is_a_block_or_the_end_of_several(key: str) -> None:
+    if key.startswith("."):
+        assert [name for name in BLOCKS if name.endswith(key) and note_of(name) == NOTES[key]]
+    else:
+        assert key in BLOCKS
+
+
+def test_no_key_is_written_twice() -> None:
+    assert sum(len(part.NOTES) for part in PARTS) == len(NOTES)
+
+
+@pytest.mark.parametrize("key", NOTES)
+def test_a_note_is_one_to_four_sentences(key: str) -> None:
+    note = NOTES[key]
+    assert len(note) <= LONGEST
+    assert note == " ".join(note.split())
+    assert note.endswith(".")
+    assert "!" not in note
+    assert 1 <= len(re.findall(r"[.?](?= |$)", note)) <= 4
+
+
+@pytest.mark.parametrize("name", MUST_HAVE)
+def test_what_one_hovers_over_has_a_note(name: str) -> None:
+    assert name in BLOCKS
+    assert note_of(name)
+
+
+def test_a_row_that_only_repeats_another_has_none() -> None:
+    assert [name for name, block in BLOCKS.items() if block.link and note_of(name)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in BLOCKS if note_of(name)])
+def test_a_note_adds_to_the_meaning_and_the_source(name: str) -> None:
+    about = BLOCKS[name].about
+    note = _words(note_of(name))
+    assert len(note - _words(about.meaning) - _words(about.source)) >= 6, "it merely repeats what stands beside it"
+    assert about.meaning.lower() not in note_of(name).lower()
+
+
+def test_a_library_is_named_with_its_version() -> None:
+    found = [(library, version) for note in NOTES.values() for library, version in LIBRARY.findall(note)]
+    assert len(found) > 100
+    assert {library for library, _ in found} == set(VERSIONS)
+    assert [each for each in found if each[1] not in VERSIONS[each[0]]] == []
+
+
+def test_the_longest_ending_counts() -> None:
+    assert note_of("policy.delta.E") == NOTES[".delta.E"] != note_of("old.E") == NOTES[".E"]
+    assert note_of("policy.E") == NOTES["policy.E"] != NOTES[".E"]
+    assert note_of("reward_model.out") != note_of("critic.out") == NOTES[".out"]
+    assert note_of("kl_estimator.number") == note_of("nothing") == note_of("") == ""
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))

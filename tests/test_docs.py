@@ -1,0 +1,80 @@
+"""The page Errata is run as it stands there: its code prints what it says, and its sentences quote what was printed."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+ERRATA = (DOCS / "errata.md").read_text(encoding="utf-8")
+FENCED = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
+
+
+def run(page: str) -> doctest.TestResults:
+    """Runs all sessions of a page in one space, as a reader would type them."""
+    session = "\n".join(FENCED.findall(page))
+    runner = doctest.DocTestRunner(verbose=False)
+    return runner.run(doctest.DocTestParser().get_doctest(session, {}, "errata", "errata.md", 0))
+
+
+def unprinted(page: str) -> set[str]:
+    """Returns the numbers with a decimal point that the sentences quote, but no code of the page types or prints."""
+    checked = page[: page.index("## Known traps")]
+    sentences = re.sub(r"\]\([^)]*\)|`[^`]*`", "", FENCED.sub("", checked))
+    return decimals(sentences) - decimals("\n".join(FENCED.findall(page)))
+
+
+def decimals(text: str) -> set[str]:
+    """Returns the decimal numbers of a text, a minus with each that is below 0 (and not taken off something)."""
+    return set(re.findall(r"(?<![\w.])-?\d+\.\d+", text.replace("−", "-")))
+
+
+def test_the_code_prints_what_the_page_says() -> None:
+    results = run(ERRATA)
+    assert results.failed == 0
+    assert results.attempted >= 20
+
+
+def test_the_sentences_quote_what_was_printed() -> None:
+    assert unprinted(ERRATA) == set()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("right 0.2055   as printed -0.1797\nL_V 1", "right 0.2056   as printed -0.1797\nL_V 1"),
+        ("0.9152 0.9212 0.9381", "0.9152 0.9212 0.9382"),
+        ("policy + c1 * value - c2 * entropy", "policy + c1 * value + c2 * entropy"),
+    ],
+)
+def test_rot_in_the_code_is_seen(right: str, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert right in ERRATA
+    assert run(ERRATA.replace(right, wrong)).failed > 0
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("= −0.1797.", "= −0.1798."), ("= −0.1797.", "= 0.1797."), ("not 0.55", "not 0.56")]
+)
+def test_rot_in_the_sentences_is_seen(right: str, wrong: str) -> None:
+    assert right in ERRATA
+    assert len(unprinted(ERRATA.replace(right, wrong))) == 1
+
+
+def test_links_lead_somewhere() -> None:
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", ERRATA) if not link.startswith("https://")]
+    assert len(links) >= 3
+    assert [link for link in links if not (DOCS / link).exists()] == []
+
+
+def test_both_errors_and_the_traps_are_there() -> None:
+    headings = re.findall(r"^## (.*)$", ERRATA, flags=re.MULTILINE)
+    assert headings == [
+        "1. The signs of the total loss",
+        "2. A figure of GAE whose last advantage is not its last TD error",
+        "3. How to check a sheet of your own",
+        "Known traps in libraries",
+    ]
+    assert len(re.findall(r"^- \*\*\w+ [\w.]+\*\*, `", ERRATA, flags=re.MULTILINE)) == 3
