@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 from blueprint.language import Block
@@ -13,8 +14,8 @@ from blueprint.page.outline import Chart, Scale, Series
 
 SIZE = {"width": 620, "height": 360}
 GAP = 20
-MOST_WORDS = 200
-"""Points that get a word beside them; more could not be read."""
+MOST_WORDS = 64
+"""Dots that get a word beside them; more could not be read."""
 
 # Told apart by those who see no colour, and on paper: Okabe and Ito's colours, with another dash and another mark each.
 STROKES = (
@@ -35,43 +36,44 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     """Draws a chart and hangs it on its sheet."""
     chart = hung.chart
     made = add_chart(KINDS[chart.kind])
+    named, unnamed = 0, 0
     for number, series in enumerate(chart.series):
-        made.add_series(_series(chart, series, STROKES[number % len(STROKES)], layout))
+        drawn = _series(chart, series, STROKES[number % len(STROKES)], layout)
+        for each in drawn:
+            made.add_series(each)
+        named, unnamed = (named, unnamed + len(drawn)) if len(drawn) > 1 else (named + 1, unnamed)
     made.set_title({"name": chart.title, "name_font": {"size": 12, "color": INK}, "overlay": False})
     made.set_x_axis(_axis(chart.across) | {"label_position": "low"})
     made.set_y_axis(_axis(chart.up) | {"major_gridlines": MAJOR_GRID})
-    made.set_legend({"position": "bottom"} if len(chart.series) > 1 else {"none": True})
+    hidden = list(range(named, named + unnamed))
+    made.set_legend({"position": "bottom", "delete_series": hidden} if len(chart.series) > 1 else {"none": True})
     made.set_size(SIZE)
     offset = {"x_offset": hung.right * (SIZE["width"] + GAP), "object_position": 3}
     page.insert_chart(hung.row, grid.SYMBOL, made, offset | {"description": f"{chart.title}. {chart.tells}"})
 
 
-def _series(chart: Chart, series: Series, stroke: tuple[str, str, str], layout: Layout) -> dict[str, Any]:
+def _series(chart: Chart, series: Series, stroke: tuple[str, str, str], layout: Layout) -> list[dict[str, Any]]:
+    """Describes a series to the writer; dots that have words are a series each, whose name is the word."""
     colour, dash, mark = stroke
+    marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": INK}}
+    dots = {"line": {"none": True}, "marker": marker}
+    if series.words is not None and len(_members(series.values, layout)) <= MOST_WORDS:
+        label = {"series_name": True, "value": False, "position": "above", "font": {"size": 9, "color": GREY}}
+        blocks = (series.words, series.over, series.values)
+        cells = zip(*(_members(block, layout) for block in blocks), strict=True)
+        keys = ("name", "categories", "values")
+        return [dict(zip(keys, each, strict=True)) | dots | {"data_labels": label} for each in cells]
     given: dict[str, Any] = {
         "name": series.name,
         "categories": "=" + cells_of(series.over, layout),
         "values": "=" + cells_of(series.values, layout),
     }
-    marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": INK}}
     if chart.kind == "bars":
-        return given | {"fill": {"color": colour}, "border": {"color": INK}, "gap": 60}
+        return [given | {"fill": {"color": colour}, "border": {"color": INK}, "gap": 60}]
     if series.dots:
-        return given | {"line": {"none": True}, "marker": marker} | _words(series, layout)
+        return [given | dots]
     small = marker | {"size": 5} if chart.kind == "line" else {"type": "none"}
-    return given | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": small}
-
-
-def _words(series: Series, layout: Layout) -> dict[str, Any]:
-    """Puts the word of each point beside it, as long as there are few enough to read."""
-    if series.words is None:
-        return {}
-    sheet, row, columns = _row(series.words, layout)
-    if len(columns) > MOST_WORDS:
-        return {}
-    custom = [{"value": f"={grid.quoted(sheet)}!${grid.letters(column)}${row + 1}"} for column in columns]
-    font = {"size": 9, "color": GREY}
-    return {"data_labels": {"value": True, "custom": custom, "position": "right", "font": font}}
+    return [given | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": small}]
 
 
 def _axis(scale: Scale) -> dict[str, Any]:
@@ -94,9 +96,8 @@ def cells_of(block: Block, layout: Layout) -> str:
     return f"{grid.quoted(place.sheet)}!{first}:{last_cell}"
 
 
-def _row(block: Block, layout: Layout) -> tuple[str, int, range]:
-    """Returns the sheet, the row and the columns, gaps included, of a block that lies in one row."""
+def _members(block: Block, layout: Layout) -> list[str]:
+    """Returns the address of every member's cell, without those at the edges."""
     place, values = layout.places[block], layout.values
-    top, left = place.cell(block, (0,) * len(block.axes))
-    _, right = place.cell(block, tuple(values.size(axis) - 1 for axis in block.axes))
-    return place.sheet, top, range(left, right + 1)
+    cells = (place.cell(block, at) for at in product(*(range(values.size(axis)) for axis in block.axes)))
+    return [f"={grid.quoted(place.sheet)}!${grid.letters(column)}${row + 1}" for row, column in cells]

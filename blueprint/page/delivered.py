@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+import numpy as np
+
 from blueprint.language import Block
 from blueprint.page import grid
 from blueprint.page.layout import Copied, Hop, Jump, Label, Layout, Live
@@ -17,9 +19,13 @@ from blueprint.page.place import spans
 SHEET = "Delivered"
 LEAD = "everything typed, as it was when the file was made; to get a number back, copy it from here"
 SAME, CHANGED = "same", "changed"
-VERDICT, COPY = grid.LEFT, grid.LEFT + 1
+VERDICT, SUMS, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 5
 FIRST_ROW = 6
-WIDTHS = (1.5, 30, 46, 12)
+WIDTHS = (1.5, 30, 46, 10, 11, 11, 11, 9)
+HEADINGS = {
+    grid.SYMBOL: "name", grid.NAME: "meaning", VERDICT: "verdict", SUMS: "now · now", SUMS + 1: "now · copy",
+    SUMS + 2: "copy · copy", SUMS + 3: "emptied", COPY: "the copy",
+}  # fmt: skip
 
 Value = float | str
 
@@ -28,11 +34,10 @@ def lay_delivered(layout: Layout) -> None:
     """Adds the sheet of copies: a verdict and a copy per typed block, and one verdict on all of them above."""
     labels = ((grid.TITLE_ROW, SHEET, "title"), (grid.LEAD_ROW, LEAD, "lead"))
     layout.labels += [Label(SHEET, row, grid.SYMBOL, text, style) for row, text, style in labels]
-    headings = ((grid.SYMBOL, "name"), (grid.NAME, "meaning"), (VERDICT, "verdict"), (COPY, "the copy"))
-    layout.labels += [Label(SHEET, FIRST_ROW - 1, column, text, "table head") for column, text in headings]
+    layout.labels += [Label(SHEET, FIRST_ROW - 1, column, text, "table head") for column, text in HEADINGS.items()]
     row = FIRST_ROW
     for block in layout.places:
-        if block.typed and block not in layout.blueprint.picked:
+        if block.typed and block not in layout.blueprint.looks:
             row = _block(block, row, layout)
     layout.body[SHEET], layout.end[SHEET] = FIRST_ROW, row
     _all(row, layout)
@@ -63,36 +68,42 @@ def _block(block: Block, row: int, layout: Layout) -> int:
     copy = f"{grid.letters(COPY)}{row + 1}"
     if high or wide:
         copy += f":{grid.letters(COPY + wide)}{row + high + 1}"
-    same = _same_words(block, row, layout) if block.text and block.axes else _same(block, copy)
+    same = _same_words(block, row, layout) if block.text and block.axes else _same(block, copy, row, layout)
     layout.lives.append(Live(SHEET, row, VERDICT, f'=IF({same},"{SAME}","{CHANGED}")', SAME, "verdict"))
     return row + high + 1 + int(block.text and wide > 0)
 
 
-def _same(block: Block, copy: str) -> str:
-    """Spells that a single cell, or a range of numbers, is as it was; an emptied cell is not.
+def _same(block: Block, copy: str, row: int, layout: Layout) -> str:
+    """Spells that a single cell, or a range of numbers, is as it was, and none of them emptied.
 
-    With x·y = y·y and x·x = y·y the sum of (x − y)² is 0. (ironcalc has no SUMXMY2 over two sheets.)
+    If now · copy and now · now are both copy · copy, the sum of (now − copy)² is 0. The sums of what is the same are the
+    same to the last bit. (SUMXMY2 says it at once, but ironcalc has it only within one sheet.)
     """
     name = defined_name(block)
     if not block.axes:
         return f"EXACT({name},{copy})"
-    mixed, now, then = f"SUMPRODUCT({name},{copy})", f"SUMPRODUCT({name},{name})", f"SUMPRODUCT({copy},{copy})"
-    return f"AND({mixed}={then},{now}={then},COUNT({name})=COUNT({copy}))"
+    numbers = np.nan_to_num(layout.values.arrays[block])
+    total = float(np.sum(numbers * numbers))
+    sums = [f"SUMPRODUCT({name},{name})", f"SUMPRODUCT({name},{copy})", f"SUMPRODUCT({copy},{copy})"]
+    for number, formula in enumerate(sums):
+        layout.lives.append(Live(SHEET, row, SUMS + number, f"={formula}", total, "live 4"))
+    layout.lives.append(Live(SHEET, row, SUMS + 3, f"=COUNT({copy})-COUNT({name})", 0.0, "live 0"))
+    now, mixed, then, emptied = (f"{grid.letters(SUMS + number)}{row + 1}" for number in range(4))
+    return f"AND({now}={then},{mixed}={then},{emptied}=0)"
 
 
 def _same_words(block: Block, row: int, layout: Layout) -> str:
     """Spells that a row or column of words is as it was: beside each copy a cell is 1 where the word differs."""
     place = layout.places[block]
     top, left, bottom, right = place.corners(block, layout.values)
-    beside = (0, 1) if bottom > top else (1, 0)
-    sheet = grid.quoted(place.sheet)
-    for down, along, _ in _cells(block, layout):
-        typed = f"{sheet}!{grid.letters(left + along)}{top + down + 1}"
-        copy = f"{grid.letters(COPY + along)}{row + down + 1}"
-        where = row + down + beside[0], COPY + along + beside[1]
-        layout.lives.append(Live(SHEET, *where, f"=IF(EXACT({typed},{copy}),0,1)", 0.0, "live 0"))
-    first, last = (row + beside[0], COPY + beside[1]), (row + bottom - top + beside[0], COPY + right - left + beside[1])
-    return f"SUM({grid.letters(first[1])}{first[0] + 1}:{grid.letters(last[1])}{last[0] + 1})=0"
+    down, along = (0, 1) if bottom > top else (1, 0)
+    for i, j, _ in _cells(block, layout):
+        typed = f"{grid.quoted(place.sheet)}!{grid.letters(left + j)}{top + i + 1}"
+        same = f"EXACT({typed},{grid.letters(COPY + j)}{row + i + 1})"
+        layout.lives.append(Live(SHEET, row + i + down, COPY + j + along, f"=IF({same},0,1)", 0.0, "live 0"))
+    first = f"{grid.letters(COPY + along)}{row + down + 1}"
+    last = f"{grid.letters(COPY + right - left + along)}{row + bottom - top + down + 1}"
+    return f"SUM({first}:{last})=0"
 
 
 def _cells(block: Block, layout: Layout) -> Iterator[tuple[int, int, Value]]:

@@ -78,6 +78,7 @@ ROLES: dict[str, Properties] = {
     # Typed when the workbook is built, not meant to be changed there.
     "fixed": {"align": "right", "font_color": INK},
     "weights": {},
+    "plain": {"align": "right"},
 }
 LIVE: dict[str, Properties] = {"live": {}, "delivered": {"font_color": GREY}}
 # A thick outline marks the parameters, whether typed or updated: these sides of these cells.

@@ -8,8 +8,8 @@ from typing import Any
 from blueprint.page import contents, delivered, dress, grid
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
+from blueprint.page.picking import PLACE
 from blueprint.page.printing import set_up_print
-from blueprint.page.walk import PLACE
 
 Look = Callable[[Any, dress.Properties], Any]
 NARROW, WEIGHT, NUMBER, NAME, SYMBOL = 1.5, 7.6, 9, 38, 13

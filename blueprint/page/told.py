@@ -15,8 +15,8 @@ from blueprint.language.spelling.rules import ANYTHING, ATOM, Spelled, spell
 from blueprint.language.spelling.text import TEXT
 from blueprint.page.steps import origin
 
-DECIMALS = 4
-FINEST = Decimal("0.0001")
+SHOWN = 4
+"""Decimals of a value; of a number in an equation they are the reader's choice."""
 # Marks around a number, and around what needs brackets where it is no single positive number.
 MARK, END, OPEN, CLOSE = "\1", "\2", "\3", "\4"
 _NUMBER = re.compile(f"{OPEN}{MARK}(\\d+){END}{CLOSE}|{MARK}(\\d+){END}")
@@ -29,27 +29,27 @@ class Number(NamedTuple):
     factor: bool
 
 
-def plain(value: float | str, decimals: int) -> str:
+def plain(value: float | str, decimals: int, is_tiny: bool) -> str:
     """Prints a number as `as_text` does it in the sheet."""
     if isinstance(value, str):
         return f"“{value}”"
-    if decimals > DECIMALS:
+    if is_tiny:
         return f"{value:.0E}"
-    rounded = Decimal(repr(abs(value))).quantize(FINEST, ROUND_HALF_UP).normalize()
+    rounded = Decimal(repr(abs(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP).normalize()
     return "−" * (value < 0) + f"{rounded:f}"
 
 
-def bracketed(value: float | str, decimals: int) -> str:
+def bracketed(value: float | str, decimals: int, is_tiny: bool) -> str:
     """Prints a number as `as_factor` does it in the sheet."""
-    printed = plain(value, decimals)
+    printed = plain(value, decimals, is_tiny)
     return f"({printed})" if not isinstance(value, str) and value < 0 else printed
 
 
-def as_text(cell: str, value: float | str, decimals: int) -> str:
+def as_text(cell: str, is_word: bool, decimals: str, is_tiny: bool) -> str:
     """Spells the formula that prints the number, or the word, of a cell; a tiny number as a power of ten."""
-    if isinstance(value, str):
+    if is_word:
         return f'="“"&{cell}&"”"'
-    return f'=TEXT({cell},"0E+00")' if decimals > DECIMALS else f'=IF({cell}<0,"−","")&ROUND(ABS({cell}),{DECIMALS})'
+    return f'=TEXT({cell},"0E+00")' if is_tiny else f'=IF({cell}<0,"−","")&ROUND(ABS({cell}),{decimals})'
 
 
 def as_factor(cell: str, printed: str) -> str:

@@ -18,10 +18,10 @@ from blueprint.page.guard import rule_of
 from blueprint.page.layout import Echo, Hop, Jump, Layout, Live
 from blueprint.page.links import own_sheets
 from blueprint.page.names import defined_name
+from blueprint.page.picking import PLACE
 from blueprint.page.remarks import note_of, note_options
 from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.views import VALUE
-from blueprint.page.walk import PLACE
 
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""

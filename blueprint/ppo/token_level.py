@@ -60,7 +60,7 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
         {n: len(numbers.words), t: max(map(len, numbers.words)), case: len(numbers.case_ratios)},
         chosen.typed | tolerances | first_choice | drawn,
         choices=chosen.choices,
-        ranges=chosen.ranges,
+        ranges=chosen.ranges | walk.ranges(picked),
         facts=facts,
         result=made.gae.advantages,
         chosen=picked,

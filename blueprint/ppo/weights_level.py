@@ -56,6 +56,7 @@ def weights_level(numbers: WeightNumbers) -> Blueprint:
         NAMES | {v: given.vocabulary},
         chosen.choices | {given.given: given.vocabulary},
         chosen.ranges
+        | walk.ranges(picked)
         | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (LOWEST_DRAW, HIGHEST_DRAW)},
         facts,
         steps.loss.total.total,

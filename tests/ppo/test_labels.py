@@ -17,6 +17,9 @@ BOOKS = {name: Book(rlhf_ppo(load(name))) for name in ("default", "very-very-sle
 # Calibri's letters are narrower than its digits, in which a column's width is counted: 1.12 letters to the unit.
 LETTERS_PER_UNIT = 1.12
 
+# Sheets with another width for names; test_fits measures every sheet as it is.
+WIDER = ("Contents", "Delivered")
+
 PIECES = (
     "policy loss", "value loss", "policy KL", "reference KL", "reward-model coupling", "GAE advantage estimation",
     "proximity model θ_old", "reference model θ_ref", "importance-sampling ratios", "value targets (from the old critic)",
@@ -27,7 +30,7 @@ PIECES = (
 
 @pytest.mark.parametrize("name", BOOKS)
 def test_names_fit_their_column(name: str) -> None:
-    labels = [label.text for label in BOOKS[name].layout.labels if label.style == "name" and label.sheet != "Contents"]
+    labels = [label.text for label in BOOKS[name].layout.labels if label.style == "name" and label.sheet not in WIDER]
     assert labels
     assert [text for text in labels if len(text) > NAME * LETTERS_PER_UNIT] == []
 

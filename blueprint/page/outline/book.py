@@ -48,10 +48,15 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Choice:
-    """A column that the reader picks: the typed numbers of its episode and decision, in the order of the axes."""
+    """A column that the reader picks.
+
+    across, numbers: the axes, and for each the typed number of the member that is picked.
+    decimals: the typed number of decimals with which equations show their numbers.
+    """
 
     across: tuple[Axis, ...]
     numbers: tuple[Block, ...]
+    decimals: Block
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,11 @@ class Blueprint:
     def picked(self) -> dict[Block, Axis]:
         """The typed numbers by which the reader picks a column, each with the axis along which it picks."""
         return dict(zip(self.chosen.numbers, self.chosen.across, strict=True)) if self.chosen else {}
+
+    @property
+    def looks(self) -> set[Block]:
+        """The typed numbers that change only what is shown."""
+        return {*self.chosen.numbers, self.chosen.decimals} if self.chosen else set()
 
     def understood(self, sheet: Sheet) -> frozenset[Axis]:
         """Returns the letters that equations on a sheet leave out: those of its columns, or of the chosen column."""

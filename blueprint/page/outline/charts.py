@@ -15,7 +15,7 @@ class Series:
     values: the block that is drawn.
     over:   the block of the places along the horizontal axis; of words under bars.
     dots:   drawn as points instead of a line.
-    words:  the block of the words beside the points.
+    words:  the block of the words beside the dots.
     """
 
     name: str

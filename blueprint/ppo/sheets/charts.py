@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, Operand, block, equal, join, less, typed, where
-from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread
+from blueprint.language import Axis, Block, block, equal, join, less, typed, where
+from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
 from blueprint.ppo.advantage import faded_sum
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import surrogate
@@ -14,6 +14,8 @@ from blueprint.ppo.loss import surrogate
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"
 LAMBDAS = (0.0, 0.5, 0.95, 1.0)
 LOW, HIGH = 0.2, 2.0
+CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
+"""The corners of the curves: from where, and how many ε further."""
 PARTS = ("policy", "value", "entropy", "KL", "total")
 PARKED = "a dot outside the response is parked at ρ = −1, beyond the left end of the picture"
 
@@ -53,44 +55,35 @@ def charts_sheet(drawn: list[Drawn], head: tuple[Block, ...]) -> tuple[Sheet, di
 
 def clip_picture(number: int, points: Points, clip_range: Block) -> Drawn:
     """Draws the clipped surrogate over the ratio for advantages +1 and −1, and this batch's words on it."""
-    ends = (
-        typed("curve.low", (), "ρ_low", "left end of the picture"),
-        typed("curve.high", (), "ρ_high", "right end of the picture"),
-    )
-    ratio = _corners(ends, clip_range)
-    good, bad = (
-        block(f"curve.{name}", ratio.axes, f"Â{sign}", f"advantage {sign}1")
-        for name, sign in (("good", "+"), ("bad", "−"))
-    )
+    ratio, given = _corners(clip_range)
+    good = block("curve.good", ratio.axes, "Â+", "advantage +1")
+    bad = block("curve.bad", ratio.axes, "Â−", "advantage −1")
     good[ratio.axes] = 1
     bad[ratio.axes] = -good[ratio.axes]
     curves = [(each, surrogate(ratio, each, clip_range, f"{each.name}.")) for each in (good, bad)]
     dots = _dots(points)
-    rows: list[Item] = [Line(ends, "fixed"), Line((ratio,))]
-    for advantage, curve in curves:
-        rows += [Line((each,)) for each in (advantage, *curve)]
+    rows = [Line((each,)) for each in (*given, ratio)]
+    rows += [Line((each,)) for advantage, curve in curves for each in (advantage, *curve)]
     upper, lower = (curve.smaller for _, curve in curves)
     chart = Chart(
-        "Clip: what a word counts, over its ratio", "scatter",
+        "Clip: what each word counts, over its ratio", "scatter",
         (Series("advantage +1", upper, ratio), Series("advantage −1", lower, ratio),
          Series("words of this batch", dots[-1], dots[0], dots=True, words=points.words)),
         Scale("ratio ρ", LOW, HIGH), Scale("surrogate for each unit of advantage"),
         "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
     )  # fmt: skip
-    title = f"{number}  The clip: curves and dots"
-    return Drawn(chart, Section(title, (*rows, *_dot_rows(points, dots))), dict(zip(ends, (LOW, HIGH), strict=True)))
+    return Drawn(chart, Section(f"{number}  The clip: curves and dots", (*rows, *_dot_rows(points, dots))), given)
 
 
-def _corners(ends: tuple[Block, Block], clip_range: Block) -> Block:
-    """Places the corners of the curves: the ends of the picture, 1 − ε, 1 and 1 + ε."""
-    low, high = ends
-    parts = tuple(Axis(letter, "corner", size=1) for letter in ("c1", "c2", "c3", "c4", "c5"))
-    corner = join("c", "corner", *parts)
+def _corners(clip_range: Block) -> tuple[Block, dict[Block, object]]:
+    """Places the corners of the curves: the ends of the picture, 1 − ε, 1 and 1 + ε; and what is typed for it."""
+    corner = Axis("c", "corner", start=1, size=len(CORNERS))
+    begin = typed("curve.from", (corner,), "from", "corners of the curves: from here", decimals=1)
+    by = typed("curve.by", (corner,), "by", "so many ε further", decimals=0)
     ratio = block("curve.ratio", (corner,), "ρ_c", "corners of the curves")
-    places: tuple[Operand, ...] = (low, 1 - clip_range, 1, 1 + clip_range, high)
-    for axis, place in zip(parts, places, strict=True):
-        ratio[axis] = place
-    return ratio
+    ratio[corner] = begin[corner] + by[corner] * clip_range
+    starts, steps = zip(*CORNERS, strict=True)
+    return ratio, {begin: starts, by: steps}
 
 
 def _dots(points: Points) -> tuple[Block, Block, Block]:
@@ -116,7 +109,7 @@ def _dot_rows(points: Points, dots: tuple[Block, ...]) -> tuple[Item, ...]:
 
 def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Block) -> Bars:
     """Draws the advantages, raw and as the loss uses them, word by word."""
-    named = block("bar.word", (n, t), "word", "word of the response, to stand below its bars")
+    named = block("bar.word", (n, t), "word", "word of the response, below its bars")
     named[n, t] = where(equal(m[n, t], 1), words[n, t], "")
     chart = Chart(
         "Advantage of every word", "bars",
@@ -160,7 +153,7 @@ def next_word_picture(number: int, policies: dict[str, Block], vocabulary: Block
 
 def parts_picture(number: int, parts: dict[str, Block]) -> Drawn:
     """Draws where the total loss comes from."""
-    single = tuple(Axis(f"q{i}", "part", size=1) for i, _ in enumerate(parts))
+    single = tuple(Axis(f"q{number}", "part of the loss", size=1) for number, _ in enumerate(parts, 1))
     part = join("q", "part", *single)
     names = typed("parts.names", (part,), "part", "what adds to the total, and the total", text=True)
     values = block("parts", (part,), "adds", "what each adds")
@@ -171,5 +164,7 @@ def parts_picture(number: int, parts: dict[str, Block]) -> Drawn:
         Scale("part, and the total"), Scale("loss"),
         "The policy loss, what the value loss, the entropy bonus and the policy KL add to it, and their sum.",
     )  # fmt: skip
-    section = Section(f"{number}  The parts of the total loss", (Line((names,)), Line((values,))))
+    section = Section(
+        f"{number}  The parts of the total loss", (Table(names, role="fixed"), Table(values, role="plain"))
+    )
     return Drawn(chart, section, {names: list(parts)})

@@ -40,5 +40,5 @@ def flow_of_loss(steps: Steps) -> Flow:
         ("", DOWN, Box("policy KL", total.policy_kl), DASH, LINE, DASH, LINE, DASH, "│", UP),
         (Box("Critic reads", after.values), ON, Box("value V", after.values), ON, Box("value clip", x.value.held), ON,
          Box("value loss", total.value_loss), "←", "┘"),
-        ("", "", "", "", "", "", "└", LINE, LINE, UP),
+        ("", "", "", "", "", "", "└", DASH, LINE, UP),
     ))  # fmt: skip

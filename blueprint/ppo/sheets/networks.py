@@ -41,11 +41,11 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
     return (
         Section("1  What each word looks like", (Table(memory.E, across=v),)),
         Section(
-            "2  What it reads: the inputs x, multiplied by the weights W",
+            "2  What it reads: inputs x, beside the weights W",
             (read, Row(network.x, "input", beside=memory.W)),
         ),
         Section(
-            f"3  Hidden state h (the memory), multiplied by the weights {beside.symbol}",
+            f"3  Hidden state h (memory), beside the weights {beside.symbol}",
             (Row(network.h, "memory", beside=beside),),
         ),
     )

@@ -27,7 +27,7 @@ READING = (
 )
 CHECKING = (
     "Recalculate everything (Excel: Ctrl+Alt+F9; LibreOffice: Ctrl+Shift+F9): all checks must still say OK.",
-    "Any cell in words and numbers, on the command line: blueprint explain FILE 'Loss!N14'",
+    "Any cell in words and numbers, on the command line: blueprint explain FILE 'Loss!N51'",
     "The sheet Delivered holds what was typed when the file was made, and says what was changed since.",
 )
 

@@ -12,6 +12,7 @@ from blueprint.ppo.steps import Steps
 
 LEAD = "one decision, derived from top to bottom: pick an episode and a decision; every line follows"
 WIDTHS = (12, 50, 66, 27, 13, 13)
+DECIMALS = 4
 COLUMNS = ("value", "equation", "the equation with its numbers", "stands on", "as print", "as factor")
 READING = Note(
     "The numbers in an equation are values of lines above, to four decimals. Pale blue: derived here; white: read from its sheet."
@@ -24,13 +25,22 @@ def choice(episode: int, decision: int) -> tuple[Choice, dict[Block, object]]:
         typed("walk.episode", (), "n", "episode to walk through", decimals=0),
         typed("walk.decision", (), "t", "decision to walk through", decimals=0),
     )
-    return Choice((n, t), numbers), dict(zip(numbers, (episode, decision), strict=True))
+    decimals = typed("walk.decimals", (), "dec", "decimals of the numbers in equations", decimals=0)
+    return Choice((n, t), numbers, decimals), dict(
+        zip((*numbers, decimals), (episode, decision, DECIMALS), strict=True)
+    )
+
+
+def ranges(chosen: Choice) -> dict[Block, tuple[float, float]]:
+    """Returns what may be typed on the sheet besides the choice."""
+    return {chosen.decimals: (0, 9)}
 
 
 def walk_sheet(chosen: Choice, sections: list[Section]) -> Sheet:
     """Outlines the sheet: the choice stays in view, the sections scroll."""
     lines = tuple(Line((number,)) for number in chosen.numbers)
-    last = Section("Where the chosen column is", (Note("Every line reads this place of its row."), Finder()))
+    found = Note("Every line reads this place of its row.")
+    last = Section("How this page is made", (Line((chosen.decimals,), "line"), found, Finder()))
     return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS)
 
 

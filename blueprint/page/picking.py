@@ -1,0 +1,111 @@
+"""Picking: what stands in the chosen column, as numbers and as formulas that follow the choice.
+
+A row of the page runs over all episodes, so one number says where the chosen column is in it, in every row of every
+sheet: `INDEX(row, chosen_place)`. The next decision is one place further.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blueprint.language import Axis, Block, NotationError
+from blueprint.language.axes import Position
+from blueprint.language.nodes import Lookup, Reduce, Ref
+from blueprint.page import grid
+from blueprint.page.layout import Copied, Layout, Live
+from blueprint.page.names import defined_name
+from blueprint.page.outline import Choice
+from blueprint.page.steps import Leaf, blocks_of, name, origin
+from blueprint.page.views import VALUE
+
+PLACE = "chosen_place"
+Value = float | str
+
+
+class Picker:
+    """Reads the chosen column; the first values are those of the column chosen by the blueprint's own numbers."""
+
+    def __init__(self, layout: Layout, choice: Choice):
+        self.layout, self.values, self.choice = layout, layout.values, choice
+        self.at = {axis: self._member(axis, n) for axis, n in zip(choice.across, choice.numbers, strict=True)}
+
+    def _member(self, axis: Axis, number: Block) -> int:
+        """Returns the place that a typed number means; raises NotationError if there is none."""
+        typed, last = float(self.values.cell(number)), axis.start + self.values.size(axis) - 1
+        if typed not in range(axis.start, last + 1):
+            raise NotationError(f"{number.name} is {typed:g}: {axis.meaning}s run {axis.start} … {last}")
+        return int(typed) - axis.start
+
+    def finder(self) -> None:
+        """Spells the one number that says where the chosen column is."""
+        if self.layout.finder is None:
+            return
+        sheet, row = self.layout.finder
+        *outer, time = self.choice.across
+        stride = grid.stride(self.values.size(time))
+        names = [defined_name(number) for number in self.choice.numbers]
+        formula, place = f"={names[-1]}+1", self.at[time] + 2
+        if outer:
+            formula = f"=({names[0]}-1)*{grid.letters(VALUE)}{row + 1}+{names[1]}+1"
+            place += self.at[outer[0]] * stride
+        self.layout.copies.append(Copied(sheet, row, VALUE, float(stride), "live 0"))
+        self.layout.lives.append(Live(sheet, row + 1, VALUE, formula, float(place), "live 0"))
+
+    def spread(self, block: Block) -> None:
+        """Spells the cells of a block that has one number per word, in the chosen column."""
+        sheet, top, last, column = self.layout.spread[block]
+        for member in range(last - top + 1):
+            row = self.layout.places[block].row + member
+            value = self.values.cell(block, *(self.at.get(axis, member) for axis in block.axes))
+            formula = f"=INDEX({self.rows(block, row)},{PLACE})"
+            self.layout.lives.append(Live(sheet, top + member, column, formula, value, f"live {block.about.decimals}"))
+
+    def value(self, leaf: Leaf) -> Value:
+        """Returns the number that a line holds."""
+        if isinstance(leaf, Reduce):
+            return float(np.sum(np.prod([self.values[block] for block in blocks_of(leaf)], axis=0)))
+        return self.values.cell(leaf.block, *self._places(leaf))
+
+    def formula(self, leaf: Leaf) -> str:
+        """Spells the formula that brings a number to its line."""
+        if isinstance(leaf, Reduce):
+            ranges = [self.rows(block, self.layout.places[block].row) for block in blocks_of(leaf)]
+            return f"={'SUMPRODUCT' if len(ranges) > 1 else 'SUM'}({','.join(ranges)})"
+        if not leaf.at:
+            return f"={defined_name(leaf.block)}"
+        by = shift(leaf)
+        place, top = f"{PLACE}{by:+}" if by else PLACE, self.layout.places[leaf.block].row
+        word = leaf.at[-1]
+        if not isinstance(word, Lookup):
+            return f"=INDEX({self.rows(leaf.block, top)},{place})"
+        assert isinstance(word.id, Ref)
+        height = self.values.size(leaf.block.axes[-1]) - 1
+        id_row = self.layout.walk.rows[name(origin(word.id))]
+        return f"=INDEX({self.rows(leaf.block, top, height)},{grid.letters(VALUE)}{id_row + 1}+1,{place})"
+
+    def rows(self, block: Block, top: int, height: int = 0) -> str:
+        """Returns the range of whole rows, from the first group's start column to the last one's end column."""
+        *outer, time = self.choice.across
+        members, groups = self.values.size(time), self.values.size(outer[0]) if outer else 1
+        left, right = grid.letters(grid.GROUPS), grid.letters(grid.start_column(groups - 1, members) + members + 1)
+        return f"{grid.quoted(self.layout.places[block].sheet)}!${left}${top + 1}:${right}${top + height + 1}"
+
+    def _places(self, ref: Ref) -> tuple[int, ...]:
+        """Returns the places of a cell in the chosen column, or beside it."""
+        found = []
+        for index in ref.at:
+            match index:
+                case Position(axis, by):
+                    found.append(self.at[axis] + by)
+                case Lookup(_, Ref() as id):
+                    found.append(int(float(self.values.cell(id.block, *self._places(id)))))
+                case _:
+                    raise NotationError(f"{ref} is no cell of one column")
+        return tuple(found)
+
+
+def shift(leaf: Leaf) -> int:
+    """Returns how many columns beside the chosen one a leaf stands."""
+    if isinstance(leaf, Reduce):
+        return 0
+    return next((index.by for index in leaf.at if isinstance(index, Position) and index.by), 0)

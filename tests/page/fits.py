@@ -1,0 +1,87 @@
+"""Measures whether what a cell shows has room: numbers in their own column, texts in theirs and the empty ones beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from openpyxl import load_workbook
+from openpyxl.cell.cell import Cell
+from xlsxwriter.utility import xl_pixel_width
+
+# Pixels of Calibri 11, in which a column's width is counted: 7 to the digit and 5 around them.
+PIXELS_PER_LETTER, PADDING, MEASURED_AT = 7, 5, 11
+BOLD, CAMBRIA = 1.06, 1.08
+"""How much wider letters are than Calibri's, measured roughly and upwards."""
+
+
+class Clipped(NamedTuple):
+    """A cell that shows less than it holds, or ####: what it shows, how wide that is and how wide its room, in pixels."""
+
+    sheet: str
+    cell: str
+    text: str
+    needs: int
+    has: int
+
+
+def clipped(path: Path) -> Iterator[Clipped]:
+    """Yields every cell of a workbook that has too little room."""
+    for page in load_workbook(path, data_only=True).worksheets:
+        widths = _widths(page)
+        for row in page.iter_rows():
+            filled = {cell.column for cell in row if cell.value not in (None, "")}
+            for cell in row:
+                if cell.column in filled and not cell.alignment.wrap_text:
+                    needs, has = needed(cell), int(_room(cell, filled, widths))
+                    if needs > has:
+                        yield Clipped(page.title, cell.coordinate, shown(cell), needs, has)
+
+
+def _widths(page: Any) -> dict[int, float]:
+    found = {}
+    for each in page.column_dimensions.values():
+        for column in range(each.min, each.max + 1):
+            found[column] = each.width * PIXELS_PER_LETTER + PADDING
+    return found
+
+
+def _room(cell: Cell, filled: set[int], widths: dict[int, float]) -> float:
+    """Returns the pixels that a cell may fill: a number its own column, a text all the empty ones on its open sides."""
+    standard = 8.43 * PIXELS_PER_LETTER + PADDING
+    room = widths.get(cell.column, standard)
+    if not isinstance(cell.value, str):
+        return room
+    side = cell.alignment.horizontal
+    left = side in ("right", "center")
+    right = side in (None, "general", "left", "center")
+    column = cell.column
+    while right and (column := column + 1) not in filled and column < cell.column + 40:
+        room += widths.get(column, standard)
+    column = cell.column
+    while left and (column := column - 1) not in filled and column > 0:
+        room += widths.get(column, standard)
+    return room
+
+
+def needed(cell: Cell) -> int:
+    """Returns how many pixels a cell's text takes."""
+    scale = cell.font.sz / MEASURED_AT * (BOLD if cell.font.b else 1) * (CAMBRIA if cell.font.name == "Cambria" else 1)
+    return int(xl_pixel_width(shown(cell)) * scale + 2 + 7 * (cell.alignment.indent or 0))
+
+
+def shown(cell: Cell) -> str:
+    """Returns what a cell shows."""
+    value = cell.value
+    if isinstance(value, str):
+        return value
+    code = cell.number_format.split(";")[0]
+    if code == "General":
+        return f"{value:.10g}"
+    if "E" in code:
+        return f"{value:.0E}" if value else "0"
+    fixed, optional = code.count("0") - 1, code.count("#")
+    text = f"{value:.{fixed + optional}f}"
+    kept = len(text) - (len(text) - len(text.rstrip("0")) if optional else 0)
+    return text[: max(kept, len(text) - optional)]

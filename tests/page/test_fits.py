@@ -1,0 +1,53 @@
+"""Nothing on a sheet is clipped and nothing shows ####, in the default, the per-token and larger workbooks."""
+
+from pathlib import Path
+
+import pytest
+from openpyxl import Workbook, load_workbook
+
+from tests.page.fits import clipped
+from tests.page.workshop import made
+
+BUILDS = {
+    "default": ((), "default"),
+    "very-very-sleepy": ((), "very-very-sleepy"),
+    "larger": (("sizes.vocabulary=20", "sizes.hidden=8", "sizes.episodes=4"), "default"),
+    "largest words": (("sizes.vocabulary=64", "sizes.hidden=32", "sizes.embedding=31", "sizes.max_new_tokens=2"), "default"),
+    "large numbers": (("ppo.kl_coef=100", "ppo.update_step=-10", "ppo.vf_coef=100", "ppo.whiten_eps=0.000000000001"), "default"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_every_number_and_every_label_has_room(tmp_path: Path, name: str) -> None:
+    overrides, numbers = BUILDS[name]
+    made(*overrides, numbers=numbers).save(tmp_path / "a.xlsx")
+    assert list(clipped(tmp_path / "a.xlsx")) == []
+
+
+def test_a_narrow_column_is_seen(tmp_path: Path) -> None:
+    made().save(tmp_path / "a.xlsx")
+    book = load_workbook(tmp_path / "a.xlsx", data_only=True)
+    book["Loss"].column_dimensions["T"].width = 4
+    book["Loss"][
+        "B11"
+    ].value = "a heading that is far too long for the two columns in which it stands alone, and for more"
+    book["Loss"]["D11"].value = "equation"
+    book.save(tmp_path / "b.xlsx")
+    found = [each.cell for each in clipped(tmp_path / "b.xlsx") if each.sheet == "Loss"]
+    assert "B11" in found
+    assert any(cell.startswith("T") for cell in found)
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "width"), [(-10.0, "0.0000", 6.0), (123456.0, "0.000", 8.0), (0.25, "0.0##", 2.5)]
+)
+def test_a_number_is_measured_as_it_is_shown(tmp_path: Path, value: float, code: str, width: float) -> None:
+    book = Workbook()
+    page = book.active
+    page["A1"].value, page["A1"].number_format = value, code
+    page.column_dimensions["A"].width = width
+    book.save(tmp_path / "a.xlsx")
+    assert [each.cell for each in clipped(tmp_path / "a.xlsx")] == ["A1"]
+    page.column_dimensions["A"].width = 2 * width
+    book.save(tmp_path / "a.xlsx")
+    assert not list(clipped(tmp_path / "a.xlsx"))
