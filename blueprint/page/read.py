@@ -95,9 +95,12 @@ def _complete(book: Any, path: Path) -> list[Found]:
 def _located(book: Any, path: Path) -> Iterator[Found]:
     table = _destination(book, RANGE_NAME, path)
     sheet, (left, top, right, bottom) = table
-    for row in book[sheet].iter_rows(min_row=top + 1, max_row=bottom, min_col=left, max_col=right, values_only=True):
-        if len(row) != len(COLUMNS):
-            raise ReadError(f"{path}: the Contents sheet has {len(row)} columns, not {len(COLUMNS)}: some were deleted")
+    rows = book[sheet].iter_rows(min_row=top, max_row=bottom, min_col=left, max_col=right, values_only=True)
+    headings = next(rows)
+    if headings != COLUMNS:
+        stray = next((name for name in COLUMNS if name not in headings), "in another order")
+        raise ReadError(f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved")
+    for row in rows:
         line = dict(zip(COLUMNS, row, strict=True))
         if line["name"]:
             yield _found(book, line, path)
