@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from blueprint.language import Axis, Block, NotationError, Values, compute, equations
-from blueprint.language.cells import filled_by, places_by_number
+from blueprint.language.cells import filled_by, numbers_along, places_by_number
+from blueprint.language.chain import Cell
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.language.spelling.numbers import explained
 from blueprint.language.spelling.text import equation
@@ -19,6 +20,8 @@ from blueprint.page.outline import Blueprint, Section, Sheet
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from blueprint.explain.spots import Address, Spot
+    from blueprint.explain.tree import Explanation
     from blueprint.page.layout import Layout
     from blueprint.page.recalculate import Proof
 
@@ -82,6 +85,56 @@ class Book:
             self.values.cell(found, *places),
             address(found, places, self.layout),
         )
+
+    def explain(self, what: Block | str, depth: int | Literal["all"] = 2, **members: int | str) -> Explanation:
+        """Explains one cell by what it comes from, `depth` steps down, or down to the inputs with "all".
+
+        `print(book.explain("advantages", n=1, t=5))`. A block goes by its name or symbol, a cell also by its address in
+        the workbook: "Loss!N51". Raises NotationError if there is no such block or cell.
+        """
+        from blueprint.explain.explaining import explain
+
+        return explain(self, what, None if depth == "all" else depth, members)
+
+    def block_named(self, text: str) -> Block:
+        """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
+        from blueprint.explain.asked import block_named
+
+        return block_named(text, self.blocks)
+
+    def span(self, block: Block, axis: Axis) -> tuple[int, int]:
+        """Returns the lowest and the highest number of a block's members along an axis, edges included."""
+        return numbers_along(block, axis, self.values)
+
+    @cached_property
+    def spots(self) -> dict[str, Spot]:
+        """Where the blocks stand, by name."""
+        from blueprint.explain.spots import spots_on
+
+        return spots_on(self.layout)
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of the sheets."""
+        return list(self.layout.body)
+
+    def said(self, cell: Cell) -> float | str | None:
+        """Returns what a file shows in a cell where that is not the cell's value: nothing, as there is no file."""
+        return None
+
+    def doubts(self, cell: Cell) -> str:
+        """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
+        return ""
+
+    def repeats(self, address: Address) -> str | None:
+        """Returns the cell that the cell at an address shows again, `Loss!N40`, or None."""
+        from blueprint.page.cells import echo_formula
+
+        row, column = address.row - 1, address.column - 1
+        for echo in self.layout.echoes:
+            if (echo.sheet, echo.row, echo.column) == (address.sheet, row, column):
+                return echo_formula(echo, self.layout).removeprefix("=")
+        return None
 
     def frame(self, block: Block | str) -> DataFrame:
         """Returns a block as a pandas table: a row per member of its first axis, columns for all others."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.cli_explain import explain
 from blueprint.console import speak_plainly
+from blueprint.refusals import Refused
 
 if TYPE_CHECKING:
     from blueprint.book import Book
@@ -22,17 +24,14 @@ Examples:
 """
 
 
-class Refused(click.ClickException):
-    """Something the user can mend: one sentence, exit code 2."""
-
-    exit_code = 2
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="rlhf-blueprint", prog_name="blueprint")
 def main() -> None:
     """RLHF PPO by hand: a workbook whose every number is a live formula."""
     speak_plainly()
+
+
+main.add_command(explain)
 
 
 @main.command("list")

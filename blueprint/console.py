@@ -6,7 +6,11 @@ import codecs
 import sys
 from io import TextIOWrapper
 
-PLAIN = {"−": "-", "·": "*", "≤": "<=", "‖": "||", "π": "pi", "γ": "gamma", "λ": "lambda", "θ": "theta", "Σ": "sum"}
+PLAIN = {
+    "−": "-", "·": "*", "≤": "<=", "≥": ">=", "‖": "||", "∣": "|", "√": "sqrt", "²": "^2", "…": "...", "“": '"', "”": '"',
+    "↓": "down", "→": "->", "Σ": "sum", "Â": "A^", "Δ": "Delta", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "eps",
+    "θ": "theta", "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma",
+}  # fmt: skip
 
 
 def speak_plainly() -> None:

@@ -46,11 +46,16 @@ def places_by_number(block: Block, numbers: Mapping[str, int], values: Values) -
         raise NotationError(f"a cell of {block.name} is named by ({wanted}), not by ({', '.join(map(str, numbers))})")
     places = tuple(numbers[axis.letter] - axis.start for axis in block.axes)
     for axis, place in zip(block.axes, places, strict=True):
-        low, high = -values.before(block, axis), values.size(axis) - 1 + int((axis, 1) in block.edges)
-        if not low <= place <= high:
-            span = f"{low + axis.start} … {high + axis.start}"
-            raise NotationError(f"{block.name} has no {axis.letter} = {place + axis.start}: {axis.meaning}s run {span}")
+        low, high = numbers_along(block, axis, values)
+        if not low <= (number := place + axis.start) <= high:
+            raise NotationError(f"{block.name} has no {axis.letter} = {number}: {axis.meaning}s run {low} … {high}")
     return places
+
+
+def numbers_along(block: Block, axis: Axis, values: Values) -> tuple[int, int]:
+    """Returns the first and the last number in which a person counts a block's cells along an axis, edges included."""
+    first = axis.start - values.before(block, axis)
+    return first, axis.start + values.size(axis) - 1 + int((axis, 1) in block.edges)
 
 
 def _members(block: Block, definition: Definition, places: tuple[int, ...], values: Values) -> Members | None:

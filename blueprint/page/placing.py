@@ -16,6 +16,9 @@ from blueprint.page.views import place_view
 from blueprint.page.walk import lay_walk
 from blueprint.page.wide import with_wide_weights
 
+WIDE = 15
+"""From this width on a column holds text, and its heading begins where the text does."""
+
 
 def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     """Places every block of the outline; raises NotationError, before anything is written, where a page has no room."""
@@ -56,7 +59,8 @@ class SheetPlacer(Pen):
         """Places a heading and what stands under it; a block with weights has its equation in the heading's row."""
         self.label(self.row, grid.SYMBOL, section.title, "section")
         for number, heading in enumerate(section.columns):
-            self.label(self.row, grid.LEFT + number, heading, "section column")
+            wide = self.sheet.widths[number : number + 1] > (WIDE,)
+            self.label(self.row, grid.LEFT + number, heading, "section text" if wide else "section column")
         for item in section.items:
             if isinstance(item, Row) and item.beside is not None:
                 self.equation(item.block, "section equation")

@@ -28,7 +28,7 @@ def _piece(piece: Piece, pen: Pen) -> None:
     pen.echo(pen.row, VALUE, piece.shown, (), style)
     pen.jump(pen.row, VALUE + 1, piece.about)
     pen.label(pen.row, VALUE + 3, pen.equation_text(piece.about), "piece equation")
-    pen.label(pen.row, VALUE + 9, piece.about.about.meaning, "note")
+    pen.label(pen.row, VALUE + 9, piece.about.about.meaning, "name")
     pen.row += 1
 
 
@@ -49,7 +49,7 @@ def _sample(sample: Sample, pen: Pen) -> None:
     """Places a cell in an example's dress and says what its looks mean."""
     look = f"sample {sample.kind}/{sample.role}" + "/faded" * sample.faded
     pen.label(pen.row, VALUE, sample.text, look)
-    pen.label(pen.row, VALUE + 1, sample.meaning, "note")
+    pen.label(pen.row, VALUE + 1, sample.meaning, "name")
     pen.row += 1
 
 

@@ -96,8 +96,9 @@ def meaning(leaf: Leaf) -> str:
         return "sum over the whole batch"
     if by := shift(leaf):
         return f"{NEIGHBOURS[by]}: {leaf.block.symbol}"
-    written = any(isinstance(index, Lookup) for index in leaf.at)
-    return leaf.block.about.meaning + " written" * written
+    if any(isinstance(index, Lookup) for index in leaf.at):
+        return f"{leaf.block.symbol} of the word written"
+    return leaf.block.about.meaning
 
 
 def is_tiny(leaf: Leaf) -> bool:

@@ -81,7 +81,12 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
     held_error = block("value.error_clipped", (n, t), "e_c", "error of the clipped value")
     held_square = block("value.square_clipped", (n, t), "e_c²", "squared error of V_c", unit="≥ 0")
     loss = block(
-        "value.word_loss", (n, t), "l_V", "value loss of the word: larger half", unit="≥ 0", source=sources.VALUE_CLIP
+        "value.word_loss",
+        (n, t),
+        "l_V",
+        "value loss of the word: half the larger",
+        unit="≥ 0",
+        source=sources.VALUE_CLIP,
     )
     error[n, t] = V_new[n, t] - R[n, t]
     square[n, t] = error[n, t] * error[n, t]

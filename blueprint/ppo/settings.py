@@ -24,8 +24,8 @@ from blueprint.numbers import PRESET_DEFAULT
 
 # key: (symbol, meaning, decimals)
 SETTINGS: dict[str, tuple[str, str, int]] = {
-    "gamma": ("γ", "discount of later rewards (libraries: 1)", 3),
-    "gae_lambda": ("λ", "reach of GAE (libraries: 0.95)", 3),
+    "gamma": ("γ", "discount of later rewards (RLHF: often 1)", 3),
+    "gae_lambda": ("λ", "reach of GAE (libraries: 0.95 or 1)", 3),
     "kl_coef": ("β", "price of drifting from the reference", 3),
     "clip_range": ("ε", "clip: the ratio counts within 1 ± ε", 3),
     "value_clip_range": ("ε_V", "clip: how far the value may move", 3),

@@ -50,7 +50,7 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     start = start_sheet(Told(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
     more = (Section("5  Length", (words,)), means_section("6", means))
     sheets = (
-        start, walk.walk_sheet(picked, walk.walk_sections_of_signal(made, writes, mask)),
+        start, walk.walk_sheet(picked, (writes,), walk.walk_sections_of_signal(made, mask)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
         replace(made.sheet, sections=(*made.sheet.sections, *more)), table.sheet, checked, pictures,
     )  # fmt: skip

@@ -43,8 +43,9 @@ def weights_level(numbers: WeightNumbers) -> Blueprint:
         Told(numbers.title, numbers.about, facts), pieces.parts_of(steps), pieces.pieces_of(steps, watched),
         flow.flow_of_loss(steps), judged.verdict,
     )  # fmt: skip
+    told = walk.walk_sheet(picked, (head.reads, head.writes), walk.walk_sections(steps))
     sheets = (
-        start, walk.walk_sheet(picked, walk.walk_sections(steps)), inputs_sheet(chosen, given, max_new_tokens),
+        start, told, inputs_sheet(chosen, given, max_new_tokens),
         steps.old.policy.sheet, steps.reference.sheet, steps.reward_sheet, steps.old_critic.sheet, steps.signal.sheet,
         steps.policy.sheet, steps.critic.sheet, steps.loss.sheet, watched.sheet, checked, pictures,
     )  # fmt: skip

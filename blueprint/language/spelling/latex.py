@@ -48,7 +48,7 @@ def latex(expr: Expr) -> str:
 
 def latex_equations(block: Block) -> str:
     """Spells a block's equations, one per line of an aligned environment."""
-    lines = [f"{_reference(block, d.target)} &= {latex(d.expr)}" for d in block.definitions]
+    lines = [f"{latex_reference(block, d.target)} &= {latex(d.expr)}" for d in block.definitions]
     return " \\\\\n".join(lines)
 
 
@@ -59,6 +59,15 @@ def latex_symbol(symbol: str) -> str:
         raise NotationError(f"LaTeX has no spelling for {stray[0]!r} in the symbol {symbol!r}: add it to LETTERS")
     lowered = re.sub(r"_([A-Za-z]\w*)", _subscript, re.sub(r"_(\\\w+)", r"_{\1}", spelled))
     return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![A-Za-z0-9}])", r"\\mathrm{\1}", lowered)
+
+
+def latex_reference(block: Block, at: tuple[Index, ...]) -> str:
+    """Spells a block with its indices."""
+    inside = ", ".join(_index(index) for index in at)
+    symbol = latex_symbol(block.symbol)
+    if not inside:
+        return symbol
+    return f"{{{symbol}}}_{{{inside}}}" if "_" in symbol or " " in symbol else f"{symbol}_{{{inside}}}"
 
 
 def _subscript(found: re.Match[str]) -> str:
@@ -77,7 +86,7 @@ def _render(expr: Expr) -> Spelled:
         case Constant(value):
             return Spelled(rf"\text{{{value}}}" if isinstance(value, str) else str(value))
         case Ref(block, at):
-            return Spelled(_reference(block, at))
+            return Spelled(latex_reference(block, at))
         case Reduce(name, axes, body):
             return Spelled(f"{SIGNS[name]}_{{{','.join(axis.letter for axis in axes)}}} {_render(body).text}", BIG)
         case Find(name, axis, among, value):
@@ -88,14 +97,6 @@ def _render(expr: Expr) -> Spelled:
         case Count("size", axis):
             return Spelled(rf"\left| {axis.letter} \right|")
     raise NotationError(f"LaTeX has no spelling for {expr!r}")
-
-
-def _reference(block: Block, at: tuple[Index, ...]) -> str:
-    inside = ", ".join(_index(index) for index in at)
-    symbol = latex_symbol(block.symbol)
-    if not inside:
-        return symbol
-    return f"{{{symbol}}}_{{{inside}}}" if "_" in symbol or " " in symbol else f"{symbol}_{{{inside}}}"
 
 
 def _index(index: Index) -> str:

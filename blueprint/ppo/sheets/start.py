@@ -8,7 +8,6 @@ from typing import NamedTuple
 from blueprint.language import Block
 from blueprint.page.outline import Flow, Note, Piece, Sample, Section, Sheet, Unchanged
 
-LEAD = "every number is a live formula"
 WIDTHS = (12, 22, 4, 20, 4, 20, 4, 20, 4, 22, 22)
 COLUMNS = ("value", "stands on", "", "equation", "", "", "", "", "", "meaning")
 LEGEND = (
@@ -22,6 +21,7 @@ LEGEND = (
     ),
 )
 READING = (
+    "RLHF PPO from the words of a prompt to the last number of the loss, for models small enough to check by hand.",
     "A column is one decision, on every sheet: it reads a word and writes the next. A row is a quantity with one formula.",
     "Type into cream cells and red-framed weights; everything else follows. The sheet Walk derives one decision.",
 )
@@ -45,13 +45,9 @@ def start_sheet(told: Told, parts: list[Piece], pieces: list[Piece], flow: Flow,
 
     parts: the total loss and what it is made of. pieces: every piece in the order of derivation.
     """
-    what = (
-        Note(told.about),
-        *map(Note, READING),
-    )
     made = "made by " + " · ".join(f"{name} {text}" for name, text in told.facts.items())
     sections = [
-        Section("What this is", what),
+        Section("What this is", tuple(map(Note, READING))),
         Section("Does everything add up?", (Piece("all checks", verdict, verdict), Unchanged("inputs"))),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
         Section("The pieces, in the order of computation", tuple(pieces), COLUMNS),
@@ -60,4 +56,4 @@ def start_sheet(told: Told, parts: list[Piece], pieces: list[Piece], flow: Flow,
     ]
     if parts:
         sections.insert(2, Section("The loss", tuple(parts), COLUMNS))
-    return Sheet("Start", f"RLHF PPO by hand · {told.title} · {LEAD}", tuple(sections), widths=WIDTHS)
+    return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.language import Block, typed
-from blueprint.page.outline import Choice, Finder, Line, Note, Section, Sheet, Step
+from blueprint.page.outline import Choice, Finder, Item, Line, Note, Section, Sheet, Step
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.sheets.loss import Loss
 from blueprint.ppo.sheets.policies import Policy
@@ -36,9 +36,9 @@ def ranges(chosen: Choice) -> dict[Block, tuple[float, float]]:
     return {chosen.decimals: (0, 9)}
 
 
-def walk_sheet(chosen: Choice, sections: list[Section]) -> Sheet:
-    """Outlines the sheet: the choice stays in view, the sections scroll."""
-    lines = tuple(Line((number,)) for number in chosen.numbers)
+def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section]) -> Sheet:
+    """Outlines the sheet: the choice and its words stay in view, the sections scroll."""
+    lines: tuple[Item, ...] = (*map(Line, zip(chosen.numbers, strict=True)), *map(Step, words))
     found = Note("Every line reads this place of its row.")
     last = Section("How this page is made", (Line((chosen.decimals,), "line"), found, Finder()))
     return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS)
@@ -53,7 +53,7 @@ def walk_sections(steps: Steps) -> list[Section]:
         return Section(f"{number}  How likely was the word to the {whose}?", steps)
 
     return [
-        _section(1, "The decision", READING, run.word_read, run.mask, run.draw, run.word_written, a),
+        _section(1, "The decision", READING, run.mask, run.draw, a),
         likely(2, "old policy", steps.old.policy),
         likely(3, "reference", steps.reference),
         likely(4, "new policy", steps.policy),
@@ -62,10 +62,10 @@ def walk_sections(steps: Steps) -> list[Section]:
     ]  # fmt: skip
 
 
-def walk_sections_of_signal(signal: Signal, writes: Block, mask: Block) -> list[Section]:
+def walk_sections_of_signal(signal: Signal, mask: Block) -> list[Section]:
     """Outlines the derivation of one word's advantage, from given log-probs, value and score."""
     given = (signal.logp_old, signal.logp_ref, signal.score, signal.V)
-    return [_section(1, "The decision", READING, writes, mask, *given), *signal_sections(2, signal)]
+    return [_section(1, "The decision", READING, mask, *given), *signal_sections(2, signal)]
 
 
 def signal_sections(number: int, signal: Signal) -> list[Section]:

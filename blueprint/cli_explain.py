@@ -1,0 +1,165 @@
+"""The command `explain`: it parses, asks the book and prints. No maths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from blueprint.refusals import Refused, Unreadable
+
+if TYPE_CHECKING:
+    from blueprint.book import Book
+    from blueprint.language import Axis, Block
+
+EXAMPLES = """\b
+Examples:
+  blueprint explain advantages --episode 1 --token 5
+  blueprint explain total_loss --set ppo.gamma=0.95
+  blueprint explain old.log_p --episode 1 --token 4 --word very --depth all
+  blueprint explain mine.xlsx 'Loss!N51'
+  blueprint explain mine.xlsx ratio --episode 2 --token 4
+"""
+FLAGS = {"n": "--episode", "t": "--token", "v": "--word"}
+TOKEN = (
+    "The column: the number t above the columns of the sheets. It counts decisions, not response words: "
+    "in the default numbers, column 4 reads the last word of the prompt and writes the first response word."
+)
+
+Depth = int | Literal["all"]
+
+
+def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth:
+    """Returns the number of steps, or "all"."""
+    if value == "all":
+        return "all"
+    if value.isdecimal() and int(value) > 0:
+        return int(value)
+    raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the word all")
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("asked", nargs=-1, required=True, metavar="[FILE.xlsx] BLOCK|SHEET!CELL")
+@click.option("--episode", type=int, metavar="N", help="The episode, counted from 1.")
+@click.option("--token", "--decision", "token", type=int, metavar="T", help=TOKEN)
+@click.option("--word", metavar="WORD", help="For what there is for every word: the word, or its id.")
+@click.option("--at", "others", multiple=True, metavar="LETTER=M", help="The member of any other axis, such as j=h2.")
+@click.option("--numbers", metavar="NAME|FILE", help="Built-in numbers or a file.toml, as in `build`.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
+@click.option(
+    "--depth", callback=_depth, default="2", show_default=True, metavar="N|all", help="How many steps to go down."
+)
+@click.option("--json", "style", flag_value="json", help="For programs: nested, a line for every cell.")
+@click.option("--latex", "style", flag_value="latex", help="The equations and their numbers as an aligned environment.")
+def explain(
+    asked: tuple[str, ...],
+    episode: int | None,
+    token: int | None,
+    word: str | None,
+    others: tuple[str, ...],
+    numbers: str | None,
+    overrides: tuple[str, ...],
+    depth: Depth,
+    style: str | None,
+) -> None:
+    """Show where one number comes from, step by step, down to what is typed.
+
+    What is asked for is a block, by its name (advantages) or symbol (A); or a cell of the workbook, by its address
+    ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file.
+    """
+    from blueprint.language import NotationError
+
+    *files, what = asked
+    given = {"n": episode, "t": token, "v": word} | dict(map(_letter, others))
+    members = {letter: member for letter, member in given.items() if member is not None}
+    try:
+        book = _book(files, what, numbers, overrides)
+        if not _is_address(what, book):
+            _check(book.block_named(what), members, book)
+        elif members:
+            raise Refused(f"{what} is one cell already: leave out {_flags(members)}")
+        told = book.explain(what, depth=depth, **members)
+        click.echo(_styled(told, style))
+    except NotationError as error:
+        raise Refused(str(error)) from error
+
+
+def _book(files: list[str], what: str, numbers: str | None, overrides: tuple[str, ...]) -> Book:
+    """Opens the file, or computes the book of the built-in numbers."""
+    if what.lower().endswith(".xlsx"):
+        raise Refused(f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss")
+    if len(files) > 1:
+        raise Refused(f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes")
+    if not files:
+        return _built(numbers or "default", overrides)
+    if numbers or overrides:
+        raise Refused(f"--numbers and --set are not for a file: {files[0]} has its own numbers")
+    from blueprint.page.read import ReadError
+    from blueprint.saved import book_of
+
+    try:
+        return book_of(Path(files[0]))
+    except ReadError as error:
+        raise Unreadable(str(error)) from error
+
+
+def _built(numbers: str, overrides: tuple[str, ...]) -> Book:
+    from blueprint.book import Book
+    from blueprint.numbers import NumbersError, load
+    from blueprint.ppo import rlhf_ppo
+
+    try:
+        return Book(rlhf_ppo(load(numbers, overrides)))
+    except NumbersError as error:
+        raise Refused(str(error)) from error
+
+
+def _letter(text: str) -> tuple[str, str]:
+    letter, equals, member = text.partition("=")
+    if not (letter and equals and member):
+        raise Refused(f"--at {text}: write a letter, an equals sign and a member, as in --at j=2")
+    return letter.strip(), member.strip()
+
+
+def _is_address(what: str, book: Book) -> bool:
+    return "!" in what and what not in book.blocks
+
+
+def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
+    """Refuses options that are missing or too many, and numbers out of range, in the words of the options."""
+    axes = {axis.letter: axis for axis in block.axes}
+    if missing := [axis for letter, axis in axes.items() if letter not in members]:
+        needed = " and ".join(f"{_flag(axis.letter)}{_range(block, axis, book)}" for axis in missing)
+        each = " and ".join(axis.meaning for axis in block.axes)
+        raise Refused(f"{block.name} has a number for each {each}: add {needed}")
+    if extra := [letter for letter in members if letter not in axes]:
+        each = " and ".join(axis.meaning for axis in block.axes)
+        has = f"has a number for each {each} only" if each else "is a single number"
+        raise Refused(f"{block.name} {has}: leave out {_flags(extra)}")
+    for letter, axis in axes.items():
+        low, high = book.span(block, axis)
+        if isinstance(member := members[letter], int) and not low <= member <= high:
+            raise Refused(f"{block.name} has no {_flag(letter)} {member}: give {_range(block, axis, book).strip(' =')}")
+
+
+def _flag(letter: str) -> str:
+    return FLAGS.get(letter, f"--at {letter}=")
+
+
+def _flags(letters: Iterable[str]) -> str:
+    return " and ".join(_flag(letter).rstrip("=") for letter in letters)
+
+
+def _range(block: Block, axis: Axis, book: Book) -> str:
+    low, high = book.span(block, axis)
+    return f"{'' if _flag(axis.letter).endswith('=') else ' '}{low} … {high}"
+
+
+def _styled(told: object, style: str | None) -> str:
+    from blueprint.explain.as_json import to_json
+    from blueprint.explain.tree import Explanation
+
+    assert isinstance(told, Explanation)
+    return to_json(told) if style == "json" else told.latex() if style == "latex" else str(told)

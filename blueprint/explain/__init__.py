@@ -1,0 +1,1 @@
+"""Explanations: the chain of one cell down to the inputs, as a tree, as text, in LaTeX and as JSON."""

@@ -1,0 +1,116 @@
+"""Spots: where the blocks stand in a workbook, and which of their cells an address means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from itertools import product
+from typing import NamedTuple
+
+from blueprint.language import NotationError
+from blueprint.page import grid
+from blueprint.page.layout import Layout
+from blueprint.page.shape import Along, shape_of
+
+_ADDRESS = re.compile(r"(?P<sheet>.+)!\$?(?P<letters>[A-Za-z]{1,3})\$?(?P<row>[1-9]\d*)", re.DOTALL)
+
+
+class Address(NamedTuple):
+    """A cell of a workbook: its sheet, row and column, counted from 1."""
+
+    sheet: str
+    row: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{grid.quoted(self.sheet)}!{grid.letters(self.column - 1)}{self.row}"
+
+
+class Spot(NamedTuple):
+    """Where a block stands: its sheet, its first row and column (edge cells included), and how it lies there."""
+
+    sheet: str
+    top: int
+    left: int
+    shape: tuple[Along, ...]
+
+    def address(self, places: tuple[int, ...]) -> Address:
+        """Returns the address of a cell by 0-based places; −1 and the size are the edges."""
+        at = [place + along.start for place, along in zip(places, self.shape, strict=True)]
+        row = self.top + sum(along.down * i for along, i in zip(self.shape, at, strict=True))
+        column = self.left + sum(along.right * i for along, i in zip(self.shape, at, strict=True))
+        return Address(self.sheet, row, column)
+
+    def cells(self) -> Iterable[tuple[int, ...]]:
+        """Yields the places of all cells."""
+        return product(*(range(-along.start, along.size + along.end) for along in self.shape))
+
+    def rows(self) -> range:
+        """Returns the rows from the first to the last cell."""
+        return range(self.top, self.top + 1 + sum(along.down * (along.cells - 1) for along in self.shape))
+
+    def columns(self) -> str:
+        """Names the columns: `Q to X and AC to AJ`."""
+        held = sorted({self.address(places).column for places in self.cells()})
+        firsts = [column for column in held if column - 1 not in held]
+        lasts = [column for column in held if column + 1 not in held]
+        return " and ".join(_span(*ends) for ends in zip(firsts, lasts, strict=True))
+
+
+Spots = Mapping[str, Spot]
+"""Where each block stands, by its name."""
+
+
+def spots_on(layout: Layout) -> dict[str, Spot]:
+    """Returns where the blocks of a layout stand."""
+    found = {}
+    for block, place in layout.places.items():
+        top, left, _, _ = place.corners(block, layout.values)
+        found[block.name] = Spot(place.sheet, top + 1, left + 1, shape_of(block, place, layout.values))
+    return found
+
+
+def range_of(addresses: Iterable[Address]) -> str:
+    """Returns the smallest range that holds the cells of one sheet: `Loss!Q14:X14`."""
+    listed = list(addresses)
+    rows, columns = [each.row for each in listed], [each.column for each in listed]
+    first, last = Address(listed[0].sheet, min(rows), min(columns)), Address("", max(rows), max(columns))
+    return str(first) if len(listed) == 1 else f"{first}:{grid.letters(last.column - 1)}{last.row}"
+
+
+def parse_address(text: str, sheets: Iterable[str]) -> Address:
+    """Takes an address apart: `Loss!N51`, `'Reward & advantage'!$N$14`; case and quotes do not matter.
+
+    Raises NotationError for what is no address of one cell, and for a sheet that is not there.
+    """
+    match = _ADDRESS.fullmatch(text.strip())
+    if not match:
+        raise NotationError(f"{text} is no address of one cell: write the sheet and the cell, such as 'Loss!N51'")
+    wanted, known = match["sheet"].strip(), {sheet.casefold(): sheet for sheet in sheets}
+    if len(wanted) > 1 and wanted[0] == wanted[-1] == "'":
+        wanted = wanted[1:-1].replace("''", "'")
+    sheet = known.get(wanted.casefold())
+    if sheet is None:
+        near = get_close_matches(wanted.casefold(), known, 1)
+        hint = f"did you mean {known[near[0]]}?" if near else f"there are {', '.join(known.values())}"
+        raise NotationError(f"there is no sheet {wanted}: {hint}")
+    column = 0
+    for letter in match["letters"].upper():
+        column = column * 26 + ord(letter) - ord("A") + 1
+    return Address(sheet, int(match["row"]), column)
+
+
+def block_at(address: Address, spots: Spots) -> tuple[str, tuple[int, ...]] | None:
+    """Returns the block that has a cell at an address, and the cell's places; None if no block has."""
+    for name, spot in spots.items():
+        if spot.sheet == address.sheet and address.row in spot.rows():
+            for places in spot.cells():
+                if spot.address(places) == address:
+                    return name, places
+    return None
+
+
+def _span(first: int, last: int) -> str:
+    one = grid.letters(first - 1)
+    return one if first == last else f"{one} to {grid.letters(last - 1)}"
