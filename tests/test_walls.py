@@ -23,18 +23,22 @@ MAY_READ = {
     "ppo": ("ppo", "language", "numbers", "page.outline"),
     "page": ("page", "language"),
     "witness": ("witness",),
-    "book": ("language", "page"),
+    "explain": ("explain", "language", "page"),
+    "book": ("explain", "language", "page"),
+    "saved": ("book", "explain", "language", "numbers", "page", "ppo"),
     "console": (),
-    "cli": ("book", "console", "language", "numbers", "page", "ppo", "witness"),
+    "refusals": (),
+    "cli": ("book", "cli_explain", "console", "language", "numbers", "page", "ppo", "refusals", "witness"),
+    "cli_explain": ("book", "explain", "language", "numbers", "page", "ppo", "refusals", "saved"),
     "__main__": ("cli",),
     "": ("book", "language"),
 }
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write",),
-    "openpyxl": ("page.read", "page.recalculate"),
+    "openpyxl": ("page.read", "page.opened", "page.recalculate"),
     "ironcalc": ("page.recalculate",),
-    "click": ("cli",),
+    "click": ("cli", "cli_explain", "refusals"),
     "pydantic": ("numbers",),
     "torch": ("witness",),
 }

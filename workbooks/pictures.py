@@ -26,8 +26,10 @@ class Picture:
 
 
 PICTURES = (
-    Picture("reward-and-advantage", "Reward & advantage", "A1:Z34", 4.6),
+    Picture("start", "Start", "A1:N60", 7.9),
     Picture("old-policy", "Old policy", "A1:Z75", 7.6),
+    Picture("reward-and-advantage", "Reward & advantage", "A1:Z34", 4.6),
+    Picture("walk", "Walk", "A1:G49", 5.6),
 )
 
 
@@ -42,7 +44,9 @@ def _render(picture: Picture, room: Path, target: Path) -> None:
     book = load_workbook(HERE / "rlhf_ppo.xlsx")
     for page in book.worksheets:
         # openpyxl drops the cached numbers, so LibreOffice computes the picture's numbers by itself.
-        page.page_setup.fitToHeight = 1
+        page.page_setup.fitToHeight = page.page_setup.fitToWidth = 1
+        page.print_title_rows = page.print_title_cols = None
+        page.oddFooter.left.text = page.oddFooter.center.text = page.oddFooter.right.text = None
         page.page_margins = PageMargins(0.1, 0.1, 0.1, 0.1, 0, 0)
     book[picture.sheet].print_area = picture.cells
     number = str(book.sheetnames.index(picture.sheet) + 1)

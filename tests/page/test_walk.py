@@ -37,7 +37,7 @@ def walked(path: Path, episode: int, decision: int) -> list[tuple[str, str, Any,
     model.set_user_input(number, 5, VALUE, str(decision))
     model.evaluate()
     lines = []
-    for row in range(7, page.max_row + 1):
+    for row in range(6, page.max_row + 1):
         if str(page.cell(row, VALUE).value).startswith("=") and page.cell(row, 8).value is not None:
             cells = [model.get_cell_value(number, row, column) for column in (VALUE, NUMBERS)]
             lines.append((page.cell(row, 2).value, page.cell(row, 3).value, cells[0], cells[1]))
@@ -87,7 +87,7 @@ def test_libreoffice_tells_the_same_walk(saved: tuple[Book, Path], tmp_path: Pat
     book.save(tmp_path / "b.xlsx")
     theirs = with_libreoffice([tmp_path / "b.xlsx"])[0]
     ours = walked(saved[1], 2, 5)
-    rows = [row for row in range(7, 150) if (SHEET, f"D{row}") in theirs and (SHEET, f"H{row}") in theirs]
+    rows = [row for row in range(6, 150) if (SHEET, f"D{row}") in theirs and (SHEET, f"H{row}") in theirs]
     assert len(rows) == len(ours) > 70
     for row, (symbol, _, value, numbers) in zip(rows, ours, strict=True):
         there = theirs[SHEET, f"D{row}"]
@@ -97,7 +97,7 @@ def test_libreoffice_tells_the_same_walk(saved: tuple[Book, Path], tmp_path: Pat
 
 def test_an_operand_stands_above_every_equation_that_reads_it(saved: tuple[Book, Path]) -> None:
     page = load_workbook(saved[1])[SHEET]
-    for row in range(7, page.max_row + 1):
+    for row in range(6, page.max_row + 1):
         formula = str(page.cell(row, NUMBERS).value)
         if formula.startswith("="):
             read = [int(number) for number in re.findall(r"\b[HI](\d+)\b", formula)]

@@ -1,0 +1,204 @@
+"""The command `explain`, as a stranger types it: what it prints, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint import Book
+from blueprint.cli import main
+from blueprint.cli_explain import EXAMPLES
+from tests.page.workshop import made
+
+
+@pytest.fixture(scope="module")
+def default() -> Book:
+    """Makes the default book."""
+    return made()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory, default: Book) -> Path:
+    """Saves it."""
+    path = tmp_path_factory.mktemp("explain") / "mine.xlsx"
+    default.save(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def folder(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs every test beside the workbook."""
+    monkeypatch.chdir(saved.parent)
+
+
+def call(*arguments: str) -> Result:
+    """Runs `blueprint explain` in this process; what is no refusal but a fault of ours is raised."""
+    return CliRunner().invoke(main, ["explain", *arguments], catch_exceptions=False, prog_name="blueprint")
+
+
+def printed(*arguments: str) -> str:
+    """Returns what the command prints; it must succeed."""
+    result = call(*arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout.removesuffix("\n")
+
+
+def test_it_prints_what_the_book_explains(default: Book) -> None:
+    told = printed("advantages", "--episode", "1", "--token", "5")
+    assert told == str(default.explain("advantages", n=1, t=5))
+    assert "(−0.3763) + 1·0.9·0.8·0.9767 = 0.3269" in told
+    assert told.startswith("episode n = 1, decision t = 5: reads “very”, writes “very”, m = 1\n")
+
+
+def test_what_the_page_writes_in_column_4_is_what_token_4_is(default: Book) -> None:
+    """The help promises it: column 4 reads the last word of the prompt and writes the first of the response."""
+    prompt = default.values[default.blocks["given"]][0]
+    assert [word for word in prompt if word][-1] == "is"
+    assert printed("mask", "--episode", "1", "--token", "4").startswith(
+        "episode n = 1, decision t = 4: reads “is”, writes “very”"
+    )
+    assert printed("mask", "--episode", "1", "--token", "3", "--depth", "1").endswith("opened: --depth 2 goes one step "
+        "further, --depth all down to the inputs.")  # fmt: skip
+    assert default.values.cell(default.blocks["mask"], 0, 2) == 0
+
+
+def test_the_options_say_which_cell(default: Book) -> None:
+    told = str(default.explain("old.log_p", n=1, t=4, v=5))
+    assert printed("old.log_p", "--episode", "1", "--decision", "4", "--word", "very") == told
+    assert printed("old.log_p", "--at", "n=1", "--at", "t=4", "--word", "5") == told
+    assert printed("old.memory", "--episode", "2", "--token", "1", "--at", "j=h3").startswith(
+        "episode n = 2, decision t"
+    )
+
+
+def test_numbers_and_settings_are_those_of_build() -> None:
+    assert "γ = 0.9  (gamma, " in printed("gamma")
+    assert "γ = 0.95  (gamma, " in printed("gamma", "--set", "ppo.gamma=0.95")
+    sleepy = printed("advantages", "--numbers", "very-very-sleepy", "--episode", "1", "--token", "1")
+    assert "0.09 + 1·0.9·0.8·0.97 = 0.7884" in sleepy
+
+
+@pytest.mark.parametrize("depth", ["1", "3", "all"])
+def test_the_depth_is_taken(default: Book, depth: str) -> None:
+    expected = default.explain("policy_loss", depth="all" if depth == "all" else int(depth))
+    assert printed("policy_loss", "--depth", depth) == str(expected)
+
+
+def test_json_and_latex(default: Book) -> None:
+    told = default.explain("advantages", n=1, t=5)
+    arguments = ["advantages", "--episode", "1", "--token", "5"]
+    assert json.loads(printed(*arguments, "--json")) == told.to_dict()
+    assert printed(*arguments, "--latex") == told.latex()
+
+
+def test_a_file_is_asked_by_address_and_by_name(default: Book) -> None:
+    told = default.explain("advantages", n=1, t=5)
+    assert printed("mine.xlsx", told.cell) == str(told)
+    assert printed("mine.xlsx", told.cell.replace("'", "").lower()) == str(told)
+    assert printed("mine.xlsx", "advantages", "--episode", "1", "--token", "5") == str(told)
+    assert printed(told.cell) == str(told)
+
+
+REFUSED = [
+    (["advantages"], "advantages has a number for each episode and decision: add --episode 1 … 2 and --token 1 … 9"),
+    (["A", "--episode", "1"], "advantages has a number for each episode and decision: add --token 1 … 9"),
+    (["old.memory", "--episode", "1", "--token", "4"],
+     "old.memory has a number for each episode and decision and hidden state before the word: add --at j=1 … 4"),
+    (["advantages", "--episode", "1", "--token", "12"], "advantages has no --token 12: give 1 … 9"),
+    (["advantages", "--episode", "0", "--token", "1"], "advantages has no --episode 0: give 1 … 2"),
+    (["gamma", "--episode", "1"], "gamma is a single number: leave out --episode"),
+    (["response.length", "--episode", "1", "--token", "2"],
+     "response.length has a number for each episode only: leave out --token"),
+    (["advantages", "--episode", "1", "--token", "1", "--at", "j=2"],
+     "advantages has a number for each episode and decision only: leave out --at j"),
+    (["tderrors", "--episode", "1", "--token", "1"], "there is no block 'tderrors': did you mean td_errors or mean.td_errors?"),
+    (["gamma", "--at", "x"], "--at x: write a letter, an equals sign and a member, as in --at j=2"),
+    (["gamma", "--set", "ppo.gama=1"], "ppo.gama: unknown key, did you mean ppo.gamma?"),
+    (["mine.xlsx"], "mine.xlsx: which cell? Write blueprint explain mine.xlsx 'Loss!N51', or a block such as total_loss"),
+    (["mine.xlsx", "gamma", "--set", "ppo.gamma=1"],
+     "--numbers and --set are not for a file: mine.xlsx has its own numbers"),
+    (["mine.xlsx", "Reward", "&", "advantage!N14"],
+     "mine.xlsx Reward &: one file and one cell at a time; put an address with spaces in quotes"),
+    (["mine.xlsx", "Los!N14"], "there is no sheet Los: did you mean Loss?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), REFUSED)
+def test_what_was_asked_wrongly_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"Error: {sentence}\n"
+
+
+def test_an_address_with_options_is_refused() -> None:
+    result = call("mine.xlsx", "Loss!Q13", "--episode", "1")
+    assert (result.exit_code, result.stderr) == (2, "Error: Loss!Q13 is one cell already: leave out --episode\n")
+
+
+@pytest.mark.parametrize("depth", ["0", "-1", "deep", "1.5"])
+def test_a_depth_that_is_none_is_refused(depth: str) -> None:
+    result = call("gamma", f"--depth={depth}")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{depth} is neither a number of steps, 1 or more, nor the word all" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        ("no.xlsx", "no.xlsx does not exist"),
+        ("text.xlsx", r"text\.xlsx is no workbook in xlsx format \(BadZipFile\)"),
+        ("folder.xlsx", r"folder\.xlsx .*"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_another_exit_code(file: str, sentence: str) -> None:
+    Path("text.xlsx").write_text("text", encoding="utf-8")
+    Path("folder.xlsx").mkdir(exist_ok=True)
+    result = call(file, "total_loss")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert re.fullmatch(f"Error: {sentence}\n", result.stderr)
+
+
+def test_the_examples_of_the_help_run() -> None:
+    lines = [line.strip().removeprefix("blueprint explain ") for line in EXAMPLES.splitlines()[2:] if line.strip()]
+    assert len(lines) >= 5
+    for line in lines:
+        assert call(*(word.strip("'") for word in line.split())).exit_code == 0, line
+
+
+def start(*arguments: str, code: str = "", encoding: str = "utf-8") -> str:
+    """Runs the command, or some Python before it, in a process of its own, and returns what it prints."""
+    program = (
+        f"import sys\n{code}\nfrom blueprint.cli import main\nmain(['explain', *sys.argv[1:]], prog_name='blueprint')"
+    )
+    command = [sys.executable, "-c", program, *arguments]
+    said = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding}, check=False)
+    assert (said.returncode, said.stderr) == (0, b"")
+    return said.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (["gamma"], {"torch", "pandas", "openpyxl", "ironcalc", "xlsxwriter"}),
+        (["mine.xlsx", "gamma"], {"torch", "pandas", "ironcalc", "xlsxwriter"}),
+    ],
+)
+def test_only_what_it_needs_is_loaded(arguments: list[str], unneeded: set[str]) -> None:
+    said = start(*arguments, code="import atexit\natexit.register(lambda: print(*sys.modules))")
+    assert said.startswith("γ = 0.9  (gamma, Inputs!")
+    assert set(said.splitlines()[-1].split()) & unneeded == set()
+
+
+@pytest.mark.parametrize("encoding", ["cp437", "cp1252"])
+def test_a_console_without_greek_letters_spells_them_out(encoding: str) -> None:
+    said = start("advantages", "--episode", "1", "--token", "5", "--depth", "3", encoding=encoding)
+    assert "?" not in said
+    if encoding == "cp1252":
+        assert "delta[n, t] = m[n, t]·(r[n, t] + gamma·V_old[n, t + 1] - V_old[n, t])" in said

@@ -1,0 +1,252 @@
+"""A saved workbook becomes a book again: the same numbers, edited or not; and what is refused."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import pytest
+
+from blueprint import Axis, Book, NotationError, block, book, typed
+from blueprint.page.read import Found, ReadError, locate
+from blueprint.saved import SavedBook, book_of
+from tests.audit import formulas, spoil
+from tests.page.basic import Change, edit
+from tests.page.workshop import differing, made
+
+SIZES = {
+    "default": (),
+    "wide": ("sizes.vocabulary=20", "sizes.hidden=12", "sizes.episodes=3"),
+    "one": ("sizes.episodes=1", "sizes.prompt=1", "sizes.max_new_tokens=1"),
+    "settings": ("ppo.gamma=0", "ppo.kl_estimator=k3", "ppo.whiten_advantages=off"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Saves the default workbook and the one of the token level."""
+    folder = tmp_path_factory.mktemp("saved")
+    made().save(folder / "default.xlsx")
+    made(numbers="very-very-sleepy").save(folder / "sleepy.xlsx")
+    return folder
+
+
+def arrays(of: Book) -> dict[str, Any]:
+    """Returns all blocks by name."""
+    return {each.name: array for each, array in of.values.arrays.items()}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_saved_book_has_every_number_of_the_book(name: str, tmp_path: Path) -> None:
+    of = made(*SIZES[name])
+    of.save(tmp_path / "book.xlsx")
+    assert differing(of, arrays(book_of(tmp_path / "book.xlsx")), 0) == []
+
+
+def test_so_has_one_of_the_token_level(folder: Path) -> None:
+    assert differing(made(numbers="very-very-sleepy"), arrays(book_of(folder / "sleepy.xlsx")), 0) == []
+
+
+def test_a_saved_book_saves_the_same_formulas_again(folder: Path, tmp_path: Path) -> None:
+    book_of(folder / "default.xlsx").save(tmp_path / "again.xlsx")
+    assert formulas(tmp_path / "again.xlsx") == formulas(folder / "default.xlsx")
+
+
+@cache
+def places(path: Path) -> dict[str, Found]:
+    """Returns where the blocks of a file stand."""
+    return locate(path)
+
+
+def typed_into(path: Path, target: Path, name: str, at: tuple[int, ...], value: object) -> Path:
+    """Types into a cell of a block with openpyxl; edge cells are counted, as `read` returns them."""
+    found = places(path)[name]
+    loaded = openpyxl.load_workbook(path)
+    row, column = next((row, column) for here, row, column in found.cells() if here == at)
+    loaded[found.sheet].cell(row, column).value = value
+    loaded.save(target)
+    return target
+
+
+# (block, index, what is typed there, the overrides of a book that says the same)
+EDITS: list[tuple[str, tuple[int, ...], object, str]] = [
+    ("gamma.yours", (), 0.5, "ppo.gamma=0.5"),
+    ("gae_lambda.yours", (), 0, "ppo.gae_lambda=0"),
+    ("kl_estimator.yours", (), "k2", "ppo.kl_estimator=k2"),
+    ("old_critic.head.b", (), -1.5, "old_critic.b=-1.5"),
+    ("reward_model.head.b", (), None, "reward_model.b=0"),
+    ("critic.delta.head.b", (), 2, "critic.delta_b=2"),
+]
+
+
+@pytest.mark.parametrize(("name", "at", "value", "override"), EDITS)
+def test_what_was_typed_into_the_file_counts(
+    folder: Path, tmp_path: Path, name: str, at: tuple[int, ...], value: object, override: str
+) -> None:
+    edited = book_of(typed_into(folder / "default.xlsx", tmp_path / "edited.xlsx", name, at, value))
+    assert differing(made(override), arrays(edited), 0) == []
+    assert differing(made(), arrays(edited), 0) != []
+
+
+def test_a_blank_prompt_cell_and_another_draw_count(folder: Path, tmp_path: Path) -> None:
+    shorter = typed_into(folder / "default.xlsx", tmp_path / "shorter.xlsx", "given", (0, 3), None)
+    of = book_of(shorter)
+    assert of.values.cell(of.blocks["mask"], 0, 2) == 1
+    whole = book_of(folder / "default.xlsx")
+    assert whole.values.cell(whole.blocks["mask"], 0, 2) == 0
+    drawn = book_of(typed_into(folder / "default.xlsx", tmp_path / "drawn.xlsx", "rollout.draw", (0, 3), 0.1))
+    assert drawn.values.cell(drawn.blocks["word_written"], 0, 3) == "the"
+
+
+def test_a_value_of_the_file_that_is_another_is_told(folder: Path, tmp_path: Path) -> None:
+    spoil(folder / "default.xlsx", tmp_path / "spoiled.xlsx")
+    of = book_of(tmp_path / "spoiled.xlsx")
+    told = of.explain("advantages", n=1, t=5)
+    assert told.said == 777.25
+    assert told.head[-1] == (
+        "the file says 777.25, its inputs give 0.3269: "
+        "it was saved without recalculation, or a formula on the way was overwritten"
+    )
+    assert f"A[1, 6] = 0.9767  (advantages, {told.reads[-1].cell})  but the file says 777.25" in str(told)
+    assert of.explain("gamma.preset").said is None
+    assert told.to_dict()["said"] == 777.25
+
+
+def test_a_file_without_numbers_is_told(folder: Path, tmp_path: Path) -> None:
+    of = book_of(typed_into(folder / "default.xlsx", tmp_path / "edited.xlsx", "gamma.yours", (), 0.5))
+    told = of.explain("advantages", n=1, t=7)
+    assert told.head[-1] == "the file says nothing here, its inputs give 1.1689: it was saved without recalculation"
+    assert "but the file says" not in str(told)
+    assert told.numbers == "1.1689 + 1·0.5·0.8·0 = 1.1689"
+
+
+def test_an_untouched_file_says_what_it_is_computed_to(folder: Path) -> None:
+    of = book_of(folder / "default.xlsx")
+    told = str(of.explain("total_loss", depth="all"))
+    assert "the file says" not in told
+    assert told == str(made().explain("total_loss", depth="all"))
+
+
+@pytest.mark.parametrize("name", ["default", "sleepy"])
+def test_every_block_is_found_by_the_address_of_one_of_its_cells(folder: Path, name: str) -> None:
+    of = book_of(folder / f"{name}.xlsx")
+    sheets = set()
+    for i, (block_name, found) in enumerate(of.file.places.items()):
+        cells = list(found.cells())
+        at, row, column = cells[i * 7 % len(cells)]
+        address = f"{found.sheet}!{openpyxl.utils.get_column_letter(column)}{row}"
+        told = of.explain(address, depth=1)
+        sheets.add(found.sheet)
+        value = arrays(of)[block_name][at]
+        assert told.value == value or (value != value and told.value != told.value), address
+        if of.blocks[block_name].link:
+            assert f"{block_name} repeats {told.name}" in told.head
+        else:
+            assert (told.name, told.cell.replace("'", "")) == (block_name, address)
+    assert len(sheets) >= (11 if name == "default" else 4)
+
+
+@pytest.mark.parametrize(
+    "spelled", ["'{sheet}'!{cell}", "{sheet}!{cell}", "{lower}!{small}", "'{lower}'!{dollars}", " {sheet}!{cell} "]
+)
+def test_an_address_may_be_spelled_in_many_ways(folder: Path, spelled: str) -> None:
+    of = book_of(folder / "default.xlsx")
+    sheet, _, cell = of.explain("td_errors", n=2, t=4).cell.replace("'", "").partition("!")
+    dollars = re.sub(r"([A-Z]+)(\d+)", r"$\1$\2", cell)
+    text = spelled.format(sheet=sheet, cell=cell, lower=sheet.lower(), small=cell.lower(), dollars=dollars)
+    assert of.explain(text).label == "δ[2, 4]"
+
+
+def rewritten(path: Path, target: Path, change: Callable[[str], str]) -> Path:
+    """Writes a copy of a file with its XML changed."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w") as copy:
+        for name in source.namelist():
+            copy.writestr(name, change(source.read(name).decode()) if name.endswith(".xml") else source.read(name))
+    return target
+
+
+def test_a_sheet_that_was_renamed_is_found_by_its_new_name(folder: Path, tmp_path: Path) -> None:
+    def rename(xml: str) -> str:
+        return xml.replace('name="Loss"', 'name="My loss"').replace("Loss!", "'My loss'!")
+
+    of = book_of(rewritten(folder / "default.xlsx", tmp_path / "renamed.xlsx", rename))
+    told = of.explain("total_loss")
+    assert told.cell.startswith("'My loss'!")
+    assert of.explain(told.cell.lower()).name == "total_loss"
+    with pytest.raises(NotationError, match=r"^there is no sheet Loss: "):
+        of.explain(told.cell.replace("'My loss'", "Loss"))
+
+
+def test_the_first_sheet_leads_to_what_it_shows(folder: Path) -> None:
+    of = book_of(folder / "default.xlsx")
+    echo = next(echo for echo in of.layout.echoes if echo.block.name == "total_loss")
+    told = of.explain(f"{echo.sheet}!{openpyxl.utils.get_column_letter(echo.column + 1)}{echo.row + 1}")
+    assert told.name == "total_loss"
+    assert told.head[-1].endswith(f" shows {told.cell}")
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_rows_that_were_moved_and_recalculated_have_their_new_addresses(folder: Path, tmp_path: Path) -> None:
+    lines = [
+        'book.Sheets.getByName("Loss").Rows.insertByIndex(2, 3)',
+        'book.Sheets.getByName("Loss").Name = "Moved"',
+        "book.calculateAll()",
+    ]
+    edit([Change(folder / "default.xlsx", tmp_path / "moved.xlsx", lines)], tmp_path)
+    of, before = book_of(tmp_path / "moved.xlsx"), made().show("ratio", n=1, t=4).cell
+    row, after = int(re.sub(r".*\D", "", before)), of.explain("ratio", n=1, t=4)
+    assert after.cell == before.replace("Loss", "Moved").replace(str(row), str(row + 3))
+    assert of.explain(after.cell).label == "ρ[1, 4]"
+    assert after.said is None
+
+
+def refusal(path: Path) -> str:
+    """Returns the sentence with which a file is refused."""
+    with pytest.raises(ReadError) as refused:
+        book_of(path)
+    return str(refused.value)
+
+
+def test_what_cannot_be_computed_with_is_refused_in_a_sentence(folder: Path, tmp_path: Path) -> None:
+    source, target = folder / "default.xlsx", tmp_path / "damaged.xlsx"
+    cell = made().show("gamma.yours").cell
+    typed_into(source, target, "gamma.yours", (), "a lot")
+    assert refusal(target) == f"{target}, {cell} (gamma.yours): found 'a lot', expected a number"
+    typed_into(source, target, "given", (0, 2), "cat")
+    assert refusal(target).startswith(f"{target}: given_id comes out as nan (id = the v whose vocab[v] = prompt[n, t] ")
+    typed_into(source, target, "given", (0, 2), 5)
+    assert refusal(target) == f"{target}: given takes words, not 5"
+
+
+def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "no.xlsx") == f"{tmp_path / 'no.xlsx'} does not exist"
+    (tmp_path / "text.xlsx").write_text("text", encoding="utf-8")
+    assert refusal(tmp_path / "text.xlsx").startswith(f"{tmp_path / 'text.xlsx'} is no workbook in xlsx format")
+    t = Axis("t", "year", start=1)
+    x, y = typed("x", (t,)), block("y", (t,))
+    y[t] = 2 * x[t]
+    own = tmp_path / "own.xlsx"
+    book("Own", [x, y], t, {x: [1, 2]}).save(own)
+    assert refusal(own) == (
+        f"{own} is a workbook of another blueprint than RLHF PPO: ask its own book, book.explain(…)"
+    )
+
+
+def test_a_block_that_the_file_lacks_is_named(folder: Path) -> None:
+    path = folder / "default.xlsx"
+    of = book_of(path)
+    del of.file.places["gamma.preset"]
+    with pytest.raises(ReadError) as refused:
+        of.file.array("gamma.preset")
+    assert str(refused.value) == f"{path} has no block gamma.preset: it was made by another version of this program"
+    del of.file.places["ratio"]
+    assert isinstance(of, SavedBook)
+    told = of.explain("ratio", n=1, t=4)
+    assert (told.cell, told.said) == ("", None)
+    assert np.isfinite(float(told.value))
