@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
-from blueprint.page.read import Found, ReadError, locate
+from blueprint.page.read import Found, ReadError, noted, opened, places
 
 _PLAIN = re.compile(r"=(?P<reference>(?:'(?:[^']|'')+'!|[^'!(),:+*/<>&\"^ -]+!)?[$\w.]+)")
 
@@ -22,22 +21,17 @@ class Opened:
 
     def __init__(self, path: Path):
         self.path = path
-        self.places: dict[str, Found] = locate(path)
-
-    @cached_property
-    def _shown(self) -> Any:
-        with self.path.open("rb") as file:
-            return load_workbook(file, data_only=True)
+        self._shown = opened(path)
+        self.places: dict[str, Found] = places(self._shown, path)
 
     @cached_property
     def _written(self) -> Any:
-        with self.path.open("rb") as file:
-            return load_workbook(file)
+        return opened(self.path, formulas=True)
 
     @cached_property
     def noted(self) -> dict[str, str]:
         """What the file says about itself, such as its seed; programs that drop document properties leave it empty."""
-        return {p.name.removeprefix("blueprint "): str(p.value) for p in self._shown.custom_doc_props.props}
+        return noted(self._shown)
 
     @property
     def title(self) -> str:

@@ -28,7 +28,7 @@ class ReadError(ValueError):
 
 @dataclass(frozen=True)
 class Found:
-    """Where a block stands in a file, and how it lies there."""
+    """Where a block stands in a file, how it lies there, and which blocks it reads."""
 
     name: str
     kind: str
@@ -37,6 +37,7 @@ class Found:
     top: int
     left: int
     shape: tuple[Along, ...]
+    reads: tuple[str, ...] = ()
 
     def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
         """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
@@ -51,19 +52,25 @@ def read(path: Path) -> dict[str, npt.NDArray[Any]]:
 
     Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
     """
-    book = _opened(path)
-    return {found.name: _array(found, book[found.sheet]) for found in _complete(book, path)}
+    book = opened(path)
+    return {name: array_of(found, book) for name, found in places(book, path).items()}
 
 
 def locate(path: Path) -> dict[str, Found]:
     """Returns where every block stands, by name."""
-    return {found.name: found for found in _complete(_opened(path), path)}
+    return places(opened(path), path)
 
 
-def _opened(path: Path) -> Any:
+def places(book: Any, path: Path) -> dict[str, Found]:
+    """Returns where every block of an opened file stands, by name; `path` is for the sentence of a ReadError."""
+    return {found.name: found for found in _complete(book, path)}
+
+
+def opened(path: Path, formulas: bool = False) -> Any:
+    """Opens a file for its numbers, or for its formulas. Raises ReadError for what is no workbook."""
     try:
         with path.open("rb") as file:  # openpyxl judges a path by its ending, a file by what is in it
-            return load_workbook(file, data_only=True)
+            return load_workbook(file, data_only=not formulas)
     except FileNotFoundError:
         raise ReadError(f"{path} does not exist") from None
     except IsADirectoryError:
@@ -72,19 +79,19 @@ def _opened(path: Path) -> Any:
         raise ReadError(f"{path} is no workbook in xlsx format ({type(error).__name__})") from error
 
 
-def _noted(book: Any) -> dict[str, str]:
+def noted(book: Any) -> dict[str, str]:
     """Returns what the file says about itself; programs that drop document properties leave this empty."""
     return {prop.name.removeprefix("blueprint "): str(prop.value) for prop in book.custom_doc_props.props}
 
 
 def _complete(book: Any, path: Path) -> list[Found]:
     """Locates every block; refuses another version's file, and one whose contents have lost a row."""
-    noted = _noted(book)
-    version = noted.get("layout", LAYOUT_VERSION)
+    facts = noted(book)
+    version = facts.get("layout", LAYOUT_VERSION)
     if version != LAYOUT_VERSION:
         raise ReadError(f"{path} was written in layout {version}, this program knows {LAYOUT_VERSION}: use its version")
     found = list(_located(book, path))
-    expected = noted.get("blocks", str(len(found)))
+    expected = facts.get("blocks", str(len(found)))
     if str(len(found)) != expected:
         raise ReadError(
             f"{path}: the Contents sheet lists {len(found)} blocks, not {expected}: rows of it were deleted"
@@ -119,7 +126,8 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
             f"{path}: {name} should stand on {wanted[0]} rows and {wanted[1]} columns, but its range is "
             f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted"
         )
-    return Found(name, line["kind"], line["holds"] == HOLDS[True], sheet, top, left, shape)
+    reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
+    return Found(name, line["kind"], line["holds"] == HOLDS[True], sheet, top, left, shape, reads)
 
 
 def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tuple[Along, int]]]:
@@ -141,9 +149,10 @@ def _destination(book: Any, name: str, path: Path) -> tuple[str, tuple[int, int,
     return sheet, (left, top, right, bottom)
 
 
-def _array(found: Found, sheet: Any) -> npt.NDArray[Any]:
+def array_of(found: Found, book: Any) -> npt.NDArray[Any]:
+    """Returns a block's cells from an opened file. Raises ReadError for text among numbers."""
     shape = tuple(along.cells for along in found.shape)
-    values = np.empty(shape, dtype=object)
+    values, sheet = np.empty(shape, dtype=object), book[found.sheet]
     for at, row, column in found.cells():
         values[at] = sheet.cell(row, column).value
     if found.words:
