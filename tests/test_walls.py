@@ -23,6 +23,7 @@ MAY_READ = {
     "ppo": ("ppo", "language", "numbers", "page.outline"),
     "page": ("page", "language"),
     "witness": ("witness",),
+    "checking": ("checking", "page"),
     "explain": ("explain", "language", "page"),
     "book": ("explain", "language", "page"),
     "saved": ("book", "explain", "language", "numbers", "page", "ppo"),
@@ -36,7 +37,7 @@ MAY_READ = {
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write",),
-    "openpyxl": ("page.read", "page.opened", "page.recalculate"),
+    "openpyxl": ("page.read", "page.recalculate", "page.relative", "page.opened"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "cli_explain", "refusals"),
     "pydantic": ("numbers",),

@@ -1,0 +1,1 @@
+"""Checking: saved workbooks held against the outside witness, cell by cell, and what a difference is due to."""

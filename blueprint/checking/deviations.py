@@ -1,0 +1,77 @@
+"""Deviations: the sheet's numbers against the witness's, quantity by quantity, in the order of derivation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+TOLERANCES = {"float64": 1e-12, "float32": 2e-5}
+"""Two honest computations differ by rounding, which grows with the largest number of a row, not with each number: a
+difference counts above tolerance · (1 + max|row|). float32 has 24 bits, and the longest chain here some hundred steps."""
+
+WHITENED = "advantage.whitened"
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How one quantity compares: cells, the largest difference, where (edge cells counted), and what is allowed."""
+
+    name: str
+    cells: int
+    largest: float
+    at: tuple[int, ...]
+    allowed: float
+    first: tuple[int, ...] | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every cell is near enough."""
+        return self.first is None
+
+
+def compare(
+    sheet: Mapping[str, Array], witness: Mapping[str, Array], tolerance: float, wider: Mapping[str, float]
+) -> list[Deviation]:
+    """Compares every quantity that both have, in the witness's order.
+
+    wider: by quantity, how many times more than usual may differ (whitening divides by a small σ).
+    """
+    return [
+        _compared(name, sheet[name], witness[name], tolerance * wider.get(name, 1.0))
+        for name in witness
+        if name in sheet
+    ]
+
+
+def widened(witness: Mapping[str, Array], followers: Iterable[str]) -> dict[str, float]:
+    """Returns how much wider the tolerance is for the whitened advantages and what follows from them: 1/σ."""
+    variance = float(witness.get("advantage.variance", np.ones(())))
+    wider = max(1.0, 1.0 / float(np.sqrt(variance))) if variance > 0 else 1.0
+    return dict.fromkeys((WHITENED, *followers), wider)
+
+
+def _compared(name: str, ours: Array, theirs: Array, tolerance: float) -> Deviation:
+    if ours.dtype == object or theirs.dtype == object:
+        differs = np.asarray(ours != theirs)
+        return _result(name, differs.astype(float), differs, 0.0)
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(ours - theirs)
+    distance = np.where(np.isnan(ours) & np.isnan(theirs), 0.0, np.where(np.isnan(distance), np.inf, distance))
+    finite = np.abs(theirs[np.isfinite(theirs)])
+    allowed = tolerance * (1.0 + (float(finite.max()) if finite.size else 0.0))
+    return _result(name, distance, distance > allowed, allowed)
+
+
+def _result(name: str, distance: Array, differs: Array, allowed: float) -> Deviation:
+    if distance.size == 0:
+        return Deviation(name, 0, 0.0, (), allowed, None)
+    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(distance)), distance.shape))
+    places = np.argwhere(differs)
+    first = tuple(int(i) for i in places[0]) if len(places) else None
+    return Deviation(name, int(distance.size), float(distance.max()), at, allowed, first)

@@ -1,0 +1,89 @@
+"""Reports: a verdict as a table for people, or as plain data for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from blueprint.checking.deviations import Deviation
+from blueprint.checking.verdicts import Verdict
+
+HEADINGS = ("quantity", "stands at", "cells", "largest difference", "where", "verdict")
+
+
+def table(verdict: Verdict) -> str:
+    """Prints a line for every quantity, in the order of derivation."""
+    followers = {name for first in verdict.firsts for name in first.follows}
+    rows = [_row(verdict, line, followers) for line in verdict.lines]
+    widths = [max(len(row[i]) for row in (HEADINGS, *rows)) for i in range(len(HEADINGS))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (HEADINGS, *rows)
+    )
+
+
+def line_of(verdict: Verdict) -> str:
+    """Prints a file in one line."""
+    name, found = str(verdict.file.path), verdict.firsts
+    first = f"  differs: {str(found[0]).splitlines()[0]} ({found[0].cause.cause.value})" if found else "  agrees"
+    return f"{name}{first}  {verdict.cells:,} cells, largest difference {verdict.largest:.1e}"
+
+
+def told(verdict: Verdict) -> str:
+    """Prints what deviates first, why, and what merely follows."""
+    parts = []
+    for first in verdict.firsts:
+        follows = f"\n  {len(first.follows)} quantities follow from it: {_some(first.follows)}" if first.follows else ""
+        parts.append(f"{first}{follows}")
+    parts += [f"tie: {tie}" for tie in verdict.ties]
+    if verdict.file.recalculated:
+        parts.append(f"{verdict.file.path} held formulas without numbers: they were recalculated first, by ironcalc")
+    return "\n".join(parts)
+
+
+def data(verdict: Verdict) -> dict[str, Any]:
+    """Returns a verdict for programs."""
+    return {
+        "file": str(verdict.file.path),
+        "agrees": verdict.agrees,
+        "cells": verdict.cells,
+        "largest": verdict.largest,
+        "recalculated": verdict.file.recalculated,
+        "ties": list(verdict.ties),
+        "first": [
+            {
+                "quantity": first.name,
+                "cell": first.cell,
+                "sheet": first.sheet,
+                "torch": first.witness,
+                "cause": first.cause.cause.value,
+                "why": first.cause.why,
+                "follows": list(first.follows),
+            }
+            for first in verdict.firsts
+        ],
+        "quantities": [_quantity(verdict, line) for line in verdict.lines],
+    }
+
+
+def _quantity(verdict: Verdict, line: Deviation) -> dict[str, Any]:
+    where = verdict.file.address(line.name, line.at) if line.cells else ""
+    return {
+        "quantity": line.name,
+        "range": verdict.file.range(line.name),
+        "cells": line.cells,
+        "largest": line.largest,
+        "where": where,
+        "allowed": line.allowed,
+        "agrees": line.agrees,
+    }
+
+
+def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, ...]:
+    says = "agrees" if line.agrees else "follows" if line.name in followers else "DIFFERS"
+    where = verdict.file.address(line.name, line.at) if line.largest else ""
+    return line.name, verdict.file.range(line.name), str(line.cells), f"{line.largest:.1e}", where, says
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (" …" if len(names) > most else "")

@@ -1,0 +1,101 @@
+"""Verdicts: what a check of one file comes to. The first deviating quantity, its cause, and what merely follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from blueprint.checking.causes import Found, cause_of
+from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compare, widened
+from blueprint.checking.files import Checked
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class First:
+    """A quantity that deviates without reading another one that does.
+
+    follows: the deviating quantities that read it, directly or through others.
+    """
+
+    name: str
+    cell: str
+    what: str
+    sheet: float | str
+    witness: float | str
+    cause: Found
+    follows: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shown = f"sheet {_print(self.sheet)}, torch {_print(self.witness)}"
+        return f"{self.cell}: {self.what}: {shown}\n  {self.cause.cause.value}: {self.cause.why}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check of one file came to; `ties` name draws that fall on a boundary between two words."""
+
+    file: Checked
+    lines: tuple[Deviation, ...]
+    firsts: tuple[First, ...]
+    ties: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every number agrees."""
+        return all(line.agrees for line in self.lines)
+
+    @property
+    def cells(self) -> int:
+        """How many cells were compared."""
+        return sum(line.cells for line in self.lines)
+
+    @property
+    def largest(self) -> float:
+        """The largest difference of all."""
+        return max((line.largest for line in self.lines), default=0.0)
+
+
+def judge(file: Checked, witness: Mapping[str, Array], dtype: str, ties: tuple[str, ...] = ()) -> Verdict:
+    """Compares a file with what the witness computed from its inputs, and names the first deviation and its cause."""
+    wider = widened(witness, file.followers(WHITENED) if WHITENED in file.places else ())
+    lines = compare(file.arrays, witness, TOLERANCES[dtype], wider)
+    deviating = [line for line in lines if not line.agrees]
+    return Verdict(file, tuple(lines), tuple(_firsts(file, witness, deviating)), ties)
+
+
+def _firsts(file: Checked, witness: Mapping[str, Array], deviating: list[Deviation]) -> list[First]:
+    """Lists the deviations that follow from no other one, in the order of derivation."""
+    names = {line.name for line in deviating}
+    explained: set[str] = set()
+    firsts = []
+    for line in deviating:
+        if line.name not in explained:
+            followers = file.followers(line.name)
+            explained |= followers
+            firsts.append(_first(file, witness, line, tuple(n for n in witness if n in followers & names)))
+    return firsts
+
+
+def _first(file: Checked, witness: Mapping[str, Array], line: Deviation, follows: tuple[str, ...]) -> First:
+    assert line.first is not None
+    place = file.places[line.name]
+    at = [f"{along.letter} = {i + 1 - along.start}" for along, i in zip(place.shape, line.first, strict=True)]
+    what = f"{line.name} of {', '.join(at)}" if at else line.name
+    return First(
+        line.name,
+        f"{place.sheet}!{file.address(line.name, line.first)}",
+        what,
+        file.arrays[line.name][line.first],
+        witness[line.name][line.first],
+        cause_of(file, line.name, line.first),
+        follows,
+    )
+
+
+def _print(value: float | str) -> str:
+    return f"“{value}”" if isinstance(value, str) else f"{value:.10g}"
