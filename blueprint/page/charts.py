@@ -23,7 +23,10 @@ STROKES = (
     ("#D55E00", "dash", "square"),
     ("#009E73", "round_dot", "triangle"),
     ("#6F4E7C", "long_dash", "diamond"),
+    ("#000000", "solid", "x"),
 )
+# Bars side by side differ in hatching, so that they can be told apart without colour.
+PATTERNS = (None, "wide_upward_diagonal", "dotted_diamond")
 KINDS: dict[str, dict[str, str]] = {
     "scatter": {"type": "scatter", "subtype": "straight"},
     "line": {"type": "line"},
@@ -38,7 +41,7 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     made = add_chart(KINDS[chart.kind])
     named, unnamed = 0, 0
     for number, series in enumerate(chart.series):
-        drawn = _series(chart, series, STROKES[number % len(STROKES)], layout)
+        drawn = _series(chart, series, number, layout)
         for each in drawn:
             made.add_series(each)
         named, unnamed = (named, unnamed + len(drawn)) if len(drawn) > 1 else (named + 1, unnamed)
@@ -52,9 +55,9 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     page.insert_chart(hung.row, grid.SYMBOL, made, offset | {"description": f"{chart.title}. {chart.tells}"})
 
 
-def _series(chart: Chart, series: Series, stroke: tuple[str, str, str], layout: Layout) -> list[dict[str, Any]]:
+def _series(chart: Chart, series: Series, number: int, layout: Layout) -> list[dict[str, Any]]:
     """Describes a series to the writer; dots that have words are a series each, whose name is the word."""
-    colour, dash, mark = stroke
+    colour, dash, mark = STROKES[number % len(STROKES)]
     marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": INK}}
     dots = {"line": {"none": True}, "marker": marker}
     if series.words is not None and len(_members(series.values, layout)) <= MOST_WORDS:
@@ -69,11 +72,17 @@ def _series(chart: Chart, series: Series, stroke: tuple[str, str, str], layout: 
         "values": "=" + cells_of(series.values, layout),
     }
     if chart.kind == "bars":
-        return [given | {"fill": {"color": colour}, "border": {"color": INK}, "gap": 60}]
+        return [given | _filled(colour, PATTERNS[number % len(PATTERNS)]) | {"border": {"color": INK}, "gap": 60}]
     if series.dots:
         return [given | dots]
     small = marker | {"size": 5} if chart.kind == "line" else {"type": "none"}
     return [given | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": small}]
+
+
+def _filled(colour: str, pattern: str | None) -> dict[str, Any]:
+    if pattern is None:
+        return {"fill": {"color": colour}}
+    return {"pattern": {"pattern": pattern, "fg_color": colour, "bg_color": "#FFFFFF"}}
 
 
 def _axis(scale: Scale) -> dict[str, Any]:

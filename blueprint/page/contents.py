@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from blueprint.language import Block
 from blueprint.language.schedule import needs
 from blueprint.language.spelling.text import equations
@@ -30,6 +32,9 @@ WIDTHS = {
 }
 COLUMNS = tuple(WIDTHS)
 WRAPPED = ("meaning", "equation", "reads from", "read by", "source", "lies", "unit or range")
+LINE_HEIGHT = 13.5
+LETTERS_WIDER = 1.15
+"""Lines break at words, so that a text takes more room than its letters."""
 FIRST_ROW = 4
 LEAD = (
     "every block, in reading order; “lies” says how its cells lie: n→2/12 t→8(start) are two episodes every 12 columns, "
@@ -62,6 +67,16 @@ def lay_contents(layout: Layout) -> None:
                 layout.labels.append(Label(SHEET, row, column, text, style))
     layout.body[SHEET] = FIRST_ROW
     layout.end[SHEET] = FIRST_ROW + len(layout.places)
+
+
+def heights(layout: Layout) -> dict[int, float]:
+    """Returns the height of every row in points, so that the longest wrapped text has its lines."""
+    lines: dict[int, int] = {}
+    for label in layout.labels:
+        if label.sheet == SHEET and label.style == "wrapped":
+            width = WIDTHS[COLUMNS[label.column]]
+            lines[label.row] = max(lines.get(label.row, 1), ceil(LETTERS_WIDER * len(label.text) / width))
+    return {row: LINE_HEIGHT * count for row, count in lines.items()}
 
 
 def reads(block: Block) -> list[Block]:

@@ -17,7 +17,7 @@ from blueprint.page.names import defined_name
 from blueprint.page.place import spans
 
 SHEET = "Delivered"
-LEAD = "everything typed, as it was when the file was made; to get a number back, copy it from here"
+LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back. Equal sums: nothing changed"
 SAME, CHANGED = "same", "changed"
 VERDICT, SUMS, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 5
 FIRST_ROW = 6

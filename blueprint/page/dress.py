@@ -50,6 +50,7 @@ LABELS: dict[str, Properties] = {
         "border": 1,
         "border_color": NAVY,
     },
+    "small box": {"font_color": LINK, "align": "center", "italic": True, "font_size": 9},
     "arrow": {"font_color": NAVY, "align": "center", "bold": True},
     "piece equation": {"font_name": "Cambria", "font_color": BROWN, "indent": 1},
     "walk equation": {"font_name": "Cambria", "font_color": BROWN, "indent": 1},
@@ -77,14 +78,14 @@ ROLES: dict[str, Properties] = {
     "text": {"bg_color": PALE_YELLOW, "align": "center"},
     "line": {"align": "right"},
     # Typed when the workbook is built, not meant to be changed there.
-    "fixed": {"align": "right", "font_color": INK},
+    "fixed": {"align": "right"},
     "weights": {},
     "plain": {"align": "right"},
 }
 LIVE: dict[str, Properties] = {"live": {}, "delivered": {"font_color": GREY}}
-# A thick outline marks the parameters, whether typed or updated: these sides of these cells.
-OUTLINE: Properties = {"left": 2, "right": 2, "top": 2, "bottom": 2}
-OUTLINE_COLOR = "#C00000"
+# An outline marks the parameters: thick and red where they are typed, thin where they are computed from others.
+SIDES = ("left", "right", "top", "bottom")
+OUTLINES = {"typed": (2, "#C00000"), "formula": (1, INK)}
 FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
 EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
 TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
@@ -104,8 +105,11 @@ def cell_dress(kind: str, role: str, decimals: int, edge: bool, sides: tuple[str
     )
     if kind == "typed" and role in ("line", "", "draw", "text"):
         made |= TYPED_FILL
+    if kind == "typed" and role == "fixed":
+        made |= {"font_color": GREY}
     for side in sides:
-        made |= {side: OUTLINE[side], f"{side}_color": OUTLINE_COLOR}
+        thick, colour = OUTLINES[kind]
+        made |= {side: thick, f"{side}_color": colour}
     return made | (EDGE if edge and role != "head" else {})
 
 
@@ -114,11 +118,9 @@ def label_dress(style: str) -> Properties:
     family, _, more = style.partition(" ")
     if family == "sample":
         kind, role, *faded = more.split("/")
-        return (
-            cell_dress(kind, role, 4, edge=False)
-            | {"align": "right"}
-            | ({"font_color": FADED, "italic": True} if faded else {})
-        )
+        sides = SIDES if role == "weights" else ()
+        made = cell_dress(kind, role.removeprefix("edge"), 4, edge=role == "edge", sides=sides)
+        return made | {"align": "right"} | ({"font_color": FADED} if faded else {})
     if family in ("live", "delivered"):
         return BASE | FRAME | LIVE[family] | _decimals(more)
     return BASE | LABELS[style]

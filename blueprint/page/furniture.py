@@ -12,7 +12,7 @@ from blueprint.page.picking import PLACE
 from blueprint.page.printing import set_up_print
 
 Look = Callable[[Any, dress.Properties], Any]
-NARROW, WEIGHT, NUMBER, NAME, SYMBOL = 1.5, 7.6, 9, 38, 13
+NARROW, WEIGHT, NUMBER, NAME, SYMBOL = 1.5, 7.6, 9, 38, 14
 
 
 class Furniture:
@@ -154,7 +154,7 @@ class Furniture:
         left = grid.start_column(group, self.sizes[-1]) + 1
         first, last = self.layout.body[self.sheet.title], self.layout.end[self.sheet.title]
         row = self.layout.places[self.sheet.grey].row
-        faded = self.look("faded", {"font_color": dress.FADED, "bold": False, "italic": True})
+        faded = self.look("faded", {"font_color": dress.FADED, "bold": False})
         rule = {"type": "formula", "criteria": f"={grid.letters(left)}${row + 1}=0", "format": faded}
         self.page.conditional_format(first, left, last, left + self.sizes[-1] - 1, rule)
 
@@ -167,6 +167,9 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     page.freeze_panes(layout.body[title], 1 if title == contents.SHEET else grid.LEFT)
     page.hide_gridlines(2)
     page.set_row(grid.TITLE_ROW, 24)
+    if title == contents.SHEET:
+        for row, height in contents.heights(layout).items():
+            page.set_row(row, height)
     if title == delivered.SHEET:
         for word, colours in dress.VERDICTS.items():
             rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}

@@ -7,7 +7,7 @@ from blueprint.language.axes import Edge
 from blueprint.language.nodes import Ref, walk
 from blueprint.language.spelling.text import equation
 from blueprint.page import grid
-from blueprint.page.layout import Echo, Jump, Label, Layout
+from blueprint.page.layout import Echo, Hop, Jump, Label, Layout
 from blueprint.page.outline import Sheet
 
 
@@ -32,6 +32,10 @@ class Pen:
     def jump(self, row: int, column: int, block: Block, text: str = "{sheet}, row {row}", style: str = "link") -> None:
         """Links to a block."""
         self.layout.jumps.append(Jump(self.sheet.title, row, column, block, text, style))
+
+    def hop(self, row: int, column: int, target: str, text: str) -> None:
+        """Links to a cell by its address."""
+        self.layout.hops.append(Hop(self.sheet.title, row, column, target, text))
 
     def caption(self, block: Block) -> None:
         """Names a block at the left of the next free row."""

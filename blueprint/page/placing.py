@@ -39,7 +39,7 @@ class SheetPlacer(Pen):
 
     def place(self) -> None:
         """Gives every item of the sheet its place."""
-        self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.title, "title")
+        self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.heading or self.sheet.title, "title")
         self.label(grid.LEAD_ROW, grid.SYMBOL, self.sheet.lead, "lead")
         for block in self.sheet.head:
             self.label(self.row, grid.NAME, block.about.meaning, "head name")

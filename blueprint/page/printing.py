@@ -31,6 +31,7 @@ def set_up_print(page: Any, head_rows: int, widths: Mapping[int, float], repeate
     page.set_landscape()
     page.set_paper(A4)
     page.set_margins(MARGIN, MARGIN, 0.5, 0.6)
+    page.print_row_col_headers()
     page.fit_to_pages(pages_across(widths, repeated), 0)
     page.repeat_rows(0, head_rows - 1)
     if len(repeated):

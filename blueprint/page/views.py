@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 from blueprint.page import grid
 from blueprint.page.layout import Hung
-from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Unchanged, View
+from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
 from blueprint.page.pen import Pen
 
 VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
 """The columns of a line that shows a quantity with its equation."""
 
+OWN_SHEETS = {
+    "Delivered": "a copy of everything typed, and what was changed since: to undo a change, copy the number back",
+    "Contents": "every row: name, symbol, meaning, place, equation, what it reads, its paper or library",
+}
 CHART_ROWS, CHARTS_BESIDE = 19, 2
 
 
@@ -39,7 +43,7 @@ def _flow(flow: Flow, pen: Pen) -> None:
         for number, part in enumerate(line):
             column = grid.NAME + number
             if isinstance(part, Box):
-                pen.jump(pen.row, column, part.block, part.title, "box")
+                pen.jump(pen.row, column, part.block, part.title, "small box" if part.small else "box")
             else:
                 pen.label(pen.row, column, part, "arrow")
         pen.row += 1
@@ -61,12 +65,21 @@ def _step(step: Step, pen: Pen) -> None:
 def _finder(_: Finder, pen: Pen) -> None:
     """Keeps the two lines that find the chosen column."""
     time = pen.layout.blueprint.chosen.across[-1].meaning if pen.layout.blueprint.chosen else ""
-    lines = (("step", "columns from one group to the next"), ("place", f"the chosen {time}’s place in every row"))
+    lines = (("apart", "columns from one episode to the next"), ("place", f"the chosen {time}’s place in every row"))
     for number, (symbol, meaning) in enumerate(lines):
         pen.label(pen.row + number, grid.SYMBOL, symbol, "symbol")
         pen.label(pen.row + number, grid.NAME, meaning, "name")
     pen.layout.finder = pen.sheet.title, pen.row
     pen.row += 2
+
+
+def _tour(_: Tour, pen: Pen) -> None:
+    """Lists the other sheets with what their first line says."""
+    sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
+    for title, lead in (sheets | OWN_SHEETS).items():
+        pen.hop(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
+        pen.label(pen.row, VALUE, lead, "name")
+        pen.row += 1
 
 
 def _unchanged(unchanged: Unchanged, pen: Pen) -> None:
@@ -105,6 +118,7 @@ PLACERS: dict[type, Callable[..., None]] = {
     Step: _step,
     Spread: _spread,
     Finder: _finder,
+    Tour: _tour,
     Unchanged: _unchanged,
     Chart: _chart,
 }

@@ -42,7 +42,7 @@ class Teller(Picker):
         cell, printed = (f"{grid.letters(column)}{line.row + 1}" for column in (VALUE, TEXT))
         is_word, tiny, decimals = isinstance(value, str), is_tiny(leaf), defined_name(self.choice.decimals)
         self.layout.labels += [label(grid.SYMBOL, self.symbol(leaf), "symbol"), label(grid.NAME, meaning(leaf), "name")]
-        self.layout.jumps.append(Jump(line.sheet.title, line.row, WHERE, blocks_of(leaf)[0], "{sheet}, row {row}"))
+        self.layout.jumps.append(Jump(line.sheet.title, line.row, WHERE, blocks_of(leaf)[-1], "{sheet}, row {row}"))
         self.layout.lives += [
             put(VALUE, self.formula(leaf), value, style_of(leaf, is_word, line.expr is not None)),
             put(TEXT, as_text(cell, is_word, decimals, tiny), self.printed(leaf, factor=False), "as print"),

@@ -46,7 +46,7 @@ def gae(r: Block, V: Block, m: Block, gamma: Block, lam: Block) -> Gae:
     """
     delta = td_errors("td_errors", "δ", "TD error: how far above expectation", r, V, m, gamma)
     A = faded_sum("advantages", "A", "advantage (GAE): δ and faded later δ", delta, m, gamma, lam)
-    R = block("returns", (n, t), "R", "return, the value target: A + V", source=sources.RETURNS)
+    R = block("returns", (n, t), "R", "return, the value target: A + V_old", source=sources.RETURNS)
     R[n, t] = A[n, t] + V[n, t]
     return Gae(delta, A, R)
 
@@ -71,8 +71,8 @@ def faded_sum(
 def whiten(A: Block, m: Block, words: Block, eps: Block, switch: Switch) -> Whitened:
     """Shifts and scales the advantages over all response words of the batch; the switch decides whether they are used."""
     mean = block("advantage.mean", (), "μ", "mean advantage over response words")
-    centred = block("advantage.centred", (n, t), "A_c", "advantage less its mean")
-    var = block("advantage.variance", (), "σ²", "variance of the advantages, by N − 1", unit="≥ 0")
+    centred = block("advantage.centred", (n, t), "A_c", "advantage − its mean")
+    var = block("advantage.variance", (), "σ²", "variance of the advantages, divided by N − 1", unit="≥ 0")
     white = block("advantage.whitened", (n, t), "Â", "whitened advantage", source=sources.WHITEN)
     used = block("advantages_used", (n, t), "Â_used", "advantage used by the loss")
     mean[()] = Sum((n, t), m[n, t] * A[n, t]) / words

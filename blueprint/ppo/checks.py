@@ -60,7 +60,7 @@ def ratio_rests(ratio: Block, update_step: Block) -> Block:
 
 def adds_up(A: Block, V: Block, R: Block) -> Block:
     """Measures how far returns are from A + V."""
-    off = block("check.returns", (n, t), "|R−V−A|", "returns are A + V")
+    off = block("check.returns", (n, t), "|R−V_old−A|", "returns are A + V_old")
     off[n, t] = abs(R[n, t] - V[n, t] - A[n, t])
     return off
 

@@ -154,7 +154,7 @@ def total_loss(parts: LossParts, use: Mapping[str, Block], m: Block, words: Bloc
     V = mean_over_words("value_loss", "L_V", "value loss: mean of l_V", parts.value_loss, m, words, sources.VALUE_CLIP)
     H = mean_over_words("entropy", "H_mean", "entropy: mean over the response words", parts.entropy, m, words)
     told = "policy KL: mean of the exact KL"
-    kl = mean_over_words("policy_kl", "KL_mean", told, parts.policy_kl, m, words, sources.PENALISED)
+    kl = mean_over_words("policy_kl", "KL_pol", told, parts.policy_kl, m, words, sources.PENALISED)
     total = block("total_loss", (), "L", "total loss, which training makes smaller", source=sources.TOTAL)
     total[()] = L + use["vf_coef"] * V - use["ent_coef"] * H + use["policy_kl_coef"] * kl
     return Total(L, V, H, kl, total)

@@ -90,7 +90,7 @@ def softmax(name: str, h: Block, Y: Block) -> Distribution:
     """Turns the memory into log-probabilities of every next word; the largest logit is taken off before EXP."""
     z = block(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=3)
     top = block(f"{name}.top", (n, t), "z_max", "largest logit", decimals=3)
-    e = block(f"{name}.exponentials", (n, t, v), "e", "exp of the logit below the largest", unit="0 … 1", decimals=3)
+    e = block(f"{name}.exponentials", (n, t, v), "ez", "exp(logit − largest logit)", unit="0 … 1", decimals=3)
     lse = block(f"{name}.logsumexp", (n, t), "lse", "ln of the sum of all exp(z)", source=sources.SOFTMAX)
     logp = block(
         f"{name}.log_p",
@@ -102,7 +102,7 @@ def softmax(name: str, h: Block, Y: Block) -> Distribution:
         decimals=3,
     )
     p = block(f"{name}.p", (n, t, v), "p", "probability of the word", unit="0 … 1", decimals=3)
-    p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p, minus the entropy", unit="−ln(vocabulary) … 0")
+    p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p (the entropy is −plogp)", unit="−ln(vocabulary) … 0")
     z[n, t, v] = Sum(j, Y[j, v] * h[n, t, j])
     top[n, t] = Max(v, z[n, t, v])
     e[n, t, v] = exp(z[n, t, v] - top[n, t])

@@ -154,7 +154,7 @@ def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Tur
 
 def as_words(given: Prompts, a: Block, m: Block) -> tuple[Block, Block]:
     """Spells the ids that are read and written as words; empty after the end of the text."""
-    written = block("word_written", (n, t), "writes", "writes the word")
+    written = block("word_written", (n, t), "writes", "next word: given, or written")
     read = block("word_read", (n, t), "reads", "reads the word")
     written[n, t.first - 1] = given.vocabulary[a[n, t.first - 1]]
     written[n, t] = where(equal(given.is_given[n, t] + m[n, t], 1), given.vocabulary[a[n, t]], "")

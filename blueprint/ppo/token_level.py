@@ -99,7 +99,7 @@ def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable, chosen: S
     return [
         charts.clip_picture(1, points, chosen.used["clip_range"]),
         bars.drawn,
-        charts.gae_picture(3, made.gae.td_errors, mask, chosen.used["gamma"], bars.words),
+        charts.gae_picture(3, made.gae, mask, chosen.used["gamma"], bars.words),
     ]
 
 

@@ -133,7 +133,7 @@ def _drawn(steps: Steps, given: Prompts, chosen: Settings) -> list[charts.Drawn]
     return [
         charts.clip_picture(1, points, chosen.used["clip_range"]),
         bars.drawn,
-        charts.gae_picture(3, s.gae.td_errors, run.mask, chosen.used["gamma"], bars.words),
+        charts.gae_picture(3, s.gae, run.mask, chosen.used["gamma"], bars.words),
         charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, given.vocabulary),
         charts.parts_picture(5, dict(zip(charts.PARTS, added, strict=True))),
     ]

@@ -28,6 +28,7 @@ class Sheet:
     grey:   the block of the head whose zeros turn a column grey: what stands there does not count.
     pinned: items that stay in view above everything else, on a sheet without axes.
     widths: the widths of the columns from the fourth on, on a sheet without axes, in letters.
+    heading: what stands above everything else, if not the title.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Sheet:
     grey: Block | None = None
     pinned: tuple[Item, ...] = ()
     widths: tuple[float, ...] = ()
+    heading: str = ""
 
     def items(self) -> Iterator[Item]:
         """Yields what stands on the sheet below its title, in reading order."""

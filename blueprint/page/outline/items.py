@@ -57,10 +57,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Box:
-    """A box of a flow: a name that leads to a block."""
+    """A box of a flow: a name that leads to a block; a small one says what else enters the box above it."""
 
     title: str
     block: Block
+    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,18 @@ class Finder:
 
 
 @dataclass(frozen=True)
+class Tour:
+    """A list of all other sheets, each with a link and what happens there."""
+
+
+@dataclass(frozen=True)
 class Unchanged:
     """Whether everything typed is still as it was when the file was made."""
 
     title: str
 
 
-View = Piece | Flow | Sample | Step | Spread | Finder | Unchanged | Chart
+View = Piece | Flow | Sample | Step | Spread | Finder | Tour | Unchanged | Chart
 """What shows blocks again that stand elsewhere."""
 
 Item = Block | Row | Table | Line | Note | View

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from blueprint.language import Axis, Block, block, equal, join, less, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
-from blueprint.ppo.advantage import faded_sum
+from blueprint.ppo.advantage import Gae, faded_sum
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import surrogate
 
@@ -66,10 +66,10 @@ def clip_picture(number: int, points: Points, clip_range: Block) -> Drawn:
     rows += [Line((each,)) for advantage, curve in curves for each in (advantage, *curve)]
     upper, lower = (curve.smaller for _, curve in curves)
     chart = Chart(
-        "Clip: what each word counts, over its ratio", "scatter",
+        "Clip: surrogate of each word, per unit of advantage", "scatter",
         (Series("advantage +1", upper, ratio), Series("advantage −1", lower, ratio),
          Series("words of this batch", dots[-1], dots[0], dots=True, words=points.words)),
-        Scale("ratio ρ", LOW, HIGH), Scale("surrogate for each unit of advantage"),
+        Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
         "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
     )  # fmt: skip
     return Drawn(chart, Section(f"{number}  The clip: curves and dots", (*rows, *_dot_rows(points, dots))), given)
@@ -80,7 +80,7 @@ def _corners(clip_range: Block) -> tuple[Block, dict[Block, object]]:
     corner = Axis("c", "corner", start=1, size=len(CORNERS))
     begin = typed("curve.from", (corner,), "from", "corners of the curves: from here", decimals=1)
     by = typed("curve.by", (corner,), "by", "so many ε further", decimals=0)
-    ratio = block("curve.ratio", (corner,), "ρ_c", "corners of the curves")
+    ratio = block("curve.ratio", (corner,), "ρ_grid", "corners of the curves")
     ratio[corner] = begin[corner] + by[corner] * clip_range
     starts, steps = zip(*CORNERS, strict=True)
     return ratio, {begin: starts, by: steps}
@@ -120,22 +120,23 @@ def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Blo
     return Bars(Drawn(chart, Section(f"{number}  The words below the bars", (named,)), {}), named)
 
 
-def gae_picture(number: int, delta: Block, m: Block, gamma: Block, words: Block) -> Drawn:
+def gae_picture(number: int, used: Gae, m: Block, gamma: Block, words: Block) -> Drawn:
     """Draws generalised advantage estimates of the same TD errors for four λ."""
     lambdas = tuple(
         typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in range(1, len(LAMBDAS) + 1)
     )
     rows = [
-        faded_sum(f"gae_at.{i}", f"A_λ{i}", f"advantage for λ = {value:g}", delta, m, gamma, lam)
+        faded_sum(f"gae_at.{i}", f"A_λ={value:g}", f"advantage for λ = {value:g}", used.td_errors, m, gamma, lam)
         for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)
     ]
     chart = Chart(
         "GAE: how far λ lets a word see", "line",
-        tuple(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
+        (*(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
+         Series("λ as set", used.advantages, words)),
         Scale("words of the responses, episode after episode"), Scale("advantage"),
         "With λ = 0 a word gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
     )  # fmt: skip
-    section = Section(f"{number}  GAE for four λ, by the definition of the loss", (Line(lambdas, "fixed"), *rows))
+    section = Section(f"{number}  GAE for four λ: the recursion of Reward & advantage", (Line(lambdas, "fixed"), *rows))
     return Drawn(chart, section, dict(zip(lambdas, LAMBDAS, strict=True)))
 
 

@@ -25,7 +25,7 @@ def checks_sheet(
         Section(
             "1  The checks",
             (Unchanged("inputs, against those delivered"), Line((judged.verdict,)), *lines),
-            ("distance", "allowed", "verdict", "failed"),
+            ("distance", "allowed", "verdict", "Σ failed"),
         ),
         Section(
             "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *standing)

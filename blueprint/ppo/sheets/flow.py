@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blueprint.language import Block
 from blueprint.page.outline import Box, Flow
 from blueprint.ppo.sheets.signal import Signal
 from blueprint.ppo.steps import Steps
@@ -9,36 +10,55 @@ from blueprint.ppo.steps import Steps
 ON, UP, DOWN, LINE, DASH = "→", "↗", "↘", "───────────", "──"
 
 
+def with_(title: str, block: Block) -> Box:
+    """Names what else enters the box above."""
+    return Box(f"with {title}", block, small=True)
+
+
 def flow_of_signal(s: Signal) -> Flow:
     """Draws the way from given log-probs, scores and values to the advantage."""
+    r, delta, A = (
+        Box("reward r", s.reward.rewards),
+        Box("TD error δ", s.gae.td_errors),
+        Box("advantage A", s.gae.advantages),
+    )
     return Flow((
-        (Box("log π_old (given)", s.logp_old), ON, Box("reference KL", s.kl.used), ON, Box("reward r", s.reward.rewards), ON,
-         Box("TD error δ", s.gae.td_errors), ON, Box("advantage A", s.gae.advantages), ON, Box("whitened Â", s.white.used)),
-        (Box("log π_ref (given)", s.logp_ref), UP, "", UP, "", UP, "", DOWN),
-        (Box("score (given)", s.score), DASH, LINE, UP, "", UP, "", "", Box("return R", s.gae.returns)),
-        (Box("value V_old (given)", s.V), DASH, LINE, DASH, LINE, UP, LINE, UP),
+        (Box("log π_old (given)", s.logp_old), ON, Box("reference KL", s.kl.used), ON, r, ON, delta, ON, A, ON,
+         Box("whitened Â", s.white.used)),
+        (Box("log π_ref (given)", s.logp_ref), UP, "", "", with_("score", s.score), "", with_("V_old", s.V), "", "", DOWN,
+         Box("return R", s.gae.returns)),
+        (Box("score (given)", s.score), "", "", "", "", "", "", "", "", "", with_("V_old", s.V)),
+        (Box("value V_old (given)", s.V),),
     ))  # fmt: skip
 
 
 def flow_of_loss(steps: Steps) -> Flow:
-    """Draws the way from the six models to the total loss."""
+    """Draws the way from the six models to the total loss; what enters from elsewhere is named below its box."""
     old, reference, policy, before, after = steps.old, steps.reference, steps.policy, steps.old_critic, steps.critic
     s, x, total = steps.signal, steps.loss, steps.loss.total
-    R, white = Box("return R", s.gae.returns), Box("whitened Â", s.white.used)
-    log_old, log_ref = Box("log π_old", old.policy.logprobs), Box("log π_ref", reference.logprobs)
+    r, delta, A = (
+        Box("reward r", s.reward.rewards),
+        Box("TD error δ", s.gae.td_errors),
+        Box("advantage A", s.gae.advantages),
+    )
+    log_old, V_old, R = old.policy.logprobs, before.values, Box("return R", s.gae.returns)
     return Flow((
-        (Box("Old policy π_old writes", old.rollout.word_written), ON, log_old, ON, Box("reference KL", s.kl.used), ON,
-         Box("reward r", s.reward.rewards), ON, Box("TD error δ", s.gae.td_errors), ON, Box("advantage A", s.gae.advantages)),
-        (Box("Reference π_ref reads", reference.words.p), ON, log_ref, UP, "", UP, "", UP, "", DOWN, "↓"),
-        (Box("Reward model reads", s.score), ON, Box("score", s.score), DASH, LINE, UP, "", UP, R, "", white),
-        (Box("Old critic reads", before.values), ON, Box("value V_old", before.values), DASH, LINE, DASH, LINE, UP, "│", "", "│"),
-        (Box("Policy π_θ reads", policy.words.p), ON, Box("log π_θ", policy.logprobs), ON, Box("ratio π_θ / π_old", x.ratio), ON,
-         Box("clipped surrogate", x.clip.smaller), "←", "│", "←", "┘"),
-        ("", "", "", "", "", "", "↓", "", "│"),
-        ("", "", "", "", "", "", Box("policy loss", total.policy_loss), DASH, "│", DOWN),
-        ("", DOWN, Box("entropy H", total.entropy), DASH, LINE, DASH, LINE, DASH, "│", ON, Box("TOTAL LOSS", total.total)),
-        ("", DOWN, Box("policy KL", total.policy_kl), DASH, LINE, DASH, LINE, DASH, "│", UP),
-        (Box("Critic reads", after.values), ON, Box("value V", after.values), ON, Box("value clip", x.value.held), ON,
-         Box("value loss", total.value_loss), "←", "┘"),
-        ("", "", "", "", "", "", "└", DASH, LINE, UP),
+        (Box("Old policy π_old writes the words", old.rollout.word_written), ON, Box("log π_old", log_old), ON,
+         Box("reference KL", s.kl.used), ON, r, ON, delta, ON, A),
+        (Box("Reference π_ref reads them", reference.words.p), ON, Box("log π_ref", reference.logprobs), UP, "", "",
+         with_("score", s.score), "", with_("V_old", V_old), "", "↓"),
+        (Box("Reward model reads them", s.score), ON, Box("score", s.score), "", "", "", "", "", "", "", R),
+        (Box("Old critic reads them", V_old), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
+        ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", s.white.used)),
+        ("", "", "", "", "", "", "", "", "", "", with_("A", s.gae.advantages)),
+        (Box("Policy π_θ reads them", policy.words.p), ON, Box("log π_θ", policy.logprobs), ON, Box("ratio ρ", x.ratio), ON,
+         Box("clipped surrogate", x.clip.smaller), ON, Box("policy loss", total.policy_loss), DOWN),
+        ("", "", "", "", with_("log π_old", log_old), "", with_("Â", s.white.used)),
+        ("", DOWN, Box("entropy H", steps.entropy), DASH, LINE, DASH, LINE, ON, Box("mean entropy", total.entropy), ON,
+         Box("TOTAL LOSS", total.total)),
+        ("", DOWN, Box("KL from π_old", steps.policy_kl), DASH, LINE, DASH, LINE, ON, Box("policy KL", total.policy_kl), UP),
+        ("", "", with_("π_old", old.policy.words.p)),
+        (Box("Critic reads them", after.values), ON, Box("value V", after.values), ON, Box("value clip", x.value.held), ON,
+         Box("larger square", x.value.loss), ON, Box("value loss", total.value_loss), UP),
+        ("", "", "", "", with_("V_old", V_old), "", with_("return R", s.gae.returns)),
     ))  # fmt: skip

@@ -19,7 +19,7 @@ def settings_sections(chosen: Settings) -> list[Section]:
     )
     numbers = [Line(line) for line in chosen.numbers]
     switches = [Line(line) for line in chosen.switches]
-    sections = [Section("1  Settings", (how, *numbers), (*COLUMNS, "from", "to", "outside"))]
+    sections = [Section("1  Settings", (how, *numbers), (*COLUMNS, "from", "to", "Σ outside"))]
     if switches:
         sections.append(Section("2  Switches", tuple(switches), (*COLUMNS, "number", "one of")))
     return sections
@@ -40,7 +40,7 @@ def inputs_sheet(chosen: Settings, given: Prompts, max_new_tokens: Block) -> She
     words = Section(
         "5  Vocabulary",
         (
-            Note("The first word ends a text. No two alike but for case; no * ? ~ in a word."),
+            Note("The first word ends a text. Words must differ by more than capitals; no * ? ~ in a word."),
             Table(given.vocabulary, role="text"),
         ),
     )

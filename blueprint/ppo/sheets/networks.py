@@ -41,11 +41,11 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
     return (
         Section("1  What each word looks like", (Table(memory.E, across=v),)),
         Section(
-            "2  What it reads: inputs x, beside the weights W",
+            f"2  What it reads: inputs x, beside the weights {memory.W.symbol}",
             (read, Row(network.x, "input", beside=memory.W)),
         ),
         Section(
-            f"3  Hidden state h (memory), beside the weights {beside.symbol}",
+            f"3  Hidden state h, beside {beside.symbol}, which it meets next",
             (Row(network.h, "memory", beside=beside),),
         ),
     )

@@ -72,7 +72,13 @@ def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id:
     return (
         Section(
             "6  The draw: the word on whose piece of the line the number u falls",
-            (Note(DRAW), minor(run.cumulative), Line(draws, "fixed"), Row(run.draw, "draw"), run.drawn),
+            (
+                Note(DRAW),
+                minor(run.cumulative),
+                *(Line((end,), "fixed") for end in draws),
+                Row(run.draw, "draw"),
+                run.drawn,
+            ),
         ),
         Section(
             "7  Whose turn is it? The mask m = 1 marks the decisions of the response",

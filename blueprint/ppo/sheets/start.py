@@ -6,20 +6,33 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from blueprint.language import Block
-from blueprint.page.outline import Flow, Note, Piece, Sample, Section, Sheet, Unchanged
+from blueprint.page.outline import Flow, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 
+HEADING = "RLHF PPO by hand"
 WIDTHS = (12, 22, 4, 20, 4, 20, 4, 20, 4, 22, 22)
 COLUMNS = ("value", "stands on", "", "equation", "", "", "", "", "", "meaning")
 LEGEND = (
     Sample("0.9", "typed", "line", "blue on cream: typed; type your own number here"),
-    Sample("0.7", "typed", "weights", "blue: a weight, in a red frame"),
+    Sample("0.7", "typed", "weights", "blue in a thick red frame: a weight; type your own here too"),
+    Sample("0.7", "formula", "weights", "black in a thin frame: a weight that is computed from others"),
+    Sample("0.01", "typed", "fixed", "grey, upright, in a single cell: a constant, typed when the file was made"),
     Sample("0.4321", "formula", "", "black: a formula"),
     Sample("0.4321", "formula", "key", "pale blue and bold: a result that one looks for"),
     Sample("0.4321", "link", "", "green and slanted: repeated from another sheet"),
+    Sample("0.4321", "formula", "memory", "pale green: the hidden state"),
+    Sample("0.4321", "formula", "probability", "lilac: probabilities of the next word"),
+    Sample("0.0000", "formula", "edge", "grey field: a boundary value, before the first decision or after the last"),
     Sample(
-        "0.0000", "formula", "", "grey and slanted: outside the response (mask 0), not part of the loss", faded=True
+        "0.0000", "formula", "", "grey number in a row: outside the response (mask 0), not part of the loss", faded=True
     ),
 )
+SIGNS = (
+    "start: before decision 1 · end: after the last · Σ: one number for the episode · batch: one number for all episodes",
+    "n: episode · t: decision · v: word, by its id · k: embedding · j: hidden state · i: all that enters the memory, [x; h; 1]",
+    "[t + 1]: the next column · Σ_n,t: sum over all columns of all episodes · [a < b]: 1 if it holds, else 0",
+    "The orange number at the head of a sheet is the decision that is chosen on Walk.",
+)
+MEANS = "A value is the mean over the response words of the batch (m: their number); its link leads to the row, word by word."
 READING = (
     "RLHF PPO from the words of a prompt to the last number of the loss, for models small enough to check by hand.",
     "A column is one decision, on every sheet: it reads a word and writes the next. A row is a quantity with one formula.",
@@ -29,6 +42,7 @@ CHECKING = (
     "Recalculate everything (Excel: Ctrl+Alt+F9; LibreOffice: Ctrl+Shift+F9): all checks must still say OK.",
     "Any cell in words and numbers, on the command line: blueprint explain FILE 'Loss!N51'",
     "The sheet Delivered holds what was typed when the file was made, and says what was changed since.",
+    "To undo a change, empty the cell under “yours”, or copy the number back from Delivered.",
 )
 
 
@@ -48,12 +62,17 @@ def start_sheet(told: Told, parts: list[Piece], pieces: list[Piece], flow: Flow,
     made = "made by " + " · ".join(f"{name} {text}" for name, text in told.facts.items())
     sections = [
         Section("What this is", tuple(map(Note, READING))),
-        Section("Does everything add up?", (Piece("all checks", verdict, verdict), Unchanged("inputs"))),
+        Section(
+            "Does everything add up?",
+            (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
+        ),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
-        Section("The pieces, in the order of computation", tuple(pieces), COLUMNS),
+        Section("The pieces, in the order of computation", (*pieces, Note(MEANS)), COLUMNS),
+        Section("The sheets", (Tour(),)),
         Section("Colours", LEGEND),
+        Section("Signs", tuple(map(Note, SIGNS))),
         Section("How to check this file", (*map(Note, CHECKING), Note(made))),
     ]
     if parts:
         sections.insert(2, Section("The loss", tuple(parts), COLUMNS))
-    return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS)
+    return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=HEADING)

@@ -11,11 +11,11 @@ from blueprint.ppo.sheets.signal import Signal
 from blueprint.ppo.steps import Steps
 
 LEAD = "one decision, derived from top to bottom: pick an episode and a decision; every line follows"
-WIDTHS = (12, 50, 66, 27, 13, 13)
+WIDTHS = (12, 56, 66, 27, 13, 13)
 DECIMALS = 4
 COLUMNS = ("value", "equation", "the equation with its numbers", "stands on", "as print", "as factor")
 READING = Note(
-    "The numbers in an equation are values of lines above, to four decimals. Pale blue: derived here; white: read from its sheet."
+    "The numbers are those of lines above, rounded for print: by hand the last digit may differ. Pale blue: derived; white: read."
 )
 
 

@@ -1,0 +1,86 @@
+"""The settings that a file uses: what its user typed, else the preset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.witness.errors import WitnessError
+
+Array = npt.NDArray[Any]
+File = Mapping[str, Array]
+
+NUMBERS = (
+    "gamma",
+    "gae_lambda",
+    "kl_coef",
+    "clip_range",
+    "value_clip_range",
+    "vf_coef",
+    "ent_coef",
+    "policy_kl_coef",
+    "update_step",
+    "whiten_eps",
+)
+SWITCHES = ("kl_estimator", "whiten_advantages")
+
+
+def is_blank(value: Any) -> bool:
+    """Returns whether a cell is empty: NaN among numbers, "" or nothing among words."""
+    return value is None or value == "" or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
+def block(file: File, name: str) -> Array:
+    """Returns a typed block of a file. Raises WitnessError if the file has none of that name."""
+    if name not in file:
+        raise WitnessError(
+            f"the file has no block {name}, which the computation starts from: it is not of this version"
+        )
+    return file[name]
+
+
+def numbers(file: File, name: str) -> npt.NDArray[np.float64]:
+    """Returns a typed block of numbers; a blank cell counts as 0, as in a spreadsheet."""
+    return np.nan_to_num(np.asarray(block(file, name), dtype=np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+def used(file: File) -> dict[str, float | str]:
+    """Returns every setting that the file has: `name.yours` unless blank, else `name.preset`.
+
+    Numbers come as floats, switches as the words that stand there. Raises WitnessError for a word that no
+    alternative is.
+    """
+    found: dict[str, float | str] = {name: float(_used(file, name)) for name in NUMBERS if f"{name}.preset" in file}
+    for name in SWITCHES:
+        found[name] = str(_used(file, name))
+        alternative(file, name, str(found[name]))
+    return found
+
+
+def _used(file: File, name: str) -> Any:
+    yours = block(file, f"{name}.yours").item()
+    return block(file, f"{name}.preset").item() if is_blank(yours) else yours
+
+
+def alternative(file: File, name: str, word: str) -> int:
+    """Returns the number of a switch's word among its alternatives, from 0; capitals do not matter."""
+    words = [str(each) for each in block(file, f"{name}.words").tolist()]
+    for number, each in enumerate(words):
+        if each.lower() == word.lower():
+            return number
+    raise WitnessError(f"{name} is {word!r}: write one of {', '.join(words)}")
+
+
+def outside(file: File, settings: Mapping[str, float | str]) -> dict[str, float]:
+    """Returns by how much the settings leave their ranges, each line with all lines above it."""
+    total, found = 0.0, {}
+    for name in NUMBERS:
+        if name in settings:
+            value = float(settings[name])
+            low, high = float(block(file, f"{name}.low")), float(block(file, f"{name}.high"))
+            total += max(0.0, low - value) + max(0.0, value - high)
+            found[name] = total
+    return found
