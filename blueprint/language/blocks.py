@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, End, Position
 from blueprint.language.errors import NotationError
+from blueprint.language.functions import filled, where
 from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, free_axes, wrap
 from blueprint.language.refuse import is_text, overlap, refuse_bound, refuse_repeated, refuse_words
 
@@ -199,9 +200,14 @@ def link(name: str, target: Block, meaning: str = "", symbol: str = "") -> Block
     made = Block(name, target.axes, told, link=True)
     for axis, side in sorted(target.edges, key=lambda edge: (edge[0].letter, edge[1])):
         at = tuple(Edge(axis, side) if other is axis else other for other in target.axes)
-        made[at] = target[at]
-    made[target.axes] = target[target.axes]
+        made[at] = _repeated(target[at])
+    made[target.axes] = _repeated(target[target.axes])
     return made
+
+
+def _repeated(cell: Ref) -> Expr:
+    """Returns a cell as it is repeated: a blank one that may hold a word stays blank, where a sheet would show 0."""
+    return where(filled(cell), cell, "") if cell.block.typed and cell.block.text else cell
 
 
 def _letters(axes: tuple[Axis, ...]) -> str:

@@ -45,8 +45,8 @@ def origin(cell: Cell, values: Values) -> Cell:
     while cell.block.link:
         filled = filled_by(*cell, values)
         assert filled is not None
-        assert isinstance(filled.definition.expr, Ref)
-        cell = _cell(filled.definition.expr, filled.members, values)
+        repeated = next(node for node in walk(filled.definition.expr) if isinstance(node, Ref))
+        cell = _cell(repeated, filled.members, values)
     return cell
 
 

@@ -96,6 +96,14 @@ class Values:
         found: float | str = self.arrays[block][at] if block.text else float(self.arrays[block][at])
         return found
 
+    def part(self, axis: Axis, member: int) -> tuple[Axis, int]:
+        """Returns the part of a joined axis in which a member lies, and its place there; of any other axis itself."""
+        for part in axis.parts:
+            if member < self.size(part):
+                return part, member
+            member -= self.size(part)
+        return axis, member
+
     def ahead(self, slot: Axis, letter: Axis) -> int:
         """Returns how many members of a joined axis come before those of one of its parts."""
         parts = slot.parts if letter.extent is not slot.extent else ()

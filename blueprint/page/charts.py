@@ -52,7 +52,7 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     made.set_legend({"position": "bottom", "delete_series": hidden} if len(chart.series) > 1 else {"none": True})
     made.set_size(SIZE)
     offset = {"x_offset": hung.right * (SIZE["width"] + GAP), "object_position": 3}
-    page.insert_chart(hung.row, grid.SYMBOL, made, offset | {"description": f"{chart.title}. {chart.tells}"})
+    page.insert_chart(hung.row, grid.LEFT, made, offset | {"description": f"{chart.title}. {chart.tells}"})
 
 
 def _series(chart: Chart, series: Series, number: int, layout: Layout) -> list[dict[str, Any]]:

@@ -7,12 +7,12 @@ from math import ceil
 from blueprint.language import Block
 from blueprint.language.schedule import needs
 from blueprint.language.spelling.text import equations
-from blueprint.page import grid
+from blueprint.page import grid, own
 from blueprint.page.layout import Jump, Label, Layout
 from blueprint.page.names import defined_name
 from blueprint.page.shape import shape_of
 
-SHEET = "Contents"
+SHEET = own.CONTENTS
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
 WIDTHS = {
     "name": 26,
@@ -41,7 +41,7 @@ LEAD = (
     "each of 8 decisions and a start cell"
 )
 HOLDS = {True: "words", False: "numbers"}
-RANGE_NAME = "blueprint_contents"
+RANGE_NAME = own.CONTENTS_RANGE
 LAYOUT_VERSION = "2"
 """Version of the way in which blocks lie in a file; a reader refuses what it does not know."""
 

@@ -11,12 +11,12 @@ from itertools import product
 import numpy as np
 
 from blueprint.language import Block
-from blueprint.page import grid
+from blueprint.page import grid, own
 from blueprint.page.layout import Copied, Hop, Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.place import spans
 
-SHEET = "Delivered"
+SHEET = own.DELIVERED
 LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back. Equal sums: nothing changed"
 SAME, CHANGED = "same", "changed"
 VERDICT, SUMS, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 5
@@ -46,7 +46,9 @@ def lay_delivered(layout: Layout) -> None:
 def _all(end: int, layout: Layout) -> None:
     """Adds the verdict on all copies, here and on the sheets that ask for it."""
     letter = grid.letters(VERDICT)
-    count = f'=COUNTIF({letter}{FIRST_ROW + 1}:{letter}{end},"{CHANGED}")'
+    # What is no longer counted as the same is counted, so that an error counts too.
+    column = f"{letter}{FIRST_ROW + 1}:{letter}{end}"
+    count = f'=COUNTA({column})-COUNTIF({column},"{SAME}")'
     row = FIRST_ROW - 3
     layout.labels.append(Label(SHEET, row, grid.NAME, "inputs that were changed", "name"))
     layout.lives.append(Live(SHEET, row, VERDICT, count, 0.0, "live 0 key"))
@@ -70,14 +72,15 @@ def _block(block: Block, row: int, layout: Layout) -> int:
         copy += f":{grid.letters(COPY + wide)}{row + high + 1}"
     same = _same_words(block, row, layout) if block.text and block.axes else _same(block, copy, row, layout)
     layout.lives.append(Live(SHEET, row, VERDICT, f'=IF({same},"{SAME}","{CHANGED}")', SAME, "verdict"))
-    return row + high + 1 + int(block.text and wide > 0)
+    return row + (high + 1) * (2 if block.text and block.axes else 1)
 
 
 def _same(block: Block, copy: str, row: int, layout: Layout) -> str:
     """Spells that a single cell, or a range of numbers, is as it was, and none of them emptied.
 
     If now · copy and now · now are both copy · copy, the sum of (now − copy)² is 0. The sums of what is the same are the
-    same to the last bit. (SUMXMY2 says it at once, but ironcalc has it only within one sheet.)
+    same to the last bit; a change of less than 1e-7 where a 0 stood is lost in them. (SUMXMY2 says it at once, but
+    ironcalc has it only within one sheet.)
     """
     name = defined_name(block)
     if not block.axes:
@@ -93,16 +96,15 @@ def _same(block: Block, copy: str, row: int, layout: Layout) -> str:
 
 
 def _same_words(block: Block, row: int, layout: Layout) -> str:
-    """Spells that a row or column of words is as it was: beside each copy a cell is 1 where the word differs."""
+    """Spells that words are as they were: below the copies a cell for each is 1 where the word differs."""
     place = layout.places[block]
     top, left, bottom, right = place.corners(block, layout.values)
-    down, along = (0, 1) if bottom > top else (1, 0)
+    below = row + bottom - top + 1
     for i, j, _ in _cells(block, layout):
         typed = f"{grid.quoted(place.sheet)}!{grid.letters(left + j)}{top + i + 1}"
         same = f"EXACT({typed},{grid.letters(COPY + j)}{row + i + 1})"
-        layout.lives.append(Live(SHEET, row + i + down, COPY + j + along, f"=IF({same},0,1)", 0.0, "live 0"))
-    first = f"{grid.letters(COPY + along)}{row + down + 1}"
-    last = f"{grid.letters(COPY + right - left + along)}{row + bottom - top + down + 1}"
+        layout.lives.append(Live(SHEET, below + i, COPY + j, f"=IF({same},0,1)", 0.0, "live 0"))
+    first, last = f"{grid.letters(COPY)}{below + 1}", f"{grid.letters(COPY + right - left)}{below + bottom - top + 1}"
     return f"SUM({first}:{last})=0"
 
 

@@ -89,12 +89,8 @@ class Furniture:
 
     def verdicts(self) -> None:
         """Colours the words that say how a check went."""
-        last = self.layout.end[self.sheet.title]
-        for word, colours in dress.VERDICTS.items():
-            look = self.look(("verdict", word), colours)
-            rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look}
-            if self.has_verdicts:
-                self.page.conditional_format(0, grid.LEFT, last, grid.LEFT + 3, rule)
+        if self.has_verdicts:
+            colour_verdicts(self.page, self.layout.end[self.sheet.title], grid.LEFT + 3, self.look)
 
     @property
     def has_verdicts(self) -> bool:
@@ -159,6 +155,14 @@ class Furniture:
         self.page.conditional_format(first, left, last, left + self.sizes[-1] - 1, rule)
 
 
+def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> None:
+    """Colours the words that say how a check went, and errors, which say that it could not be made."""
+    for word, colours in dress.VERDICTS.items():
+        rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
+        page.conditional_format(0, grid.LEFT, last_row, last_column, rule)
+    page.conditional_format(0, grid.LEFT, last_row, last_column, {"type": "errors", "format": look("error", dress.BAD)})
+
+
 def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
     widths = contents.WIDTHS.values() if title == contents.SHEET else delivered.WIDTHS
@@ -171,7 +175,5 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
         for row, height in contents.heights(layout).items():
             page.set_row(row, height)
     if title == delivered.SHEET:
-        for word, colours in dress.VERDICTS.items():
-            rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
-            page.conditional_format(0, grid.LEFT, layout.end[title], grid.LEFT, rule)
+        colour_verdicts(page, layout.end[title], grid.LEFT, look)
     set_up_print(page, layout.body[title], dict(enumerate(widths)), range(0, 1))

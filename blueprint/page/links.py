@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from blueprint.page import contents, grid
-from blueprint.page.delivered import SHEET as DELIVERED
 from blueprint.page.layout import Hop, Layout
 
 
@@ -18,8 +17,3 @@ def lay_links(layout: Layout) -> None:
         if first in layout.maps:
             target = f"{grid.quoted(first)}!{grid.letters(grid.SYMBOL)}{layout.maps[first] + 1}"
             layout.hops.append(Hop(sheet, grid.BANNER_ROW, column + 1, target, "map of the flow"))
-
-
-def own_sheets(layout: Layout) -> tuple[str, ...]:
-    """Returns the sheets that the page adds to those of the outline, in reading order."""
-    return tuple(sheet for sheet in (DELIVERED, contents.SHEET) if sheet in layout.body)

@@ -11,14 +11,14 @@ import numpy as np
 from blueprint.language import Axis, Block, NotationError
 from blueprint.language.axes import Position
 from blueprint.language.nodes import Lookup, Reduce, Ref
-from blueprint.page import grid
+from blueprint.page import grid, own
 from blueprint.page.layout import Copied, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Choice
 from blueprint.page.steps import Leaf, blocks_of, name, origin
 from blueprint.page.views import VALUE
 
-PLACE = "chosen_place"
+PLACE = own.CHOSEN_PLACE
 Value = float | str
 
 
@@ -77,7 +77,8 @@ class Picker:
         place, top = f"{PLACE}{by:+}" if by else PLACE, self.layout.places[leaf.block].row
         word = leaf.at[-1]
         if not isinstance(word, Lookup):
-            return f"=INDEX({self.rows(leaf.block, top)},{place})"
+            picked = f"=INDEX({self.rows(leaf.block, top)},{place})"
+            return picked + '&""' if leaf.block.text and leaf.block.typed else picked  # INDEX takes a blank for a 0
         assert isinstance(word.id, Ref)
         height = self.values.size(leaf.block.axes[-1]) - 1
         id_row = self.layout.walk.rows[name(origin(word.id))]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.page import grid
-from blueprint.page.contents import RANGE_NAME, SHEET
+from blueprint.page import grid, own
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Blueprint, Row, Sheet, Table
 
@@ -17,6 +16,7 @@ _TITLE = re.compile(r"(?!')[^\[\]:*?/\\]{1,31}(?<!')")
 def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
     """Raises NotationError for too many columns, too many rows of one formula, or two blocks of one name."""
     _refuse_titles(blueprint)
+    _refuse_empty(values)
     _refuse_same_names(blueprint)
     for sheet in blueprint.sheets:
         _refuse_wide(sheet, values)
@@ -28,12 +28,18 @@ def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
                     _refuse_tall(block, _downwards(block, item, sheet), values)
 
 
+def _refuse_empty(values: Values) -> None:
+    for axis, size in values.sizes.items():
+        if size == 0:
+            raise NotationError(f"there is no {axis.meaning} at all: an axis on a page has at least one member")
+
+
 def _refuse_same_names(blueprint: Blueprint) -> None:
     known: dict[str, Block] = {}
     for block in blueprint.blocks():
         name = defined_name(block).lower()
-        if name == RANGE_NAME:
-            raise NotationError(f"{block.name} would be called {name}, like the table of contents: rename it")
+        if name in own.NAMES:
+            raise NotationError(f"{block.name} would be called {name}, like a range of the page's own: rename it")
         if known.get(name, block) is not block:  # the same block twice is refused where it is placed
             raise NotationError(
                 f"{known[name].name} and {block.name} would both be called {name} in a sheet: rename one"
@@ -43,10 +49,10 @@ def _refuse_same_names(blueprint: Blueprint) -> None:
 
 def _refuse_titles(blueprint: Blueprint) -> None:
     for sheet in blueprint.sheets:
-        if not _TITLE.fullmatch(sheet.title) or sheet.title.lower() == SHEET.lower():
+        if not _TITLE.fullmatch(sheet.title) or sheet.title.lower() in map(str.lower, own.SHEETS):
             raise NotationError(
                 f"a sheet cannot be called {sheet.title!r}: take 1 to 31 letters, none of [ ] : * ? / \\, no apostrophe "
-                f"at either end, and not {SHEET}"
+                f"at either end, and neither {' nor '.join(own.SHEETS)}"
             )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from blueprint.language import Axis, Block
 from blueprint.language.axes import Edge, Position
-from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref
+from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref, walk
 from blueprint.language.spelling.text import text
 from blueprint.page.outline import Sheet, Step
 
@@ -16,7 +16,7 @@ Leaf = Ref | Reduce
 
 
 @dataclass(frozen=True)
-class Told:
+class WalkLine:
     """One line: the number that it holds, and the equation that gives it (none where it is only read)."""
 
     sheet: Sheet
@@ -29,7 +29,7 @@ class Told:
 class Walk:
     """The lines of a walk from top to bottom, and the row of each number that has a line already."""
 
-    lines: list[Told] = field(default_factory=list)
+    lines: list[WalkLine] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
 
     def add(self, step: Step, sheet: Sheet, row: int) -> int:
@@ -37,11 +37,11 @@ class Walk:
         leaf, expr = _told(step)
         missing = {name(read): read for read in leaves(expr) if name(read) not in self.rows}
         for number, read in enumerate(missing.values()):
-            self._keep(Told(sheet, row + number, read, None))
-        self._keep(Told(sheet, row + len(missing), leaf, expr))
+            self._keep(WalkLine(sheet, row + number, read, None))
+        self._keep(WalkLine(sheet, row + len(missing), leaf, expr))
         return len(missing) + 1
 
-    def _keep(self, line: Told) -> None:
+    def _keep(self, line: WalkLine) -> None:
         self.lines.append(line)
         self.rows[name(line.leaf)] = line.row
 
@@ -69,8 +69,7 @@ def leaves(expr: Expr | None) -> Iterator[Leaf]:
 def origin(ref: Ref) -> Ref:
     """Returns the cell that a repeating block repeats."""
     while ref.block.link:
-        inner = ref.block.definitions[-1].expr
-        assert isinstance(inner, Ref)
+        inner = next(node for node in walk(ref.block.definitions[-1].expr) if isinstance(node, Ref))
         ref = Ref(inner.block, ref.at)
     return ref
 

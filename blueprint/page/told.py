@@ -7,7 +7,7 @@ TEXT would depend on the reader's decimal sign (a power of ten has none).
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import NamedTuple
 
 from blueprint.language.nodes import Constant, Expr, Op, Reduce, Ref
@@ -35,26 +35,36 @@ def plain(value: float | str, decimals: int, is_tiny: bool) -> str:
         return f"“{value}”"
     if is_tiny:
         return f"{value:.0E}"
-    rounded = Decimal(repr(abs(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP).normalize()
-    return "−" * (value < 0) + f"{rounded:f}"
+    rounded = _rounded(value, decimals)
+    return "−" * (rounded < 0) + f"{abs(rounded):f}"
 
 
 def bracketed(value: float | str, decimals: int, is_tiny: bool) -> str:
     """Prints a number as `as_factor` does it in the sheet."""
     printed = plain(value, decimals, is_tiny)
-    return f"({printed})" if not isinstance(value, str) and value < 0 else printed
+    return f"({printed})" if printed.startswith("−") else printed
 
 
 def as_text(cell: str, is_word: bool, decimals: str, is_tiny: bool) -> str:
     """Spells the formula that prints the number, or the word, of a cell; a tiny number as a power of ten."""
     if is_word:
         return f'="“"&{cell}&"”"'
-    return f'=TEXT({cell},"0E+00")' if is_tiny else f'=IF({cell}<0,"−","")&ROUND(ABS({cell}),{decimals})'
+    if is_tiny:
+        return f'=TEXT({cell},"0E+00")'
+    return f'=IF(ROUND({cell},{decimals})<0,"−","")&ROUND(ABS({cell}),{decimals})'
 
 
-def as_factor(cell: str, printed: str) -> str:
+def as_factor(cell: str, printed: str, decimals: str) -> str:
     """Spells the formula that puts a printed negative number into brackets."""
-    return f'=IF({cell}<0,"("&{printed}&")",{printed})'
+    return f'=IF(ROUND({cell},{decimals})<0,"("&{printed}&")",{printed})'
+
+
+def _rounded(value: float, decimals: int) -> Decimal:
+    """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there."""
+    with localcontext(prec=400):
+        shown = Decimal(f"{value:.15g}")
+        rounded = shown.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+        return rounded.normalize() if rounded else Decimal(0)
 
 
 def pieces(expr: Expr) -> list[str | Number]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from blueprint.page import grid
+from blueprint.page import grid, own
 from blueprint.page.layout import Hung
 from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
 from blueprint.page.pen import Pen
@@ -12,10 +12,6 @@ from blueprint.page.pen import Pen
 VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
 """The columns of a line that shows a quantity with its equation."""
 
-OWN_SHEETS = {
-    "Delivered": "a copy of everything typed, and what was changed since: to undo a change, copy the number back",
-    "Contents": "every row: name, symbol, meaning, place, equation, what it reads, its paper or library",
-}
 CHART_ROWS, CHARTS_BESIDE = 19, 2
 
 
@@ -76,7 +72,7 @@ def _finder(_: Finder, pen: Pen) -> None:
 def _tour(_: Tour, pen: Pen) -> None:
     """Lists the other sheets with what their first line says."""
     sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
-    for title, lead in (sheets | OWN_SHEETS).items():
+    for title, lead in (sheets | own.SHEETS).items():
         pen.hop(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
         pen.label(pen.row, VALUE, lead, "name")
         pen.row += 1

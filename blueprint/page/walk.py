@@ -11,7 +11,7 @@ from blueprint.page import grid
 from blueprint.page.layout import Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.picking import Picker, Value, shift
-from blueprint.page.steps import Leaf, Told, blocks_of, name, origin
+from blueprint.page.steps import Leaf, WalkLine, blocks_of, name, origin
 from blueprint.page.told import SHOWN, Number, as_factor, as_text, bracketed, pieces, plain
 from blueprint.page.views import EQUATION, NUMBERS, VALUE, WHERE
 
@@ -35,7 +35,7 @@ def lay_walk(layout: Layout) -> None:
 class Teller(Picker):
     """Tells the chosen column line by line."""
 
-    def line(self, line: Told) -> None:
+    def line(self, line: WalkLine) -> None:
         """Spells one line: symbol, meaning, value, equation, equation with numbers, link, and the number as print."""
         leaf, value = line.leaf, self.value(line.leaf)
         put, label = partial(Live, line.sheet.title, line.row), partial(Label, line.sheet.title, line.row)
@@ -48,7 +48,7 @@ class Teller(Picker):
             put(TEXT, as_text(cell, is_word, decimals, tiny), self.printed(leaf, factor=False), "as print"),
         ]
         if not is_word:
-            factor = as_factor(cell, printed), self.printed(leaf, factor=True)
+            factor = as_factor(cell, printed, decimals), self.printed(leaf, factor=True)
             self.layout.lives.append(put(FACTOR, *factor, "as print"))
         if line.expr is not None:
             self.layout.labels.append(label(EQUATION, f"= {text(line.expr, self.understood)}", "walk equation"))

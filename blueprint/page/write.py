@@ -10,13 +10,12 @@ from typing import Any
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
 
-from blueprint.page import contents, dress, grid
+from blueprint.page import contents, dress, grid, own
 from blueprint.page.cells import Run, echo_formula, runs
 from blueprint.page.charts import hang
 from blueprint.page.furniture import Furniture, set_up_own
 from blueprint.page.guard import rule_of
 from blueprint.page.layout import Echo, Hop, Jump, Layout, Live
-from blueprint.page.links import own_sheets
 from blueprint.page.names import defined_name
 from blueprint.page.picking import PLACE
 from blueprint.page.remarks import note_of, note_options
@@ -69,7 +68,7 @@ class BookWriter:
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title)
             Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed).place()
-        for title in own_sheets(self.layout):
+        for title in own.SHEETS:
             self.sheets[title] = self.book.add_worksheet(title)
             set_up_own(title, self.sheets[title], self.layout, self.dressed)
         self.labels()

@@ -72,7 +72,7 @@ def whiten(A: Block, m: Block, words: Block, eps: Block, switch: Switch) -> Whit
     """Shifts and scales the advantages over all response words of the batch; the switch decides whether they are used."""
     mean = block("advantage.mean", (), "μ", "mean advantage over response words")
     centred = block("advantage.centred", (n, t), "A_c", "advantage − its mean")
-    var = block("advantage.variance", (), "σ²", "variance of the advantages, divided by N − 1", unit="≥ 0")
+    var = block("advantage.variance", (), "σ²", "variance of the advantages (by N − 1)", unit="≥ 0")
     white = block("advantage.whitened", (n, t), "Â", "whitened advantage", source=sources.WHITEN)
     used = block("advantages_used", (n, t), "Â_used", "advantage used by the loss")
     mean[()] = Sum((n, t), m[n, t] * A[n, t]) / words

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Max, Sum, at_most, block, equal, less, maximum, typed, where
 from blueprint.language.nodes import Arithmetic
-from blueprint.ppo.advantage import faded_sum, td_errors
+from blueprint.ppo.advantage import Gae, faded_sum, td_errors
 from blueprint.ppo.axes import n, t, v
 from blueprint.ppo.settings import Settings
 
@@ -83,10 +83,10 @@ def lambda_0(delta: Block, m: Block, gamma: Block) -> Identity:
 def lambda_1(delta: Block, r: Block, V: Block, m: Block, gamma: Block) -> Identity:
     """With λ = 1 the values in between cancel: A + V is the discounted reward to go."""
     A = faded_sum("identity.lambda_1", "A_λ1", "advantage for λ = 1", delta, m, gamma, 1)
-    G = block("identity.to_go", (n, t), "G", "discounted reward to go")
+    G = block("identity.to_go", (n, t), "G", "discounted reward to go, ending in V")
     off = block("check.lambda_1", (n, t), "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
-    G[n, t.last + 1] = 0
-    G[n, t] = m[n, t] * (r[n, t] + gamma * G[n, t + 1])
+    G[n, t.last + 1] = V[n, t.last + 1]
+    G[n, t] = where(equal(m[n, t], 1), r[n, t] + gamma * G[n, t + 1], V[n, t])
     off[n, t] = abs(A[n, t] + V[n, t] - G[n, t])
     return Identity((A, G), off)
 
@@ -98,6 +98,12 @@ def gamma_0(r: Block, V: Block, m: Block, lam: Block) -> Identity:
     off = block("check.gamma_0", (n, t), "|A_γ0−r+V|", "γ = 0: advantage is reward − value")
     off[n, t] = abs(A[n, t] - m[n, t] * (r[n, t] - V[n, t]))
     return Identity((delta, A), off)
+
+
+def identities(made: Gae, r: Block, V: Block, m: Block, chosen: Settings) -> list[Identity]:
+    """Runs the recursion of the advantage at the ends of λ and γ."""
+    gamma, lam = chosen.used["gamma"], chosen.used["gae_lambda"]
+    return [lambda_0(made.td_errors, m, gamma), lambda_1(made.td_errors, r, V, m, gamma), gamma_0(r, V, m, lam)]
 
 
 def in_range(name: str, meaning: str, x: Block, low: Block, high: Block) -> Block:

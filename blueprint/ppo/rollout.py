@@ -46,6 +46,14 @@ class DrawRange(NamedTuple):
     high: Block
 
 
+class Length(NamedTuple):
+    """How many words the policy may write at most, and what may be typed there."""
+
+    most: Block
+    low: Block
+    high: Block
+
+
 class Turn(NamedTuple):
     """Who writes: the rows from which the mask m follows, all (n, t)."""
 
@@ -86,6 +94,14 @@ def prompts() -> Prompts:
         given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
     decisions[()] = size(t)
     return Prompts(vocabulary, given, given_id, is_given, decisions)
+
+
+def length() -> Length:
+    """Makes the typed limit of the response and its ends."""
+    most = typed("max_new_tokens", (), "max_new", "words the policy may write, at most", decimals=0)
+    low = typed("max_new_tokens.low", (), "max_new_low", "fewest words that may be allowed", decimals=0)
+    high = typed("max_new_tokens.high", (), "max_new_high", "words for which there are columns", decimals=0)
+    return Length(most, low, high)
 
 
 def draw_range() -> DrawRange:

@@ -28,6 +28,13 @@ class Steps(NamedTuple):
     signal: signal_sheet.Signal
     loss: loss_sheet.Loss
 
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Returns the sheets from the rollout to the loss, in reading order."""
+        return (
+            self.old.policy.sheet, self.reference.sheet, self.reward_sheet, self.old_critic.sheet, self.signal.sheet,
+            self.policy.sheet, self.critic.sheet, self.loss.sheet,
+        )  # fmt: skip
+
 
 def steps_of(given: Prompts, max_new_tokens: Block, draws: DrawRange, chosen: Settings) -> Steps:
     """Runs the definitions in the order in which the numbers come about."""

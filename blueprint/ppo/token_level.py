@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.language import Block, Sum, block, link, typed
+from blueprint.language import Axis, Block, Sum, block, link, typed
 from blueprint.numbers import TokenNumbers
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.ppo import checks
@@ -22,7 +22,7 @@ from blueprint.ppo.sheets.diagnostics import means_of, means_section
 from blueprint.ppo.sheets.flow import flow_of_signal
 from blueprint.ppo.sheets.inputs import INPUT_WIDTHS, settings_sections
 from blueprint.ppo.sheets.signal import Given, Signal, signal
-from blueprint.ppo.sheets.start import Told, start_sheet
+from blueprint.ppo.sheets.start import Made, start_sheet
 
 LEAD = "the settings; everything else that is typed stands where it is used"
 TITLES = ("reference KL", "augmented reward", "TD errors", "GAE advantage estimation", "value targets")
@@ -39,25 +39,24 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     made = signal((writes, mask), mask, _given(), words, chosen)
     shown = [made.kl.used, made.reward.rewards, made.gae.td_errors, made.gae.advantages, made.gae.returns]
     means = means_of(shown, mask, words)
-    checked, judged, tolerances = checks_sheet(
-        _head("checks", writes, mask), _residuals(made, chosen), _identities(made, mask, chosen)
-    )
-    table = _clip_table(chosen)
+    identities = checks.identities(made.gae, made.reward.rewards, made.V, mask, chosen)
+    checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), _residuals(made, chosen), identities)
+    table = _clip_table(chosen) if numbers.case_ratios else None
     picked, first_choice = walk.choice(episode=1, decision=1)
     pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen), _head("charts", writes, mask))
     facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
-    start = start_sheet(Told(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
+    start = start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
     more = (Section("5  Length", (words,)), means_section("6", means))
     sheets = (
         start, walk.walk_sheet(picked, (writes,), walk.walk_sections_of_signal(made, mask)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
-        replace(made.sheet, sections=(*made.sheet.sections, *more)), table.sheet, checked, pictures,
+        replace(made.sheet, sections=(*made.sheet.sections, *more)), *([table.sheet] if table else []), checked, pictures,
     )  # fmt: skip
     blueprint = Blueprint(
         numbers.title,
         sheets,
-        {n: len(numbers.words), t: max(map(len, numbers.words)), case: len(numbers.case_ratios)},
+        _sizes(numbers),
         chosen.typed | tolerances | first_choice | drawn,
         choices=chosen.choices,
         ranges=chosen.ranges | walk.ranges(picked),
@@ -66,6 +65,12 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
         chosen=picked,
     )
     return blueprint.with_typed(_typed(numbers, max(map(len, numbers.words))))
+
+
+def _sizes(numbers: TokenNumbers) -> dict[Axis, int]:
+    """Reads how many episodes, decisions and cases there are."""
+    sizes = {n: len(numbers.words), t: max(map(len, numbers.words))}
+    return sizes | ({case: len(numbers.case_ratios)} if numbers.case_ratios else {})
 
 
 class ClipTable(NamedTuple):
@@ -82,25 +87,16 @@ def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
     return link(f"{sheet}.writes", writes), link(f"{sheet}.mask", mask)
 
 
-def _identities(made: Signal, mask: Block, chosen: Settings) -> list[checks.Identity]:
-    """Runs the definition of the advantage where its result is known otherwise."""
-    delta, r, gamma, lam = made.gae.td_errors, made.reward.rewards, chosen.used["gamma"], chosen.used["gae_lambda"]
-    return [
-        checks.lambda_0(delta, mask, gamma),
-        checks.lambda_1(delta, r, made.V, mask, gamma),
-        checks.gamma_0(r, made.V, mask, lam),
-    ]
-
-
-def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable, chosen: Settings) -> list[charts.Drawn]:
-    """Lists the pictures with the rows from which they are drawn."""
-    bars = charts.advantage_picture(2, writes, made.gae.advantages, made.white.used, mask)
-    points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
-    return [
-        charts.clip_picture(1, points, chosen.used["clip_range"]),
-        bars.drawn,
-        charts.gae_picture(3, made.gae, mask, chosen.used["gamma"], bars.words),
-    ]
+def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable | None, chosen: Settings) -> list[charts.Drawn]:
+    """Lists the pictures with the rows from which they are drawn; that of the clip needs cases."""
+    drawn = []
+    if table is not None:
+        points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
+        drawn.append(charts.clip_picture(1, points, chosen.used["clip_range"]))
+    first = len(drawn) + 1
+    bars = charts.advantage_picture(first, writes, made.gae.advantages, made.white.used, mask)
+    fading = charts.gae_picture(first + 1, made.gae, mask, chosen.used["gamma"], bars.words)
+    return [*drawn, bars.drawn, fading]
 
 
 def _residuals(made: Signal, chosen: Settings) -> list[Block]:
@@ -147,6 +143,9 @@ def _typed(numbers: TokenNumbers, longest: int) -> dict[str, object]:
         "reference.logprobs": padded(numbers.logprobs_ref),
         "reward.score": padded(numbers.scores),
         "old_critic.values": padded(numbers.values, longest + 1),
-        "case.advantage": numbers.case_advantages,
-        "case.ratio": numbers.case_ratios,
+        **(
+            {"case.advantage": numbers.case_advantages, "case.ratio": numbers.case_ratios}
+            if numbers.case_ratios
+            else {}
+        ),
     }

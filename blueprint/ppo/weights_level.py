@@ -6,20 +6,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.language import Axis, Block, typed
+from blueprint.language import Axis, Block
 from blueprint.numbers import WeightNumbers
 from blueprint.page.outline import Blueprint
 from blueprint.ppo import checks
 from blueprint.ppo.axes import j, k, n, one, t, v
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
 from blueprint.ppo.facts import facts_of
-from blueprint.ppo.rollout import DrawRange, Prompts, draw_range, prompts
+from blueprint.ppo.rollout import DrawRange, Length, Prompts, draw_range, length, prompts
 from blueprint.ppo.settings import Settings, settings
 from blueprint.ppo.sheets import charts, flow, pieces, walk
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.diagnostics import diagnostics
 from blueprint.ppo.sheets.inputs import inputs_sheet
-from blueprint.ppo.sheets.start import Told, start_sheet
+from blueprint.ppo.sheets.start import Made, start_sheet
 from blueprint.ppo.steps import Steps, steps_of
 
 NAMES: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
@@ -28,43 +28,41 @@ LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 
 def weights_level(numbers: WeightNumbers) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings."""
-    chosen, given, draws = settings(numbers.ppo), prompts(), draw_range()
-    max_new_tokens = typed("max_new_tokens", (), "max_new", "words the policy may write, at most", decimals=0)
-    steps = steps_of(given, max_new_tokens, draws, chosen)
-    head = steps.old.head
-    watched = diagnostics(head, steps.old.rollout, steps.signal, steps.loss, pieces.watched_rows(steps))
+    chosen, given, draws, limit = settings(numbers.ppo), prompts(), draw_range(), length()
+    steps = steps_of(given, limit.most, draws, chosen)
+    head, s = steps.old.head, steps.signal
+    watched = diagnostics(head, steps.old.rollout, s, steps.loss, pieces.watched_rows(steps))
+    identities = checks.identities(s.gae, s.reward.rewards, s.V, steps.old.rollout.mask, chosen)
     checked, judged, tolerances = checks_sheet(
-        head.on("checks"), _residuals(steps, given, draws, chosen), _identities(steps, chosen)
+        head.on("checks"), _residuals(steps, given, draws, limit, chosen), identities
     )
     picked, first_choice = walk.choice(episode=1, decision=len(numbers.prompts[0]))
     pictures, drawn = charts.charts_sheet(_drawn(steps, given, chosen), head.on("charts"))
     facts = facts_of(numbers.name, "weights") | {"seed": str(numbers.seed)}
     start = start_sheet(
-        Told(numbers.title, numbers.about, facts), pieces.parts_of(steps), pieces.pieces_of(steps, watched),
+        Made(numbers.title, numbers.about, facts), pieces.parts_of(steps), pieces.pieces_of(steps, watched),
         flow.flow_of_loss(steps), judged.verdict,
     )  # fmt: skip
     told = walk.walk_sheet(picked, (head.reads, head.writes), walk.walk_sections(steps))
-    sheets = (
-        start, told, inputs_sheet(chosen, given, max_new_tokens),
-        steps.old.policy.sheet, steps.reference.sheet, steps.reward_sheet, steps.old_critic.sheet, steps.signal.sheet,
-        steps.policy.sheet, steps.critic.sheet, steps.loss.sheet, watched.sheet, checked, pictures,
-    )  # fmt: skip
     blueprint = Blueprint(
-        numbers.title,
-        sheets,
-        _sizes(numbers),
-        chosen.typed | tolerances | first_choice | drawn | {max_new_tokens: numbers.max_new_tokens},
-        NAMES | {v: given.vocabulary},
-        chosen.choices | {given.given: given.vocabulary},
-        chosen.ranges
-        | walk.ranges(picked)
-        | {max_new_tokens: (1, numbers.max_new_tokens), steps.old.rollout.draw: (LOWEST_DRAW, HIGHEST_DRAW)},
-        facts,
-        steps.loss.total.total,
-        (steps.loss.total.policy_loss, *steps.loss.adds),
+        title=numbers.title,
+        sheets=(start, told, inputs_sheet(chosen, given, limit), *steps.sheets(), watched.sheet, checked, pictures),
+        sizes=_sizes(numbers),
+        typed=chosen.typed | tolerances | first_choice | drawn,
+        names=NAMES | {v: given.vocabulary},
+        choices=chosen.choices | {given.given: given.vocabulary},
+        ranges=chosen.ranges | walk.ranges(picked) | _ranges(numbers, steps, limit),
+        facts=facts,
+        result=steps.loss.total.total,
+        parts=(steps.loss.total.policy_loss, *steps.loss.adds),
         chosen=picked,
     )
-    return blueprint.with_typed(_typed(numbers, draws))
+    return blueprint.with_typed(_typed(numbers, draws, limit))
+
+
+def _ranges(numbers: WeightNumbers, steps: Steps, limit: Length) -> dict[Block, tuple[float, float]]:
+    """Returns what may be typed besides the settings."""
+    return {limit.most: (1, numbers.max_new_tokens), steps.old.rollout.draw: (LOWEST_DRAW, HIGHEST_DRAW)}
 
 
 def _sizes(numbers: WeightNumbers) -> dict[Axis, int]:
@@ -73,10 +71,12 @@ def _sizes(numbers: WeightNumbers) -> dict[Axis, int]:
     return {n: len(numbers.prompts), t: numbers.draws.shape[1], v: len(numbers.vocabulary), k: embedding, j: memory}
 
 
-def _typed(numbers: WeightNumbers, draws: DrawRange) -> Mapping[str, object]:
+def _typed(numbers: WeightNumbers, draws: DrawRange, limit: Length) -> Mapping[str, object]:
     """Lists texts, draws and weights by the names of their blocks."""
     weights = {block_name(key): weight for key, weight in numbers.weights.items()}
+    most = numbers.max_new_tokens
     ends = {draws.low.name: LOWEST_DRAW, draws.high.name: HIGHEST_DRAW}
+    ends |= {limit.most.name: most, limit.low.name: 1, limit.high.name: most}
     others = {"rollout.draw": numbers.draws, "explained_variance.floor": EQUAL_RETURNS}
     return _texts(numbers, numbers.draws.shape[1]) | others | ends | weights
 
@@ -92,7 +92,7 @@ def block_name(key: str) -> str:
     return ".".join([model, *words, *(["head"] if part in ("w", "b") else []), part])
 
 
-def _residuals(steps: Steps, given: Prompts, draws: DrawRange, chosen: Settings) -> list[Block]:
+def _residuals(steps: Steps, given: Prompts, draws: DrawRange, limit: Length, chosen: Settings) -> list[Block]:
     """Lists what must be 0 in every workbook."""
     s, loss = steps.signal, steps.loss
     models = {"old policy": steps.old.policy, "reference": steps.reference, "new policy": steps.policy}
@@ -108,18 +108,8 @@ def _residuals(steps: Steps, given: Prompts, draws: DrawRange, chosen: Settings)
         checks.shares_add_up(steps.old.rollout.mask, loss.share, loss.total.total),
         checks.parts_add_up((loss.total.policy_loss, *loss.adds), loss.total.total),
         checks.all_in_range(chosen),
-        checks.in_range("check.draws", "draws are within their range", steps.old.rollout.draw, draws.low, draws.high),
-    ]
-
-
-def _identities(steps: Steps, chosen: Settings) -> list[checks.Identity]:
-    """Runs the definition of the advantage where its result is known otherwise."""
-    s, m = steps.signal, steps.old.rollout.mask
-    delta, r, gamma, lam = s.gae.td_errors, s.reward.rewards, chosen.used["gamma"], chosen.used["gae_lambda"]
-    return [
-        checks.lambda_0(delta, m, gamma),
-        checks.lambda_1(delta, r, s.V, m, gamma),
-        checks.gamma_0(r, s.V, m, lam),
+        checks.in_range("check.draws", "draws are within their range", steps.old.rollout.draw, *draws),
+        checks.in_range("check.length", "words allowed are within their range", *limit),
     ]
 
 

@@ -24,6 +24,7 @@ SPOILED: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
     "check.parts": [("adds.value_loss", (), "7")],
     "check.settings": [("gamma.yours", (), "1.5")],
     "check.draws": [("rollout.draw", (0, 0), "1")],
+    "check.length": [("max_new_tokens", (), "9")],
     "check.lambda_0": [("identity.lambda_0", (0, 4), "2")],
     "check.lambda_1": [("identity.to_go", (0, 5), "2")],
     "check.gamma_0": [("identity.gamma_0", (1, 4), "-3")],

@@ -145,3 +145,15 @@ def test_a_choice_outside_the_workbook_is_refused() -> None:
     broken = Book(replace(book.blueprint, typed=dict(book.blueprint.typed) | {decision: 9}))
     with pytest.raises(NotationError, match=re.escape("walk.decision is 9: decisions run 1 … 8")):
         _ = broken.layout
+
+
+@pytest.mark.parametrize("typed", [1e24, -1e30, 1e-9, -1e-9, 0.00005, -0.00005, 12345.67895])
+def test_any_number_is_printed_as_the_engine_prints_it(tmp_path: Path, typed: float) -> None:
+    """Large ones, ties, and those that round to 0, which has no sign."""
+    book = made(numbers="very-very-sleepy")
+    score = book.blocks["reward.score"]
+    given = dict(book.blueprint.typed) | {score: [[typed, 0.0, 5.0]]}
+    changed = Book(replace(book.blueprint, typed=given))
+    changed.save(tmp_path / "a.xlsx")
+    assert changed.prove(tmp_path / "a.xlsx").failures == []
+    assert "−0)" not in "".join(str(live.value) for live in changed.layout.lives)

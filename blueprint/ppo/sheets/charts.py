@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, block, equal, join, less, typed, where
+from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
 from blueprint.ppo.advantage import Gae, faded_sum
 from blueprint.ppo.axes import n, t
@@ -17,7 +17,7 @@ LOW, HIGH = 0.2, 2.0
 CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
 """The corners of the curves: from where, and how many ε further."""
 PARTS = ("policy", "value", "entropy", "KL", "total")
-PARKED = "a dot outside the response is parked at ρ = −1, beyond the left end of the picture"
+PARKED = "A ratio beyond an end of the picture is drawn at that end; a dot outside the response is parked at ρ = −1, out of sight."
 
 
 class Drawn(NamedTuple):
@@ -61,8 +61,13 @@ def clip_picture(number: int, points: Points, clip_range: Block) -> Drawn:
     good[ratio.axes] = 1
     bad[ratio.axes] = -good[ratio.axes]
     curves = [(each, surrogate(ratio, each, clip_range, f"{each.name}.")) for each in (good, bad)]
-    dots = _dots(points)
-    rows = [Line((each,)) for each in (*given, ratio)]
+    ends = (
+        typed("dot.low", (), "ρ_low", "left end of the picture"),
+        typed("dot.high", (), "ρ_high", "right end of the picture"),
+    )
+    dots = _dots(points, ends)
+    given |= dict(zip(ends, (LOW, HIGH), strict=True))
+    rows = [Line((each,)) for each in (*given, ratio)]  # the ends among them
     rows += [Line((each,)) for advantage, curve in curves for each in (advantage, *curve)]
     upper, lower = (curve.smaller for _, curve in curves)
     chart = Chart(
@@ -86,17 +91,14 @@ def _corners(clip_range: Block) -> tuple[Block, dict[Block, object]]:
     return ratio, {begin: starts, by: steps}
 
 
-def _dots(points: Points) -> tuple[Block, Block, Block]:
+def _dots(points: Points, ends: tuple[Block, Block]) -> tuple[Block, Block, Block]:
     """Places a dot for every word: its ratio, and its surrogate per unit of advantage, which lies on a curve."""
-    at = points.ratio.axes
-    x = block("dot.ratio", at, "dot_ρ", "where the dot is: its ratio")
+    at, m, (low, high) = points.ratio.axes, points.mask, ends
+    x = block("dot.ratio", at, "dot_ρ", "where the dot is: its ratio, or the end")
     size = block("dot.size", at, "|Â|", "size of the advantage used", unit="≥ 0")
-    y = block("dot.surrogate", at, "dot_U", "how high: U_min for each unit of advantage")
-    m = points.mask
-    if m is None:
-        x[at] = points.ratio[at]
-    else:
-        x[at] = m[at] * points.ratio[at] - (1 - m[at])
+    y = block("dot.surrogate", at, "dot_U", "how high: U_min / |Â|")
+    held = maximum(low, minimum(high, points.ratio[at]))
+    x[at] = held if m is None else m[at] * held - (1 - m[at])
     size[at] = abs(points.advantages[at])
     y[at] = where(less(0, size[at]), points.surrogate[at] / size[at], 0)
     return x, size, y

@@ -7,7 +7,7 @@ from blueprint.page.outline import Line, Note, Section, Sheet, Unchanged
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.checks import TOLERANCE, Identity, Master, master
 
-LEAD = "what must hold whatever one types: each line says how far off it is, how far it may be, and OK or LOOK"
+LEAD = "what must hold whatever one types: how far off it is, how far it may be, OK or LOOK; an error such as #N/A is a LOOK too"
 
 
 def checks_sheet(
@@ -15,12 +15,11 @@ def checks_sheet(
 ) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the checks; returns the sheet, the verdicts and what is typed there (the tolerances).
 
-    head: rows that stay in view, the last of them the mask. residuals: rows or numbers that must be 0 and stand nowhere
-    yet. identities: definitions run where their result is known otherwise.
+    head: rows that stay in view, the last of them the mask. residuals: rows or numbers that must be 0.
+    identities: definitions run where their result is known otherwise.
     """
     judged = master([*residuals, *(identity.residual for identity in identities)])
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
-    standing = tuple(each for each in residuals if each.name.startswith("check."))
     sections = [
         Section(
             "1  The checks",
@@ -28,7 +27,7 @@ def checks_sheet(
             ("distance", "allowed", "verdict", "Σ failed"),
         ),
         Section(
-            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *standing)
+            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *residuals)
         ),
     ]
     if identities:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from blueprint.language import Block
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Table
 from blueprint.ppo.axes import n, t
-from blueprint.ppo.rollout import Prompts
+from blueprint.ppo.rollout import Length, Prompts
 from blueprint.ppo.settings import Settings
 
 COLUMNS = ("used", "yours", "preset")
@@ -25,7 +24,7 @@ def settings_sections(chosen: Settings) -> list[Section]:
     return sections
 
 
-def inputs_sheet(chosen: Settings, given: Prompts, max_new_tokens: Block) -> Sheet:
+def inputs_sheet(chosen: Settings, given: Prompts, length: Length) -> Sheet:
     """Outlines the sheet where everything is typed that is not a weight or a draw."""
     prompt = Section(
         "3  Prompts: the words that are given",
@@ -36,7 +35,7 @@ def inputs_sheet(chosen: Settings, given: Prompts, max_new_tokens: Block) -> She
             given.given_id,
         ),
     )
-    sizes = Section("4  Length", (Line((max_new_tokens,)), Line((given.decisions,))))
+    sizes = Section("4  Length", (Line(length), Line((given.decisions,))), ("used", "from", "to"))
     words = Section(
         "5  Vocabulary",
         (

@@ -46,7 +46,7 @@ CHECKING = (
 )
 
 
-class Told(NamedTuple):
+class Made(NamedTuple):
     """What the first sheet says of the workbook: title and text of its numbers, and the facts of its making."""
 
     title: str
@@ -54,7 +54,7 @@ class Told(NamedTuple):
     facts: Mapping[str, str]
 
 
-def start_sheet(told: Told, parts: list[Piece], pieces: list[Piece], flow: Flow, verdict: Block) -> Sheet:
+def start_sheet(told: Made, parts: list[Piece], pieces: list[Piece], flow: Flow, verdict: Block) -> Sheet:
     """Outlines the first sheet.
 
     parts: the total loss and what it is made of. pieces: every piece in the order of derivation.
