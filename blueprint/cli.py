@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.cli_check import check
 from blueprint.cli_explain import explain
 from blueprint.console import speak_plainly
 from blueprint.refusals import Refused
@@ -32,6 +33,7 @@ def main() -> None:
 
 
 main.add_command(explain)
+main.add_command(check)
 
 
 @main.command("list")

@@ -35,7 +35,7 @@ def spoil(source: Path, target: Path) -> int:
     Raises ValueError if a formula cell has no cached value, or if a formula is found that could not be spoiled.
     """
     with zipfile.ZipFile(source) as archive:
-        sheets = set(_sheets(archive).values())
+        sheets = set(sheet_parts(archive).values())
         parts = [(info, archive.read(info)) for info in archive.infolist()]
     replaced = 0
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -73,7 +73,7 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
     """
     found = {}
     with zipfile.ZipFile(path) as archive:
-        for sheet, part in _sheets(archive).items():
+        for sheet, part in sheet_parts(archive).items():
             for cell in ET.fromstring(archive.read(part)).iter(f"{MAIN}c"):
                 if (formula := cell.find(f"{MAIN}f")) is not None:
                     if not formula.text:
@@ -82,7 +82,7 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
     return found
 
 
-def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
+def sheet_parts(archive: zipfile.ZipFile) -> dict[str, str]:
     """Returns the part of the archive that holds each sheet, by the sheet's name, in the order of the tabs."""
     relations = ET.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
     # A target is relative to the folder xl, unless it begins with a slash.

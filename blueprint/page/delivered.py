@@ -21,7 +21,8 @@ LEAD = "everything typed, as it was when the file was made; to undo a change, co
 SAME, CHANGED = "same", "changed"
 VERDICT, SUMS, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 5
 FIRST_ROW = 6
-WIDTHS = (1.5, 30, 46, 10, 11, 11, 11, 9)
+WIDTHS = (1.5, 30, 44, 10, 11, 11, 11, 9)
+COPIES_WIDE = 8.43
 HEADINGS = {
     grid.SYMBOL: "name", grid.NAME: "meaning", VERDICT: "verdict", SUMS: "now · now", SUMS + 1: "now · copy",
     SUMS + 2: "copy · copy", SUMS + 3: "emptied", COPY: "the copy",
@@ -41,6 +42,12 @@ def lay_delivered(layout: Layout) -> None:
             row = _block(block, row, layout)
     layout.body[SHEET], layout.end[SHEET] = FIRST_ROW, row
     _all(row, layout)
+
+
+def widths(layout: Layout) -> list[float]:
+    """Returns the width of every column, those of the copies included, in letters."""
+    last = max((copy.column for copy in layout.copies if copy.sheet == SHEET), default=COPY)
+    return [*WIDTHS, *[COPIES_WIDE] * (last - len(WIDTHS) + 1)]
 
 
 def _all(end: int, layout: Layout) -> None:
@@ -84,7 +91,7 @@ def _same(block: Block, copy: str, row: int, layout: Layout) -> str:
     """
     name = defined_name(block)
     if not block.axes:
-        return f"EXACT({name},{copy})"
+        return f"AND(EXACT({name},{copy}),ISNUMBER({name})=ISNUMBER({copy}))"  # a number typed as text is no number
     numbers = np.nan_to_num(layout.values.arrays[block])
     total = float(np.sum(numbers * numbers))
     sums = [f"SUMPRODUCT({name},{name})", f"SUMPRODUCT({name},{copy})", f"SUMPRODUCT({copy},{copy})"]

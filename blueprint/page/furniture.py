@@ -165,15 +165,16 @@ def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> N
 
 def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
-    widths = contents.WIDTHS.values() if title == contents.SHEET else delivered.WIDTHS
-    for column, width in enumerate(widths):
+    listed = title == contents.SHEET
+    widths = dict(enumerate(contents.WIDTHS.values() if listed else delivered.widths(layout)))
+    for column, width in widths.items():
         page.set_column(column, column, width)
-    page.freeze_panes(layout.body[title], 1 if title == contents.SHEET else grid.LEFT)
+    page.freeze_panes(layout.body[title], 1 if listed else grid.NAME)
     page.hide_gridlines(2)
     page.set_row(grid.TITLE_ROW, 24)
-    if title == contents.SHEET:
+    if listed:
         for row, height in contents.heights(layout).items():
             page.set_row(row, height)
-    if title == delivered.SHEET:
+    else:
         colour_verdicts(page, layout.end[title], grid.LEFT, look)
-    set_up_print(page, layout.body[title], dict(enumerate(widths)), range(0, 1))
+    set_up_print(page, layout.body[title], widths, range(0, 1 if listed else grid.NAME))

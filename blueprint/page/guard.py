@@ -51,7 +51,8 @@ def _picked(block: Block, layout: Layout) -> Rule:
 
 def _message(block: Block, told: str) -> Rule:
     """Says what the cell is for; the title is the key by which files and commands know it."""
-    title = f"{block.name.removesuffix('.yours')}  {block.symbol.removesuffix('_yours')}"
-    about = f"{block.about.meaning}" + f" ({block.about.unit})" * bool(block.about.unit)
+    name, symbol = block.name.removesuffix(".yours"), block.symbol.removesuffix("_yours")
+    title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name
+    about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", told))
     message = f"{about}: {told}"[:MESSAGE_LETTERS]
     return {"input_title": title[:TITLE_LETTERS], "input_message": message, "ignore_blank": True}

@@ -93,7 +93,7 @@ class Hung:
 class Layout:
     """Where everything stands.
 
-    places, roles, heads: by block, its cells, its dress, and the sheet and row at which it is named.
+    places, roles, heads: by block, its cells, its dress, and the sheet, row and column at which it is named.
     body, end, maps: by sheet, the first row below what stays in view, the row after the last, the row of its flow.
     folds: rows that may be folded away: sheet, first, last.
     walk, finder, spread: the lines of the chosen column, where its place is found, the ranges of blocks in it.
@@ -104,7 +104,7 @@ class Layout:
     values: Values
     places: dict[Block, Place] = field(default_factory=dict)
     roles: dict[Block, str] = field(default_factory=dict)
-    heads: dict[Block, tuple[str, int]] = field(default_factory=dict)
+    heads: dict[Block, tuple[str, int, int]] = field(default_factory=dict)
     labels: list[Label] = field(default_factory=list)
     echoes: list[Echo] = field(default_factory=list)
     lives: list[Live] = field(default_factory=list)

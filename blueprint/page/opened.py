@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page.read import Found, ReadError, noted, opened, places
-
-_PLAIN = re.compile(r"=(?P<reference>(?:'(?:[^']|'')+'!|[^'!(),:+*/<>&\"^ -]+!)?[$\w.]+)")
 
 
 class Opened:
@@ -23,10 +21,7 @@ class Opened:
         self.path = path
         self._shown = opened(path)
         self.places: dict[str, Found] = places(self._shown, path)
-
-    @cached_property
-    def _written(self) -> Any:
-        return opened(self.path, formulas=True)
+        self._formulas: dict[str, dict[tuple[int, int], str]] = {}
 
     @cached_property
     def noted(self) -> dict[str, str]:
@@ -46,32 +41,53 @@ class Opened:
     def array(self, name: str) -> npt.NDArray[Any]:
         """Returns a block's cells, edges included; blank is NaN among numbers and "" among words.
 
-        Raises ReadError where the file has no such block, or text stands among its numbers.
+        Raises ReadError where the file has no such block, where text stands among its numbers, and where a formula was
+        saved without its value.
         """
         if name not in self.places:
             raise ReadError(f"{self.path} has no block {name}: it was made by another version of this program")
         found = self.places[name]
         cells = np.empty(tuple(along.cells for along in found.shape), dtype=object)
         for at, row, column in found.cells():
-            cells[at] = self.value(found.sheet, row, column)
-            if found.words and cells[at] is None:
-                cells[at] = ""
-            elif not found.words:
-                cells[at] = _number(cells[at], f"{self.path}, {found.sheet}!{get_column_letter(column)}{row} ({name})")
+            value = self.value(found.sheet, row, column)
+            if wrong := self._wrong(value, found, row, column):
+                raise ReadError(f"{self.where(name, at)}: {wrong}")
+            cells[at] = value if value is not None else "" if found.words else np.nan
         return cells if found.words else cells.astype(float)
+
+    def where(self, name: str, at: tuple[int, ...]) -> str:
+        """Returns the file, address and block of a cell, as a sentence begins; edge cells are counted."""
+        found = self.places[name]
+        row, column = next((row, column) for index, row, column in found.cells() if index == at)
+        return f"{self.path}, {found.sheet}!{get_column_letter(column)}{row} ({name})"
 
     def value(self, sheet: str, row: int, column: int) -> Any:
         """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""
         return self._shown[sheet].cell(row, column).value
 
-    def repeats(self, sheet: str, row: int, column: int) -> str | None:
-        """Returns the cell or name that a cell's formula repeats, `Loss!N40` of `=Loss!N40`; None for any other cell."""
-        match = _PLAIN.fullmatch(str(self._written[sheet].cell(row, column).value))
-        return match["reference"] if match else None
+    def formula(self, sheet: str, row: int, column: int) -> str | None:
+        """Returns the formula of a cell; None for a cell without."""
+        if sheet not in self._formulas:
+            self._formulas[sheet] = self._formulas_on(sheet)
+        return self._formulas[sheet].get((row, column))
 
+    def links(self, sheet: str, row: int) -> list[str]:
+        """Returns where the links in a row lead: `Loss!N51` or `Loss!N14:X14`."""
+        linked = (cell.hyperlink for cell in self._shown[sheet][row])
+        return [link.location for link in linked if link is not None and link.location]
 
-def _number(value: Any, where: str) -> float:
-    """Returns a cell's number; raises ReadError for text."""
-    if value is None or isinstance(value, bool | int | float):
-        return np.nan if value is None else float(value)
-    raise ReadError(f"{where}: found {value!r}, expected a number")
+    def _wrong(self, value: Any, found: Found, row: int, column: int) -> str:
+        """Says what is wrong with a cell of a block; nothing where it can be computed with."""
+        if value is None and (formula := self.formula(found.sheet, row, column)):
+            return f"{formula} was saved without recalculation; open and save it in a spreadsheet program"
+        if value is None or found.words or isinstance(value, bool | int | float):
+            return ""
+        return f"found {value!r}, expected a number"
+
+    def _formulas_on(self, sheet: str) -> dict[tuple[int, int], str]:
+        """Reads the formulas of one sheet, and of no other: a file may be large."""
+        with self.path.open("rb") as file:
+            page = load_workbook(file, read_only=True)[sheet]
+            page.reset_dimensions()
+            written = (cell for row in page.iter_rows() for cell in row if cell.data_type == "f")
+            return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value)) for cell in written}

@@ -43,9 +43,9 @@ class Pen:
         self.label(self.row, grid.NAME, block.about.meaning, "name")
         self.head(block)
 
-    def head(self, block: Block) -> None:
+    def head(self, block: Block, column: int = grid.NAME) -> None:
         """Notes that a block is named at the next free row."""
-        self.layout.heads[block] = self.sheet.title, self.row
+        self.layout.heads[block] = self.sheet.title, self.row, column
 
     def headings(self, block: Block, across: Axis | None) -> None:
         """Names the columns of a table."""

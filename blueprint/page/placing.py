@@ -119,6 +119,7 @@ class SheetPlacer(Pen):
             self.equation(block, "equation")
         else:
             self.headings(beside, beside.axes[1] if len(beside.axes) > 1 else None)
+            self.head(beside, grid.LEFT)
         if down is None:
             if beside is not None:
                 raise NotationError(f"{beside.name} stands beside {block.name}, which has a single row: make it a Line")

@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
+from blueprint.page.prints import same_print
 from blueprint.page.soffice import convert, libreoffice
 
 __all__ = [
@@ -188,7 +189,7 @@ def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
         case (float() | int(), float() | int()):
             return _difference(ours, theirs) <= TOLERANCE
         case (str() | None, str() | None):
-            return (ours or "") == (theirs or "") and ours not in ERRORS
+            return ours not in ERRORS and same_print(ours or "", theirs or "")
         case _:
             return False
 

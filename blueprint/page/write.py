@@ -191,9 +191,9 @@ class BookWriter:
 
     def notes(self) -> None:
         """Hangs a note at the head of every row of which there is more to say than its name."""
-        for block, (sheet, row) in self.layout.heads.items():
+        for block, (sheet, row, column) in self.layout.heads.items():
             if text := note_of(block, self.layout):
-                _done(self.sheets[sheet].write_comment(row, grid.NAME, text, note_options(text)), text)
+                _done(self.sheets[sheet].write_comment(row, column, text, note_options(text)), text)
 
     def validation(self) -> None:
         """Says at every typed cell what it is for, and refuses what does not belong there."""

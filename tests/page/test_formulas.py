@@ -15,7 +15,7 @@ from tests.page.workshop import made
 
 FUNCTIONS = {
     "EXP", "LN", "TANH", "SQRT", "ABS", "SUM", "SUMPRODUCT", "MAX", "MIN", "IF", "AND", "OR", "INDEX", "MATCH", "ROUND",
-    "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "TEXT",
+    "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "TEXT",
 }  # fmt: skip
 SIGNS = set("+-*/()<>=,:$!._&")
 LONGEST = 120  # 106 today: a verdict on the sheet Checks, because the names in it are spelled out

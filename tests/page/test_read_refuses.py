@@ -156,7 +156,7 @@ def test_a_file_of_another_layout_or_with_fewer_contents_is_refused(tmp_path: Pa
     target = tmp_path / "sleepy.xlsx"
     for name, value, sentence in (
         ("blueprint layout", "1", "was written in layout 1, this program knows 2: use its version"),
-        ("blueprint blocks", "999", "the Contents sheet lists 141 blocks, not 999: rows of it were deleted"),
+        ("blueprint blocks", "999", r"the Contents sheet lists \d+ blocks, not 999: rows of it were deleted"),
     ):
         made(numbers="very-very-sleepy").save(target)
         book = openpyxl.load_workbook(target)

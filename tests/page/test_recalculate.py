@@ -158,3 +158,22 @@ def test_twenty_thousand_formulas_take_less_than_a_few_seconds(tmp_path: Path) -
 @pytest.mark.usefixtures("needs_libreoffice")
 def test_no_files_are_no_work() -> None:
     assert recalculate.with_libreoffice([]) == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("= 0.5 + 1·2", "= 0.5 + 1·2", True),
+        ("= 0.0002·3", "= 0.0001·3", True),  # a tie, rounded the other way
+        ("= 0.5001", "= 0.5", True),
+        ("= 0.5002", "= 0.5", False),
+        ("333333333333333000000000", "333333333333333060000000", True),
+        ("= 12", "= 13", False),
+        ("h1", "h2", False),
+        ("= 1 + 2", "= 1 − 2", False),
+        ("very", "happy", False),
+    ],
+)
+def test_texts_agree_but_for_the_rounding_of_the_numbers_in_them(ours: str, theirs: str, same: bool) -> None:
+    proof = compare({("A", "A1"): ours}, {("A", "A1"): theirs})
+    assert (proof.agreeing == 1) == same

@@ -58,7 +58,7 @@ def flow_of_loss(steps: Steps) -> Flow:
          Box("TOTAL LOSS", total.total)),
         ("", DOWN, Box("KL from π_old", steps.policy_kl), DASH, LINE, DASH, LINE, ON, Box("policy KL", total.policy_kl), UP),
         ("", "", with_("p of π_old", old.policy.words.p)),
-        (Box("Critic reads them", after.values), ON, Box("value V", after.values), ON, Box("value clip", x.value.held), ON,
+        (Box("Critic reads them", after.values), ON, Box("value V", after.values), ON, Box("value clipped", x.value.held), ON,
          Box("larger square", x.value.loss), ON, Box("value loss", total.value_loss), UP),
         ("", "", "", "", with_("V_old", V_old), "", with_("return R", s.gae.returns)),
     ))  # fmt: skip

@@ -1,0 +1,147 @@
+"""The charts draw what their titles say: the cells of every series are compared with numbers computed here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.page.drawn import ADVANTAGE, CLIP, GAE, NEXT, PARTS, charts
+from tests.page.finished import FILES, Engine, Finished, Value, area, close, finished
+
+
+def row(file: Finished, name: str) -> list[Value]:
+    """Returns a block's numbers or words, decision after decision."""
+    found: list[Value] = file.computed(name).ravel().tolist()
+    return found
+
+
+def surrogate(ratio: float, sign: float, clip: float) -> float:
+    """The smaller of the two surrogates for an advantage of +1 or −1."""
+    return min(ratio * sign, min(max(ratio, 1 - clip), 1 + clip) * sign)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_curves_are_the_clipped_surrogate_and_bend_where_it_bends(name: str) -> None:
+    file = finished(name)
+    clip, chart = file.number("clip_range"), charts(file)[CLIP]
+    for series, sign in zip(chart.series[:2], (1, -1), strict=True):
+        assert series.name == f"advantage {'+' if sign > 0 else '−'}1"
+        ratios = [float(x or 0) for x in file.values_in(series.over)]
+        assert close(file.values_in(series.values), [surrogate(x, sign, clip) for x in ratios])
+        assert close(ratios, sorted({*ratios, 1 - clip, 1, 1 + clip}))
+        assert (ratios[0], ratios[-1]) == (chart.low, chart.high)
+
+
+@pytest.mark.parametrize("overrides", [(), ("ppo.whiten_advantages=off", "ppo.clip_range=0.1")])
+def test_every_word_is_a_dot_on_a_curve_and_every_other_dot_is_out_of_sight(overrides: tuple[str, ...]) -> None:
+    file = finished("default", *overrides)
+    clip, chart = file.number("clip_range"), charts(file)[CLIP]
+    given = zip(*(row(file, name) for name in ("mask", "ratio", "loss.advantages", "word_written")), strict=True)
+    dots = chart.series[2:]
+    for series, (mask, ratio, advantage, word) in zip(dots, given, strict=True):
+        (x,), (y,), (named,) = (file.values_in(cells) for cells in (series.over, series.values, area(series.name)))
+        assert (named or "") == word
+        if mask == 0:
+            assert chart.low is not None
+            assert x == -1 < chart.low
+        else:
+            assert isinstance(ratio, float)
+            assert isinstance(advantage, float)
+            assert advantage != 0
+            assert close([x, y], [ratio, surrogate(ratio, np.sign(advantage), clip)])
+    assert len(dots) == file.computed("mask").size
+    assert file.computed("mask").sum() == 6
+    assert chart.unnamed == set(range(2, 2 + len(dots)))  # no legend of sixteen words
+
+
+def test_given_cases_are_dots_on_the_curves() -> None:
+    file = finished("very-very-sleepy")
+    _, _, dots = charts(file)[CLIP].series
+    ratios, signs = file.computed("case.ratio"), np.sign(file.computed("case.advantage"))
+    assert close(file.values_in(dots.over), ratios)
+    expected = [surrogate(x, sign, 0.2) for x, sign in zip(ratios, signs, strict=True)]
+    assert close(file.values_in(dots.values), expected)
+    assert dots.name == "words of this batch"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_bars_are_the_advantages_raw_and_used_over_the_words_of_the_response(name: str) -> None:
+    file = finished(name)
+    raw, used = charts(file)[ADVANTAGE].series
+    assert close(file.decisions(raw.values), row(file, "advantages"))
+    assert close(file.decisions(used.values), row(file, "advantages_used"))
+    words = [w if m else "" for w, m in zip(row(file, "word_written"), row(file, "mask"), strict=True)]
+    assert raw.over == used.over
+    assert [word or "" for word in file.decisions(raw.over)] == words
+
+
+def faded(file: Finished, lam: float) -> list[float]:
+    """The advantages for one λ: from each word on, the TD errors of its episode, each word later (γλ) times as much."""
+    delta, mask, gamma = file.computed("td_errors"), file.computed("mask"), file.number("gamma")
+    sums = []
+    for errors, counts in zip(delta.tolist(), mask.tolist(), strict=True):
+        for here in range(len(errors)):
+            later = [(gamma * lam) ** (i - here) * errors[i] for i in range(here, len(errors)) if counts[i]]
+            sums.append(sum(later) if counts[here] else 0.0)
+    return sums
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_curve_of_gae_is_that_of_the_lambda_in_its_name(name: str) -> None:
+    file = finished(name)
+    *series, as_set = charts(file)[GAE].series
+    lambdas = [float(each.name.removeprefix("λ = ")) for each in series]
+    assert lambdas == [0, 0.5, 0.95, 1]
+    for lam, each in zip(lambdas, series, strict=True):
+        assert close(file.decisions(each.values), faded(file, lam)), lam
+    assert as_set.name == "λ as set"
+    assert close(file.decisions(as_set.values), faded(file, file.number("gae_lambda")))
+    assert {each.over for each in series} == {as_set.over}
+
+
+def test_the_curve_for_the_lambda_of_the_settings_is_the_advantage_of_the_loss() -> None:
+    file = finished("default", "ppo.gae_lambda=0.95")
+    third = file.decisions(charts(file)[GAE].series[2].values)
+    assert close(third, row(file, "advantages"))
+    assert not close(third, row(finished("default"), "advantages"))
+
+
+def test_parts_add_up_to_the_total_loss() -> None:
+    file = finished("default", "ppo.policy_kl_coef=0.3")
+    (bars,) = charts(file)[PARTS].series
+    assert file.values_in(bars.over) == ["policy", "value", "entropy", "KL", "total"]
+    *parts, total = (float(value or 0) for value in file.values_in(bars.values))
+    weights = [1.0, file.number("vf_coef"), -file.number("ent_coef"), file.number("policy_kl_coef")]
+    numbers = [file.number(name) for name in ("policy_loss", "value_loss", "entropy", "policy_kl")]
+    assert close(parts, np.multiply(weights, numbers))
+    assert close(sum(parts), total)
+    assert close(total, file.number("total_loss"))
+    assert all(parts)
+
+
+POLICIES = {"π_old": "old.p", "π_ref": "reference.p", "π_θ": "policy.p"}
+
+
+def test_bars_of_the_next_word_stand_over_the_vocabulary_and_sum_to_one() -> None:
+    file = finished("default")
+    for series in charts(file)[NEXT].series:
+        assert file.values_in(series.over) == row(file, "vocabulary")
+        numbers = [float(value or 0) for value in file.values_in(series.values)]
+        assert close(sum(numbers), 1)
+
+
+@pytest.mark.parametrize(("episode", "decision"), [(None, None), (1, 1), (1, 8), (2, 4), (2, 5)])
+def test_bars_of_the_next_word_follow_the_choice_on_walk(episode: int | None, decision: int | None) -> None:
+    file = finished("default")
+    engine = Engine(file.path)
+    for name, number in (("walk.episode", episode), ("walk.decision", decision)):
+        if number is not None:
+            sheet, column, line, *_ = file.places[name]
+            engine.type(sheet, line, column, number)
+    engine.evaluate()
+    at = int(episode or file.number("walk.episode")) - 1, int(decision or file.number("walk.decision")) - 1
+    chart = charts(file)[NEXT]
+    assert [series.name for series in chart.series] == list(POLICIES)
+    for series in chart.series:
+        bars = [engine.value("Charts", line, column) for line, column in series.values.cells()]
+        assert close(bars, file.computed(POLICIES[series.name])[at]), series.name

@@ -1,0 +1,161 @@
+"""A typed cell says what it is for, and refuses what does not belong there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from blueprint.language import Block
+from blueprint.numbers import PRESET_DEFAULT
+from tests.page.finished import FILES, MAIN, Area, Finished, area, finished
+
+BUILDS = (*FILES, "wide")
+PROMPT_TITLE, PROMPT = 32, 255
+"""As many letters as Excel allows; it refuses a file with more."""
+
+
+def built(name: str) -> Finished:
+    """Returns a built-in workbook, or one with weights on a sheet of their own."""
+    return finished("default", "sizes.vocabulary=11") if name == "wide" else finished(name)
+
+
+class Rule(NamedTuple):
+    """A validation: where it holds and what it says."""
+
+    cells: list[Area]
+    given: dict[str, str]
+    formulas: tuple[str, str]
+
+
+@cache
+def rules(file: Finished) -> list[Rule]:
+    """Returns all validations of a workbook."""
+    found = []
+    for sheet, root in file.sheets.items():
+        for element in root.iter(f"{MAIN}dataValidation"):
+            cells = [area(part, sheet) for part in element.attrib["sqref"].split()]
+            one, two = (element.findtext(f"{MAIN}formula{number}") or "" for number in (1, 2))
+            found.append(Rule(cells, dict(element.attrib), (one, two)))
+    return found
+
+
+def rules_at(file: Finished, place: Area, row: int, column: int) -> list[Rule]:
+    """Returns the validations of one cell."""
+    return [rule for rule in rules(file) if any(holds(cells, place.sheet, row, column) for cells in rule.cells)]
+
+
+def holds(cells: Area, sheet: str, row: int, column: int) -> bool:
+    """Tells whether a cell lies in a range."""
+    return cells.sheet == sheet and cells.top <= row <= cells.bottom and cells.left <= column <= cells.right
+
+
+def typed(file: Finished) -> Iterator[tuple[Block, Rule]]:
+    """Yields every typed block with the one validation of all its cells."""
+    for block in file.book.blueprint.blocks():
+        if block.typed:
+            place = file.places[block.name]
+            found = {id(rule): rule for at in place.cells() for rule in rules_at(file, place, *at)}
+            assert len(found) == 1, block.name
+            assert all(len(rules_at(file, place, *at)) == 1 for at in place.cells()), block.name
+            (rule,) = found.values()
+            yield block, rule
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_every_typed_cell_says_what_it_is_for(name: str) -> None:
+    """The title is the name under which files and commands know it; no cell but typed ones has a validation."""
+    file = built(name)
+    told = list(typed(file))
+    assert len(told) == len(rules(file)) >= 40
+    for block, rule in told:
+        title, prompt = rule.given["promptTitle"], rule.given["prompt"]
+        assert title.split(" ")[0] == block.name.removesuffix(".yours")
+        assert len(title) <= PROMPT_TITLE
+        assert prompt.startswith(block.about.meaning)
+        assert len(block.about.meaning) < len(prompt) <= PROMPT
+        assert len(rule.given.get("error", "")) <= PROMPT
+        assert rule.given["showInputMessage"] == "1", block.name
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_what_does_not_belong_into_a_cell_is_refused(name: str) -> None:
+    """A style other than stop, which is the one without a name, would let it through after a question."""
+    for block, rule in typed(built(name)):
+        assert rule.given.get("errorStyle", "stop") == "stop", block.name
+        assert rule.given["showErrorMessage"] == "1", block.name
+        kind = rule.given.get("type", "none")
+        if block.text:
+            assert kind in ("none", "list"), block.name
+        else:
+            assert kind in ("decimal", "whole", "list"), block.name
+            assert rule.given.get("operator", "between") == "between", block.name
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_what_stands_in_a_cell_at_first_is_allowed_there(name: str) -> None:
+    file = built(name)
+    for block, rule in typed(file):
+        kind = rule.given.get("type", "none")
+        values = [value for value in file.values_in(file.places[block.name]) if value is not None]
+        if kind in ("decimal", "whole"):
+            low, high = (float(formula) for formula in rule.formulas)
+            assert all(isinstance(value, int | float) and low <= value <= high for value in values), block.name
+            assert kind == "decimal" or all(value == int(value) for value in values if not isinstance(value, str))
+        elif kind == "list":
+            assert {str(value) for value in values} <= {str(word) for word in offered(file, rule)}, block.name
+        if None in file.values_in(file.places[block.name]):
+            assert rule.given["allowBlank"] == "1", block.name
+
+
+def offered(file: Finished, rule: Rule) -> list[object]:
+    """Returns what the list of a validation offers."""
+    source, _ = rule.formulas
+    if source.startswith('"'):
+        return list(source.strip('"').split(","))
+    return list(file.values_in(area(source)))
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_lists_offer_words_and_numbers_that_stand_somewhere(name: str) -> None:
+    file = built(name)
+    lists = {block.name: offered(file, rule) for block, rule in typed(file) if rule.given.get("type") == "list"}
+    assert {each: None in words for each, words in lists.items() if None in words} == {}
+    expected = {
+        "walk.episode": [str(number + 1) for number in range(file.computed("mask").shape[0])],
+        "walk.decision": [number + 1 for number in range(file.computed("mask").shape[1])],
+        "kl_estimator.yours": ["k1", "k2", "k3"],
+        "whiten_advantages.yours": ["on", "off"],
+    }
+    if name != "very-very-sleepy":
+        expected["given"] = file.computed("vocabulary").tolist()
+    assert {each: words for each, words in lists.items() if each in expected} == expected
+    assert lists.keys() - expected.keys() <= {"walk.decimals"}
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_settings_take_what_the_preset_allows_and_no_more(name: str) -> None:
+    file = built(name)
+    bounds = {block.name: rule for block, rule in typed(file) if block.name.endswith(".yours")}
+    numbers = {f"{key}.yours": setting for key, setting in PRESET_DEFAULT.items() if not setting.words}
+    assert bounds.keys() & numbers.keys() == {each for each in bounds if not file.book.blocks[each].text}
+    assert bounds
+    for each in bounds.keys() & numbers.keys():
+        rule, setting = bounds[each], numbers[each]
+        assert tuple(map(float, rule.formulas)) == (setting.low, setting.high), each
+        assert rule.given["type"] == "decimal", each
+        assert f"{setting.low:g} … {setting.high:g}" in rule.given["prompt"], each
+        assert rule.given["prompt"] == rule.given["error"], each
+
+
+def test_draws_and_lengths_take_what_the_sizes_allow() -> None:
+    file = finished("default")
+    given = {block.name: tuple(map(float, rule.formulas)) for block, rule in typed(file) if all(rule.formulas)}
+    draws = file.computed("rollout.draw")
+    low, high = given["rollout.draw"]
+    assert 0 <= low < high < 1
+    assert low <= np.nanmin(draws) <= np.nanmax(draws) <= high
+    assert given["max_new_tokens"] == (1, 4)
