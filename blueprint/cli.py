@@ -15,6 +15,7 @@ from blueprint.refusals import Refused
 if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.page.recalculate import Proof
+    from blueprint.ppo.sheets.beside import Witnessed
 
 EXAMPLES = """\b
 Examples:
@@ -57,8 +58,9 @@ def list_numbers() -> None:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]"
 )
+@click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
-def build(numbers: str, overrides: tuple[str, ...], output: Path | None, no_proof: bool) -> None:
+def build(numbers: str, overrides: tuple[str, ...], output: Path | None, witness: bool, no_proof: bool) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
     from blueprint.language import NotationError
@@ -69,6 +71,8 @@ def build(numbers: str, overrides: tuple[str, ...], output: Path | None, no_proo
     try:
         loaded = load(numbers, overrides)
         book = Book(rlhf_ppo(loaded))
+        if witness:
+            book = Book(rlhf_ppo(loaded, _witnessed(book)))
         path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
         formulas = book.save(path)
     except (NumbersError, NotationError, SaveError) as error:
@@ -81,6 +85,20 @@ def build(numbers: str, overrides: tuple[str, ...], output: Path | None, no_proo
     click.echo(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
+
+
+def _witnessed(book: Book) -> Witnessed:
+    """Returns what torch computes from the same inputs."""
+    from blueprint.cli_check import need_torch
+    from blueprint.ppo.sheets.beside import Witnessed
+
+    need_torch("build --witness")
+    from blueprint.witness import witness
+
+    found = witness([{block.name: array for block, array in book.values.arrays.items()}])
+    record = found.record
+    numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
+    return Witnessed(numbers, f"torch {record.torch}, {record.dtype} on {record.device}")
 
 
 def _prove(book: Book, path: Path) -> bool:

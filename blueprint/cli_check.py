@@ -40,7 +40,7 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> No
     The inputs are read from each file, edited or not; everything else is computed again from the papers' mathematics, in
     code that shares nothing with the workbook's, and compared with every number in the sheets.
     """
-    _need_torch()
+    need_torch("check")
     from blueprint.checking.checker import check as held_against_torch
     from blueprint.witness import WitnessError
 
@@ -57,10 +57,10 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> No
     sys.exit(UNREADABLE if refused else DIFFERENCE if differ else 0)
 
 
-def _need_torch() -> None:
+def need_torch(command: str) -> None:
     """Refuses in a sentence where torch is not installed."""
     if find_spec("torch") is None:
-        raise Refused('check needs torch, which is not installed: python -m pip install ".[torch]"')
+        raise Refused(f'{command} needs torch, which is not installed: python -m pip install ".[torch]"')
 
 
 def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Count, Expr, Find, Lookup, Op, Operand, Reduce, Ref, walk, wrap
+from blueprint.language.nodes import Changes, Count, Expr, Find, Lookup, Op, Operand, Reduce, Ref, walk, wrap
 
 CONDITIONS = ("less", "at_most", "equal", "filled")
 
@@ -120,6 +120,11 @@ def size(axis: Axis) -> Count:
     """Gives how many members an axis has."""
     _need_letters((axis,))
     return Count("size", axis)
+
+
+def changes() -> Changes:
+    """Gives how many typed blocks are no longer as they were when the page was made; 0 while computing."""
+    return Changes()
 
 
 def _condition(name: str, *args: Expr) -> Op:

@@ -151,6 +151,11 @@ class Count(Expr):
     axis: Axis
 
 
+@dataclass(frozen=True, eq=False)
+class Changes(Expr):
+    """How many typed blocks are no longer as they were when the page was made: 0 as long as nobody has typed."""
+
+
 @dataclass(frozen=True)
 class Lookup:
     """An index that is itself computed: the word id that picks a row of the embedding table."""

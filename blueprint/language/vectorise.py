@@ -9,7 +9,7 @@ import numpy as np
 
 from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
+from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
 from blueprint.language.values import Array, At, Values
 
 Getter = Callable[[At], Any]
@@ -63,6 +63,8 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
             return lambda at: reduce(inner(at), axis=dims)
         case Find(name, axis, among, value):
             return _find(name, compiled(among, (*frame, axis), values), compiled(value, frame, values))
+        case Changes():
+            return lambda at: 0.0
         case Count("size", axis):
             return lambda at: values.size(axis)
         case Count("number", axis):

@@ -16,6 +16,7 @@ from blueprint.language.spelling.excel import excel
 from blueprint.page import grid
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
+from blueprint.page.own import CHANGED_INPUTS
 
 Cell = tuple[int, int]
 HOLE = "\0"
@@ -98,6 +99,10 @@ class RowAddresses:
         """Returns the address of the head's cell that holds the number of the member at hand."""
         self.holes.append(Hole(0, from_group=False))
         return f"{HOLE}${grid.NUMBER_ROW + 1}"
+
+    def changes(self) -> str:
+        """Returns the name of the cell that counts the typed blocks that were changed."""
+        return CHANGED_INPUTS
 
     def _sheet(self, ref: Ref) -> str:
         sheet = self.layout.places[ref.block].sheet

@@ -15,7 +15,7 @@ from blueprint.page.shape import shape_of
 SHEET = own.CONTENTS
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
 WIDTHS = {
-    "name": 26,
+    "name": 29,
     "symbol": 14,
     "meaning": 46,
     "unit or range": 18,

@@ -21,6 +21,8 @@ LEAD = "everything typed, as it was when the file was made; to undo a change, co
 SAME, CHANGED = "same", "changed"
 VERDICT, SUMS, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 5
 FIRST_ROW = 6
+COUNT_ROW = FIRST_ROW - 3
+COUNT_CELL = f"{SHEET}!${grid.letters(VERDICT)}${COUNT_ROW + 1}"
 WIDTHS = (1.5, 30, 44, 10, 11, 11, 11, 9)
 COPIES_WIDE = 8.43
 HEADINGS = {
@@ -56,10 +58,10 @@ def _all(end: int, layout: Layout) -> None:
     # What is no longer counted as the same is counted, so that an error counts too.
     column = f"{letter}{FIRST_ROW + 1}:{letter}{end}"
     count = f'=COUNTA({column})-COUNTIF({column},"{SAME}")'
-    row = FIRST_ROW - 3
+    row = COUNT_ROW
     layout.labels.append(Label(SHEET, row, grid.NAME, "inputs that were changed", "name"))
     layout.lives.append(Live(SHEET, row, VERDICT, count, 0.0, "live 0 key"))
-    formula = f'=IF({grid.quoted(SHEET)}!{letter}{row + 1}=0,"{SAME}","{CHANGED}")'
+    formula = f'=IF({own.CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")'
     for sheet, place in layout.asks:
         layout.lives.append(Live(sheet, place, VERDICT, formula, SAME, "verdict"))
         layout.hops.append(Hop(sheet, place, VERDICT + 1, f"{SHEET}!A1", f"{SHEET}, row {row + 1}"))

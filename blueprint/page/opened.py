@@ -11,6 +11,7 @@ import numpy.typing as npt
 from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
+from blueprint.page import grid
 from blueprint.page.read import Found, ReadError, noted, opened, places
 
 
@@ -59,7 +60,7 @@ class Opened:
         """Returns the file, address and block of a cell, as a sentence begins; edge cells are counted."""
         found = self.places[name]
         row, column = next((row, column) for index, row, column in found.cells() if index == at)
-        return f"{self.path}, {found.sheet}!{get_column_letter(column)}{row} ({name})"
+        return f"{self.path}, {grid.quoted(found.sheet)}!{get_column_letter(column)}{row} ({name})"
 
     def value(self, sheet: str, row: int, column: int) -> Any:
         """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""

@@ -7,6 +7,7 @@ SHEETS = {
 }
 """Each sheet with what stands there, in the order of the tabs."""
 
-CONTENTS_RANGE, CHOSEN_PLACE = "blueprint_contents", "chosen_place"
-NAMES = (CONTENTS_RANGE, CHOSEN_PLACE)
-"""The table of contents, by which readers find every block; and where the chosen column is in every row."""
+CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS = "blueprint_contents", "chosen_place", "changed_inputs"
+NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS)
+"""The table of contents, by which readers find every block; where the chosen column is in every row; and how many typed
+blocks were changed."""

@@ -10,7 +10,7 @@ from typing import Any
 import xlsxwriter
 from xlsxwriter.exceptions import FileCreateError
 
-from blueprint.page import contents, dress, grid, own
+from blueprint.page import contents, delivered, dress, grid, own
 from blueprint.page.cells import Run, echo_formula, runs
 from blueprint.page.charts import hang
 from blueprint.page.furniture import Furniture, set_up_own
@@ -181,6 +181,7 @@ class BookWriter:
         for block in self.layout.places:
             self.name(defined_name(block), contents.range_of(block, self.layout))
         self.name(contents.RANGE_NAME, contents.table_of(self.layout))
+        self.name(own.CHANGED_INPUTS, delivered.COUNT_CELL)
         if self.layout.finder is not None:
             sheet, row = self.layout.finder
             self.name(PLACE, f"{grid.quoted(sheet)}!${grid.letters(VALUE)}${row + 2}")

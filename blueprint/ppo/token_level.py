@@ -17,6 +17,7 @@ from blueprint.ppo.facts import facts_of
 from blueprint.ppo.loss import Surrogate, surrogate
 from blueprint.ppo.settings import Settings, settings
 from blueprint.ppo.sheets import charts, walk
+from blueprint.ppo.sheets.beside import Witnessed, beside
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.diagnostics import means_of, means_section
 from blueprint.ppo.sheets.flow import flow_of_signal
@@ -29,8 +30,8 @@ TITLES = ("reference KL", "augmented reward", "TD errors", "GAE advantage estima
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
 
 
-def token_level(numbers: TokenNumbers) -> Blueprint:
-    """Makes the blueprint that begins at log-probs, values and scores."""
+def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint that begins at log-probs, values and scores; with a witness's numbers if there are any."""
     chosen = settings(numbers.ppo, KEYS)
     writes = typed("word_written", (n, t), "writes", "writes the word", text=True)
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
@@ -40,7 +41,10 @@ def token_level(numbers: TokenNumbers) -> Blueprint:
     shown = [made.kl.used, made.reward.rewards, made.gae.td_errors, made.gae.advantages, made.gae.returns]
     means = means_of(shown, mask, words)
     identities = checks.identities(made.gae, made.reward.rewards, made.V, mask, chosen)
-    checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), _residuals(made, chosen), identities)
+    outside = beside(witnessed, list(means.values())) if witnessed else None
+    checked, judged, tolerances = checks_sheet(
+        _head("checks", writes, mask), _residuals(made, chosen), identities, outside
+    )
     table = _clip_table(chosen) if numbers.case_ratios else None
     picked, first_choice = walk.choice(episode=1, decision=1)
     pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen), _head("charts", writes, mask))

@@ -16,6 +16,7 @@ from blueprint.ppo.facts import facts_of
 from blueprint.ppo.rollout import DrawRange, Length, Prompts, draw_range, length, prompts
 from blueprint.ppo.settings import Settings, settings
 from blueprint.ppo.sheets import charts, flow, pieces, walk
+from blueprint.ppo.sheets.beside import Witnessed, beside
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.diagnostics import diagnostics
 from blueprint.ppo.sheets.inputs import inputs_sheet
@@ -26,23 +27,24 @@ NAMES: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
 LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 
 
-def weights_level(numbers: WeightNumbers) -> Blueprint:
-    """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings."""
+def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings; with a witness's numbers if there are any."""
     chosen, given, draws, limit = settings(numbers.ppo), prompts(), draw_range(), length()
     steps = steps_of(given, limit.most, draws, chosen)
     head, s = steps.old.head, steps.signal
     watched = diagnostics(head, steps.old.rollout, s, steps.loss, pieces.watched_rows(steps))
     identities = checks.identities(s.gae, s.reward.rewards, s.V, steps.old.rollout.mask, chosen)
+    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched)
+    outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
     checked, judged, tolerances = checks_sheet(
-        head.on("checks"), _residuals(steps, given, draws, limit, chosen), identities
+        head.on("checks"), _residuals(steps, given, draws, limit, chosen), identities, outside
     )
     picked, first_choice = walk.choice(episode=1, decision=len(numbers.prompts[0]))
     pictures, drawn = charts.charts_sheet(_drawn(steps, given, chosen), head.on("charts"))
     facts = facts_of(numbers.name, "weights") | {"seed": str(numbers.seed)}
     start = start_sheet(
-        Made(numbers.title, numbers.about, facts), pieces.parts_of(steps), pieces.pieces_of(steps, watched),
-        flow.flow_of_loss(steps), judged.verdict,
-    )  # fmt: skip
+        Made(numbers.title, numbers.about, facts), parts, listed, flow.flow_of_loss(steps), judged.verdict
+    )
     told = walk.walk_sheet(picked, (head.reads, head.writes), walk.walk_sections(steps))
     blueprint = Blueprint(
         title=numbers.title,

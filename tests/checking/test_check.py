@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import ironcalc
 import openpyxl
 import pytest
 from click.testing import CliRunner
@@ -222,3 +223,44 @@ def test_one_unreadable_file_does_not_keep_the_others_from_being_checked(path: P
     assert code == 3
     assert "rlhf_ppo.xlsx  agrees" in out
     assert "nothing.xlsx does not exist" in err
+
+
+@pytest.mark.parametrize("numbers", ["default", "very-very-sleepy"])
+def test_a_build_puts_torch_beside_the_sheet(tmp_path: Path, numbers: str) -> None:
+    target = tmp_path / "beside.xlsx"
+    result = CliRunner().invoke(main, ["build", "--witness", "--numbers", numbers, "-o", str(target)])
+    assert result.exit_code == 0, result.output
+    book = openpyxl.load_workbook(target, data_only=True)["Checks"]
+    cells = {str(cell.value) for row in book.iter_rows() for cell in row if cell.value is not None}
+    assert any(text.startswith("Computed by torch ") and "float64 on" in text for text in cells)
+    places = locate(target)
+    beside = [name for name in places if name.startswith("witness.") and name != "witness.near"]
+    assert len(beside) >= 5
+    arrays = read_checked(target).arrays
+    for name in beside:
+        assert float(arrays[name]) == pytest.approx(float(arrays[name.removeprefix("witness.")]), abs=1e-12)
+        assert float(arrays[name]) != 0 or float(arrays[name.removeprefix("witness.")]) == 0
+    assert arrays["check.master"] == "OK"
+
+
+def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_path: Path) -> None:
+    target = tmp_path / "beside.xlsx"
+    assert CliRunner().invoke(main, ["build", "--witness", "--no-proof", "-o", str(target)]).exit_code == 0
+    places, model = locate(target), ironcalc.load_from_xlsx(str(target))
+    sheets = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
+
+    def types(name: str, text: str) -> None:
+        model.set_user_input(sheets[places[name].sheet], places[name].top, places[name].left, text)
+        model.evaluate()
+
+    def says(name: str) -> object:
+        return model.get_cell_value(sheets[places[name].sheet], places[name].top, places[name].left)
+
+    model.evaluate()
+    assert (says("check.master"), says("inputs.changed")) == ("OK", 0)
+    types("total_loss", "7")  # a formula overwritten: torch's number stays, and tells
+    assert (says("check.witness.verdict"), says("check.master")) == ("LOOK", "LOOK")
+    types("total_loss", "=policy_loss+adds_value_loss+adds_entropy+adds_policy_kl")
+    assert says("check.master") == "OK"
+    types("gamma.yours", "0.5")  # another input: torch's numbers belong to the delivered one
+    assert (says("inputs.changed"), says("check.witness.verdict"), says("check.master")) == (1, "OK", "OK")

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
+from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
 from blueprint.language.spelling.rules import (
     ANYTHING,
     ATOM,
@@ -71,6 +71,9 @@ class Addresses(Protocol):
     def number(self, axis: Axis) -> str:
         """Returns the address of the cell that holds the number of the member at hand."""
 
+    def changes(self) -> str:
+        """Returns the name of the cell that counts the typed blocks that were changed."""
+
 
 def excel(expr: Expr, addresses: Addresses) -> str:
     """Spells an expression as a spreadsheet formula, without the leading `=`."""
@@ -104,6 +107,8 @@ def _render(expr: Expr, addresses: Addresses) -> Spelled:
         case Find(name, axis, among, value):
             template = LOOKUPS[name]
             return Spelled(template.format(value=render(value).text, among=addresses.span(among, (axis,))), SUM)
+        case Changes():
+            return Spelled(addresses.changes())
         case Count("number", axis):
             return Spelled(addresses.number(axis))
     raise NotationError(f"the spreadsheet has no spelling for “{text(expr)}”")

@@ -7,7 +7,7 @@ import re
 from blueprint.language.axes import Edge
 from blueprint.language.blocks import Block
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
+from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
 from blueprint.language.spelling.rules import ANYTHING, BIG, PRODUCT, SIGN, SUM, Rule, Spelled, call, spell
 
 LATEX: dict[str, Rule] = {
@@ -94,6 +94,8 @@ def _render(expr: Expr) -> Spelled:
             return Spelled(spelled, ANYTHING)
         case Count("number", axis):
             return Spelled(axis.letter)
+        case Changes():
+            return Spelled(r"\text{changed inputs}")
         case Count("size", axis):
             return Spelled(rf"\left| {axis.letter} \right|")
     raise NotationError(f"LaTeX has no spelling for {expr!r}")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from blueprint.language.blocks import Block
 from blueprint.language.cells import Members, filled_by, places_of
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Count, Expr, Find, Op, Reduce, Ref
+from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Op, Reduce, Ref
 from blueprint.language.spelling.rules import ANYTHING, ATOM, PRODUCT, SUM, Spelled, Table, bracketed, spell
 from blueprint.language.spelling.text import TEXT
 from blueprint.language.values import Values
@@ -84,6 +84,8 @@ def _render(expr: Expr, members: Members, values: Values, writing: Writing) -> S
             return Spelled(writing.search.format(render(value).text, ", ".join(cells)), ANYTHING)
         case Count("number", axis):
             return number(members[axis] + axis.start, writing)
+        case Changes():
+            return number(0.0)
         case Count("size", axis):
             return number(values.size(axis), writing)
     raise NotationError(f"the numbers have no spelling for {expr!r}")

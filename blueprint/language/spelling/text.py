@@ -5,7 +5,7 @@ from __future__ import annotations
 from blueprint.language.axes import Axis, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
+from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
 from blueprint.language.spelling.rules import ANYTHING, BIG, PRODUCT, SIGN, SUM, TIGHT, Rule, Spelled, call, spell
 
 TEXT: dict[str, Rule] = {
@@ -94,6 +94,8 @@ def _render(expr: Expr, understood: frozenset[Axis]) -> Spelled:
             )
         case Count("number", axis):
             return Spelled(axis.letter)
+        case Changes():
+            return Spelled("how many inputs were changed", ANYTHING)
         case Count("size", axis):
             return Spelled(f"how many {axis.letter}")
     raise NotationError(f"the text has no spelling for {expr!r}")

@@ -6,18 +6,20 @@ from blueprint.language import Block
 from blueprint.page.outline import Line, Note, Section, Sheet, Unchanged
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.checks import TOLERANCE, Identity, Master, master
+from blueprint.ppo.sheets.beside import Beside
 
 LEAD = "what must hold whatever one types: how far off it is, how far it may be, OK or LOOK; an error such as #N/A is a LOOK too"
 
 
 def checks_sheet(
-    head: tuple[Block, ...], residuals: list[Block], identities: list[Identity]
+    head: tuple[Block, ...], residuals: list[Block], identities: list[Identity], outside: Beside | None = None
 ) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the checks; returns the sheet, the verdicts and what is typed there (the tolerances).
 
     head: rows that stay in view, the last of them the mask. residuals: rows or numbers that must be 0.
-    identities: definitions run where their result is known otherwise.
+    identities: definitions run where their result is known otherwise. outside: the numbers of a witness.
     """
+    residuals = [*residuals, *([outside.residual] if outside else [])]
     judged = master([*residuals, *(identity.residual for identity in identities)])
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
     sections = [
@@ -34,4 +36,7 @@ def checks_sheet(
         rows = tuple(row for identity in identities for row in (*identity.rows, identity.residual))
         sections.append(Section("3  Identities: the same recursion where its result is known", rows))
     typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
+    if outside is not None:
+        sections.append(outside.section)
+        typed |= outside.typed
     return Sheet("Checks", LEAD, tuple(sections), (n, t), head, head[-1]), judged, typed
