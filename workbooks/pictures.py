@@ -26,7 +26,7 @@ class Picture:
 
 
 PICTURES = (
-    Picture("start", "Start", "A1:N60", 7.9),
+    Picture("start", "Start", "A1:N59", 7.4),
     Picture("old-policy", "Old policy", "A1:Z75", 7.6),
     Picture("reward-and-advantage", "Reward & advantage", "A1:Z34", 4.6),
     Picture("walk", "Walk", "A1:G49", 5.6),

@@ -68,7 +68,7 @@ def test_a_formula_overwritten_by_a_number(path: Path, places: dict[str, Found],
     first = judged(tmp_path / "a.xlsx").firsts[0]
     assert (first.name, first.cell, first.sheet) == ("td_errors", f"{SIGNAL}!{cell}", 0.25)
     assert first.witness == pytest.approx(-0.3763, abs=5e-5)
-    assert first.what == "td_errors of n = 1, t = 5"
+    assert first.what == "td_errors of episode 1, decision 5"
     assert first.cause.cause is Cause.FORMULA
     assert "a number stands there" in first.cause.why
 
@@ -173,7 +173,7 @@ def test_many_files_have_a_line_each_and_a_difference_ends_with_1(
     code, out, _ = run(tmp_path / "right.xlsx", tmp_path / "wrong.xlsx")
     assert code == 1
     assert "right.xlsx  agrees" in out
-    assert f"wrong.xlsx  differs: {SIGNAL}!{cell}: td_errors of n = 1, t = 5: sheet 0.25" in out
+    assert f"wrong.xlsx  differs: {SIGNAL}!{cell}: td_errors of episode 1, decision 5: sheet 0.25" in out
     assert "broken formula" in out
 
 

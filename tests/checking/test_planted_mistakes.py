@@ -1,0 +1,62 @@
+"""Every mistake planted in the mathematics is seen by the outside witness, which names the equation that is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.book import Book
+from blueprint.checking.deviations import TOLERANCES, Deviation, compare, widened
+from blueprint.language import NotationError
+from blueprint.numbers import TokenNumbers, WeightNumbers, load
+from blueprint.ppo import rlhf_ppo
+from blueprint.witness import witness
+from tests.ppo.planted import MISTAKES, Planted
+from tests.ppo.random_numbers import random_numbers
+
+NUMBERS: list[WeightNumbers | TokenNumbers] = [
+    load("default"),
+    load("very-very-sleepy"),
+    *map(random_numbers, range(12)),
+]
+# What stands at one place only because another row makes it so: the mistake is seen where its numbers first differ.
+SEEN_LATER = ("rollout.", "old.", "mask", "response.", "word_")
+
+
+def deviations(book: Book) -> list[Deviation]:
+    """Lists the quantities in which a book and torch differ, in the order of derivation."""
+    arrays = {block.name: array for block, array in book.values.arrays.items()}
+    theirs = witness([arrays])[0]
+    wider = widened(theirs, arrays)  # every row, since a planted mistake may stand before or after the whitening
+    return [each for each in compare(arrays, theirs, TOLERANCES["float64"], wider) if not each.agrees]
+
+
+def planted(mistake: Planted, numbers: WeightNumbers | TokenNumbers) -> Book | None:
+    """Builds a book with the mistake; None where the notation refuses to compute it, which also catches it."""
+    blueprint = rlhf_ppo(numbers)
+    mistake.plant({block.name: block for block in blueprint.blocks()})
+    try:
+        return Book(blueprint)
+    except NotationError:
+        return None
+
+
+def test_the_blueprint_as_it_is_agrees() -> None:
+    for numbers in NUMBERS:
+        assert deviations(Book(rlhf_ppo(numbers))) == []
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_a_planted_mistake_is_seen_and_named(mistake: Planted) -> None:
+    for numbers in NUMBERS:
+        book = planted(mistake, numbers)
+        if book is None:
+            return
+        found = deviations(book)
+        if found:
+            assert found[0].name == mistake.block or mistake.block.startswith(SEEN_LATER), found[0].name
+            assert np.isfinite(found[0].allowed)
+            return
+    pytest.fail(f"torch agrees with {mistake.name}")
