@@ -126,15 +126,21 @@ class Book:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
         return ""
 
-    def repeats(self, address: Address) -> str | None:
-        """Returns the cell that the cell at an address shows again, `Loss!N40`, or None."""
+    def formula(self, address: Address) -> str | None:
+        """Returns the formula at an address where no block stands, or None."""
+        return self._own_formulas.get((address.sheet, address.row - 1, address.column - 1))
+
+    def linked(self, address: Address) -> bool:
+        """Says whether a link to a block stands in the row of an address."""
+        return any((jump.sheet, jump.row + 1) == (address.sheet, address.row) for jump in self.layout.jumps)
+
+    @cached_property
+    def _own_formulas(self) -> dict[tuple[str, int, int], str]:
+        """The formulas of the page's own, by sheet, row and column, counted from 0."""
         from blueprint.page.cells import echo_formula
 
-        row, column = address.row - 1, address.column - 1
-        for echo in self.layout.echoes:
-            if (echo.sheet, echo.row, echo.column) == (address.sheet, row, column):
-                return echo_formula(echo, self.layout).removeprefix("=")
-        return None
+        echoes = {(echo.sheet, echo.row, echo.column): echo_formula(echo, self.layout) for echo in self.layout.echoes}
+        return echoes | {(live.sheet, live.row, live.column): live.formula for live in self.layout.lives}
 
     def frame(self, block: Block | str) -> DataFrame:
         """Returns a block as a pandas table: a row per member of its first axis, columns for all others."""

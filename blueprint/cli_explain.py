@@ -51,7 +51,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
 @click.option(
     "--depth", callback=_depth, default="2", show_default=True, metavar="N|all", help="How many steps to go down."
 )
-@click.option("--json", "style", flag_value="json", help="For programs: nested, a line for every cell.")
+@click.option("--json", "style", flag_value="json", help="For programs: every cell by its address.")
 @click.option("--latex", "style", flag_value="latex", help="The equations and their numbers as an aligned environment.")
 def explain(
     asked: tuple[str, ...],
@@ -68,18 +68,19 @@ def explain(
 
     What is asked for is a block, by its name (advantages) or symbol (A); or a cell of the workbook, by its address
     ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file.
+
+    With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
+    the addresses of what it reads.
     """
+    from blueprint.explain.asked import is_address
     from blueprint.language import NotationError
 
     *files, what = asked
-    given = {"n": episode, "t": token, "v": word} | dict(map(_letter, others))
-    members = {letter: member for letter, member in given.items() if member is not None}
+    members = _members({"n": episode, "t": token, "v": word}, others)
     try:
         book = _book(files, what, numbers, overrides)
-        if not _is_address(what, book):
+        if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
             _check(book.block_named(what), members, book)
-        elif members:
-            raise Refused(f"{what} is one cell already: leave out {_flags(members)}")
         told = book.explain(what, depth=depth, **members)
         click.echo(_styled(told, style))
     except NotationError as error:
@@ -92,6 +93,8 @@ def _book(files: list[str], what: str, numbers: str | None, overrides: tuple[str
         raise Refused(f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss")
     if len(files) > 1:
         raise Refused(f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes")
+    if files and not files[0].lower().endswith(".xlsx"):
+        raise Refused(f"{files[0]} {what}: the first of two must be an .xlsx file; ask for one block or cell at a time")
     if not files:
         return _built(numbers or "default", overrides)
     if numbers or overrides:
@@ -116,15 +119,23 @@ def _built(numbers: str, overrides: tuple[str, ...]) -> Book:
         raise Refused(str(error)) from error
 
 
+def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[str, int | str]:
+    """Returns the members by letter; refuses a letter that is given twice."""
+    members = {letter: member for letter, member in given.items() if member is not None}
+    said = {letter: f"{_flag(letter)} {member}" for letter, member in members.items()}
+    for other in others:
+        letter, member = _letter(other)
+        if letter in said:
+            raise Refused(f"{said[letter]} and --at {other} both say which {letter}: leave one out")
+        members[letter], said[letter] = member, f"--at {other}"
+    return members
+
+
 def _letter(text: str) -> tuple[str, str]:
     letter, equals, member = text.partition("=")
     if not (letter and equals and member):
         raise Refused(f"--at {text}: write a letter, an equals sign and a member, as in --at j=2")
     return letter.strip(), member.strip()
-
-
-def _is_address(what: str, book: Book) -> bool:
-    return "!" in what and what not in book.blocks
 
 
 def _check(block: Block, members: dict[str, int | str], book: Book) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.explain.spots import Address, Spot
+from blueprint.explain.spots import Address, Spot, block_at, parse_address
 from blueprint.language import NotationError
 from blueprint.language.chain import Cell
-from blueprint.language.nodes import Expr, Op, Ref, walk
+from blueprint.language.nodes import Expr, Find, Op, Ref, walk
 from blueprint.language.spelling.numbers import number
 from blueprint.numbers import TokenNumbers, WeightNumbers
 from blueprint.numbers.complete import MODELS
@@ -56,7 +56,13 @@ class SavedBook(Book):
         return None if abs(shown - value) <= SAME * max(1, abs(value)) else float(shown)
 
     def doubts(self, cell: Cell) -> str:
-        """Says that the file shows another value than its inputs give, or none; nothing where it shows the same."""
+        """Says that the file shows another value than its inputs give, or none; nothing where it shows the same.
+
+        A blank cell in which one types is what it is: it is only told that it counts as 0.
+        """
+        if cell.block.typed:
+            counted = self._shown(cell) is None and self.values.cell(cell.block, *cell.places) == 0
+            return "blank, counted as 0" if counted else ""
         given, said = number(self.values.cell(cell.block, *cell.places)).text, self.said(cell)
         if said is not None:
             return (
@@ -67,9 +73,19 @@ class SavedBook(Book):
             return f"the file says nothing here, its inputs give {given}: it was saved without recalculation"
         return ""
 
-    def repeats(self, address: Address) -> str | None:
-        """Returns the cell or name that a cell of the file repeats, or None."""
-        return self.file.repeats(*address)
+    def formula(self, address: Address) -> str | None:
+        """Returns the formula that stands at an address of the file, or None."""
+        return self.file.formula(*address)
+
+    def linked(self, address: Address) -> bool:
+        """Says whether a link to a block stands in the row of an address."""
+        return any(map(self._leads, self.file.links(address.sheet, address.row)))
+
+    def _leads(self, target: str) -> bool:
+        try:
+            return block_at(parse_address(target.partition(":")[0], self.sheets), self.spots) is not None
+        except NotationError:  # the sheet was renamed, the link was not
+            return False
 
     def _shown(self, cell: Cell) -> Any:
         spot = self.spots.get(cell.block.name)
@@ -91,11 +107,18 @@ def book_of(path: Path) -> SavedBook:
 
 
 def _typed(blueprint: Blueprint, file: Opened) -> dict[str, Any]:
-    """Reads what is typed; a blank cell is 0 as in the sheet, unless an equation asks whether it is filled."""
+    """Reads what is typed; a blank cell is 0 as in the sheet, unless an equation asks whether it is filled.
+
+    Raises ReadError for a blank among the numbers that an equation searches for: a sheet finds it nowhere.
+    """
     blocks = blueprint.blocks()
-    nodes = (node for block in blocks for made in block.definitions for node in walk(made.expr))
+    nodes = [node for block in blocks for made in block.definitions for node in walk(made.expr)]
     asked = {ref.block for node in nodes if isinstance(node, Op) and node.name == "filled" for ref in _refs(node)}
+    searched = {node.value.block for node in nodes if isinstance(node, Find) and isinstance(node.value, Ref)}
     arrays = {block: file.array(block.name) for block in blocks if block.typed}
+    for block in searched & arrays.keys():
+        if not block.text and (blank := np.argwhere(np.isnan(arrays[block]))).size:
+            raise ReadError(f"{file.where(block.name, tuple(blank[0]))}: blank, but it is searched for: type a number")
     return {
         block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0)
         for block, array in arrays.items()

@@ -126,6 +126,14 @@ REFUSED = [
      "--numbers and --set are not for a file: mine.xlsx has its own numbers"),
     (["mine.xlsx", "Reward", "&", "advantage!N14"],
      "mine.xlsx Reward &: one file and one cell at a time; put an address with spaces in quotes"),
+    (["total_loss", "extra"],
+     "total_loss extra: the first of two must be an .xlsx file; ask for one block or cell at a time"),
+    (["advantages", "--episode", "1", "--at", "n=2", "--token", "5"],
+     "--episode 1 and --at n=2 both say which n: leave one out"),
+    (["advantages", "--at", "n=1", "--at", "n=2", "--token", "5"],
+     "--at n=1 and --at n=2 both say which n: leave one out"),
+    (["mine.xlsx", "Loss!N99999999999"],
+     "Loss!N99999999999 is no address of one cell: the last one of the sheet is Loss!XFD1048576"),
     (["mine.xlsx", "Los!N14"], "there is no sheet Los: did you mean Loss?"),
 ]  # fmt: skip
 
@@ -138,8 +146,9 @@ def test_what_was_asked_wrongly_is_refused_in_a_sentence(arguments: list[str], s
 
 
 def test_an_address_with_options_is_refused() -> None:
-    result = call("mine.xlsx", "Loss!Q13", "--episode", "1")
-    assert (result.exit_code, result.stderr) == (2, "Error: Loss!Q13 is one cell already: leave out --episode\n")
+    result = call("mine.xlsx", "Loss!Q13", "--episode", "1", "--at", "j=2")
+    sentence = "Error: Loss!Q13 is one cell already: leave out --episode and --at j\n"
+    assert (result.exit_code, result.stderr) == (2, sentence)
 
 
 @pytest.mark.parametrize("depth", ["0", "-1", "deep", "1.5"])

@@ -6,19 +6,28 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+import blueprint
 from blueprint import Axis, Book, NotationError, Sum, block, book, equal, typed
 from blueprint.explain.as_json import to_json
+from blueprint.explain.spots import repeated
 from blueprint.explain.tree import Explanation
+from blueprint.language.axes import join
 from blueprint.language.spelling.numbers import number
+from blueprint.language.values import Values
 from blueprint.page import grid
 from blueprint.page.cells import runs
 from blueprint.page.names import defined_name
 from tests import golden
+from tests.imports import imports
 from tests.page.workshop import made
+
+SOURCE = Path(blueprint.__file__).parent
 
 
 def savings() -> Book:
@@ -123,21 +132,43 @@ def test_the_latex_is_an_aligned_environment_from_the_top_down() -> None:
     assert savings().explain("balance", t=2, depth="all").latex() == LATEX
 
 
-def test_the_dictionary_tells_a_cell_once_and_names_it_elsewhere() -> None:
-    told = savings().explain("balance", t=3, depth="all").to_dict()
-    assert (told["name"], told["at"], told["value"], told["complete"]) == ("balance", {"t": 3}, 160.25, True)
-    assert told["numbers"] == "105·(1 + 0.05) + 50 = 160.25"
-    before, *inputs = told["reads"]
-    assert [(each["label"], each["typed"]) for each in inputs] == [("plan[3]", True), ("i[1]", True), ("d[3]", True)]
-    assert set(before["reads"][2]) == {"label", "name", "cell", "value"}
-    assert before["reads"][2]["label"] == "i[1]"
+def test_the_dictionary_has_every_cell_once_by_its_address() -> None:
+    of = savings()
+    told = of.explain("balance", t=3, depth="all").to_dict()
+    cells = told["cells"]
+    labels = ["B[3]", "B[2]", "plan[3]", "i[1]", "d[3]", "B[1]", "plan[2]", "d[2]", "B[0]", "plan[1]", "i[0]", "d[1]"]
+    assert [each["label"] for each in cells.values()] == labels
+    assert [each["cell"] for each in cells.values()] == list(cells)
+    top = cells[told["top"]]
+    assert (top["name"], top["at"], top["value"], top["complete"]) == ("balance", {"t": 3}, 160.25, True)
+    assert top["numbers"] == "105·(1 + 0.05) + 50 = 160.25"
+    assert [(cells[key]["label"], cells[key]["typed"]) for key in top["reads"]] == [
+        ("B[2]", False), ("plan[3]", True), ("i[1]", True), ("d[3]", True)
+    ]  # fmt: skip
+    assert cells[top["reads"][0]]["reads"][2] == top["reads"][2]
+    cut = of.explain("balance", t=3, depth=1).to_dict()["cells"]
+    assert [(each["complete"], each["reads"]) for each in cut.values()][1] == (False, [])
+
+
+def test_the_dictionary_has_the_unit_and_a_key_for_a_cell_that_stands_nowhere(default: Book) -> None:
+    told = default.explain("mask", n=1, t=4, depth=1)
+    fact = told.to_dict()["cells"][told.cell]
+    assert (fact["unit"], fact["symbol"], fact["meaning"]) == ("0 or 1", "m", "mask: 1 on the response")
+    assert replace(told, cell="", reads=()).to_dict()["top"] == "mask[1, 4]"
 
 
 def test_json_is_the_dictionary(default: Book) -> None:
     for depth in (1, 3):
         told = default.explain("advantages", n=1, t=5, depth=depth)
         assert json.loads(to_json(told)) == told.to_dict()
-    assert json.loads(to_json(default.explain("gamma.yours")))["value"] is None
+    blank = json.loads(to_json(default.explain("gamma.yours")))
+    assert blank["cells"][blank["top"]]["value"] is None
+
+
+def test_json_and_latex_do_not_need_the_text() -> None:
+    read = {each.read for each in imports(SOURCE) if each.reader in ("explain.as_json", "explain.as_latex")}
+    assert "explain.nearest" in read
+    assert "explain.text" not in read
 
 
 def test_a_chain_of_hundreds_of_steps_is_printed_in_every_way() -> None:
@@ -149,7 +180,7 @@ def test_a_chain_of_hundreds_of_steps_is_printed_in_every_way() -> None:
     told = long.explain("y", t=400, depth="all")
     assert str(told).count("y[t] = y[t − 1] + x[t]") == 400
     assert told.latex().count(r"\\") >= 800
-    assert to_json(told).count('"reads"') == 801
+    assert len(json.loads(to_json(told))["cells"]) == 801
     assert repr(told) == "<explanation of y[400]: 399 + 1 = 400>"
 
 
@@ -217,6 +248,14 @@ def test_words_stand_for_ids(default: Book) -> None:
     assert default.explain("old.inputs", n=1, t=4, i=7).label == "x[1, 4, bias]"
 
 
+def test_a_member_of_a_joined_axis_lies_in_one_of_its_parts() -> None:
+    i, j = Axis("i", "word", start=1), Axis("j", "state", start=1)
+    x = join("x", "input", i, j)
+    values = Values({i: 3, j: 2})
+    assert [values.part(x, member) for member in (0, 2, 3, 4)] == [(i, 0), (i, 2), (j, 0), (j, 1)]
+    assert values.part(i, 2) == (i, 2)
+
+
 # (what is asked for, the block that is found)
 NAMED = [
     ("advantages", "advantages"), ("Advantages", "advantages"), ("A", "advantages"), ("δ", "td_errors"),
@@ -242,6 +281,12 @@ REFUSED = [
     ("gamma", {"depth": 0}, "depth 0: an explanation goes 1 step down or more"),
     ("Lss!N14", {}, "there is no sheet Lss: did you mean Loss?"),
     ("Loss!N", {}, "Loss!N is no address of one cell: write the sheet and the cell, such as 'Loss!N51'"),
+    ("Loss!N1048577", {}, "Loss!N1048577 is no address of one cell: the last one of the sheet is Loss!XFD1048576"),
+    ("Loss!XFE1", {}, "Loss!XFE1 is no address of one cell: the last one of the sheet is Loss!XFD1048576"),
+    ("Loss!N" + 5000 * "9", {},
+     f"Loss!N{5000 * '9'} is no address of one cell: the last one of the sheet is Loss!XFD1048576"),
+    ("Loss!XFD1048576", {},
+     "Loss!XFD1048576 belongs to no block: ask for a block by its name, which stands on the sheet Contents"),
 ]  # fmt: skip
 
 
@@ -256,8 +301,8 @@ def test_what_is_not_there_is_refused_in_a_sentence(
 
 def test_an_address_with_members_is_refused(default: Book) -> None:
     cell = default.show("total_loss").cell
-    with pytest.raises(NotationError, match=r"is one cell already: leave out n$"):
-        default.explain(cell, n=1)
+    with pytest.raises(NotationError, match=r"is one cell already: leave out n and t$"):
+        default.explain(cell, n=1, t=2)
 
 
 def test_beside_a_row_the_row_is_named(default: Book) -> None:
@@ -270,12 +315,15 @@ def test_beside_a_row_the_row_is_named(default: Book) -> None:
     assert str(refused.value) == f"Loss!B{row} belongs to no block: row {row} holds ρ (ratio), {columns}"
 
 
-@pytest.mark.parametrize("cell", ["Contents!A5", "Loss!A900"])
-def test_far_from_every_block_the_link_is_pointed_to(default: Book, cell: str) -> None:
+FOLLOW = "if it shows what stands elsewhere, follow the link beside it"
+NAME = "ask for a block by its name, which stands on the sheet Contents"
+
+
+@pytest.mark.parametrize(("cell", "hint"), [("Contents!A5", FOLLOW), ("Contents!A3", NAME), ("Loss!A900", NAME)])
+def test_far_from_every_block_a_link_is_pointed_to_if_there_is_one(default: Book, cell: str, hint: str) -> None:
     with pytest.raises(NotationError) as refused:
         default.explain(cell)
-    beside = "if it shows what stands elsewhere, follow the link beside it"
-    assert str(refused.value) == f"{cell} belongs to no block: {beside}"
+    assert str(refused.value) == f"{cell} belongs to no block: {hint}"
 
 
 def test_a_cell_that_shows_another_one_leads_there(default: Book) -> None:
@@ -284,6 +332,22 @@ def test_a_cell_that_shows_another_one_leads_there(default: Book) -> None:
     told = default.explain(shown.lower())
     assert told.name == "total_loss"
     assert told.head[-1] == f"{shown} shows {cell}"
+
+
+def test_a_formula_of_the_page_that_only_repeats_a_block_leads_there(default: Book) -> None:
+    live = next(live for live in default.layout.lives if live.formula == "=kl_coef")
+    shown = f"{live.sheet}!{grid.letters(live.column)}{live.row + 1}"
+    told = default.explain(shown)
+    assert (told.name, told.head[-1]) == ("kl_coef", f"{shown} shows {default.show('kl_coef').cell}")
+
+
+@pytest.mark.parametrize(
+    ("formula", "reference"),
+    [("=kl_coef", "kl_coef"), ("=Loss!$N$40", "Loss!$N$40"), ("='Old policy'!P5", "'Old policy'!P5"), ("=A1+1", None),
+     ("=SUM(A1)", None), ("=A1:B2", None), ("0.5", None), (None, None)],
+)  # fmt: skip
+def test_a_formula_repeats_what_it_plainly_refers_to(formula: str | None, reference: str | None) -> None:
+    assert repeated(formula) == reference
 
 
 # The formulas of the workbook are spelled by another part of the program: what they refer to must be what is told.

@@ -14,6 +14,8 @@ import openpyxl
 import pytest
 
 from blueprint import Axis, Book, NotationError, block, book, typed
+from blueprint.explain.spots import Address, repeated
+from blueprint.page.layout import Echo, Live
 from blueprint.page.read import Found, ReadError, locate
 from blueprint.saved import SavedBook, book_of
 from tests.audit import formulas, spoil
@@ -115,7 +117,8 @@ def test_a_value_of_the_file_that_is_another_is_told(folder: Path, tmp_path: Pat
     )
     assert f"A[1, 6] = 0.9767  (advantages, {told.reads[-1].cell})  but the file says 777.25" in str(told)
     assert of.explain("gamma.preset").said is None
-    assert told.to_dict()["said"] == 777.25
+    written = told.to_dict()
+    assert written["cells"][written["top"]]["said"] == 777.25
 
 
 def test_a_file_without_numbers_is_told(folder: Path, tmp_path: Path) -> None:
@@ -124,6 +127,36 @@ def test_a_file_without_numbers_is_told(folder: Path, tmp_path: Path) -> None:
     assert told.head[-1] == "the file says nothing here, its inputs give 1.1689: it was saved without recalculation"
     assert "but the file says" not in str(told)
     assert told.numbers == "1.1689 + 1·0.5·0.8·0 = 1.1689"
+
+
+def test_a_blank_cell_in_which_one_types_counts_as_0_and_is_told_so(folder: Path, tmp_path: Path) -> None:
+    blank = typed_into(folder / "default.xlsx", tmp_path / "blank.xlsx", "reward_model.head.b", (), None)
+    told = book_of(blank).explain("reward_model.head.b")
+    assert (told.value, told.head[-1]) == (0, "blank, counted as 0")
+    for name in ("reward_model.head.b", "gamma.yours"):
+        assert "blank, counted" not in str(book_of(folder / "default.xlsx").explain(name).head)
+
+
+@pytest.mark.parametrize("name", ["default", "sleepy"])
+def test_a_file_and_its_book_know_the_same_formulas_and_links(folder: Path, name: str) -> None:
+    of = made() if name == "default" else made(numbers="very-very-sleepy")
+    file = book_of(folder / f"{name}.xlsx")
+    listed: list[Echo | Live] = [*of.layout.echoes, *of.layout.lives]
+    own = [Address(each.sheet, each.row + 1, each.column + 1) for each in listed]
+    shown = {address: repeated(of.formula(address)) for address in own}
+    assert shown == {address: repeated(file.formula(address)) for address in own}
+    assert any(shown.values())
+    rows = [Address(sheet, row, 1) for sheet in of.sheets for row in range(1, of.layout.end[sheet] + 3)]
+    linked = [of.linked(row) for row in rows]
+    assert linked == [file.linked(row) for row in rows]
+    assert {*linked} == {True, False}
+
+
+def test_a_formula_of_the_page_leads_to_the_same_cell_with_and_without_a_file(folder: Path) -> None:
+    of = made()
+    live = next(live for live in of.layout.lives if live.formula == "=kl_coef")
+    shown = f"{live.sheet}!{openpyxl.utils.get_column_letter(live.column + 1)}{live.row + 1}"
+    assert str(book_of(folder / "default.xlsx").explain(shown)) == str(of.explain(shown))
 
 
 def test_an_untouched_file_says_what_it_is_computed_to(folder: Path) -> None:
@@ -222,6 +255,29 @@ def test_what_cannot_be_computed_with_is_refused_in_a_sentence(folder: Path, tmp
     assert refusal(target).startswith(f"{target}: given_id comes out as nan (id = the v whose vocab[v] = prompt[n, t] ")
     typed_into(source, target, "given", (0, 2), 5)
     assert refusal(target) == f"{target}: given takes words, not 5"
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "formula"),
+    [("gamma.yours", (), "=1/2"), ("reward_model.head.b", (), "=-1+2"), ("kl_estimator.yours", (), '="k"&"2"'),
+     ("given", (0, 3), '="is"'), ("rollout.draw", (0, 3), "=1/3")],
+)  # fmt: skip
+def test_a_typed_formula_without_its_value_is_refused(
+    folder: Path, tmp_path: Path, name: str, at: tuple[int, ...], formula: str
+) -> None:
+    path = typed_into(folder / "default.xlsx", tmp_path / "typed.xlsx", name, at, formula)
+    found = places(folder / "default.xlsx")[name]
+    row, column = next((row, column) for here, row, column in found.cells() if here == at)
+    cell = Address(found.sheet, row, column)
+    assert refusal(path) == (
+        f"{path}, {cell} ({name}): {formula} was saved without recalculation; open and save it in a spreadsheet program"
+    )
+
+
+def test_a_blank_draw_is_refused_as_nothing_is_found_for_it(folder: Path, tmp_path: Path) -> None:
+    path = typed_into(folder / "default.xlsx", tmp_path / "blank.xlsx", "rollout.draw", (1, 2), None)
+    cell = made().show("rollout.draw", n=2, t=3).cell
+    assert refusal(path) == f"{path}, {cell} (rollout.draw): blank, but it is searched for: type a number"
 
 
 def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -1,61 +1,44 @@
-"""An explanation for programs: nested dictionaries, and the same as JSON, however deep it is."""
+"""An explanation for programs: a flat dictionary of its cells by address, and the same as JSON."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from blueprint.explain.text import nearest
+from blueprint.explain.nearest import nearest
 
 if TYPE_CHECKING:
     from blueprint.explain.tree import Explanation
 
-FIELDS = ("label", "name", "symbol", "meaning", "source", "at", "cell", "equation", "numbers", "value", "typed")
+FIELDS = (
+    "name", "label", "symbol", "meaning", "at", "cell", "equation", "numbers", "value", "unit", "source", "typed",
+)  # fmt: skip
 
 
 def to_dict(top: Explanation) -> dict[str, Any]:
-    """Returns nested dictionaries; a cell has its `reads` where it stands nearest to the top, elsewhere only its value.
+    """Returns {"top": key, "cells": {key: facts}}: every cell once, by its address, the nearest to the top first.
 
-    `complete` is false where the depth was reached; a blank is None.
+    `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was
+    reached. A blank value is None. `said` stands only where a file shows another value.
     """
-    below = nearest(top)
-    home = {id(each): id(parent) for each, parent in below}
-    listed = [top, *(each for each, _ in below)]
-    made = {id(each): _facts(each) for each in listed}
-    for each in listed:
-        read = {id(one): one for one in each.reads}
-        made[id(each)]["reads"] = [
-            made[key] if home[key] == id(each) else _mention(one) for key, one in read.items()
-        ]  # fmt: skip
-    return made[id(top)]
+    listed = [top, *(each for each, _ in nearest(top))]
+    return {"top": _key(top), "cells": {_key(each): _facts(each) for each in listed}}
 
 
 def to_json(top: Explanation) -> str:
-    """Returns JSON with a line for every cell, nested deeper than what Python's own encoder takes if need be."""
-    written: list[str] = []
-    left: list[dict[str, Any] | str] = [to_dict(top)]
-    while left:
-        piece = left.pop()
-        if isinstance(piece, str):
-            written.append(piece)
-            continue
-        reads = piece.pop("reads", None)
-        own = json.dumps(piece)[:-1]
-        written.append(own + (', "reads": [' if reads is not None else "}"))
-        if reads is not None:
-            left.append("]}")
-            left += [part for read in reversed(reads) for part in (read, ",\n" if read is not reads[0] else "\n")]
-    return "".join(written)
+    """Returns the dictionary as JSON."""
+    return json.dumps(to_dict(top), indent=1)
+
+
+def _key(told: Explanation) -> str:
+    """Returns the address; of a cell that stands nowhere its block's name and its members."""
+    return told.cell or f"{told.name}[{', '.join(map(str, told.at.values()))}]"
 
 
 def _facts(told: Explanation) -> dict[str, Any]:
-    facts = {field: getattr(told, field) for field in FIELDS} | {"at": dict(told.at), "complete": not told.more}
-    facts["value"] = _plain(told.value)
-    return facts if told.said is None else facts | {"said": told.said}
-
-
-def _mention(told: Explanation) -> dict[str, Any]:
-    return {"label": told.label, "name": told.name, "cell": told.cell, "value": _plain(told.value)}
+    facts = {field: getattr(told, field) for field in FIELDS} | {"at": dict(told.at), "value": _plain(told.value)}
+    said = {} if told.said is None else {"said": told.said}
+    return facts | said | {"complete": not told.more, "reads": list(dict.fromkeys(map(_key, told.reads)))}
 
 
 def _plain(value: float | str) -> float | str | None:

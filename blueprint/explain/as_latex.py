@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from blueprint.explain.text import nearest
+from blueprint.explain.nearest import nearest
 from blueprint.language.spelling.latex import latex_symbol
 from blueprint.language.spelling.latex_numbers import escaped, latex_equation, latex_explained
 

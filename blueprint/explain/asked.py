@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from blueprint.explain.spots import Address, Spots, block_at
@@ -11,6 +11,15 @@ from blueprint.language.chain import Cell
 
 NEAR = 3
 """How many rows away a block may stand to be named beside an address where there is none."""
+
+
+def is_address(text: str, blocks: Mapping[str, Block], members: Iterable[str] = ()) -> bool:
+    """Says whether an address is asked for, or else a block. Raises NotationError if it is one, with members."""
+    if "!" not in text or text in blocks:
+        return False
+    if named := list(members):
+        raise NotationError(f"{text} is one cell already: leave out {_listed(named, 'and')}")
+    return True
 
 
 def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
@@ -37,12 +46,14 @@ def cell_at(address: Address, blocks: Mapping[str, Block], spots: Spots) -> Cell
     return Cell(blocks[found[0]], found[1]) if found else None
 
 
-def nothing_at(address: Address, blocks: Mapping[str, Block], spots: Spots) -> str:
-    """Says of an address where no block stands what is near."""
+def nothing_at(address: Address, blocks: Mapping[str, Block], spots: Spots, linked: bool) -> str:
+    """Says of an address where no block stands what is near; `linked` is whether a link to a block is in its row."""
     here = {name: spot for name, spot in spots.items() if spot.sheet == address.sheet and name in blocks}
     row = min((row for spot in here.values() for row in spot.rows()), key=lambda row: abs(row - address.row), default=0)
     if not here or abs(row - address.row) > NEAR:
-        return f"{address} belongs to no block: if it shows what stands elsewhere, follow the link beside it"
+        if linked:
+            return f"{address} belongs to no block: if it shows what stands elsewhere, follow the link beside it"
+        return f"{address} belongs to no block: ask for a block by its name, which stands on the sheet Contents"
     near = [name for name, spot in here.items() if row in spot.rows()]
     held = "; ".join(f"{blocks[name].symbol} ({name}), {_columns(here[name].columns())}" for name in near[:3])
     where = f"row {row} holds" if row == address.row else f"the nearest row with numbers, {row}, holds"

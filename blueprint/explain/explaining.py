@@ -7,7 +7,7 @@ from typing import Protocol
 
 from blueprint.explain import asked
 from blueprint.explain.members import places
-from blueprint.explain.spots import Address, Spots, parse_address
+from blueprint.explain.spots import Address, Spots, parse_address, repeated
 from blueprint.explain.tree import Explanation, Sight, explanation
 from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.language.chain import Cell, origin
@@ -40,8 +40,11 @@ class Workbook(Protocol):
     def doubts(self, cell: Cell) -> str:
         """Says that the file shows another value than its inputs give."""
 
-    def repeats(self, address: Address) -> str | None:
-        """Returns the cell or name that a cell shows again."""
+    def formula(self, address: Address) -> str | None:
+        """Returns the formula at an address where no block stands."""
+
+    def linked(self, address: Address) -> bool:
+        """Says whether a link to a block stands in the row of an address."""
 
 
 def explain(book: Workbook, what: Block | str, depth: int | None, members: Mapping[str, int | str]) -> Explanation:
@@ -50,10 +53,8 @@ def explain(book: Workbook, what: Block | str, depth: int | None, members: Mappi
         raise NotationError(f"depth {depth}: an explanation goes 1 step down or more")
     names, values = book.blueprint.names, book.values
     told: list[str] = []
-    if isinstance(what, str) and "!" in what and what not in book.blocks:
+    if isinstance(what, str) and asked.is_address(what, book.blocks, members):
         cell = _at_address(what, book, told)
-        if members:
-            raise NotationError(f"{what} is one cell already: leave out {', '.join(members)}")
     else:
         block = what if isinstance(what, Block) else asked.block_named(what, book.blocks)
         cell = Cell(block, places(block, members, names, values))
@@ -70,10 +71,10 @@ def _at_address(text: str, book: Workbook, told: list[str]) -> Cell:
     address = parse_address(text, book.sheets)
     seen = {address}
     while (cell := asked.cell_at(address, book.blocks, book.spots)) is None:
-        shown = book.repeats(address)
+        shown = repeated(book.formula(address))
         target = _target(shown, address, book) if shown else None
         if target is None or target in seen:
-            raise NotationError(asked.nothing_at(address, book.blocks, book.spots))
+            raise NotationError(asked.nothing_at(address, book.blocks, book.spots, book.linked(address)))
         told.append(f"{address} shows {target}")
         seen.add(target)
         address = target

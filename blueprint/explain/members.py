@@ -35,7 +35,7 @@ def member(block: Block, slot: int, place: int, names: Names, values: Values) ->
     axis, plain = block.axes[slot], str(place + block.axes[slot].start).replace("-", "−")
     if not 0 <= place < values.size(axis):
         return plain
-    part, place = _part(axis, place, values)
+    part, place = values.part(axis, place)
     known = names.get(part.extent)
     match known:
         case Block() if known is not block:
@@ -69,15 +69,6 @@ def _number(block: Block, slot: int, said: int | str, names: Names, values: Valu
     if str(said).casefold() not in known:
         raise NotationError(f"{block.name} has no {axis.letter} = {said}: {axis.meaning}s are {', '.join(known)}")
     return known.index(str(said).casefold()) + axis.start
-
-
-def _part(axis: Axis, place: int, values: Values) -> tuple[Axis, int]:
-    """Returns the part of a joined axis to which a member belongs, and its place there."""
-    for part in axis.parts:
-        if place < values.size(part):
-            return part, place
-        place -= values.size(part)
-    return axis, place
 
 
 def _bracketed(block: Block, inside: list[str]) -> str:

@@ -13,7 +13,10 @@ from blueprint.page import grid
 from blueprint.page.layout import Layout
 from blueprint.page.shape import Along, shape_of
 
-_ADDRESS = re.compile(r"(?P<sheet>.+)!\$?(?P<letters>[A-Za-z]{1,3})\$?(?P<row>[1-9]\d*)", re.DOTALL)
+_ADDRESS = re.compile(r"(?P<sheet>.+)!\$?(?P<letters>[A-Za-z]{1,3})\$?(?P<row>[1-9][0-9]*)", re.DOTALL)
+_PLAIN = re.compile(r"=(?P<reference>(?:'(?:[^']|'')+'!|[^'!(),:+*/<>&\"^ -]+!)?[$\w.]+)")
+LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+"""Where every sheet ends, in every spreadsheet program."""
 
 
 class Address(NamedTuple):
@@ -82,7 +85,7 @@ def range_of(addresses: Iterable[Address]) -> str:
 def parse_address(text: str, sheets: Iterable[str]) -> Address:
     """Takes an address apart: `Loss!N51`, `'Reward & advantage'!$N$14`; case and quotes do not matter.
 
-    Raises NotationError for what is no address of one cell, and for a sheet that is not there.
+    Raises NotationError for what is no address of one cell, or lies beyond the end, and for a sheet that is not there.
     """
     match = _ADDRESS.fullmatch(text.strip())
     if not match:
@@ -98,7 +101,16 @@ def parse_address(text: str, sheets: Iterable[str]) -> Address:
     column = 0
     for letter in match["letters"].upper():
         column = column * 26 + ord(letter) - ord("A") + 1
+    if len(match["row"]) > len(str(LAST_ROW)) or int(match["row"]) > LAST_ROW or column > LAST_COLUMN:
+        end = Address(sheet, LAST_ROW, LAST_COLUMN)
+        raise NotationError(f"{text} is no address of one cell: the last one of the sheet is {end}")
     return Address(sheet, int(match["row"]), column)
+
+
+def repeated(formula: str | None) -> str | None:
+    """Returns the cell or name that a formula only repeats, `Loss!N40` of `=Loss!N40`; None of any other formula."""
+    match = _PLAIN.fullmatch(formula or "")
+    return match["reference"] if match else None
 
 
 def block_at(address: Address, spots: Spots) -> tuple[str, tuple[int, ...]] | None:

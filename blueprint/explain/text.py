@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from blueprint.explain.nearest import nearest
 from blueprint.language.spelling.numbers import number
 
 if TYPE_CHECKING:
@@ -17,21 +18,6 @@ DEEPEST = 12
 def text(top: Explanation) -> str:
     """Returns the text: what stands above the cell, the chain, and how to see more of it."""
     return "\n".join([*top.head, *_Printer(top).lines, *_more(top)])
-
-
-def nearest(top: Explanation) -> list[tuple[Explanation, Explanation]]:
-    """Lists every cell below the top with the one that it is told under: the nearest that reads it."""
-    layer, told = [top], {id(top)}
-    pairs = []
-    while layer:
-        found = [(each, parent) for parent in layer for each in parent.reads]
-        layer = []
-        for each, parent in found:
-            if id(each) not in told:
-                told.add(id(each))
-                pairs.append((each, parent))
-                layer.append(each)
-    return pairs
 
 
 class _Printer:

@@ -55,6 +55,7 @@ class Explanation:
     label: str
     symbol: str
     meaning: str
+    unit: str
     source: str
     at: Mapping[str, int]
     cell: str
@@ -85,7 +86,7 @@ class Explanation:
         return as_latex(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns plain lists and numbers, nested; a cell that was told before is named again, but not told again."""
+        """Returns {"top": address, "cells": {address: facts}}: every cell once, with the addresses that it reads."""
         from blueprint.explain.as_json import to_dict
 
         return to_dict(self)
@@ -131,6 +132,7 @@ def _one(
         label=label(cell, sight.names, values),
         symbol=block.symbol,
         meaning=block.about.meaning,
+        unit=block.about.unit,
         source=block.about.source,
         at={axis.letter: place + axis.start for axis, place in zip(block.axes, cell.places, strict=True)},
         cell=_address((cell,), sight),
