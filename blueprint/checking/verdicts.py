@@ -11,10 +11,12 @@ import numpy.typing as npt
 from blueprint.checking.causes import Found, cause_of
 from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compare, widened
 from blueprint.checking.files import Checked
+from blueprint.page.shape import Along
 
 Array = npt.NDArray[Any]
 
 CHECKS = "check."
+MEMBERS = {"n": "episode", "t": "decision", "v": "word"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def _firsts(file: Checked, witness: Mapping[str, Array], deviating: list[Deviati
 def _first(file: Checked, witness: Mapping[str, Array], line: Deviation, follows: tuple[str, ...]) -> First:
     assert line.first is not None
     place = file.places[line.name]
-    at = [f"{along.letter} = {i + 1 - along.start}" for along, i in zip(place.shape, line.first, strict=True)]
+    at = [_member(along, i) for along, i in zip(place.shape, line.first, strict=True)]
     what = f"{line.name} of {', '.join(at)}" if at else line.name
     return First(
         line.name,
@@ -116,6 +118,15 @@ def _first(file: Checked, witness: Mapping[str, Array], line: Deviation, follows
         cause_of(file, line.name, line.first),
         follows,
     )
+
+
+def _member(along: Along, index: int) -> str:
+    """Names a member of an axis as the sheet does: time and episodes from 1, ids from 0, edges by name."""
+    member = index - along.start
+    if not 0 <= member < along.size:
+        return f"the {'start' if member < 0 else 'end'} of {MEMBERS.get(along.letter, along.letter)}s"
+    first = 0 if along.letter == "v" else 1
+    return f"{MEMBERS.get(along.letter, along.letter)} {member + first}"
 
 
 def _print(value: float | str) -> str:

@@ -61,7 +61,7 @@ class Pen:
         """Names one row of a block: its symbol with the number, and the word where members are words."""
         if down.parts:
             self.member(down, member, self.row, grid.SYMBOL, "symbol")
-            part, number = self.part(down, member)
+            part, number = self.values.part(down, member)
             self.label(self.row, grid.NAME, part.meaning if number == 0 else "", "name")
             return
         self.label(self.row, grid.SYMBOL, f"{block.symbol}{member + down.start}", "symbol")
@@ -70,7 +70,7 @@ class Pen:
 
     def member(self, axis: Axis, member: int, row: int, column: int, style: str) -> None:
         """Names one member of an axis: by its word (which follows the vocabulary), or by a letter and its number."""
-        part, number = self.part(axis, member)
+        part, number = self.values.part(axis, member)
         known = self.layout.blueprint.names.get(part, part.letter)
         if isinstance(known, Block) and column != grid.SYMBOL:
             self.echo(row, column, known, (number,), style)
@@ -78,14 +78,6 @@ class Pen:
             self.label(row, column, str(number + part.start), style)
         else:
             self.label(row, column, known if part.size == 1 else known.format(number + part.start), style)
-
-    def part(self, axis: Axis, member: int) -> tuple[Axis, int]:
-        """Returns the part of a joined axis in which a member lies, and its number there."""
-        for part in axis.parts:
-            if member < self.values.size(part):
-                return part, member
-            member -= self.values.size(part)
-        return axis, member
 
     def equation_text(self, block: Block) -> str:
         """Returns a block's equations without those of its edges, in one line."""

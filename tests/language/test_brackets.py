@@ -36,6 +36,10 @@ class FirstRow:
         """Fails: no axis is drawn."""
         raise AssertionError(axis)
 
+    def changes(self) -> str:
+        """Fails: no count of changes is drawn."""
+        raise AssertionError
+
 
 def drawn(strategy: st.SearchStrategy[Tree]) -> list[Tree]:
     """Returns different well-behaved trees, the shortest first, so that the first to fail is the one to look at."""

@@ -44,6 +44,10 @@ class Names:
         """Returns the name of the member's number."""
         return f"#{axis}"
 
+    def changes(self) -> str:
+        """Returns the name of the count of changed inputs."""
+        return "changed"
+
 
 less_than_nothing = -a
 
