@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,8 +46,9 @@ class Batch:
         """Returns arrays of one rank as one tensor, the smaller ones filled up at their ends."""
         shape = tuple(max(sizes) for sizes in zip(*(array.shape for array in arrays), strict=True))
         together = np.full((len(arrays), *shape), fill)
-        for whole, array in zip(together, arrays, strict=True):
-            whole[tuple(slice(size) for size in array.shape)] = array
+        for number, array in enumerate(arrays):
+            corner: Any = (number, *(slice(size) for size in array.shape))
+            together[corner] = array
         return torch.as_tensor(together).to(device=self.device, dtype=self.dtype)
 
     def typed(self, name: str, fill: float = 0.0) -> Tensor:
@@ -78,7 +80,7 @@ def is_weights(file: File) -> bool:
     """Returns whether a file starts at weights; else it starts at log-probs, values and scores. Refuses a third kind."""
     if "old.W" in file:
         return True
-    if "case.ratio" not in file:
+    if "mask" not in file or "old_critic.values" not in file:
         raise WitnessError("the file has neither weights (old.W) nor log-probs to start from: it is no workbook of PPO")
     return False
 
@@ -87,7 +89,7 @@ def group_key(file: File) -> tuple[object, ...]:
     """Returns what files must share to be computed together: level, settings at hand, and sizes of the models."""
     if is_weights(file):
         return ("weights", *(file[name].shape for name in ("old.E", "old.W", "old_critic.E", "old_critic.W")))
-    return ("tokens", file["case.ratio"].shape, *sorted(name for name in file if name.startswith("gae_at.lambda")))
+    return ("tokens", file["case.ratio"].shape if "case.ratio" in file else None)
 
 
 class Rows:
@@ -128,6 +130,6 @@ class Rows:
 
 
 def _cut(array: Array, episodes: int, padding: int) -> Array:
-    if array.ndim == 0:
-        return array
-    return array[:episodes] if array.ndim == 1 else array[:episodes, : array.shape[1] + padding]
+    if array.ndim < 2:
+        return array[:episodes] if array.ndim else array
+    return array[:episodes, : array.shape[1] + padding]

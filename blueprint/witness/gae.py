@@ -7,13 +7,15 @@ in tiles that fit into the cache. A loop over time, as in TRL 0.11.4 and verl 0.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
 from blueprint.witness.errors import WitnessError
 
 CHUNK = 16
-TILE_BYTES = {"cpu": 1 << 20, "cuda": 1 << 28, "mps": 1 << 26}
+TILE_BYTES = {"cpu": 1 << 21, "cuda": 1 << 26, "mps": 1 << 26}
 HOLES = ("carry", "zero")
 
 
@@ -37,8 +39,8 @@ def gae(
     check_rows(gae_holes, rewards=rewards, values=values, **({} if mask is None else {"mask": mask}))
     advantages, returns = out or (torch.empty_like(rewards), torch.empty_like(rewards))
     tiles = Tiles(rewards, gamma, gae_lambda, gae_holes)
-    for rows in tiles.slices(len(rewards)):
-        here = None if mask is None else mask[rows].bool()
+    for rows in row_slices(len(rewards), tiles.rows):
+        here = None if mask is None else tiles.mask(mask[rows])
         tiles.advantages(rewards[rows], values[rows], here, advantages[rows], returns[rows])
     return advantages, returns
 
@@ -52,6 +54,17 @@ def check_rows(gae_holes: str, **rows: Tensor) -> None:
         raise WitnessError(f"all tensors must have one shape [B, T], but their shapes are {shapes}")
 
 
+def tile_rows(like: Tensor) -> int:
+    """Returns how many rows of a tensor [B, T] make a tile that stays in the cache of its device."""
+    fitting: int = TILE_BYTES.get(like.device.type, TILE_BYTES["cpu"]) // max(1, like.shape[1] * like.element_size())
+    return max(1, min(int(like.shape[0]), fitting))
+
+
+def row_slices(rows: int, height: int) -> list[slice]:
+    """Returns the tiles of so many rows."""
+    return [slice(first, min(first + height, rows)) for first in range(0, rows, height)]
+
+
 class Tiles:
     """The work on one tile of rows: buffers, and the products of a decay."""
 
@@ -59,62 +72,78 @@ class Tiles:
         """Makes buffers for tiles of tensors such as `like` [B, T]."""
         self.gamma, self.decay, self.gae_holes = gamma, gamma * gae_lambda, gae_holes
         self.steps = like.shape[1]
-        fitting = TILE_BYTES[like.device.type] // max(1, self.steps * like.element_size())
-        self.rows = max(1, min(len(like), fitting))
+        self.rows = tile_rows(like)
         self.scan = Scan(self.rows, self.steps, self.decay, like)
-        self.values, self.ones = like.new_empty(self.rows, self.steps), like.new_ones(self.rows, self.steps)
+        self._values, self._mask, self._moved = (like.new_empty(self.rows, self.steps) for _ in range(3))
 
-    def slices(self, rows: int) -> list[slice]:
-        """Returns the tiles of so many rows."""
-        return [slice(first, min(first + self.rows, rows)) for first in range(0, rows, self.rows)]
+    def mask(self, mask: Tensor) -> Tensor:
+        """Returns a tile of a mask as numbers 0 and 1, which multiply faster than true and false."""
+        return mask if mask.dtype == self._mask.dtype else self._mask[: len(mask)].copy_(mask)
 
     def advantages(self, rewards: Tensor, values: Tensor, mask: Tensor | None, out: Tensor, returns: Tensor) -> None:
-        """Writes the advantages and returns of one tile [R, T] to `out` and `returns`; the mask holds true and false."""
+        """Writes the advantages and returns of one tile [R, T] to `out` and `returns`; the mask holds 0 and 1."""
         if mask is None:
-            self._sums(rewards, values, out)
+            self._deltas(rewards, values, values)
+            self.scan.run(out)
             torch.add(out, values, out=returns)
             return
-        holed = has_holes(mask)
-        if holed and self.gae_holes == "carry":
+        runs = Runs(mask)
+        if runs.holes and self.gae_holes == "carry":
             self._carry(rewards, values, mask, out)
-        else:
-            inside = torch.mul(values, mask, out=self.values[: len(values)])
-            self._sums(rewards, inside, out, mask, holed)
-        torch.addcmul(out, values, mask.to(out.dtype), out=returns)
-
-    def _sums(
-        self, rewards: Tensor, values: Tensor, out: Tensor, mask: Tensor | None = None, holed: bool = False
-    ) -> None:
-        deltas = self.scan.input(len(rewards))
-        torch.sub(rewards, values, out=deltas)
-        deltas[:, :-1].add_(values[:, 1:], alpha=self.gamma)
-        if mask is not None:
-            deltas.mul_(mask)
-        if holed:
-            out.copy_(masked_sums(deltas[None], self.decay, mask[None].to(out.dtype))[0])  # type: ignore[index]
+            torch.addcmul(out, values, mask, out=returns)
             return
+        inside = torch.mul(values, mask, out=self._values[: len(values)])
+        if runs.holes:
+            deltas = self._deltas(rewards, values, inside).mul_(mask)
+            out.copy_(masked_sums(deltas, self.decay, mask))
+        else:
+            self._contiguous(rewards, values, inside, mask, out, late=runs.late)
+        torch.add(out, inside, out=returns)
+
+    def _deltas(self, rewards: Tensor, values: Tensor, following: Tensor) -> Tensor:
+        deltas = torch.sub(rewards, values, out=self.scan.input(len(rewards)))
+        deltas[:, :-1].add_(following[:, 1:], alpha=self.gamma)
+        return deltas
+
+    def _contiguous(
+        self, rewards: Tensor, values: Tensor, inside: Tensor, mask: Tensor, out: Tensor, late: bool
+    ) -> None:
+        self._deltas(rewards, values, inside).mul_(mask)
         self.scan.run(out)
-        if mask is not None:
-            out.mul_(mask)  # in front of a response the sum still fades
+        if late:
+            out.mul_(mask)  # in front of a response that begins late the sum still fades
 
     def _carry(self, rewards: Tensor, values: Tensor, mask: Tensor, out: Tensor) -> None:
         """Moves the response words together, so that the holes are gone, and the advantages back."""
-        lengths = mask.sum(dim=1, keepdim=True)
-        together = torch.arange(self.steps, device=mask.device) < lengths
-        source, target = mask.flatten().nonzero().squeeze(1), together.flatten().nonzero().squeeze(1)
+        source = mask.bool().flatten().nonzero().squeeze(1)
+        target = self._together(mask, len(source))
         dense = []
-        for each in (rewards, values):
-            moved = torch.zeros_like(out).flatten()
-            dense.append(moved.index_copy_(0, target, each.reshape(-1).index_select(0, source)).view_as(out))
-        found = torch.empty_like(out)
-        self._sums(*dense, found)
-        out.zero_().view(-1).index_copy_(0, source, found.flatten().index_select(0, target))
+        for each, buffer in zip((rewards, values), (self._values, self._moved), strict=True):
+            flat = buffer[: len(out)].zero_().view(-1)
+            dense.append(flat.scatter_(0, target, each.flatten().index_select(0, source)).view_as(out))
+        self._deltas(dense[0], dense[1], dense[1])
+        self.scan.run(dense[0])
+        out.zero_().view(-1).scatter_(0, source, dense[0].view(-1).index_select(0, target))
+
+    def _together(self, mask: Tensor, words: int) -> Tensor:
+        """Returns where the response words of a tile go: in their row, in their order, from its first place on."""
+        lengths = mask.sum(dim=1).long()
+        firsts = torch.arange(len(mask), device=mask.device) * self.steps
+        behind = lengths.cumsum(0) - lengths
+        return torch.arange(words, device=mask.device) + torch.repeat_interleave(firsts - behind, lengths)
 
 
-def has_holes(mask: Tensor) -> bool:
-    """Returns whether any row of a mask [R, T] of true and false has more than one run of ones."""
-    rises = (mask[:, 1:] & ~mask[:, :-1]).sum(dim=1) + mask[:, 0]
-    return bool((rises > 1).any())
+class Runs:
+    """How the ones of a mask [R, T] lie: whether a row has more than one run of them, or begins with a zero."""
+
+    def __init__(self, mask: Tensor) -> None:
+        """Counts ones, neighbours that are both one, and rows with ones: runs = ones − neighbours."""
+        ones, flat = mask.sum(dim=1), mask.flatten()
+        crossing = torch.dot(mask[:-1, -1], mask[1:, 0])  # the flat mask has the next row's first beside a row's last
+        neighbours = torch.dot(flat[1:], flat[:-1]) - crossing
+        filled = int((ones > 0).sum())
+        self.holes = round(float(ones.sum() - neighbours)) > filled
+        self.late = int(mask[:, 0].sum()) < filled
 
 
 class Scan:
@@ -125,7 +154,8 @@ class Scan:
         self.steps, self.chunks, self.decay = steps, -(-steps // CHUNK), decay
         self._inputs = like.new_zeros(rows, self.chunks, CHUNK)  # steps behind the last stay 0
         self._sums = None if steps % CHUNK == 0 else like.new_empty(rows, self.chunks, CHUNK)
-        self._within = fading(decay, CHUNK, like)
+        self._within = fading(decay, CHUNK, like.dtype, like.device)
+        self._alone = self._within[:, 0].contiguous()
         self._heads = Scan(rows, self.chunks, decay**CHUNK, like) if self.chunks > 1 else None
         self._found = like.new_empty(rows, self.chunks)
         self._rows = rows
@@ -141,8 +171,8 @@ class Scan:
         if self._heads is not None:
             # The sum of a chunk alone, then what enters each chunk from the next one, added to its last step.
             heads = self._heads.input(self._rows)
-            heads.copy_((chunks.view(-1, CHUNK) @ self._within[:, 0]).view(self._rows, -1))
             found = self._found[: self._rows]
+            heads.copy_(torch.mv(chunks.view(-1, CHUNK), self._alone, out=found.view(-1)).view_as(heads))
             self._heads.run(found)
             chunks[:, :-1, -1].add_(found[:, 1:], alpha=self.decay)
         if self._sums is None:
@@ -150,15 +180,15 @@ class Scan:
             return
         sums = self._sums[: self._rows]
         torch.mm(chunks.view(-1, CHUNK), self._within, out=sums.view(-1, CHUNK))
-        chunks.view(self._rows, -1)[:, self.steps :].zero_()
         out.copy_(sums.view(self._rows, -1)[:, : self.steps])
 
 
-def fading(decay: float, steps: int, like: Tensor) -> Tensor:
+@lru_cache(maxsize=64)
+def fading(decay: float, steps: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Returns the triangular matrix with decay^(s − t) in row s ≥ t and column t, [steps, steps]."""
     powers = torch.tensor([decay**exponent for exponent in range(steps)], dtype=torch.float64)
     apart = torch.arange(steps)[:, None] - torch.arange(steps)
-    return torch.where(apart >= 0, powers[apart.clamp(min=0)], 0.0).to(like)
+    return torch.where(apart >= 0, powers[apart.clamp(min=0)], 0.0).to(device=device, dtype=dtype)
 
 
 def masked_sums(values: Tensor, decay: Tensor | float, mask: Tensor) -> Tensor:

@@ -6,6 +6,8 @@ Every parameter has a leading axis F of files, so that many files are one comput
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
@@ -13,11 +15,18 @@ from torch.nn.functional import embedding
 Named = dict[str, Tensor]
 
 
+class Held(Protocol):
+    """Whatever gives a quantity by the name of its block."""
+
+    def __getitem__(self, name: str, /) -> Tensor:
+        """Returns the quantity."""
+
+
 class Recurrent(nn.Module):
     """A memory that reads words: embedding E [F, V, K] and W [F, K + J + 1, J], rows ordered as [x; h; 1]."""
 
     def __init__(self, weights: Named) -> None:
-        """Takes the weights E and W; the given tensors are used themselves, so that gradients flow to them."""
+        """Takes the weights E and W as parameters."""
         super().__init__()
         self.E = nn.Parameter(weights["E"])
         self.W = nn.Parameter(weights["W"])
@@ -25,7 +34,7 @@ class Recurrent(nn.Module):
     @property
     def hidden(self) -> int:
         """How many numbers the memory holds."""
-        return self.W.shape[-1]
+        return int(self.W.shape[-1])
 
     def folded(self) -> Tensor:
         """Returns E·W_x + b, [F, V, J]: what a word adds, looked up instead of multiplied at every step."""
@@ -70,7 +79,7 @@ class Policy(Recurrent):
         """Returns the logits after every word read, [F, N, T, V], from the memory [F, N, T + 1, J]."""
         read = memory[:, :, 1:]
         flat = torch.bmm(read.flatten(1, 2), self.Y)
-        return flat.unflatten(1, read.shape[1:3])
+        return flat.view(*read.shape[:3], -1)
 
 
 class Scored(Recurrent):

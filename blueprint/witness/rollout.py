@@ -41,7 +41,8 @@ def _ids(file: File) -> Array:
     known: dict[str, int] = {}
     for number, word in enumerate(block(file, "vocabulary").tolist()):
         known.setdefault(str(word).lower(), number)
-    return np.vectorize(lambda word: _id(word, known), otypes=[float])(block(file, "given"))
+    ids: Array = np.vectorize(lambda word: _id(word, known), otypes=[float])(block(file, "given"))
+    return ids
 
 
 def _id(word: object, known: dict[str, int]) -> int:

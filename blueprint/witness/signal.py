@@ -6,13 +6,15 @@ apart from what was typed there.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import torch
 from torch import Tensor
 
 from blueprint.witness.gae import masked_sums
 from blueprint.witness.models import Named
 
-Number = Tensor | float
+Number: TypeAlias = Tensor | float
 
 
 def masked_mean(values: Tensor, mask: Tensor, words: Tensor) -> Tensor:

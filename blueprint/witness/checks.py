@@ -1,0 +1,102 @@
+"""What must hold whatever one types: advantages at the ends of λ and γ, and how far every identity is from holding.
+
+Distances are [F, N, T], [F, N] or [F]; they are 0 but for rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blueprint.witness.batch import Batch, Rows
+from blueprint.witness.gae import masked_sums
+from blueprint.witness.models import Held, Named
+from blueprint.witness.settings import Array
+from blueprint.witness.signal import with_end
+
+
+def identity_rows(rewards: Tensor, values: Tensor, deltas: Tensor, mask: Tensor, gamma: Tensor) -> Named:
+    """Returns the advantages for λ = 0, λ = 1 and γ = 0, and the discounted reward to go, all [F, N, T + 1].
+
+    `values` [F, N, T + 1] is 0 outside the mask, except where a value typed behind the last decision stands for what would
+    have come: the reward to go then begins with it, since A + V for λ = 1 does.
+    """
+    nothing = torch.zeros_like(gamma)
+    gamma_0 = mask * (rewards - values[..., :-1])
+    behind = values * (1 - with_end(mask))
+    rewarded = mask * (rewards + gamma * behind[..., 1:])
+    return {
+        "identity.lambda_0": with_end(masked_sums(deltas, nothing, mask)),
+        "identity.lambda_1": with_end(masked_sums(deltas, gamma, mask)),
+        "identity.to_go": with_end(masked_sums(rewarded, gamma, mask)) + behind,
+        "identity.gamma_0_td": gamma_0,
+        "identity.gamma_0": with_end(masked_sums(gamma_0, nothing, mask)),
+    }
+
+
+def signal_distances(rows: Held, values: Tensor, mask: Tensor) -> Named:
+    """Returns how far k3, the returns and the three identities of GAE are from holding."""
+    advantages = rows["advantages"][..., :-1]
+    lambda_0, lambda_1, to_go, gamma_0 = (
+        rows[f"identity.{name}"][..., :-1] for name in ("lambda_0", "lambda_1", "to_go", "gamma_0")
+    )
+    return {
+        "check.k3": (-rows["kl.k3"]).clamp(min=0),
+        "check.returns": (rows["returns"] - values - advantages).abs(),
+        "check.lambda_0": (lambda_0 - rows["td_errors"]).abs(),
+        "check.lambda_1": mask * (lambda_1 + values - to_go).abs(),
+        "check.gamma_0": mask * (gamma_0 - rows["rewards"] + values).abs(),
+    }
+
+
+def text_distances(given: Tensor) -> Named:
+    """Returns ones where a word is given behind a gap, and where a prompt has no first word; `given` [F, N, 1 + T]."""
+    return {"check.prompt": given[..., 1:] * (1 - given[..., :-1]), "check.empty": 1 - given[..., 0]}
+
+
+def model_distances(rows: Held) -> Named:
+    """Returns how far probabilities are from summing to 1, and by how much a log-prob is above 0 or a KL below 0."""
+    policies = {"old_policy": "old", "reference": "reference", "new_policy": "policy"}
+    sums = {f"check.sum_{name}": (rows[f"{block}.p"].sum(dim=-1) - 1).abs() for name, block in policies.items()}
+    logs = {f"check.log_{name}": rows[f"{block}.logprobs"].clamp(min=0) for name, block in policies.items()}
+    return sums | logs | {"check.exact_kl": (-rows["kl.exact"]).clamp(min=0)}
+
+
+def loss_distances(rows: Held, update_step: Tensor) -> Named:
+    """Returns how far the ratio is from 1 where nothing was updated, and shares and parts from adding up to the loss."""
+    total = rows["total_loss"]
+    parts = rows["policy_loss"] + rows["adds.value_loss"] + rows["adds.entropy"] + rows["adds.policy_kl"]
+    return {
+        "check.ratio": torch.where(update_step == 0, (rows["ratio"] - 1).abs(), 0.0),
+        "check.total": (rows["share"].sum(dim=(-2, -1)) - total).abs(),
+        "check.parts": (parts - total).abs(),
+    }
+
+
+def range_distance(values: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Returns by how much values [F, …] leave the range of their file."""
+    low, high = (each.view(-1, *[1] * (values.dim() - 1)) for each in (low, high))
+    return (low - values).clamp(min=0) + (values - high).clamp(min=0)
+
+
+def add_verdicts(batch: Batch, rows: Rows, distances: Named) -> None:
+    """Adds every distance with its largest, whether that is within the tolerance, and how many checks failed so far."""
+    failed = torch.zeros(len(batch.files), dtype=batch.dtype, device=batch.device)
+    for name, distance in distances.items():
+        inside = distance * _exists(batch, distance.dim())
+        worst = inside.flatten(1).amax(dim=1) if distance.dim() > 1 else inside
+        fails = worst > batch.typed(f"{name}.tolerance")
+        failed = failed + fails
+        rows.add({name: distance, f"{name}.worst": worst, f"{name}.failed": failed})
+        rows.add_words(f"{name}.verdict", _verdicts(fails))
+    rows.add_words("check.master", _verdicts(failed > 0))
+
+
+def _exists(batch: Batch, axes: int) -> Tensor | float:
+    """Returns ones where a file has the episode and decision, for distances of so many axes."""
+    return batch.exists if axes == 3 else batch.exists[..., 0] if axes == 2 else 1.0
+
+
+def _verdicts(fails: Tensor) -> list[Array]:
+    return [np.array("LOOK" if each else "OK", dtype=object) for each in fails.tolist()]
