@@ -39,6 +39,17 @@ def masked_values(name: str, symbol: str, whose: str, m: Block, head: Block) -> 
     return V
 
 
+def kept_on_response(name: str, given: Block, m: Block) -> Block:
+    """Keeps given values on the response alone: what stands behind a response may be anything.
+
+    What is given in the end column stays: it is the value after the last column, a bootstrap if it is not 0.
+    """
+    V = block(name, (n, t), "V_old", "value, on the response alone", source=sources.VALUES)
+    V[n, t.last + 1] = given[n, t.last + 1]
+    V[n, t] = m[n, t] * given[n, t]
+    return V
+
+
 def gae(r: Block, V: Block, m: Block, gamma: Block, lam: Block) -> Gae:
     """Estimates advantages by generalised advantage estimation, and the returns, the targets of the critic.
 

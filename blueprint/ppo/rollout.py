@@ -154,7 +154,7 @@ def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Tur
     room = block("rollout.room", (n, t), "left", "response words still allowed", decimals=0)
     allowed = block("rollout.allowed", (n, t), "may", "1 while a word may still be written", decimals=0)
     is_end = block("rollout.is_end", (n, t), "is_end", "1 where the end word (id 0) is written", decimals=0)
-    ends = block("rollout.ends", (n, t), "ends", "1 where the response ends", decimals=0)
+    ends = block("rollout.ends", (n, t), "ends", "1 where the end word ends the response", decimals=0)
     ended = block("rollout.ended", (n, t), "ended", "1 once the end word was written", decimals=0)
     room[n, t.first - 1] = max_new_tokens
     ends[n, t.first - 1] = 0

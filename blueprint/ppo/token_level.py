@@ -12,6 +12,7 @@ from blueprint.language import Axis, Block, Sum, block, link, typed
 from blueprint.numbers import TokenNumbers
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.ppo import checks
+from blueprint.ppo.advantage import kept_on_response
 from blueprint.ppo.axes import case, n, t
 from blueprint.ppo.facts import facts_of
 from blueprint.ppo.loss import Surrogate, surrogate
@@ -37,7 +38,7 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     words = block("response.words", (), "N", "response words of the whole batch", decimals=0)
     words[()] = Sum((n, t), mask[n, t])
-    made = signal((writes, mask), mask, _given(), words, chosen)
+    made = signal((writes, mask), mask, _given(mask), words, chosen)
     shown = [made.kl.used, made.reward.rewards, made.gae.td_errors, made.gae.advantages, made.gae.returns]
     means = means_of(shown, mask, words)
     identities = checks.identities(made.gae, made.reward.rewards, made.V, mask, chosen)
@@ -112,12 +113,14 @@ def _residuals(made: Signal, chosen: Settings) -> list[Block]:
     ]
 
 
-def _given() -> Given:
+def _given(mask: Block) -> Given:
+    values = typed("old_critic.values", (n, t), "v", "value of the state before the word", edges=(t.last + 1,))
     return Given(
         typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
         typed("reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"),
         typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
-        typed("old_critic.values", (n, t), "V_old", "value of the state before the word", edges=(t.last + 1,)),
+        kept_on_response("values.masked", values, mask),
+        before=values,
     )
 
 

@@ -51,6 +51,7 @@ def _add_signal(batch: Batch, rows: Rows, mask: Tensor) -> Tensor:
     setting, values = batch.setting, _values(batch, mask)
     rows.add(signal.kl_rows(batch.typed("old.logprobs"), batch.typed("reference.logprobs"), setting("kl_estimator")))
     rows.add(signal.reward_rows(rows["kl.used"], batch.typed("reward.score"), setting("kl_coef")))
+    rows.add({"values.masked": values})
     rows.add(signal.gae_rows(rows["rewards"], values, mask, setting("gamma"), setting("gae_lambda")))
     advantages, off = rows["advantages"][..., :-1], setting("whiten_advantages")
     rows.add(signal.whitened_rows(advantages, mask, rows["response.words"], setting("whiten_eps"), off))

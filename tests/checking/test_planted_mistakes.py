@@ -60,3 +60,13 @@ def test_a_planted_mistake_is_seen_and_named(mistake: Planted) -> None:
             assert np.isfinite(found[0].allowed)
             return
     pytest.fail(f"torch agrees with {mistake.name}")
+
+
+@pytest.mark.parametrize("mask", [[1, 1, 0], [0, 1, 1], [1, 0, 0]])
+def test_nothing_behind_a_response_leaks_into_it(mask: list[float]) -> None:
+    """On the per-token level too V counts on the response alone: the last δ is r − V, whatever stands behind it."""
+    book = Book(rlhf_ppo(load("very-very-sleepy")))
+    cut = Book(book.blueprint.with_typed({"mask": [mask]}))
+    assert deviations(cut) == []
+    if mask == [1, 1, 0]:
+        assert float(cut.values.cell(cut.blocks["td_errors"], 0, 1)) == pytest.approx(0.15 - 3.5, abs=1e-12)

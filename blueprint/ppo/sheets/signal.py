@@ -30,13 +30,17 @@ class Signal(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the signal is made of, all (n, t): two log-probs, score and value; `exact` KL where there is one."""
+    """What the signal is made of, all (n, t): two log-probs, score and value.
+
+    exact: the exact KL where there is one. before: the values as they were given, where those are not used as they are.
+    """
 
     logp_old: Block
     logp_ref: Block
     score: Block
     values: Block
     exact: Block | None = None
+    before: Block | None = None
 
 
 def signal(head: tuple[Block, ...], m: Block, given: Given, words: Block, chosen: Settings) -> Signal:
@@ -47,6 +51,7 @@ def signal(head: tuple[Block, ...], m: Block, given: Given, words: Block, chosen
     eps, switch = chosen.used["whiten_eps"], chosen.switch["whiten_advantages"]
     white = whiten(estimate.advantages, m, words, eps, switch)
     exact = (given.exact,) if given.exact is not None else ()
+    before = (given.before,) if given.before is not None else ()
     sections = (
         Section(
             "1  How far from the reference?",
@@ -55,7 +60,7 @@ def signal(head: tuple[Block, ...], m: Block, given: Given, words: Block, chosen
         Section("2  Reward", (paid.penalty, given.score, key(paid.rewards))),
         Section(
             "3  Advantage (GAE) and return",
-            (given.values, estimate.td_errors, key(estimate.advantages), key(estimate.returns)),
+            (*before, given.values, estimate.td_errors, key(estimate.advantages), key(estimate.returns)),
         ),
         Section(
             "4  Whitening: mean 0 and variance 1 over the response words of the batch",
