@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from openpyxl import load_workbook
 
 from tests.page.deliveries import Delivered, changes, delivered
 from tests.page.finished import FILES, MAIN, Value, of_tokens
@@ -165,8 +166,10 @@ def test_nothing_is_computed_from_the_copies(name: str) -> None:
         (sheet, formula.text)
         for sheet, root in opened.file.sheets.items()
         for formula in root.iter(f"{MAIN}f")
-        if sheet != "Delivered" and re.search(r"\bDelivered'?!", formula.text or "")
+        if sheet != "Delivered" and re.search(r"\bDelivered'?!|\bchanged_inputs\b", formula.text or "")
     ]
     assert [sheet for sheet, _ in readers] == ["Start", "Checks"]
     for _, formula in readers:
-        assert re.fullmatch(rf'IF\(Delivered![A-Z]+{opened.count}=0,"same","changed"\)', formula or "")
+        assert formula == 'IF(changed_inputs=0,"same","changed")'
+    where = load_workbook(opened.file.path).defined_names["changed_inputs"].attr_text
+    assert re.fullmatch(rf"Delivered!\$[A-Z]+\${opened.count}", where)

@@ -136,6 +136,7 @@ def test_an_edited_file_says_what_a_fresh_book_says(
 ) -> None:
     edited = after(EDITS[name].typed, delivered, places)
     fresh, unedited = Book(rlhf_ppo(EDITS[name].same(numbers))), Book(rlhf_ppo(numbers))
-    # A fresh book shows the first word of its own first response; in an edited file the choice stays where it was.
-    assert set(differing(fresh, edited, TOLERANCE)) <= {"walk.decision"}
+    # A fresh book shows the first word of its own first response, and has columns for its own length; in an edited file
+    # the choice and the columns stay as they were.
+    assert set(differing(fresh, edited, TOLERANCE)) <= {"walk.decision", "max_new_tokens.high"}
     assert len(differing(unedited, edited, TOLERANCE)) > len(EDITS[name].typed)  # more than the typed block changed

@@ -18,7 +18,9 @@ FUNCTIONS = {
     "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "TEXT",
 }  # fmt: skip
 SIGNS = set("+-*/()<>=,:$!._&")
-LONGEST = 128  # 124 today: a typed number against its copy on the sheet Delivered, because the names in it are spelled out
+LONGEST = (
+    128  # 124 today: a typed number against its copy on the sheet Delivered, because the names in it are spelled out
+)
 LONGEST_RUN = 64  # LibreOffice 7.4 is silently wrong above about 100 cells of one formula below each other
 
 LARGE = (
