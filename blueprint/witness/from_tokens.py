@@ -12,7 +12,7 @@ from blueprint.witness.charts import curve_rows, dot_rows, gae_at_rows
 from blueprint.witness.errors import WitnessError
 from blueprint.witness.loss import surrogate_rows
 from blueprint.witness.setting_rows import add_settings, outside_all
-from blueprint.witness.settings import block, numbers
+from blueprint.witness.settings import Array, block, numbers
 
 
 def compute(batch: Batch, rows: Rows) -> None:
@@ -37,7 +37,20 @@ def _mask(batch: Batch) -> Tensor:
     for file in batch.files:
         if not np.isin(numbers(file, "mask"), (0, 1)).all():
             raise WitnessError("a cell of the mask is neither 0 nor 1: write 1 for a response word and 0 for any other")
+        _refuse_holes(numbers(file, "mask"))
     return batch.typed("mask")
+
+
+def _refuse_holes(mask: Array) -> None:
+    """Refuses a response that goes on after a gap, such as a tool's turn: `gae` can, but a workbook has no rows for it."""
+    for episode, row in enumerate(mask, start=1):
+        held = np.flatnonzero(row)
+        if len(held) and len(held) < held[-1] - held[0] + 1:
+            gap = next(t for t in range(held[0], held[-1]) if row[t] == 0)
+            raise WitnessError(
+                f"the mask of episode {episode} has a hole at decision {gap + 1}: a workbook has no rows for holes yet;"
+                " write 1 from the first response word to the last"
+            )
 
 
 def _values(batch: Batch, mask: Tensor) -> Tensor:

@@ -18,10 +18,12 @@ from blueprint.checking.checker import check
 from blueprint.checking.files import read_checked
 from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
+from blueprint.page.grid import letters
 from blueprint.page.read import Found, locate
 from blueprint.page.soffice import convert, libreoffice
 from tests.audit import formulas
 from tests.checking.cells import change
+from tests.page.basic import Change, edit
 from tests.page.workshop import made
 
 SIGNAL, LOSS = "Reward & advantage", "Loss"
@@ -264,3 +266,51 @@ def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_pa
     assert says("check.master") == "OK"
     types("gamma.yours", "0.5")  # another input: torch's numbers belong to the delivered one
     assert (says("inputs.changed"), says("check.witness.verdict"), says("check.master")) == (1, "OK", "OK")
+
+
+def test_a_mask_with_a_hole_is_refused(path: Path, tmp_path: Path) -> None:
+    made(numbers="very-very-sleepy").save(tmp_path / "sleepy.xlsx")
+    place = locate(tmp_path / "sleepy.xlsx")["mask"]
+    row, column = next((row, column) for at, row, column in place.cells() if at == (0, 1))
+    change(tmp_path / "sleepy.xlsx", tmp_path / "hole.xlsx", place.sheet, {f"{letters(column - 1)}{row}": (None, 0)})
+    code, _, err = run(tmp_path / "hole.xlsx")
+    assert code == 2
+    assert "the mask of episode 1 has a hole at decision 2: a workbook has no rows for holes yet" in err
+
+
+@pytest.mark.parametrize("command", [["check", "good.xlsx"], ["build", "--witness"]])
+def test_without_torch_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("blueprint.cli_check.find_spec", lambda name: None)
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 2
+    assert f"{' '.join(command).removesuffix(' good.xlsx')} needs torch, which is not installed" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_version_and_deleted_rows_are_refused(path: Path, tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(path)
+    next(prop for prop in book.custom_doc_props.props if prop.name == "blueprint layout").value = "1"
+    book.save(tmp_path / "older.xlsx")
+    book = openpyxl.load_workbook(path)
+    book["Contents"].delete_rows(40, 5)
+    book.save(tmp_path / "cut.xlsx")
+    for name, sentence in (("older", "was written in layout 1"), ("cut", "rows of it were deleted")):
+        code, _, err = run(tmp_path / f"{name}.xlsx")
+        assert (code, sentence in err) == (3, True), err
+
+
+def test_sheets_renamed_and_reordered_by_a_person_are_followed(
+    path: Path, places: dict[str, Found], tmp_path: Path, needs_libreoffice: None
+) -> None:
+    lines = [
+        'book.Sheets.getByName("Loss").Name = "What it costs"',
+        'book.Sheets.moveByName("Old policy", 0)',
+        'book.Sheets.getByName("Inputs").getCellRangeByName("E8").Value = 0.5',
+        "book.calculateAll()",
+    ]
+    edit([Change(path, tmp_path / "renamed.xlsx", lines)], tmp_path)
+    verdict = judged(tmp_path / "renamed.xlsx")
+    assert verdict.agrees, verdict.firsts
+    assert verdict.file.places["total_loss"].sheet == "What it costs"
+    assert float(verdict.file.arrays["gamma"]) == 0.5
