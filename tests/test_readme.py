@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.numbers import WeightNumbers, load
+from blueprint.ppo import rlhf_ppo
+from tests.checking.cells import change
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
@@ -57,3 +60,19 @@ def test_the_numbers_file_of_the_readme_is_read(tmp_path: Path) -> None:
 
 def test_nothing_is_left_to_be_filled_in() -> None:
     assert not re.search(r"^[A-Z]{3,}$|TODO|FIXME", README, flags=re.MULTILINE)
+
+
+def test_what_the_readme_says_explain_prints() -> None:
+    asked, *shown = README[README.index("    $ blueprint explain ") :].split("\n\n`--json`")[0].splitlines()
+    arguments = asked.removeprefix("    $ blueprint ").split()
+    printed = CliRunner().invoke(main, arguments).output.splitlines()
+    assert printed == [line.removeprefix("    ") for line in shown]
+
+
+def test_what_the_readme_says_of_a_broken_formula(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the outside witness needs torch")
+    shown = README[README.index("    Reward & advantage!U25: ") :].split("\n\n")[0].splitlines()
+    Book(rlhf_ppo(load("default"))).save(tmp_path / "a.xlsx")
+    change(tmp_path / "a.xlsx", tmp_path / "b.xlsx", "Reward & advantage", {"U25": (None, 0.25)})
+    printed = CliRunner().invoke(main, ["check", str(tmp_path / "b.xlsx")]).output
+    assert "\n".join(line.removeprefix("    ") for line in shown) in printed
