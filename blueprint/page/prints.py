@@ -8,6 +8,10 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 FIFTEEN_DIGITS = 1e-14
 
 
+class Print(str):
+    """A text that prints numbers, and so may be rounded by another program in another way; a word is no print."""
+
+
 def same_print(ours: str, theirs: str) -> bool:
     """Tells whether two texts are the same but for the last decimal of a number, or for what is beyond 15 digits."""
     if ours == theirs:

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from blueprint.page.prints import same_print
+from blueprint.page.prints import Print, same_print
 from blueprint.page.soffice import convert, libreoffice
 
 __all__ = [
@@ -182,14 +182,16 @@ def _refuse(path: Path) -> None:
 
 
 def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
-    """Tells whether two values are the same: numbers to TOLERANCE, texts exactly, errors never."""
+    """Tells whether two values are the same: numbers to TOLERANCE, texts exactly but for the rounding in prints, errors never."""
     match ours, theirs:
         case (bool(), _) | (_, bool()):
             return ours is theirs
         case (float() | int(), float() | int()):
             return _difference(ours, theirs) <= TOLERANCE
+        case (Print(), str()):
+            return same_print(ours, theirs)
         case (str() | None, str() | None):
-            return ours not in ERRORS and same_print(ours or "", theirs or "")
+            return (ours or "") == (theirs or "") and ours not in ERRORS
         case _:
             return False
 

@@ -11,6 +11,7 @@ from blueprint.page import grid
 from blueprint.page.layout import Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.picking import Picker, Value, shift
+from blueprint.page.prints import Print
 from blueprint.page.steps import Leaf, WalkLine, blocks_of, name, origin
 from blueprint.page.told import SHOWN, Number, as_factor, as_text, bracketed, pieces, plain
 from blueprint.page.views import EQUATION, NUMBERS, VALUE, WHERE
@@ -63,7 +64,7 @@ class Teller(Picker):
     def told(self, expr: Expr) -> tuple[str, Value]:
         """Spells an equation's right side with the numbers put in: the formula, and the text that it gives."""
         parts = [self.part(part) for part in ("= ", *pieces(expr))]
-        return "=" + "&".join(formula for formula, _ in parts), "".join(shown for _, shown in parts)
+        return "=" + "&".join(formula for formula, _ in parts), Print("".join(shown for _, shown in parts))
 
     def part(self, part: str | Number) -> tuple[str, str]:
         """Spells one piece, as formula and as text: print stays as it is, a number is the cell that holds it as print."""
@@ -82,7 +83,9 @@ class Teller(Picker):
     def printed(self, leaf: Leaf, factor: bool) -> str:
         """Prints the number of a line as its cell does."""
         decimals = int(float(self.values.cell(self.choice.decimals)))
-        return (bracketed if factor else plain)(self.value(leaf), decimals, is_tiny(leaf))
+        value = self.value(leaf)
+        printed = (bracketed if factor else plain)(value, decimals, is_tiny(leaf))
+        return printed if isinstance(value, str) else Print(printed)
 
     @property
     def understood(self) -> frozenset[Axis]:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import openpyxl
 import pytest
 
-from blueprint import Axis, Book, NotationError, block, book, typed
+from blueprint import Book, NotationError
 from blueprint.explain.spots import Address, repeated
 from blueprint.page.layout import Echo, Live
-from blueprint.page.read import Found, ReadError, locate
-from blueprint.saved import SavedBook, book_of
+from blueprint.saved import book_of
 from tests.audit import formulas, spoil
 from tests.page.basic import Change, edit
 from tests.page.workshop import differing, made
+from tests.saved.typing_in import typed_into
 
 SIZES = {
     "default": (),
@@ -28,15 +26,6 @@ SIZES = {
     "one": ("sizes.episodes=1", "sizes.prompt=1", "sizes.max_new_tokens=1"),
     "settings": ("ppo.gamma=0", "ppo.kl_estimator=k3", "ppo.whiten_advantages=off"),
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Saves the default workbook and the one of the token level."""
-    folder = tmp_path_factory.mktemp("saved")
-    made().save(folder / "default.xlsx")
-    made(numbers="very-very-sleepy").save(folder / "sleepy.xlsx")
-    return folder
 
 
 def arrays(of: Book) -> dict[str, Any]:
@@ -58,22 +47,6 @@ def test_so_has_one_of_the_token_level(folder: Path) -> None:
 def test_a_saved_book_saves_the_same_formulas_again(folder: Path, tmp_path: Path) -> None:
     book_of(folder / "default.xlsx").save(tmp_path / "again.xlsx")
     assert formulas(tmp_path / "again.xlsx") == formulas(folder / "default.xlsx")
-
-
-@cache
-def places(path: Path) -> dict[str, Found]:
-    """Returns where the blocks of a file stand."""
-    return locate(path)
-
-
-def typed_into(path: Path, target: Path, name: str, at: tuple[int, ...], value: object) -> Path:
-    """Types into a cell of a block with openpyxl; edge cells are counted, as `read` returns them."""
-    found = places(path)[name]
-    loaded = openpyxl.load_workbook(path)
-    row, column = next((row, column) for here, row, column in found.cells() if here == at)
-    loaded[found.sheet].cell(row, column).value = value
-    loaded.save(target)
-    return target
 
 
 # (block, index, what is typed there, the overrides of a book that says the same)
@@ -237,72 +210,3 @@ def test_rows_that_were_moved_and_recalculated_have_their_new_addresses(folder: 
     assert after.cell == before.replace("Loss", "Moved").replace(str(row), str(row + 3))
     assert of.explain(after.cell).label == "ρ[1, 4]"
     assert after.said is None
-
-
-def refusal(path: Path) -> str:
-    """Returns the sentence with which a file is refused."""
-    with pytest.raises(ReadError) as refused:
-        book_of(path)
-    return str(refused.value)
-
-
-def test_what_cannot_be_computed_with_is_refused_in_a_sentence(folder: Path, tmp_path: Path) -> None:
-    source, target = folder / "default.xlsx", tmp_path / "damaged.xlsx"
-    cell = made().show("gamma.yours").cell
-    typed_into(source, target, "gamma.yours", (), "a lot")
-    assert refusal(target) == f"{target}, {cell} (gamma.yours): found 'a lot', expected a number"
-    typed_into(source, target, "given", (0, 2), "cat")
-    assert refusal(target).startswith(f"{target}: given_id comes out as nan (id = the v whose vocab[v] = prompt[n, t] ")
-    typed_into(source, target, "given", (0, 2), 5)
-    assert refusal(target) == f"{target}: given takes words, not 5"
-
-
-@pytest.mark.parametrize(
-    ("name", "at", "formula"),
-    [("gamma.yours", (), "=1/2"), ("reward_model.head.b", (), "=-1+2"), ("kl_estimator.yours", (), '="k"&"2"'),
-     ("given", (0, 3), '="is"'), ("rollout.draw", (0, 3), "=1/3")],
-)  # fmt: skip
-def test_a_typed_formula_without_its_value_is_refused(
-    folder: Path, tmp_path: Path, name: str, at: tuple[int, ...], formula: str
-) -> None:
-    path = typed_into(folder / "default.xlsx", tmp_path / "typed.xlsx", name, at, formula)
-    found = places(folder / "default.xlsx")[name]
-    row, column = next((row, column) for here, row, column in found.cells() if here == at)
-    cell = Address(found.sheet, row, column)
-    assert refusal(path) == (
-        f"{path}, {cell} ({name}): {formula} was saved without recalculation; open and save it in a spreadsheet program"
-    )
-
-
-def test_a_blank_draw_is_refused_as_nothing_is_found_for_it(folder: Path, tmp_path: Path) -> None:
-    path = typed_into(folder / "default.xlsx", tmp_path / "blank.xlsx", "rollout.draw", (1, 2), None)
-    cell = made().show("rollout.draw", n=2, t=3).cell
-    assert refusal(path) == f"{path}, {cell} (rollout.draw): blank, but it is searched for: type a number"
-
-
-def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "no.xlsx") == f"{tmp_path / 'no.xlsx'} does not exist"
-    (tmp_path / "text.xlsx").write_text("text", encoding="utf-8")
-    assert refusal(tmp_path / "text.xlsx").startswith(f"{tmp_path / 'text.xlsx'} is no workbook in xlsx format")
-    t = Axis("t", "year", start=1)
-    x, y = typed("x", (t,)), block("y", (t,))
-    y[t] = 2 * x[t]
-    own = tmp_path / "own.xlsx"
-    book("Own", [x, y], t, {x: [1, 2]}).save(own)
-    assert refusal(own) == (
-        f"{own} is a workbook of another blueprint than RLHF PPO: ask its own book, book.explain(…)"
-    )
-
-
-def test_a_block_that_the_file_lacks_is_named(folder: Path) -> None:
-    path = folder / "default.xlsx"
-    of = book_of(path)
-    del of.file.places["gamma.preset"]
-    with pytest.raises(ReadError) as refused:
-        of.file.array("gamma.preset")
-    assert str(refused.value) == f"{path} has no block gamma.preset: it was made by another version of this program"
-    del of.file.places["ratio"]
-    assert isinstance(of, SavedBook)
-    told = of.explain("ratio", n=1, t=4)
-    assert (told.cell, told.said) == ("", None)
-    assert np.isfinite(float(told.value))

@@ -1,0 +1,24 @@
+"""A saved workbook, and where its blocks stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blueprint.page.read import Found, locate
+from tests.page.workshop import made
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Saves the default workbook."""
+    saved = tmp_path_factory.mktemp("check") / "rlhf_ppo.xlsx"
+    made().save(saved)
+    return saved
+
+
+@pytest.fixture(scope="module")
+def places(path: Path) -> dict[str, Found]:
+    """Returns where its blocks stand."""
+    return locate(path)

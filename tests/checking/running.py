@@ -1,0 +1,31 @@
+"""Ways to check a file: from Python and by the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from blueprint.checking.checker import check
+from blueprint.checking.files import read_checked
+from blueprint.checking.verdicts import Verdict
+from blueprint.cli import main
+from blueprint.page.read import Found
+
+SIGNAL, LOSS = "Reward & advantage", "Loss"
+
+
+def judged(path: Path) -> Verdict:
+    """Checks one file."""
+    return check([read_checked(path)]).verdicts[0]
+
+
+def row_of(places: dict[str, Found], name: str) -> int:
+    """Returns the row of a block that has one."""
+    return places[name].top
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    """Runs the command; returns exit code, stdout and stderr."""
+    result = CliRunner().invoke(main, ["check", *map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
