@@ -21,7 +21,7 @@ from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import ReadError
 from blueprint.ppo import rlhf_ppo
-from blueprint.ppo.settings import SETTINGS, SWITCHES
+from blueprint.ppo.settings import TOLD
 from blueprint.ppo.weights_level import block_name
 
 SAME = 1e-9
@@ -179,6 +179,6 @@ def _tokens(file: Opened) -> TokenNumbers:
 
 def _settings(file: Opened) -> dict[str, float | str]:
     """Returns the settings that are typed beside the preset's."""
-    names = [key for key in (*SETTINGS, *SWITCHES) if f"{key}.yours" in file.places]
+    names = [key for key in TOLD if f"{key}.yours" in file.places]
     typed = {key: file.array(f"{key}.yours").item() for key in names}
     return {key: value for key, value in typed.items() if value not in ("",) and value == value}

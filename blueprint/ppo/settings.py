@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import nan
 
@@ -20,10 +20,12 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.numbers import PRESET_DEFAULT
+from blueprint.language.nodes import wrap
+from blueprint.numbers import PRESET_DEFAULT, Setting
+from blueprint.ppo.presets import PresetTable
 
 # key: (symbol, meaning, decimals)
-SETTINGS: dict[str, tuple[str, str, int]] = {
+TOLD: dict[str, tuple[str, str, int]] = {
     "gamma": ("γ", "discount of later rewards (RLHF: often 1)", 3),
     "gae_lambda": ("λ", "reach of GAE (libraries: 0.95 or 1)", 3),
     "kl_coef": ("β", "price of drifting from the reference", 3),
@@ -34,25 +36,23 @@ SETTINGS: dict[str, tuple[str, str, int]] = {
     "policy_kl_coef": ("c3", "weight of the policy KL in the loss", 3),
     "update_step": ("step", "how much of Δ is taken; 0: no update", 3),
     "whiten_eps": ("ε_w", "keeps whitening from dividing by 0", 10),
-}
-SWITCHES: dict[str, tuple[str, str]] = {
-    "kl_estimator": ("kl_is", "KL estimate that enters the reward"),
-    "whiten_advantages": ("Â_is", "whether the loss uses whitened advantages"),
+    "kl_estimator": ("kl_is", "KL estimate that enters the reward", 0),
+    "whiten_advantages": ("Â_is", "whether the loss uses whitened advantages", 0),
 }
 
 
 @dataclass(frozen=True)
 class Switch:
-    """A setting that is one of a few words: the words, and the block that holds the 0-based number of the chosen one."""
+    """A setting that is one of a few words: the words, and the 0-based number of the chosen one."""
 
     words: tuple[str, ...]
-    number: Block
+    number: Operand
 
     def choose(self, **alternatives: Operand) -> Expr:
         """Takes the alternative of the chosen word; there must be exactly one for each word."""
         if set(alternatives) != set(self.words):
             raise NotationError(
-                f"{self.number.name} chooses among {', '.join(self.words)}, not {', '.join(alternatives)}"
+                f"{wrap(self.number)} chooses among {', '.join(self.words)}, not {', '.join(alternatives)}"
             )
         return choose(self.number, **{word: alternatives[word] for word in self.words})
 
@@ -72,27 +72,39 @@ class Settings:
     """How far the numbers are outside their ranges, all together."""
 
 
-def settings(yours: Mapping[str, float | str], keys: tuple[str, ...] = (*SETTINGS, *SWITCHES)) -> Settings:
+@dataclass(frozen=True)
+class Offer:
+    """Settings to choose from: what may stand there, what each is called (symbol, meaning, decimals), and the presets."""
+
+    settings: Mapping[str, Setting]
+    told: Mapping[str, tuple[str, str, int]]
+    presets: PresetTable | None = None
+
+
+PLAIN = Offer(PRESET_DEFAULT, TOLD)
+
+
+def settings(yours: Mapping[str, float | str], keys: Iterable[str] = tuple(TOLD), offer: Offer = PLAIN) -> Settings:
     """Makes the settings named by `keys`; `yours` holds the values that stand beside the preset's."""
     made = Settings()
     for key in keys:
-        if key in SETTINGS:
-            _number(made, key, yours.get(key, nan))
+        if offer.settings[key].words:
+            _switch(made, key, yours.get(key, ""), offer)
         else:
-            _switch(made, key, yours.get(key, ""))
+            _number(made, key, yours.get(key, nan), offer)
     return made
 
 
-def _number(made: Settings, key: str, yours: float | str) -> None:
-    symbol, meaning, decimals = SETTINGS[key]
-    preset = PRESET_DEFAULT[key]
-    used, mine, given = _line(made, key, symbol, meaning, yours, preset.value, decimals)
+def _number(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
+    symbol, meaning, decimals = offer.told[key]
+    setting = offer.settings[key]
+    used, mine, given = _line(made, key, yours, offer)
     low, high = (
         typed(f"{key}.{end}", (), f"{symbol}_{end}", f"{told}: {meaning}", decimals=decimals)
         for end, told in (("low", "lowest"), ("high", "highest"))
     )
-    made.typed |= {low: preset.low, high: preset.high}
-    made.ranges[mine] = (preset.low, preset.high)
+    made.typed |= {low: setting.low, high: setting.high}
+    made.ranges[mine] = (setting.low, setting.high)
     made.numbers.append((used, mine, given, low, high, _outside(made, key, used, low, high)))
 
 
@@ -105,31 +117,37 @@ def _outside(made: Settings, key: str, used: Block, low: Block, high: Block) -> 
     return outside
 
 
-def _switch(made: Settings, key: str, yours: float | str) -> None:
+def _switch(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
     """Makes a setting that is a word; its alternatives stand beside it, and its 0-based number among them."""
-    symbol, meaning = SWITCHES[key]
-    preset = PRESET_DEFAULT[key]
-    line = _line(made, key, symbol, meaning, yours, preset.value, 0)
-    axis = Axis("o", "alternative", size=len(preset.words))
+    symbol, _, _ = offer.told[key]
+    setting = offer.settings[key]
+    line = _line(made, key, yours, offer)
+    axis = Axis("o", "alternative", size=len(setting.words))
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
     number = block(
         f"{key}.number", (), f"{symbol.removesuffix('_is')}_no", "its number among the alternatives, from 0", decimals=0
     )
     number[()] = match(axis, words[axis], line[0])
-    made.typed[words] = list(preset.words)
+    made.typed[words] = list(setting.words)
     made.choices[line[1]] = words
-    made.switch[key] = Switch(preset.words, number)
+    made.switch[key] = Switch(setting.words, number)
     made.switches.append((*line, number, words))
 
 
-def _line(
-    made: Settings, key: str, symbol: str, meaning: str, yours: float | str, preset: float | str, decimals: int
-) -> tuple[Block, ...]:
+def _line(made: Settings, key: str, yours: float | str, offer: Offer) -> tuple[Block, ...]:
+    symbol, meaning, decimals = offer.told[key]
+    preset = offer.settings[key].value
     is_word = isinstance(preset, str)
     mine = typed(f"{key}.yours", (), f"{symbol}_yours", f"yours: {meaning}", text=is_word, decimals=decimals)
-    given = typed(f"{key}.preset", (), f"{symbol}_preset", f"preset: {meaning}", text=is_word, decimals=decimals)
     used = block(key, (), symbol, meaning, decimals=decimals)
+    name, of_preset, told = f"{key}.preset", f"{symbol}_preset", f"preset: {meaning}"
+    if offer.presets is None:
+        given = typed(name, (), of_preset, told, text=is_word, decimals=decimals)
+        made.typed[given] = preset
+    else:
+        given = block(name, (), of_preset, told, decimals=decimals)
+        given[()] = offer.presets.rows[key][offer.presets.number]
     used[()] = where(filled(mine), mine, given)
-    made.typed |= {mine: yours, given: preset}
+    made.typed[mine] = yours
     made.used[key] = used
     return used, mine, given

@@ -1,0 +1,83 @@
+"""Hold the conventions in which libraries differ, as data: for each what the default does, and what may stand there.
+
+The table of what each library does is `presets.csv`: a row per convention, a column per preset.
+"""
+
+from types import MappingProxyType
+
+from blueprint.numbers.preset import PRESET_DEFAULT, Setting
+
+OFF = 1e9
+"""A limit so wide that it limits nothing: how a number says "off" without a second formula."""
+
+_LARGEST = 100.0
+_ON_OFF = ("off", "on")
+
+
+def _limit(value: float = OFF, low: float = 0.0) -> Setting:
+    """Describe a limit that may be off."""
+    return Setting(value, low=low, high=OFF)
+
+
+# The default preset's words come first where its own build knows no other.
+CONVENTIONS = MappingProxyType(
+    {
+        "policy.temperature": Setting(1.0, low=0.01, high=_LARGEST),
+        "policy.temperature_eps": Setting(0.0),
+        "batch.response_mask": Setting("non_pad", words=("non_pad", "all")),
+        "reward.kl_clamp_in": _limit(),
+        "reward.kl_clamp_out": _limit(),
+        "reward.kl_in": Setting("reward", words=("reward", "loss", "none")),
+        "reward.kl_at_first_pad": Setting("off", words=_ON_OFF),
+        "reward.score_slot": Setting("last", words=("last", "end", "one_past", "two_past")),
+        "reward.score_clip": _limit(),
+        "reward.missing_eos": Setting("off", words=("off", "subtract", "set")),
+        "reward.missing_eos_value": Setting(0.0, low=-_LARGEST, high=_LARGEST),
+        "reward.missing_eos_test": Setting("token", words=("token", "has_padding")),
+        "reward.whiten": Setting("off", words=_ON_OFF),
+        "reward.whiten_rezero": Setting("on", words=_ON_OFF),
+        "advantage.tail_slots": Setting(0.0, high=2.0),
+        "advantage.gae_holes": Setting("zero", words=("zero", "carry")),
+        "advantage.stats": Setting("mask", words=("mask", "all")),
+        "advantage.ddof": Setting(1.0),
+        "advantage.eps_form": Setting("rsqrt_var_plus", words=("rsqrt_var_plus", "clamp", "std_plus", "std_max")),
+        "advantage.mean_eps": Setting(0.0),
+        "advantage.ddof_eps": Setting(0.0),
+        "loss.sample_filter": Setting("none", words=("none", "ended")),
+        "loss.log_ratio_clamp": _limit(),
+        "loss.clip_range_high": Setting(0.2, high=OFF),
+        "loss.dual_clip": _limit(low=1.0),
+        "loss.ratio_threshold": _limit(),
+        "loss.aggregation": Setting(
+            "token-mean",
+            words=(
+                "token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm", "seq-mean-token-mean",
+            ),
+        ),
+        "loss.agg_eps": Setting(0.0),
+        "loss.seq_eps": Setting(0.0),
+        "loss.joint": Setting("on", words=_ON_OFF),
+        "loss.entropy_aggregation": Setting("same", words=("same", "token-mean")),
+        "value.factor": Setting(0.5, high=_LARGEST),
+        "value.tail": Setting(0.0),
+        "value.combine": Setting("max", words=("max", "clipped_only")),
+        "value.aggregation": Setting("same", words=("same", "token-mean")),
+        "diagnostics.kl": Setting("k3", words=("k1", "k2", "k3")),
+        "diagnostics.over": Setting("mask", words=("mask", "all")),
+        "diagnostics.clip_fraction": Setting("loss", words=("loss", "ratio")),
+        "diagnostics.explained": Setting("var_old", words=("var_old", "var_new", "mse_new")),
+        "diagnostics.ev_eps": Setting(0.0),
+        "diagnostics.kl_stat": Setting("seq_sum", words=("seq_sum", "token_mean")),
+    }
+)  # fmt: skip
+
+# Settings of the plain build that may be more when every convention is live.
+_WIDER = {
+    "kl_estimator": Setting("k1", words=("k1", "k2", "k3", "abs", "full")),
+    "whiten_advantages": Setting("on", words=("on", "off", "keep_mean")),
+    "clip_range": Setting(0.2, high=OFF),
+    "value_clip_range": _limit(0.2),
+}
+
+LIVE = MappingProxyType({**PRESET_DEFAULT, **_WIDER, **CONVENTIONS})
+"""Every setting of a workbook whose conventions are live, with what the default preset does."""

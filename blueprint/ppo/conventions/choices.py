@@ -1,0 +1,40 @@
+"""What a set of conventions says, and for whom: one for the whole workbook, or a row for each of several libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from blueprint.language import Axis, Block, Operand, block
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.settings import Switch
+
+
+class Choices(NamedTuple):
+    """Settings in use, by key: numbers, and for each word the switch that picks by it.
+
+    lead:   () where there is one set of conventions; (library,) where every row is there once for each library.
+    prefix: stands before the names of the blocks.
+    """
+
+    used: Mapping[str, Operand]
+    switch: Mapping[str, Switch]
+    lead: tuple[Axis, ...] = ()
+    prefix: str = ""
+
+    def row(
+        self, name: str, symbol: str, meaning: str, *, unit: str = "", source: str = "", decimals: int = 4
+    ) -> Block:
+        """Makes a block with a number for every decision."""
+        axes = (*self.lead, n, t)
+        return block(self.prefix + name, axes, symbol, meaning, unit=unit, source=source, decimals=decimals)
+
+    def each(self, name: str, symbol: str, meaning: str, *, source: str = "", decimals: int = 4) -> Block:
+        """Makes a block with a number for every response."""
+        return block(self.prefix + name, (*self.lead, n), symbol, meaning, source=source, decimals=decimals)
+
+    def one(
+        self, name: str, symbol: str, meaning: str, *, unit: str = "", source: str = "", decimals: int = 4
+    ) -> Block:
+        """Makes a block with one number for the batch."""
+        return block(self.prefix + name, self.lead, symbol, meaning, unit=unit, source=source, decimals=decimals)

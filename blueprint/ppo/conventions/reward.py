@@ -1,0 +1,120 @@
+"""From one score and two log-probs to a reward for every word, as the conventions say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Expr, Operand, Sum, block, equal, exp, less, maximum, minimum, where
+from blueprint.language.nodes import wrap
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.conventions import sources
+from blueprint.ppo.conventions.choices import Choices
+from blueprint.ppo.conventions.places import Places
+
+
+class Estimates(NamedTuple):
+    """KL estimates on the sampled word, all (n, t): the clamped log-ratio k1, the others made of it, and the one in use."""
+
+    k1: Block
+    absolute: Block
+    k2: Block
+    k3: Block
+    chosen: Block
+    used: Block
+
+
+class Score(NamedTuple):
+    """The score of each response (n), step by step, and where it lands (n, t)."""
+
+    ended: Block
+    subtracted: Block
+    replaced: Block
+    corrected: Block
+    clipped: Block
+    place: Block
+    placed: Block
+
+
+class Paid(NamedTuple):
+    """The price of drifting: where it counts, its coefficient, the price, and the reward before whitening."""
+
+    support: Block
+    coef: Block
+    penalty: Block
+    raw: Block
+
+
+def clamped(x: Operand, limit: Operand) -> Expr:
+    """Keeps x within ± limit."""
+    return maximum(-wrap(limit), minimum(limit, x))
+
+
+def kl_estimates(name: str, whose: str, logp: Block, logp_ref: Block, exact: Block, use: Choices) -> Estimates:
+    """Estimates how far a policy is from the reference on the sampled word, over (n, t). name: the blocks' first name."""
+    of, L = f"KL estimate, {whose}", use.lead
+    k1 = use.row(f"{name}.k1", "k1", f"{of}: clamped log-ratio", source=sources.KL_CLAMP)
+    absolute = use.row(f"{name}.abs", "|k1|", f"{of}: its size", unit="≥ 0", source=sources.KL)
+    k2 = use.row(f"{name}.k2", "k2", f"{of}: half of k1²", unit="≥ 0", source=sources.KL)
+    k3 = use.row(f"{name}.k3", "k3", f"{of}: exp(−k1) − 1 + k1", unit="≥ 0", source=sources.KL)
+    chosen = use.row(f"{name}.chosen", "kl_est", f"{of}: the chosen one", source=sources.KL)
+    used = use.row(f"{name}.used", "kl", f"{of}: chosen and clamped", source=sources.KL_CLAMP)
+    at = (*L, n, t)
+    k1[at] = clamped(logp[n, t] - logp_ref[n, t], use.used["reward.kl_clamp_in"])
+    absolute[at] = abs(k1[at])
+    k2[at] = k1[at] * k1[at] / 2
+    k3[at] = exp(-k1[at]) - 1 + k1[at]
+    each = {"k1": k1[at], "k2": k2[at], "k3": k3[at], "abs": absolute[at], "full": exact[n, t]}
+    chosen[at] = use.switch["kl_estimator"].choose(**each)
+    used[at] = clamped(chosen[at], use.used["reward.kl_clamp_out"])
+    return Estimates(k1, absolute, k2, k3, chosen, used)
+
+
+def ends(S: Block, m: Block, end_words: Block) -> tuple[Block, Block, Block]:
+    """Tells for each response (n) its slots, whether the end word was written, and whether a slot was left over.
+
+    end_words: (n, t), 1 where the response ends in the end word.
+    """
+    slots = block("response.slots", (n,), "T_n", "slots of the response", decimals=0)
+    by_word = block("response.ended", (n,), "ended", "1 if it ended in the end word", decimals=0)
+    by_pad = block("response.padded", (n,), "padded", "1 if a slot was left over", decimals=0)
+    slots[n] = Sum(t, S[n, t])
+    by_word[n] = Sum(t, end_words[n, t])
+    by_pad[n] = less(Sum(t, m[n, t]), slots[n])
+    return slots, by_word, by_pad
+
+
+def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:
+    """Corrects the score of each response (n), and puts it on one slot."""
+    L, penalty, switch = use.lead, use.used["reward.missing_eos_value"], use.switch
+    ended = use.each("score.ended", "is_end", "1 if the response counts as ended", decimals=0)
+    taken = use.each("score.subtracted", "s_sub", "score, less the penalty if not ended")
+    replaced = use.each("score.replaced", "s_set", "score, replaced if not ended")
+    corrected = use.each("score.corrected", "s_eos", "score after the end-word rule", source=sources.MISSING_EOS)
+    held = use.each("score.clipped", "s", "score after its clip", source=sources.SCORE_CLIP)
+    place = use.row("score.place", "slot", "1 where the score lands", source=sources.SCORE_SLOT, decimals=0)
+    placed = use.row("score.placed", "score", "score, on its slot")
+    ended[*L, n] = switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n])
+    taken[*L, n] = given[n] - (1 - ended[*L, n]) * penalty
+    replaced[*L, n] = ended[*L, n] * given[n] + (1 - ended[*L, n]) * penalty
+    rules = {"off": given[n], "subtract": taken[*L, n], "set": replaced[*L, n]}
+    corrected[*L, n] = switch["reward.missing_eos"].choose(**rules)
+    held[*L, n] = clamped(corrected[*L, n], use.used["reward.score_clip"])
+    slots = {"last": at.last, "end": at.end, "one_past": at.one_past, "two_past": at.two_past}
+    place[*L, n, t] = switch["reward.score_slot"].choose(**{word: row[n, t] for word, row in slots.items()})
+    placed[*L, n, t] = place[*L, n, t] * held[*L, n]
+    return Score(ended, taken, replaced, corrected, held, place, placed)
+
+
+def paid(M: Block, kl: Block, placed: Block, at: Places, use: Choices) -> Paid:
+    """Adds the price of drifting from the reference to the score, where the conventions put it into the reward."""
+    L, first_pad, kl_in = use.lead, use.switch["reward.kl_at_first_pad"], use.switch["reward.kl_in"]
+    support = use.row("kl.support", "m_kl", "1 where the KL is paid", decimals=0, source=sources.KL_SUPPORT)
+    coef = use.one("kl_coef.reward", "β_r", "price of drifting within the reward")
+    penalty = use.row("reward.penalty", "pen", "KL penalty −β_r·kl")
+    raw = use.row("rewards.raw", "r_raw", "reward: penalty + score")
+    at_row = (*L, n, t)
+    support[at_row] = maximum(M[at_row], first_pad.number * at.first_past[n, t])
+    coef[L] = where(equal(kl_in.number, 0), use.used["kl_coef"], 0)
+    penalty[at_row] = -(coef[L] * support[at_row] * kl[at_row])
+    raw[at_row] = penalty[at_row] + placed[at_row]
+    return Paid(support, coef, penalty, raw)

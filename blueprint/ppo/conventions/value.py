@@ -1,0 +1,43 @@
+"""The value loss per word: free or held near the old value."""
+
+from __future__ import annotations
+
+from blueprint.language import Block, maximum
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.conventions import sources
+from blueprint.ppo.conventions.choices import Choices
+from blueprint.ppo.conventions.places import Places
+from blueprint.ppo.conventions.reward import clamped
+from blueprint.ppo.loss import ValueLoss
+
+
+def counted_values(M: Block, at: Places, use: Choices) -> Block:
+    """Chooses which slots the value loss counts: the response, or one slot more."""
+    row = (*use.lead, n, t)
+    counts = use.row("value.counted", "m_V", "1 on words of the value loss", decimals=0, source=sources.TAIL)
+    counts[row] = maximum(M[row], use.used["value.tail"] * at.first_past[n, t])
+    return counts
+
+
+def value_loss(V_new: Block, V_old: Block, R: Block, counts: Block, use: Choices) -> tuple[ValueLoss, Block]:
+    """Squares the distance of the new value from the return, free and held near the old value.
+
+    V_new: (n, t); V_old, R, counts: rows. Returns the steps, and the larger of the two squares.
+    """
+    row = (*use.lead, n, t)
+    error = use.row("value.error", "e", "value error V − R")
+    square = use.row("value.square", "e²", "squared error", unit="≥ 0")
+    held = use.row("value.clipped", "V_c", "V clipped to V_old ± ε_V")
+    held_error = use.row("value.error_clipped", "e_c", "error of the clipped value")
+    held_square = use.row("value.square_clipped", "e_c²", "squared error of V_c", unit="≥ 0")
+    larger = use.row("value.larger", "e_max", "the larger square", unit="≥ 0")
+    loss = use.row("value.word_loss", "l_V", "value loss of the word", unit="≥ 0", source=sources.VALUE)
+    error[row] = counts[row] * (V_new[n, t] - R[row])
+    square[row] = error[row] * error[row]
+    held[row] = V_old[row] + clamped(V_new[n, t] - V_old[row], use.used["value_clip_range"])
+    held_error[row] = counts[row] * (held[row] - R[row])
+    held_square[row] = held_error[row] * held_error[row]
+    larger[row] = maximum(square[row], held_square[row])
+    either = {"max": larger[row], "clipped_only": held_square[row]}
+    loss[row] = use.used["value.factor"] * use.switch["value.combine"].choose(**either)
+    return ValueLoss(error, square, held, held_error, held_square, loss), larger

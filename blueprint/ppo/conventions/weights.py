@@ -1,0 +1,62 @@
+"""Aggregation: a mean over words is a sum with weights; libraries differ in the weights alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Operand, Sum, equal, less, maximum, where
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.conventions import sources
+from blueprint.ppo.conventions.choices import Choices
+from blueprint.ppo.settings import Switch
+
+
+class Weights(NamedTuple):
+    """How the weight of a word comes about: counts, a weight per mode, the one in use (n), and the row (n, t)."""
+
+    length: Block
+    wrote: Block
+    rows: Block
+    modes: tuple[Block, ...]
+    of_words: Block
+    chosen: Block
+    row: Block
+
+
+def weights(name: str, told: str, counted: Block, most: Block, use: Choices, switch: Switch) -> Weights:
+    """Weighs every word that is counted: Σ weight · x is the mean of x that the aggregation asks for.
+
+    counted: a row. most: slots of the longest response. switch: picks the mode.
+    """
+    L, each, row, eps = use.lead, (*use.lead, n), (*use.lead, n, t), use.used["loss.agg_eps"]
+    length = use.each(f"{name}.length", "n_i", f"words counted in the response, {told}", decimals=0)
+    wrote = use.each(f"{name}.wrote", "n_i>0", "1 if any", decimals=0)
+    rows = use.one(f"{name}.rows", "B'", "responses with a word (at least 1), and ε_N")
+    length[each] = Sum(t, counted[row])
+    wrote[each] = less(0, length[each])
+    rows[L] = maximum(Sum(n, wrote[each]), 1) + eps
+    forms: dict[str, tuple[str, Operand]] = {
+        "token_mean": ("1/N", 1 / (maximum(Sum(n, length[each]), 1) + eps)),
+        "token_sum": ("one", 1),
+        "seq_sum": ("1/B'", 1 / rows[L]),
+        "seq_norm": ("1/B'T", 1 / (rows[L] * most)),
+    }
+    modes = []
+    for mode, (symbol, form) in forms.items():
+        modes.append(use.one(f"{name}.{mode}", symbol, f"weight of a word, as {mode}"))
+        modes[-1][L] = form
+    of_words = use.each(f"{name}.seq_mean", "1/B'n_i", "weight of a word, as mean of the response means")
+    of_words[each] = wrote[each] / (rows[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
+    chosen = use.each(f"{name}.chosen", "w_n", "weight of a word of the response", source=sources.AGGREGATION)
+    picked = (*(mode[L] for mode in modes), of_words[each])
+    chosen[each] = switch.choose(**dict(zip(switch.words, picked, strict=True)))
+    weight = use.row(f"{name}.row", "w", f"weight of the word, {told}", source=sources.AGGREGATION)
+    weight[row] = counted[row] * chosen[each]
+    return Weights(length, wrote, rows, tuple(modes), of_words, chosen, weight)
+
+
+def same_or_first(name: str, symbol: str, told: str, own: Switch, loss: Switch, use: Choices) -> tuple[Switch, Block]:
+    """Makes the switch that picks the loss's mode where its own word is the first one, "same"; else the first mode."""
+    number = use.one(f"{name}.mode", symbol, f"number of the mode, {told}", decimals=0)
+    number[use.lead] = where(equal(own.number, 0), loss.number, 0)
+    return Switch(loss.words, number[use.lead]), number

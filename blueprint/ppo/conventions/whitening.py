@@ -1,0 +1,96 @@
+"""Whitening: shifting and scaling, by the statistics and in the form that the conventions say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Sum, maximum, sqrt
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.conventions import sources
+from blueprint.ppo.conventions.choices import Choices
+
+
+class Statistics(NamedTuple):
+    """What is counted, mean and variance of it, and the numbers by which libraries divide."""
+
+    counted: Block
+    number: Block
+    mean: Block
+    centred: Block
+    bessel: Block
+    variance: Block
+    roots: tuple[Block, ...]
+    divisor: Block
+
+
+class Whitened(NamedTuple):
+    """Statistics, the whitened row, the same with its mean put back, and the row in use; all rows (n, t)."""
+
+    of: Statistics
+    whitened: Block
+    shifted: Block
+    used: Block
+
+
+def statistics(name: str, x: Block, mask: Block, S: Block, use: Choices) -> Statistics:
+    """Takes mean and variance of a row (n, t), over its mask or over all slots."""
+    L, eps, row = use.lead, use.used["advantage.mean_eps"], (*use.lead, n, t)
+    counts = use.row(f"{name}.counted", "w", "1 on what enters the statistics", decimals=0)
+    N = use.one(f"{name}.count", "N_w", "how many enter the statistics", decimals=0)
+    mean = use.one(f"{name}.mean", "μ", "mean")
+    centred = use.row(f"{name}.centred", "x_c", "less its mean")
+    bessel = use.one(f"{name}.bessel", "n/(n−ddof)", "correction for the degrees of freedom", unit="≥ 1")
+    var = use.one(f"{name}.variance", "σ²", "variance", unit="≥ 0", source=sources.WHITEN)
+    counts[row] = use.switch["advantage.stats"].choose(mask=mask[row], all=S[n, t])
+    N[L] = Sum((n, t), counts[row])
+    mean[L] = Sum((n, t), counts[row] * x[row]) / (maximum(N[L], 1) + eps)
+    centred[row] = counts[row] * (x[row] - mean[L])
+    enough = N[L] + use.used["advantage.ddof_eps"]
+    bessel[L] = maximum(enough, 1) / maximum(enough - use.used["advantage.ddof"], 1)
+    var[L] = Sum((n, t), centred[row] * centred[row]) / (maximum(N[L], 1) + eps) * bessel[L]
+    roots, divisor = _divisors(name, var, use)
+    return Statistics(counts, N, mean, centred, bessel, var, roots, divisor)
+
+
+def _divisors(name: str, var: Block, use: Choices) -> tuple[tuple[Block, ...], Block]:
+    """Makes the four numbers by which libraries divide, and takes the chosen one."""
+    L, eps = use.lead, use.used["whiten_eps"]
+    forms = {
+        "rsqrt_var_plus": ("√(σ²+ε)", sqrt(var[L] + eps)),
+        "clamp": ("√max(σ²,ε)", sqrt(maximum(var[L], eps))),
+        "std_plus": ("σ+ε", sqrt(var[L]) + eps),
+        "std_max": ("max(σ,ε)", maximum(sqrt(var[L]), eps)),
+    }
+    roots = {}
+    for word, (symbol, form) in forms.items():
+        roots[word] = use.one(f"{name}.{word}", symbol, f"what is divided by, as {word}")
+        roots[word][L] = form
+    divisor = use.one(f"{name}.divisor", "σ_used", "what is divided by", source=sources.WHITEN)
+    divisor[L] = use.switch["advantage.eps_form"].choose(**{word: root[L] for word, root in roots.items()})
+    return tuple(roots.values()), divisor
+
+
+def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitened:
+    """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
+    of, row, mean = statistics("reward", raw, kept, S, use), (*use.lead, n, t), use.lead
+    white = use.row("reward.whitened", "r_w", "whitened reward, mean 0")
+    shifted = use.row("reward.shifted", "r_s", "whitened, mean back", source=sources.REWARD_WHITEN)
+    rewards = use.row("rewards", "r", "reward used")
+    white[row] = (raw[row] - of.mean[mean]) / of.divisor[mean]
+    zeroed = use.switch["reward.whiten_rezero"].number
+    shifted[row] = S[n, t] * maximum(kept[row], 1 - zeroed) * (white[row] + of.mean[mean])
+    rewards[row] = use.switch["reward.whiten"].choose(off=raw[row], on=shifted[row])
+    return Whitened(of, white, shifted, rewards)
+
+
+def whitened_advantages(A: Block, M: Block, S: Block, use: Choices) -> Whitened:
+    """Shifts and scales the advantages; or only scales them, or leaves them."""
+    of, row, mean = statistics("advantage", A, M, S, use), (*use.lead, n, t), use.lead
+    white = use.row("advantage.whitened", "Â", "whitened advantage", source=sources.WHITEN)
+    shifted = use.row("advantage.shifted", "Â_s", "whitened advantage, mean back", source=sources.WHITEN)
+    used = use.row("advantages_used", "Â_used", "advantage used by the loss")
+    white[row] = of.centred[row] / of.divisor[mean]
+    shifted[row] = white[row] + of.counted[row] * of.mean[mean]
+    rows = {"on": white[row], "off": A[row], "keep_mean": shifted[row]}
+    used[row] = M[row] * use.switch["whiten_advantages"].choose(**rows)
+    return Whitened(of, white, shifted, used)
