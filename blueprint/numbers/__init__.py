@@ -15,6 +15,7 @@ __all__ = [
     "Setting",
     "TokenNumbers",
     "WeightNumbers",
+    "catalogue",
     "load",
     "names",
     "rlhf",

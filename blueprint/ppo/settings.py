@@ -20,7 +20,7 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.language.nodes import wrap
+from blueprint.language.nodes import Arithmetic
 from blueprint.numbers import PRESET_DEFAULT, Setting
 from blueprint.ppo.presets import PresetTable
 
@@ -46,14 +46,12 @@ class Switch:
     """A setting that is one of a few words: the words, and the 0-based number of the chosen one."""
 
     words: tuple[str, ...]
-    number: Operand
+    number: Arithmetic
 
     def choose(self, **alternatives: Operand) -> Expr:
         """Takes the alternative of the chosen word; there must be exactly one for each word."""
         if set(alternatives) != set(self.words):
-            raise NotationError(
-                f"{wrap(self.number)} chooses among {', '.join(self.words)}, not {', '.join(alternatives)}"
-            )
+            raise NotationError(f"{self.number} chooses among {', '.join(self.words)}, not {', '.join(alternatives)}")
         return choose(self.number, **{word: alternatives[word] for word in self.words})
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, Operand, block
+from blueprint.language import Axis, Block, block
+from blueprint.language.nodes import Arithmetic
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.settings import Switch
 
@@ -17,7 +18,7 @@ class Choices(NamedTuple):
     prefix: stands before the names of the blocks.
     """
 
-    used: Mapping[str, Operand]
+    used: Mapping[str, Arithmetic]
     switch: Mapping[str, Switch]
     lead: tuple[Axis, ...] = ()
     prefix: str = ""

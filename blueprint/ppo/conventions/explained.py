@@ -21,7 +21,7 @@ class Variance(NamedTuple):
 class Explained(NamedTuple):
     """How much of the returns' variance a critic foresaw, in steps."""
 
-    count: Block
+    words: Block
     free: Block
     of_returns: Variance
     residuals: tuple[Block, Block]
@@ -41,12 +41,14 @@ def explained(M: Block, R: Block, V_old: Block, V_new: Block, floor: Block, use:
     free = use.one("ev.free", "n_free", "by which variances are divided", decimals=0)
     N[L] = maximum(Sum((n, t), M[row]), 1)
     free[L] = maximum(N[L] - use.used["advantage.ddof"], 1)
-    of_returns = _variance("returns", R, M, N, free, use)
+    of_returns = _variance("returns", "R", R, M, N, free, use)
     old = use.row("ev.residual_old", "res_old", "residual R − V, old critic")
     new = use.row("ev.residual_new", "res_new", "residual R − V, new critic")
     old[row] = M[row] * (R[row] - V_old[row])
     new[row] = M[row] * (R[row] - V_new[n, t])
-    of_old, of_new = (_variance(f"residual_{name}", x, M, N, free, use) for name, x in (("old", old), ("new", new)))
+    of_old, of_new = (
+        _variance(f"residual_{name}", f"res_{name}", x, M, N, free, use) for name, x in (("old", old), ("new", new))
+    )
     mse = use.one("ev.mse", "mse_ev", "mean square of R − V, new critic", unit="≥ 0")
     mse[L] = Sum((n, t), new[row] * new[row]) / N[L]
     error = use.one("ev.error", "err_ev", "what was not foreseen, in the chosen form", unit="≥ 0")
@@ -58,11 +60,11 @@ def explained(M: Block, R: Block, V_old: Block, V_new: Block, floor: Block, use:
     return Explained(N, free, of_returns, (old, new), (of_old, of_new), mse, error, used)
 
 
-def _variance(name: str, x: Block, M: Block, N: Block, free: Block, use: Choices) -> Variance:
+def _variance(name: str, of: str, x: Block, M: Block, N: Block, free: Block, use: Choices) -> Variance:
     L, row = use.lead, (*use.lead, n, t)
-    mean = use.one(f"ev.{name}_mean", "x_mean", f"mean, {name}")
-    centred = use.row(f"ev.{name}_centred", "x_c", f"less its mean, {name}")
-    variance = use.one(f"ev.{name}_variance", "x_var", f"variance, {name}", unit="≥ 0")
+    mean = use.one(f"ev.{name}_mean", f"mean_{of}", f"mean, {name}")
+    centred = use.row(f"ev.{name}_centred", f"{of}_c", f"less its mean, {name}")
+    variance = use.one(f"ev.{name}_variance", f"var_{of}", f"variance, {name}", unit="≥ 0")
     mean[L] = Sum((n, t), M[row] * x[row]) / N[L]
     centred[row] = M[row] * (x[row] - mean[L])
     variance[L] = Sum((n, t), centred[row] * centred[row]) / free[L]

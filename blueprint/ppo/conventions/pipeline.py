@@ -76,7 +76,7 @@ def signal(given: Batch, use: Choices) -> SignalPart:
     """Runs the conventions from the score to the advantage."""
     counts = counted(given.S, given.m, given.at, use)
     M, K = counts
-    kl = reward.kl_estimates("kl", "old policy", given.logp_old, given.logp_ref, given.kl_old_ref, use)
+    kl = reward.kl_estimates("kl", "", "old policy", given.logp_old, given.logp_ref, given.kl_old_ref, use)
     scored = reward.score(given.score, given.by_word, given.by_pad, given.at, use)
     price = reward.paid(M, kl.used, scored.placed, given.at, use)
     rewards = whitened_rewards(price.raw, K, given.S, use)
@@ -96,10 +96,10 @@ def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
     of_entropy, entropy_mode = same_or_first("entropy", "mode_H", "entropy", own, mode, use)
     value_counts = value.counted_values(M, given.at, use)
     squares, larger = value.value_loss(given.V_new, made.gae.V, made.gae.returns, value_counts, use)
-    w_policy = weights("policy.weight", "policy loss", counts, given.most, use, mode)
-    w_value = weights("value.weight", "value loss", value_counts, given.most, use, of_value)
-    w_entropy = weights("entropy.weight", "entropy", M, given.most, use, of_entropy)
-    kl = reward.kl_estimates("kl_new", "new policy", given.logp_new, given.logp_ref, given.kl_new_ref, use)
+    w_policy = weights("policy.weight", "π", "policy loss", counts, given.most, use, mode)
+    w_value = weights("value.weight", "V", "value loss", value_counts, given.most, use, of_value)
+    w_entropy = weights("entropy.weight", "H", "entropy", M, given.most, use, of_entropy)
+    kl = reward.kl_estimates("kl_new", "_θ", "new policy", given.logp_new, given.logp_ref, given.kl_new_ref, use)
     words = Weighed(
         w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl
     )

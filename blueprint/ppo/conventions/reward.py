@@ -49,15 +49,15 @@ def clamped(x: Operand, limit: Operand) -> Expr:
     return maximum(-wrap(limit), minimum(limit, x))
 
 
-def kl_estimates(name: str, whose: str, logp: Block, logp_ref: Block, exact: Block, use: Choices) -> Estimates:
-    """Estimates how far a policy is from the reference on the sampled word, over (n, t). name: the blocks' first name."""
-    of, L = f"KL estimate, {whose}", use.lead
-    k1 = use.row(f"{name}.k1", "k1", f"{of}: clamped log-ratio", source=sources.KL_CLAMP)
-    absolute = use.row(f"{name}.abs", "|k1|", f"{of}: its size", unit="≥ 0", source=sources.KL)
-    k2 = use.row(f"{name}.k2", "k2", f"{of}: half of k1²", unit="≥ 0", source=sources.KL)
-    k3 = use.row(f"{name}.k3", "k3", f"{of}: exp(−k1) − 1 + k1", unit="≥ 0", source=sources.KL)
-    chosen = use.row(f"{name}.chosen", "kl_est", f"{of}: the chosen one", source=sources.KL)
-    used = use.row(f"{name}.used", "kl", f"{of}: chosen and clamped", source=sources.KL_CLAMP)
+def kl_estimates(name: str, of: str, whose: str, logp: Block, logp_ref: Block, exact: Block, use: Choices) -> Estimates:
+    """Estimates how far a policy is from the reference on the sampled word, over (n, t). name, of: what the names begin and the symbols end with."""
+    told, L = f"KL estimate, {whose}", use.lead
+    k1 = use.row(f"{name}.k1", f"k1{of}", f"{told}: clamped log-ratio", source=sources.KL_CLAMP)
+    absolute = use.row(f"{name}.abs", f"|k1|{of}", f"{told}: its size", unit="≥ 0", source=sources.KL)
+    k2 = use.row(f"{name}.k2", f"k2{of}", f"{told}: half of k1²", unit="≥ 0", source=sources.KL)
+    k3 = use.row(f"{name}.k3", f"k3{of}", f"{told}: exp(−k1) − 1 + k1", unit="≥ 0", source=sources.KL)
+    chosen = use.row(f"{name}.chosen", f"kl_est{of}", f"{told}: the chosen one", source=sources.KL)
+    used = use.row(f"{name}.used", f"kl{of}", f"{told}: chosen and clamped", source=sources.KL_CLAMP)
     at = (*L, n, t)
     k1[at] = clamped(logp[n, t] - logp_ref[n, t], use.used["reward.kl_clamp_in"])
     absolute[at] = abs(k1[at])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand, Sum, exp, less, maximum
+from blueprint.language import Block, Sum, exp, less, maximum
+from blueprint.language.nodes import Arithmetic
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.explained import Explained, explained
@@ -30,7 +31,7 @@ class Seen(NamedTuple):
 class Weighing(NamedTuple):
     """What is divided by, and the weight of every slot (a row)."""
 
-    count: Block
+    divisor: Block
     row: Block
 
 
@@ -76,10 +77,10 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
         "watch.eps", "ε_watch", "added to N in what is watched: a mean over all slots is a plain one", decimals=10
     )
     eps[L] = (1 - use.switch["diagnostics.over"].number) * use.used["advantage.mean_eps"]
-    slots = _weighing("watch.slots", "what is watched", over, eps[L], use)
-    words = _weighing("watch.words", "response words", see.M, use.used["advantage.mean_eps"], use)
+    slots = _weighing("watch.slots", "watch", "what is watched", over, eps[L], use)
+    words = _weighing("watch.words", "word", "response words", see.M, use.used["advantage.mean_eps"], use)
     values = _weighing(
-        "watch.values", "words of the value loss", see.value_counted, use.used["advantage.mean_eps"], use
+        "watch.values", "critic", "words of the value loss", see.value_counted, use.used["advantage.mean_eps"], use
     )
     estimates, second, chosen = _policy_kl(see.clip.log_ratio, use)
     flags = _clipped(see.clip, use)
@@ -102,11 +103,11 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     )  # fmt: skip
 
 
-def _weighing(name: str, told: str, counts: Block, eps: Operand, use: Choices) -> Weighing:
+def _weighing(name: str, of: str, told: str, counts: Block, eps: Arithmetic, use: Choices) -> Weighing:
     """Weighs every slot that is counted alike."""
     row = (*use.lead, n, t)
-    count = use.one(f"{name}.count", "N_own", f"how many are counted (at least 1), and ε: {told}")
-    share = use.row(f"{name}.weight", "w_own", f"weight of a slot: {told}")
+    count = use.one(f"{name}.count", f"N_{of}", f"how many are counted (at least 1), and ε: {told}")
+    share = use.row(f"{name}.weight", f"w_{of}", f"weight of a slot: {told}")
     count[use.lead] = maximum(Sum((n, t), counts[row]), 1) + eps
     share[row] = counts[row] / count[use.lead]
     return Weighing(count, share)

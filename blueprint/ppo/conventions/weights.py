@@ -23,34 +23,34 @@ class Weights(NamedTuple):
     row: Block
 
 
-def weights(name: str, told: str, counted: Block, most: Block, use: Choices, switch: Switch) -> Weights:
+def weights(name: str, of: str, told: str, counted: Block, most: Block, use: Choices, switch: Switch) -> Weights:
     """Weighs every word that is counted: Σ weight · x is the mean of x that the aggregation asks for.
 
-    counted: a row. most: slots of the longest response. switch: picks the mode.
+    of: what their symbols end in. counted: a row. most: slots of the longest response. switch: picks the mode.
     """
     L, each, row, eps = use.lead, (*use.lead, n), (*use.lead, n, t), use.used["loss.agg_eps"]
-    length = use.each(f"{name}.length", "n_i", f"words counted in the response, {told}", decimals=0)
-    wrote = use.each(f"{name}.wrote", "n_i>0", "1 if any", decimals=0)
-    rows = use.one(f"{name}.rows", "B'", "responses with a word (at least 1), and ε_N")
+    length = use.each(f"{name}.length", f"n_{of}", f"words counted in the response, {told}", decimals=0)
+    wrote = use.each(f"{name}.wrote", f"any_{of}", "1 if any", decimals=0)
+    rows = use.one(f"{name}.rows", f"B_{of}", "responses with a word (at least 1), and ε_N")
     length[each] = Sum(t, counted[row])
     wrote[each] = less(0, length[each])
     rows[L] = maximum(Sum(n, wrote[each]), 1) + eps
     forms: dict[str, tuple[str, Operand]] = {
         "token_mean": ("1/N", 1 / (maximum(Sum(n, length[each]), 1) + eps)),
         "token_sum": ("one", 1),
-        "seq_sum": ("1/B'", 1 / rows[L]),
-        "seq_norm": ("1/B'T", 1 / (rows[L] * most)),
+        "seq_sum": ("1/B", 1 / rows[L]),
+        "seq_norm": ("1/BT", 1 / (rows[L] * most)),
     }
     modes = []
     for mode, (symbol, form) in forms.items():
-        modes.append(use.one(f"{name}.{mode}", symbol, f"weight of a word, as {mode}"))
+        modes.append(use.one(f"{name}.{mode}", f"{symbol}_{of}", f"weight of a word, as {mode}"))
         modes[-1][L] = form
-    of_words = use.each(f"{name}.seq_mean", "1/B'n_i", "weight of a word, as mean of the response means")
+    of_words = use.each(f"{name}.seq_mean", f"1/Bn_{of}", "weight of a word, as mean of the response means")
     of_words[each] = wrote[each] / (rows[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
-    chosen = use.each(f"{name}.chosen", "w_n", "weight of a word of the response", source=sources.AGGREGATION)
+    chosen = use.each(f"{name}.chosen", f"w_n{of}", "weight of a word of the response", source=sources.AGGREGATION)
     picked = (*(mode[L] for mode in modes), of_words[each])
     chosen[each] = switch.choose(**dict(zip(switch.words, picked, strict=True)))
-    weight = use.row(f"{name}.row", "w", f"weight of the word, {told}", source=sources.AGGREGATION)
+    weight = use.row(f"{name}.row", f"w_{of}", f"weight of the word, {told}", source=sources.AGGREGATION)
     weight[row] = counted[row] * chosen[each]
     return Weights(length, wrote, rows, tuple(modes), of_words, chosen, weight)
 

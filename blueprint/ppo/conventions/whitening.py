@@ -32,15 +32,15 @@ class Whitened(NamedTuple):
     used: Block
 
 
-def statistics(name: str, x: Block, mask: Block, S: Block, use: Choices) -> Statistics:
-    """Takes mean and variance of a row (n, t), over its mask or over all slots."""
+def statistics(name: str, of: str, x: Block, mask: Block, S: Block, use: Choices) -> Statistics:
+    """Takes mean and variance of a row (n, t), over its mask or over all slots. name, of: what the blocks and symbols say."""
     L, eps, row = use.lead, use.used["advantage.mean_eps"], (*use.lead, n, t)
-    counts = use.row(f"{name}.counted", "w", "1 on what enters the statistics", decimals=0)
-    N = use.one(f"{name}.count", "N_w", "how many enter the statistics", decimals=0)
-    mean = use.one(f"{name}.mean", "μ", "mean")
-    centred = use.row(f"{name}.centred", "x_c", "less its mean")
-    bessel = use.one(f"{name}.bessel", "n/(n−ddof)", "correction for the degrees of freedom", unit="≥ 1")
-    var = use.one(f"{name}.variance", "σ²", "variance", unit="≥ 0", source=sources.WHITEN)
+    counts = use.row(f"{name}.counted", f"w_{of}", "1 on what enters the statistics", decimals=0)
+    N = use.one(f"{name}.count", f"N_{of}", "how many enter the statistics", decimals=0)
+    mean = use.one(f"{name}.mean", f"μ_{of}", "mean")
+    centred = use.row(f"{name}.centred", f"{of}_c", "less its mean")
+    bessel = use.one(f"{name}.bessel", f"bes_{of}", "correction for the degrees of freedom", unit="≥ 1")
+    var = use.one(f"{name}.variance", f"σ²_{of}", "variance", unit="≥ 0", source=sources.WHITEN)
     counts[row] = use.switch["advantage.stats"].choose(mask=mask[row], all=S[n, t])
     N[L] = Sum((n, t), counts[row])
     mean[L] = Sum((n, t), counts[row] * x[row]) / (maximum(N[L], 1) + eps)
@@ -48,31 +48,31 @@ def statistics(name: str, x: Block, mask: Block, S: Block, use: Choices) -> Stat
     enough = N[L] + use.used["advantage.ddof_eps"]
     bessel[L] = maximum(enough, 1) / maximum(enough - use.used["advantage.ddof"], 1)
     var[L] = Sum((n, t), centred[row] * centred[row]) / (maximum(N[L], 1) + eps) * bessel[L]
-    roots, divisor = _divisors(name, var, use)
+    roots, divisor = _divisors(name, of, var, use)
     return Statistics(counts, N, mean, centred, bessel, var, roots, divisor)
 
 
-def _divisors(name: str, var: Block, use: Choices) -> tuple[tuple[Block, ...], Block]:
+def _divisors(name: str, of: str, var: Block, use: Choices) -> tuple[tuple[Block, ...], Block]:
     """Makes the four numbers by which libraries divide, and takes the chosen one."""
     L, eps = use.lead, use.used["whiten_eps"]
     forms = {
-        "rsqrt_var_plus": ("√(σ²+ε)", sqrt(var[L] + eps)),
-        "clamp": ("√max(σ²,ε)", sqrt(maximum(var[L], eps))),
-        "std_plus": ("σ+ε", sqrt(var[L]) + eps),
-        "std_max": ("max(σ,ε)", maximum(sqrt(var[L]), eps)),
+        "rsqrt_var_plus": ("root_sum", sqrt(var[L] + eps)),
+        "clamp": ("root_max", sqrt(maximum(var[L], eps))),
+        "std_plus": ("sum_root", sqrt(var[L]) + eps),
+        "std_max": ("max_root", maximum(sqrt(var[L]), eps)),
     }
     roots = {}
     for word, (symbol, form) in forms.items():
-        roots[word] = use.one(f"{name}.{word}", symbol, f"what is divided by, as {word}")
+        roots[word] = use.one(f"{name}.{word}", f"{symbol}_{of}", f"what is divided by, as {word}")
         roots[word][L] = form
-    divisor = use.one(f"{name}.divisor", "σ_used", "what is divided by", source=sources.WHITEN)
+    divisor = use.one(f"{name}.divisor", f"σ_{of}", "what is divided by", source=sources.WHITEN)
     divisor[L] = use.switch["advantage.eps_form"].choose(**{word: root[L] for word, root in roots.items()})
     return tuple(roots.values()), divisor
 
 
 def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitened:
     """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
-    of, row, mean = statistics("reward", raw, kept, S, use), (*use.lead, n, t), use.lead
+    of, row, mean = statistics("reward", "r", raw, kept, S, use), (*use.lead, n, t), use.lead
     white = use.row("reward.whitened", "r_w", "whitened reward, mean 0")
     shifted = use.row("reward.shifted", "r_s", "whitened, mean back", source=sources.REWARD_WHITEN)
     rewards = use.row("rewards", "r", "reward used")
@@ -85,7 +85,7 @@ def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitene
 
 def whitened_advantages(A: Block, M: Block, S: Block, use: Choices) -> Whitened:
     """Shifts and scales the advantages; or only scales them, or leaves them."""
-    of, row, mean = statistics("advantage", A, M, S, use), (*use.lead, n, t), use.lead
+    of, row, mean = statistics("advantage", "A", A, M, S, use), (*use.lead, n, t), use.lead
     white = use.row("advantage.whitened", "Â", "whitened advantage", source=sources.WHITEN)
     shifted = use.row("advantage.shifted", "Â_s", "whitened advantage, mean back", source=sources.WHITEN)
     used = use.row("advantages_used", "Â_used", "advantage used by the loss")

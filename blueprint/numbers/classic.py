@@ -1,0 +1,178 @@
+"""Describe and check the numbers of level "classic": a rollout in several environments, whose rewards are given."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator
+
+from blueprint.numbers.classic_settings import CLASSIC, classic
+from blueprint.numbers.errors import counted, refusal
+from blueprint.numbers.kinds import About, Matrix, Number, Text, Title, Vector, Whole
+from blueprint.numbers.result import Ragged, Settings
+from blueprint.numbers.schema import Table
+from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
+from blueprint.numbers.tables import table_of
+
+if TYPE_CHECKING:
+    ClassicPpo = Table  # a type checker cannot read a table that is built from data
+else:
+    ClassicPpo = table_of("ClassicPpo", CLASSIC)
+
+
+def _flag(number: float) -> float:
+    if number not in (0, 1):
+        raise ValueError("0 or 1")
+    return number
+
+
+Flags = list[list[Annotated[Number, AfterValidator(_flag)]]]
+Scores = list[list[list[Number]]]
+
+
+class ClassicRollout(Table):
+    """A row per environment with an entry per step; scores have a list per step; a next value per environment."""
+
+    actions: list[list[Whole]]
+    rewards: Matrix
+    done: Flags
+    terminated: Flags | None = None
+    values_old: Matrix
+    values_new: Matrix
+    next_values: Vector
+    logits_old: Scores
+    logits_new: Scores
+
+
+class ClassicFile(Table):
+    """A file of level "classic": it begins at scores, rewards and values, and nothing is drawn."""
+
+    level: Literal["classic"]
+    title: Title = ""
+    about: About = ""
+    preset: Text = "default"
+    ppo: ClassicPpo = ClassicPpo()
+    rollout: ClassicRollout
+
+
+@dataclass(frozen=True)
+class ClassicNumbers:
+    """Hold all numbers of level "classic": a row per environment, an entry per step.
+
+    Attributes:
+        preset: the library whose settings are used where the file gives none.
+        ppo: the settings the file gives, and only those; the rest is the preset's.
+        done: 1 where an episode ended after the step; terminated: where it did not end because of a time limit.
+        next_values: the value of the state after the last step, one per environment.
+        logits_old, logits_new: scores of the actions, a row per environment of a row per step.
+    """
+
+    name: str
+    title: str
+    about: str
+    preset: str
+    ppo: Settings
+    actions: Ragged
+    rewards: Ragged
+    done: Ragged
+    terminated: Ragged
+    values_old: Ragged
+    values_new: Ragged
+    next_values: tuple[float, ...]
+    logits_old: tuple[Ragged, ...]
+    logits_new: tuple[Ragged, ...]
+    drawn_anew: tuple[str, ...] = ()
+
+    def settings(self) -> Settings:
+        """Return every setting that is in use: the file's, else the preset's."""
+        return {**classic().preset(self.preset).values, **self.ppo}
+
+
+def classic_numbers(name: str, file: ClassicFile) -> ClassicNumbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, tables differ in shape, or an action does not exist.
+    """
+    classic().preset(file.preset)
+    given = file.rollout
+    _check_shapes(given)
+    _check_actions(given.actions, len(given.logits_old[0][0]))
+    terminated = given.done if given.terminated is None else given.terminated
+    _check_ends(given.done, terminated)
+    return ClassicNumbers(
+        name=name,
+        title=file.title or name,
+        about=file.about,
+        preset=file.preset,
+        ppo=file.ppo.model_dump(exclude_unset=True),
+        actions=_frozen(given.actions),
+        rewards=_frozen(given.rewards),
+        done=_frozen(given.done),
+        terminated=_frozen(terminated),
+        values_old=_frozen(given.values_old),
+        values_new=_frozen(given.values_new),
+        next_values=tuple(given.next_values),
+        logits_old=tuple(map(_frozen, given.logits_old)),
+        logits_new=tuple(map(_frozen, given.logits_new)),
+    )
+
+
+def _check_shapes(given: ClassicRollout) -> None:
+    """Check that there is an entry per step of every environment, and a score per action."""
+    _check_count("rollout.actions", len(given.actions), "environment", *LIMITS["episodes"])
+    steps = len(given.actions[0])
+    _check_count("rollout.actions, row 1", steps, "step", 1, LONGEST_TEXT)
+    for key in ("actions", "rewards", "done", "terminated", "values_old", "values_new", "logits_old", "logits_new"):
+        rows: list[list[Any]] | None = getattr(given, key)
+        if rows is not None:
+            _check_rows(f"rollout.{key}", rows, len(given.actions), steps)
+    if len(given.next_values) != len(given.actions):
+        found = counted(len(given.next_values), "number")
+        raise refusal("rollout.next_values", found, f"{len(given.actions)}, one per environment")
+    actions = len(given.logits_old[0][0])
+    _check_count("rollout.logits_old, row 1, item 1", actions, "number", *LIMITS["vocabulary"])
+    for key, scores in (("logits_old", given.logits_old), ("logits_new", given.logits_new)):
+        for place, step in _steps(scores):
+            if len(step) != actions:
+                raise refusal(f"rollout.{key}, {place}", counted(len(step), "number"), f"{actions}, one per action")
+
+
+def _check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
+    if not low <= found <= high:
+        raise refusal(where, counted(found, noun), f"{low} to {high}")
+
+
+def _check_rows(where: str, rows: list[list[object]], environments: int, steps: int) -> None:
+    if len(rows) != environments:
+        raise refusal(where, counted(len(rows), "row"), f"{environments}, one per environment")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != steps:
+            raise refusal(
+                f"{where}, row {number}",
+                counted(len(row), "entry").replace("entrys", "entries"),
+                f"{steps}, one per step",
+            )
+
+
+def _steps[T](rows: list[list[T]]) -> Iterator[tuple[str, T]]:
+    for row, entries in enumerate(rows, start=1):
+        for item, entry in enumerate(entries, start=1):
+            yield f"row {row}, item {item}", entry
+
+
+def _check_actions(actions: list[list[int]], known: int) -> None:
+    for place, action in _steps(actions):
+        if not 0 <= action < known:
+            raise refusal(f"rollout.actions, {place}", str(action), f"0 to {known - 1}, as there are {known} actions")
+
+
+def _check_ends(done: list[list[float]], terminated: list[list[float]]) -> None:
+    """Check that what terminated has ended."""
+    for (place, ended), (_, stopped) in zip(_steps(done), _steps(terminated), strict=True):
+        if stopped > ended:
+            raise refusal(f"rollout.terminated, {place}", "1", "0, because the episode is not done there")
+
+
+def _frozen(rows: list[list[float]]) -> Ragged:
+    return tuple(map(tuple, rows))

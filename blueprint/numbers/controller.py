@@ -1,0 +1,105 @@
+"""Describe and check the numbers of level "controller": what an adaptive KL controller is fed, update after update."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator
+
+from blueprint.numbers.errors import counted, refusal
+from blueprint.numbers.kinds import About, Matrix, Title, Whole
+from blueprint.numbers.preset import Setting
+from blueprint.numbers.result import Ragged, Settings
+from blueprint.numbers.schema import Table
+from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
+from blueprint.numbers.tables import table_of
+
+# TRL 0.11.4's defaults, but for the number of responses, which there is the batch size.
+CONTROLLER = MappingProxyType(
+    {
+        "kl_coef": Setting(0.2, low=1e-6, high=100.0),
+        "target": Setting(6.0, low=1e-6, high=1e6),
+        "horizon": Setting(10_000.0, low=1.0, high=1e9),
+        "n_steps": Setting(256.0, low=1.0, high=1e6),
+        "error_clip": Setting(0.2),
+        "kl_stat": Setting("seq_sum", words=("seq_sum", "token_mean")),
+    }
+)
+
+if TYPE_CHECKING:
+    ControllerSettings = Table  # a type checker cannot read a table that is built from data
+else:
+    ControllerSettings = table_of("ControllerSettings", CONTROLLER)
+
+
+def _length(words: int) -> int:
+    if words < 1:
+        raise ValueError("a length of at least 1 word")
+    return words
+
+
+class Responses(Table):
+    """A row per update, an entry per response: its KL to the reference summed over its words, and how many it has."""
+
+    kl_sums: Matrix
+    lengths: list[list[Annotated[Whole, AfterValidator(_length)]]]
+
+
+class ControllerFile(Table):
+    """A file of level "controller": it begins at the KL of whole responses, and nothing is drawn."""
+
+    level: Literal["controller"]
+    title: Title = ""
+    about: About = ""
+    controller: ControllerSettings = ControllerSettings()
+    responses: Responses
+
+
+@dataclass(frozen=True)
+class ControllerNumbers:
+    """Hold all numbers of level "controller": a row per update, an entry per response.
+
+    Attributes:
+        settings: the settings the file gives, and only those.
+        kl_sums: the KL to the reference of each response, summed over its words.
+        lengths: how many words each response has.
+    """
+
+    name: str
+    title: str
+    about: str
+    settings: Settings
+    kl_sums: Ragged
+    lengths: Ragged
+    drawn_anew: tuple[str, ...] = ()
+
+
+def controller_numbers(name: str, file: ControllerFile) -> ControllerNumbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if the tables differ in shape, or there are too many updates or responses.
+    """
+    sums, lengths = file.responses.kl_sums, file.responses.lengths
+    _check_count("responses.kl_sums", len(sums), "update", 1, LONGEST_TEXT)
+    _check_count("responses.kl_sums, row 1", len(sums[0]), "response", *LIMITS["episodes"])
+    if len(lengths) != len(sums):
+        raise refusal("responses.lengths", counted(len(lengths), "row"), f"{len(sums)}, one per update")
+    for key, rows in (("kl_sums", sums), ("lengths", lengths)):
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(sums[0]):
+                found, expected = counted(len(row), "response"), f"{len(sums[0])}, as the first row of kl_sums has"
+                raise refusal(f"responses.{key}, row {number}", found, expected)
+    return ControllerNumbers(
+        name=name,
+        title=file.title or name,
+        about=file.about,
+        settings=file.controller.model_dump(exclude_unset=True),
+        kl_sums=tuple(map(tuple, sums)),
+        lengths=tuple(map(tuple, lengths)),
+    )
+
+
+def _check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
+    if not low <= found <= high:
+        raise refusal(where, counted(found, noun), f"{low} to {high}")
