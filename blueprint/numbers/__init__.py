@@ -1,21 +1,33 @@
 """Turn a numbers file and overrides into fully explicit, checked numbers."""
 
 from blueprint.numbers.catalogue import Catalogue, Preset, catalogue, rlhf
+from blueprint.numbers.classic import ClassicNumbers
+from blueprint.numbers.classic_settings import CLASSIC, classic_presets
+from blueprint.numbers.controller import CONTROLLER, ControllerNumbers
 from blueprint.numbers.errors import NumbersError
-from blueprint.numbers.load import load
+from blueprint.numbers.load import Numbers, load
+from blueprint.numbers.logits import LogitNumbers
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
 from blueprint.numbers.read import names
-from blueprint.numbers.result import TokenNumbers, WeightNumbers
+from blueprint.numbers.result import Conventions, TokenNumbers, WeightNumbers
 
 __all__ = [
+    "CLASSIC",
+    "CONTROLLER",
     "PRESET_DEFAULT",
     "Catalogue",
+    "ClassicNumbers",
+    "ControllerNumbers",
+    "Conventions",
+    "LogitNumbers",
+    "Numbers",
     "NumbersError",
     "Preset",
     "Setting",
     "TokenNumbers",
     "WeightNumbers",
     "catalogue",
+    "classic_presets",
     "load",
     "names",
     "rlhf",

@@ -1,17 +1,17 @@
 """Describe and check the numbers of level "classic": a rollout in several environments, whose rewards are given."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from blueprint.numbers.classic_settings import CLASSIC, classic
+from blueprint.numbers.classic_settings import CLASSIC, classic_presets
 from blueprint.numbers.errors import counted, refusal
 from blueprint.numbers.kinds import About, Matrix, Number, Text, Title, Vector, Whole
 from blueprint.numbers.result import Ragged, Settings
-from blueprint.numbers.schema import Table
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
+from blueprint.numbers.table import Table
 from blueprint.numbers.tables import table_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class ClassicNumbers:
 
     def settings(self) -> Settings:
         """Return every setting that is in use: the file's, else the preset's."""
-        return {**classic().preset(self.preset).values, **self.ppo}
+        return {**classic_presets().preset(self.preset).values, **self.ppo}
 
 
 def classic_numbers(name: str, file: ClassicFile) -> ClassicNumbers:
@@ -94,7 +94,7 @@ def classic_numbers(name: str, file: ClassicFile) -> ClassicNumbers:
     Raises:
         NumbersError: if there is no such preset, tables differ in shape, or an action does not exist.
     """
-    classic().preset(file.preset)
+    classic_presets().preset(file.preset)
     given = file.rollout
     _check_shapes(given)
     _check_actions(given.actions, len(given.logits_old[0][0]))
@@ -105,7 +105,7 @@ def classic_numbers(name: str, file: ClassicFile) -> ClassicNumbers:
         title=file.title or name,
         about=file.about,
         preset=file.preset,
-        ppo=file.ppo.model_dump(exclude_unset=True),
+        ppo=file.ppo.model_dump(exclude_none=True),
         actions=_frozen(given.actions),
         rewards=_frozen(given.rewards),
         done=_frozen(given.done),
@@ -143,19 +143,18 @@ def _check_count(where: str, found: int, noun: str, low: int, high: int) -> None
         raise refusal(where, counted(found, noun), f"{low} to {high}")
 
 
-def _check_rows(where: str, rows: list[list[object]], environments: int, steps: int) -> None:
+def _check_rows(where: str, rows: list[list[Any]], environments: int, steps: int) -> None:
     if len(rows) != environments:
         raise refusal(where, counted(len(rows), "row"), f"{environments}, one per environment")
     for number, row in enumerate(rows, start=1):
         if len(row) != steps:
             raise refusal(
-                f"{where}, row {number}",
-                counted(len(row), "entry").replace("entrys", "entries"),
-                f"{steps}, one per step",
+                f"{where}, row {number}", counted(len(row), "step"), f"{steps}, as the first row of actions has"
             )
 
 
-def _steps[T](rows: list[list[T]]) -> Iterator[tuple[str, T]]:
+def _steps(rows: list[list[Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield every entry with its place, in words."""
     for row, entries in enumerate(rows, start=1):
         for item, entry in enumerate(entries, start=1):
             yield f"row {row}, item {item}", entry
@@ -174,5 +173,5 @@ def _check_ends(done: list[list[float]], terminated: list[list[float]]) -> None:
             raise refusal(f"rollout.terminated, {place}", "1", "0, because the episode is not done there")
 
 
-def _frozen(rows: list[list[float]]) -> Ragged:
+def _frozen(rows: Sequence[Sequence[float]]) -> Ragged:
     return tuple(map(tuple, rows))

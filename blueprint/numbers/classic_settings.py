@@ -33,6 +33,6 @@ CLASSIC = MappingProxyType(
 
 
 @cache
-def classic() -> Catalogue:
+def classic_presets() -> Catalogue:
     """Read the presets of classic PPO: the default, CleanRL, Stable-Baselines3, TorchRL and rlax."""
     return catalogue("classic", CLASSIC)

@@ -10,8 +10,8 @@ from blueprint.numbers.errors import counted, refusal
 from blueprint.numbers.kinds import About, Matrix, Title, Whole
 from blueprint.numbers.preset import Setting
 from blueprint.numbers.result import Ragged, Settings
-from blueprint.numbers.schema import Table
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
+from blueprint.numbers.table import Table
 from blueprint.numbers.tables import table_of
 
 # TRL 0.11.4's defaults, but for the number of responses, which there is the batch size.
@@ -85,16 +85,13 @@ def controller_numbers(name: str, file: ControllerFile) -> ControllerNumbers:
     _check_count("responses.kl_sums, row 1", len(sums[0]), "response", *LIMITS["episodes"])
     if len(lengths) != len(sums):
         raise refusal("responses.lengths", counted(len(lengths), "row"), f"{len(sums)}, one per update")
-    for key, rows in (("kl_sums", sums), ("lengths", lengths)):
-        for number, row in enumerate(rows, start=1):
-            if len(row) != len(sums[0]):
-                found, expected = counted(len(row), "response"), f"{len(sums[0])}, as the first row of kl_sums has"
-                raise refusal(f"responses.{key}, row {number}", found, expected)
+    _check_rows("responses.kl_sums", [len(row) for row in sums], len(sums[0]))
+    _check_rows("responses.lengths", [len(row) for row in lengths], len(sums[0]))
     return ControllerNumbers(
         name=name,
         title=file.title or name,
         about=file.about,
-        settings=file.controller.model_dump(exclude_unset=True),
+        settings=file.controller.model_dump(exclude_none=True),
         kl_sums=tuple(map(tuple, sums)),
         lengths=tuple(map(tuple, lengths)),
     )
@@ -103,3 +100,10 @@ def controller_numbers(name: str, file: ControllerFile) -> ControllerNumbers:
 def _check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
     if not low <= found <= high:
         raise refusal(where, counted(found, noun), f"{low} to {high}")
+
+
+def _check_rows(where: str, found: list[int], expected: int) -> None:
+    for number, length in enumerate(found, start=1):
+        if length != expected:
+            told = f"{expected}, as the first row of kl_sums has"
+            raise refusal(f"{where}, row {number}", counted(length, "response"), told)

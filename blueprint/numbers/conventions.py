@@ -22,8 +22,8 @@ def _limit(value: float = OFF, low: float = 0.0) -> Setting:
 # The default preset's words come first where its own build knows no other.
 CONVENTIONS = MappingProxyType(
     {
-        "policy.temperature": Setting(1.0, low=0.01, high=_LARGEST),
-        "policy.temperature_eps": Setting(0.0),
+        "batch.temperature": Setting(1.0, low=0.01, high=_LARGEST),
+        "batch.temperature_eps": Setting(0.0),
         "batch.response_mask": Setting("non_pad", words=("non_pad", "all")),
         "reward.kl_clamp_in": _limit(),
         "reward.kl_clamp_out": _limit(),

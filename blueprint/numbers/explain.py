@@ -6,10 +6,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from blueprint.numbers.classic import ClassicFile
+from blueprint.numbers.controller import ControllerFile
 from blueprint.numbers.errors import NumbersError, nearest, printable, refusal, shown, suggestion
-from blueprint.numbers.schema import TokenFile, WeightFile
+from blueprint.numbers.schema import LogitFile, TokenFile, WeightFile
 
-LEVELS: dict[str, type[WeightFile] | type[TokenFile]] = {"weights": WeightFile, "per-token": TokenFile}
+File = WeightFile | LogitFile | TokenFile | ClassicFile | ControllerFile
+LEVELS: dict[str, type[File]] = {
+    "weights": WeightFile, "logits": LogitFile, "per-token": TokenFile, "classic": ClassicFile, "controller": ControllerFile
+}  # fmt: skip
 
 _EXPECTED = {
     "string_type": "text in quotes",
@@ -20,7 +25,7 @@ _EXPECTED = {
 }
 
 
-def checked(raw: dict[str, Any]) -> WeightFile | TokenFile:
+def checked(raw: dict[str, Any]) -> File:
     """Check the tables of a numbers file.
 
     Raises:
@@ -34,11 +39,11 @@ def checked(raw: dict[str, Any]) -> WeightFile | TokenFile:
         raise _first(error, model) from None
 
 
-def _model_of(raw: dict[str, Any]) -> type[WeightFile] | type[TokenFile]:
+def _model_of(raw: dict[str, Any]) -> type[File]:
     level = raw.get("level")
     if isinstance(level, str) and level in LEVELS:
         return LEVELS[level]
-    raise refusal("level", "nothing" if level is None else shown(level), '"weights" or "per-token"')
+    raise refusal("level", "nothing" if level is None else shown(level), " or ".join(map(shown, LEVELS)))
 
 
 def _first(error: ValidationError, model: type[BaseModel]) -> NumbersError:

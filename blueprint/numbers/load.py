@@ -5,20 +5,23 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.numbers import complete
+from blueprint.numbers.classic import ClassicFile, ClassicNumbers, classic_numbers
+from blueprint.numbers.controller import ControllerFile, ControllerNumbers, controller_numbers
 from blueprint.numbers.explain import checked
 from blueprint.numbers.fit import fitting
+from blueprint.numbers.live import TABLES, gathered
+from blueprint.numbers.logits import LogitNumbers, logit_numbers
 from blueprint.numbers.read import overridden, read
 from blueprint.numbers.result import TokenNumbers, WeightNumbers
-from blueprint.numbers.schema import TokenFile, WeightFile
+from blueprint.numbers.schema import LogitFile, TokenFile, WeightFile
 from blueprint.numbers.sizes import resolved
 from blueprint.numbers.tokens import token_numbers
 
-_NOT_PARTS = {"level", "title", "about", "seed", "ppo"}
+Numbers = WeightNumbers | LogitNumbers | TokenNumbers | ClassicNumbers | ControllerNumbers
+_NOT_PARTS = {"level", "title", "about", "seed", "preset", "conventions", "compare", "ppo", *TABLES}
 
 
-def load(
-    source: str | Path = "default", overrides: Mapping[str, str] | Sequence[str] = ()
-) -> WeightNumbers | TokenNumbers:
+def load(source: str | Path = "default", overrides: Mapping[str, str] | Sequence[str] = ()) -> Numbers:
     """Load a built-in set of numbers, or a path ending in .toml, and lay overrides such as `sizes.hidden=6` over it.
 
     Numbers with more than 15 significant digits are rounded to 15: a spreadsheet stores no more. If an override makes
@@ -32,8 +35,14 @@ def load(
     match checked(found.raw):
         case WeightFile() as file:
             return _weight_numbers(found.name, file, _spare(file, changed) if found.built_in else [])
+        case LogitFile() as file:
+            return logit_numbers(found.name, file)
         case TokenFile() as file:
             return token_numbers(found.name, file)
+        case ClassicFile() as file:
+            return classic_numbers(found.name, file)
+        case ControllerFile() as file:
+            return controller_numbers(found.name, file)
 
 
 def _parts(file: WeightFile) -> dict[str, Any]:
@@ -49,6 +58,7 @@ def _spare(file: WeightFile, changed: Collection[str]) -> list[str]:
 
 def _weight_numbers(name: str, file: WeightFile, spare: Collection[str]) -> WeightNumbers:
     given = _parts(file)
+    ppo, conventions = gathered(file)
     sizes = resolved(given, spare)
     parts = fitting(given, sizes, spare)
     vocabulary, prompts = complete.text(file.seed, parts, sizes)
@@ -61,7 +71,8 @@ def _weight_numbers(name: str, file: WeightFile, spare: Collection[str]) -> Weig
         prompts=tuple(map(tuple, prompts)),
         max_new_tokens=sizes.max_new_tokens,
         draws=complete.draws(file.seed, parts.get("rollout.draws"), prompts, sizes),
-        ppo=file.ppo.model_dump(exclude_unset=True),
+        ppo=ppo,
+        conventions=conventions,
         weights=complete.weights(file.seed, parts, sizes),
         drawn_anew=tuple(key for key in given if key not in parts),
     )

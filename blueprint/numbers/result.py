@@ -5,6 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+
+@dataclass(frozen=True)
+class Conventions:
+    """Say whether conventions are live, which preset is in use, and which presets stand side by side."""
+
+    live: bool = False
+    preset: str = "default"
+    compare: tuple[str, ...] = ()
+
+
+PLAIN = Conventions()
 Array = NDArray[np.float64]
 Settings = dict[str, float | str]
 Ragged = tuple[tuple[float, ...], ...]
@@ -35,6 +46,7 @@ class WeightNumbers:
     ppo: Settings
     weights: dict[str, Array]
     drawn_anew: tuple[str, ...] = ()
+    conventions: Conventions = PLAIN
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
 """Describe a numbers file, level by level, as pydantic models: which tables, which keys, which kind of value."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, create_model
+from typing import Literal
 
 from blueprint.numbers.kinds import (
     About,
@@ -13,36 +11,14 @@ from blueprint.numbers.kinds import (
     Prompt,
     Ratio,
     Seed,
-    Text,
     Title,
     Token,
     Vector,
     Whole,
     Word,
-    between,
-    one_of,
 )
-from blueprint.numbers.preset import PRESET_DEFAULT, Setting
-
-
-class Table(BaseModel):
-    """Refuse unknown keys, in every table of a numbers file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _setting(setting: Setting) -> tuple[Any, float | str]:
-    """Translate a row of the preset into a field: its kind and its default."""
-    if setting.words:
-        return Annotated[Text, BeforeValidator(one_of(setting.words))], setting.value
-    return Annotated[Number, AfterValidator(between(setting.low, setting.high))], setting.value
-
-
-_settings: dict[str, Any] = {key: _setting(setting) for key, setting in PRESET_DEFAULT.items()}
-if TYPE_CHECKING:
-    Ppo = Table  # a type checker cannot read a table that is built from data
-else:
-    Ppo = create_model("Ppo", __base__=Table, **_settings)
+from blueprint.numbers.live import LiveFile, Ppo
+from blueprint.numbers.table import Table
 
 
 class Sizes(Table):
@@ -103,7 +79,7 @@ class HeadStep(Table):
     delta_b: Number | None = None
 
 
-class WeightFile(Table):
+class WeightFile(LiveFile):
     """A file of level "weights": models are run, and whatever is left out is drawn from the seed."""
 
     level: Literal["weights"]
@@ -113,13 +89,58 @@ class WeightFile(Table):
     sizes: Sizes = Sizes()
     text: Words = Words()
     rollout: Rollout = Rollout()
-    ppo: Ppo = Ppo()
     old: Actor = Actor()
     reference: Actor = Actor()
     policy: ActorStep = ActorStep()
     old_critic: Head = Head()
     critic: HeadStep = HeadStep()
     reward_model: Head = Head()
+
+
+class Logits(Table):
+    """Logits of one policy for every slot of every response, [episodes][slots][vocabulary]."""
+
+    logits: list[Matrix]
+
+
+class Values(Table):
+    """A critic's number in every slot, [episodes][slots]; behind a response too."""
+
+    values: Matrix
+
+
+class Responses(Table):
+    """The vocabulary, whose word `end_word` ends a response, and the words of every slot; `mask` says which count.
+
+    Left out, `end_word` is the first word, and the mask reaches up to and including the first end word.
+    """
+
+    vocabulary: list[Word]
+    end_word: Word | None = None
+    responses: list[list[Word]]
+    mask: Matrix | None = None
+    episodes: list[int] | None = None
+
+
+class Scored(Table):
+    """The score of each response."""
+
+    scores: list[Number]
+
+
+class LogitFile(LiveFile):
+    """A file of level "logits": three policies' logits, two critics' values and scores are given; no model is run."""
+
+    level: Literal["logits"]
+    title: Title = ""
+    about: About = ""
+    text: Responses
+    old: Logits
+    reference: Logits
+    policy: Logits
+    old_critic: Values
+    critic: Values
+    reward_model: Scored
 
 
 class PerToken(Table):

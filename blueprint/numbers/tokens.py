@@ -1,6 +1,7 @@
 """Check that the numbers of level "per-token" belong to the same words, and freeze them."""
 
 from blueprint.numbers.errors import counted, refusal
+from blueprint.numbers.live import plain
 from blueprint.numbers.result import Ragged, TokenNumbers
 from blueprint.numbers.schema import PerToken, TokenFile
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
@@ -29,7 +30,7 @@ def token_numbers(name: str, file: TokenFile) -> TokenNumbers:
         scores=_frozen(tokens.scores),
         case_advantages=tuple(advantages),
         case_ratios=tuple(ratios),
-        ppo=file.ppo.model_dump(exclude_unset=True),
+        ppo=plain(file.ppo),
     )
 
 

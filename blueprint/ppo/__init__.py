@@ -2,19 +2,27 @@
 
 from dataclasses import replace
 
-from blueprint.numbers import TokenNumbers, WeightNumbers
+from blueprint.numbers import ClassicNumbers, ControllerNumbers, Numbers, WeightNumbers
 from blueprint.page.outline import Blueprint
+from blueprint.ppo.classic import classic_ppo
+from blueprint.ppo.controller_sheets import kl_controller
 from blueprint.ppo.notes import note_of
 from blueprint.ppo.sheets.beside import Witnessed
 from blueprint.ppo.token_level import token_level
 from blueprint.ppo.weights_level import weights_level
 
 
-def rlhf_ppo(numbers: WeightNumbers | TokenNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+def rlhf_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of RLHF PPO at the level of the numbers: from weights, or from log-probs on.
+
+    The numbers of classic PPO and of the KL controller make blueprints of their own.
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
+    if isinstance(numbers, ClassicNumbers):
+        return classic_ppo(numbers)
+    if isinstance(numbers, ControllerNumbers):
+        return kl_controller(numbers)
     level = weights_level if isinstance(numbers, WeightNumbers) else token_level
     made = level(numbers, witnessed)  # type: ignore[arg-type]
     return replace(made, notes={block.name: note_of(block.name) for block in made.blocks()})

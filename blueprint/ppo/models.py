@@ -26,6 +26,13 @@ class Network(NamedTuple):
     h: Block
 
 
+class Temperature(NamedTuple):
+    """What logits are divided by, and what is added to it."""
+
+    tau: Block
+    eps: Block
+
+
 class Distribution(NamedTuple):
     """A soft-max over the vocabulary, in the steps in which a person computes it."""
 
@@ -86,9 +93,28 @@ def rnn(name: str, reads: Block, weights: Memory) -> Network:
     return Network(x, h)
 
 
-def softmax(name: str, h: Block, Y: Block) -> Distribution:
-    """Turns the memory into log-probabilities of every next word; the largest logit is taken off before EXP."""
+def logits(name: str, h: Block, Y: Block) -> Block:
+    """Scores every next word by the memory."""
     z = block(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=3)
+    z[n, t, v] = Sum(j, Y[j, v] * h[n, t, j])
+    return z
+
+
+def tempered(name: str, z: Block, temperature: Temperature | None) -> tuple[Block, ...]:
+    """Divides logits by the temperature, if there is one: above 1 it makes the policy less decided, below 1 more.
+
+    Returns the logits, and what became of them; the last one is the one to go on with.
+    """
+    if temperature is None:
+        return (z,)
+    told = "logit divided by the temperature"
+    cool = block(f"{name}.tempered", (n, t, v), "z_τ", told, source=sources.TEMPERATURE, decimals=3)
+    cool[n, t, v] = z[n, t, v] / (temperature.tau + temperature.eps)
+    return z, cool
+
+
+def softmax(name: str, z: Block) -> Distribution:
+    """Turns logits into log-probabilities of every next word; the largest logit is taken off before EXP."""
     top = block(f"{name}.top", (n, t), "z_max", "largest logit", decimals=3)
     e = block(f"{name}.exponentials", (n, t, v), "ez", "exp(logit − largest logit)", unit="0 … 1", decimals=3)
     lse = block(f"{name}.logsumexp", (n, t), "lse", "ln of the sum of all exp(z)", source=sources.SOFTMAX)
@@ -103,7 +129,6 @@ def softmax(name: str, h: Block, Y: Block) -> Distribution:
     )
     p = block(f"{name}.p", (n, t, v), "p", "probability of the word", unit="0 … 1", decimals=3)
     p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p (the entropy is −plogp)", unit="−ln(vocabulary) … 0")
-    z[n, t, v] = Sum(j, Y[j, v] * h[n, t, j])
     top[n, t] = Max(v, z[n, t, v])
     e[n, t, v] = exp(z[n, t, v] - top[n, t])
     lse[n, t] = top[n, t] + log(Sum(v, e[n, t, v]))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from blueprint.language import (
     Block,
     Sum,
+    at_most,
     block,
     equal,
     filled,
@@ -26,7 +27,7 @@ from blueprint.language import (
 )
 from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t, v
-from blueprint.ppo.models import Distribution, Memory, Network, rnn, softmax
+from blueprint.ppo.models import Distribution, Memory, Network, Temperature, logits, rnn, softmax, tempered
 
 
 class Prompts(NamedTuple):
@@ -64,6 +65,27 @@ class Turn(NamedTuple):
     ended: Block
 
 
+class Texts(NamedTuple):
+    """What was written, however it came about: ids and words (n, t), the mask, lengths (n), and words of the batch.
+
+    how: rows that tell how a word was chosen, where it was drawn.
+    """
+
+    written: Block
+    word_written: Block
+    mask: Block
+    length: Block
+    words: Block
+    how: tuple[Block, ...] = ()
+
+
+class Slots(NamedTuple):
+    """The slots of a response, used or not: counted from 1, and a row S with 1 in each of them; (n, t)."""
+
+    number: Block
+    row: Block
+
+
 class Rollout(NamedTuple):
     """What was read and written (ids and words), the mask m, the draws, the counts, and the network that did it."""
 
@@ -79,7 +101,12 @@ class Rollout(NamedTuple):
     length: Block
     words: Block
     network: Network
+    logits: tuple[Block, ...]
     distribution: Distribution
+
+    def texts(self) -> Texts:
+        """Returns what others read of it."""
+        return Texts(self.written, self.word_written, self.mask, self.length, self.words, (self.draw,))
 
 
 def prompts() -> Prompts:
@@ -110,7 +137,9 @@ def draw_range() -> DrawRange:
     return DrawRange(low, typed("rollout.draw.high", (), "u_high", "highest draw", decimals=2))
 
 
-def rollout(given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block) -> Rollout:
+def rollout(
+    given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block, temperature: Temperature | None = None
+) -> Rollout:
     """Lets the old policy read the prompt and write the response, one drawn word after the other."""
     s = block("rollout.read", (n, t), "s", "id of the word read", decimals=0)
     a = block("rollout.written", (n, t), "a", "id of the word written", decimals=0)
@@ -120,7 +149,8 @@ def rollout(given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block) ->
     m[n, t.last + 1] = 0
     s[n, t] = a[n, t - 1]
     network = rnn("old", s, weights)
-    distribution = softmax("old", network.h, Y)
+    z = tempered("old", logits("old", network.h, Y), temperature)
+    distribution = softmax("old", z[-1])
     u, cumulative, drawn = draw(distribution.p)
     a[n, t] = given.given_id[n, t] + m[n, t] * drawn[n, t]
     turn = whose_turn(given, a, m, max_new_tokens)
@@ -129,7 +159,7 @@ def rollout(given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block) ->
     total = block("response.words", (), "N", "response words of the batch (at least 1)", decimals=0)
     length[n] = Sum(t, m[n, t])
     total[()] = maximum(Sum((n, t), m[n, t]), 1)
-    return Rollout(s, a, read, written, m, turn, u, cumulative, drawn, length, total, network, distribution)
+    return Rollout(s, a, read, written, m, turn, u, cumulative, drawn, length, total, network, z, distribution)
 
 
 def draw(p: Block) -> tuple[Block, Block, Block]:
@@ -166,6 +196,17 @@ def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Tur
     is_end[n, t] = equal(a[n, t], 0)
     ends[n, t] = m[n, t] * is_end[n, t]
     return Turn(room, allowed, is_end, ends, ended)
+
+
+def slots_of(is_given: Block, max_new_tokens: Block) -> Slots:
+    """Counts the slots that a response may fill, whether it fills them or ends before: max_new_tokens for each."""
+    count = block("slots.number", (n, t), "slot_no", "slots up to here", decimals=0)
+    S = block("slots", (n, t), "S", "1 in every slot of the response, padding included", unit="0 or 1", decimals=0)
+    count[n, t.first - 1] = 0
+    count[n, t] = count[n, t - 1] + 1 - is_given[n, t]
+    S[n, t.last + 1] = 0
+    S[n, t] = (1 - is_given[n, t]) * at_most(count[n, t], max_new_tokens)
+    return Slots(count, S)
 
 
 def as_words(given: Prompts, a: Block, m: Block) -> tuple[Block, Block]:

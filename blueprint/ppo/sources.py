@@ -10,6 +10,9 @@ _OPENAI = "openai/lm-human-preferences cbfd210"
 
 RNN = "torch.nn.RNN (tanh); the idea: Elman 1990, Cognitive Science 14, 179-211"
 SOFTMAX = "Goodfellow, Bengio & Courville 2016, Deep Learning, sec. 4.1 (the largest score is taken off before exp)"
+TEMPERATURE = (
+    "TRL 1.12 ppo_trainer.py (temperature + 1e-7); OpenRLHF 0.11.2, verl 0.9.1; never divided: TRL 0.11.4, trlX"
+)
 DRAW = "inverse transform sampling: Devroye 1986, Non-Uniform Random Variate Generation, ch. II.2"
 LOGPROBS = f"{_OPENAI}, utils/core.py logprobs_from_logits; TRL 0.11.4 core.py logprobs_from_logits"
 SCORE = f"on the last word: TRL 0.11.4 PPOTrainer.compute_rewards; always in the last slot: {_OPENAI}, train_policy.py"

@@ -6,58 +6,81 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Sheet
-from blueprint.ppo.rollout import DrawRange, Prompts
+from blueprint.ppo.models import Temperature
+from blueprint.ppo.rollout import DrawRange, Prompts, Texts
 from blueprint.ppo.settings import Settings
 from blueprint.ppo.sheets import critics, policies
 from blueprint.ppo.sheets import loss as loss_sheet
 from blueprint.ppo.sheets import signal as signal_sheet
+from blueprint.ppo.sheets.head import InView
+from blueprint.ppo.sheets.reading import Policy, Read
+
+
+class Models(NamedTuple):
+    """What the models say, however it came about: texts, policies, values (n, t) and the score, with their sheets.
+
+    before, between: the sheets that stand before the reward, and between the advantage and the loss.
+    ends: (n, t), 1 where the end word ends a response. slots: where log-probs and values are taken behind it too.
+    """
+
+    texts: Texts
+    head: InView
+    old: Policy
+    reference: Read
+    policy: Read
+    V_old: Block
+    V_new: Block
+    score: Block
+    before: tuple[Sheet, ...]
+    between: tuple[Sheet, ...]
+    ends: Block
+    slots: Block | None = None
 
 
 class Steps(NamedTuple):
     """Everything between the inputs and the diagnostics."""
 
-    old: policies.OldPolicy
-    reference: policies.Policy
-    reference_kl: Block
-    policy: policies.Policy
-    policy_kl: Block
-    old_critic: critics.Critic
-    critic: critics.Critic
-    reward_sheet: Sheet
+    models: Models
     entropy: Block
     signal: signal_sheet.Signal
     loss: loss_sheet.Loss
 
     def sheets(self) -> tuple[Sheet, ...]:
         """Returns the sheets from the rollout to the loss, in reading order."""
-        return (
-            self.old.policy.sheet, self.reference.sheet, self.reward_sheet, self.old_critic.sheet, self.signal.sheet,
-            self.policy.sheet, self.critic.sheet, self.loss.sheet,
-        )  # fmt: skip
+        return (*self.models.before, self.signal.sheet, *self.models.between, self.loss.sheet)
 
 
-def steps_of(given: Prompts, max_new_tokens: Block, draws: DrawRange, chosen: Settings) -> Steps:
-    """Runs the definitions in the order in which the numbers come about."""
-    old = policies.old_policy(given, max_new_tokens, draws)
-    reference, reference_kl = policies.reference(old)
+def models_of(
+    given: Prompts, max_new_tokens: Block, draws: DrawRange, update_step: Block, temperature: Temperature | None = None
+) -> Models:
+    """Runs the six models. With a temperature, log-probs and values are taken in every slot, used or not."""
+    old = policies.old_policy(given, max_new_tokens, draws, temperature)
+    reference = policies.reference(old)
     reward_sheet, score = critics.reward_model(old)
     old_critic = critics.old_critic(old)
-    words = old.rollout.words
+    policy = policies.new_policy(old, update_step)
+    critic = critics.new_critic(old, old_critic, update_step)
+    before = (old.policy.sheet, reference.policy.sheet, reward_sheet, old_critic.sheet)
+    return Models(
+        old.rollout.texts(), old.head, old.policy, reference, policy, old_critic.values, critic.values, score, before,
+        (policy.policy.sheet, critic.sheet), old.rollout.turn.ends, old.slots.row if old.slots else None,
+    )  # fmt: skip
 
-    head = old.head.on("signal")
-    come_in = signal_sheet.Given(old.policy.logprobs, reference.logprobs, score, old_critic.values, reference_kl)
+
+def steps_of(models: Models, chosen: Settings) -> Steps:
+    """Runs the definitions from the reward to the loss."""
+    words, reference, policy = models.texts.words, models.reference, models.policy
+    assert policy.entropy is not None
+    head = models.head.on("signal")
+    come_in = signal_sheet.Given(
+        models.old.logprobs, reference.policy.logprobs, models.score, models.V_old, reference.exact
+    )
     signal = signal_sheet.signal(head, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
-
-    policy, policy_kl, entropy = policies.new_policy(old, chosen.used["update_step"])
-    critic = critics.new_critic(old, old_critic, chosen.used["update_step"])
-    head = old.head.on("loss")
+    head = models.head.on("loss")
     rows = (
-        policy.logprobs, old.policy.logprobs, signal.white.used, critic.values, old_critic.values,
-        signal.gae.returns, entropy, policy_kl,
+        policy.policy.logprobs, models.old.logprobs, signal.white.used, models.V_new, models.V_old,
+        signal.gae.returns, policy.entropy, policy.exact,
     )  # fmt: skip
     names = loss_sheet.Given._fields
     here = loss_sheet.Given(*(link(f"loss.{name}", row) for name, row in zip(names, rows, strict=True)))
-    loss = loss_sheet.loss(head, here, words, chosen)
-    return Steps(
-        old, reference, reference_kl, policy, policy_kl, old_critic, critic, reward_sheet, entropy, signal, loss
-    )
+    return Steps(models, policy.entropy, signal, loss_sheet.loss(head, here, words, chosen))

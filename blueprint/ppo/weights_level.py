@@ -12,16 +12,13 @@ from blueprint.page.outline import Blueprint
 from blueprint.ppo import checks
 from blueprint.ppo.axes import j, k, n, one, t, v
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
-from blueprint.ppo.facts import facts_of
 from blueprint.ppo.rollout import DrawRange, Length, Prompts, draw_range, length, prompts
-from blueprint.ppo.settings import Settings, settings
-from blueprint.ppo.sheets import charts, flow, pieces, walk
-from blueprint.ppo.sheets.beside import Witnessed, beside
-from blueprint.ppo.sheets.checks import checks_sheet
-from blueprint.ppo.sheets.diagnostics import diagnostics
+from blueprint.ppo.settings import settings
+from blueprint.ppo.sheets import walk
+from blueprint.ppo.sheets.beside import Witnessed
 from blueprint.ppo.sheets.inputs import inputs_sheet
-from blueprint.ppo.sheets.start import Made, start_sheet
-from blueprint.ppo.steps import Steps, steps_of
+from blueprint.ppo.steps import Steps, models_of, steps_of
+from blueprint.ppo.whole import Plan, whole
 
 NAMES: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
 LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
@@ -29,42 +26,27 @@ LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 
 def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings; with a witness's numbers if there are any."""
-    chosen, given, draws, limit = settings(numbers.ppo), prompts(), draw_range(), length()
-    steps = steps_of(given, limit.most, draws, chosen)
-    head, s = steps.old.head, steps.signal
-    watched = diagnostics(head, steps.old.rollout, s, steps.loss, pieces.watched_rows(steps))
-    identities = checks.identities(s.gae, s.reward.rewards, s.V, steps.old.rollout.mask, chosen)
-    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched)
-    outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
-    checked, judged, tolerances = checks_sheet(
-        head.on("checks"), _residuals(steps, given, draws, limit, chosen), identities, outside
-    )
-    picked, first_choice = walk.choice(episode=1, decision=len(numbers.prompts[0]))
-    pictures, drawn = charts.charts_sheet(_drawn(steps, given, chosen), head.on("charts"))
-    facts = facts_of(numbers.name, "weights") | {"seed": str(numbers.seed)}
-    start = start_sheet(
-        Made(numbers.title, numbers.about, facts), parts, listed, flow.flow_of_loss(steps), judged.verdict
-    )
-    told = walk.walk_sheet(picked, (head.reads, head.writes), walk.walk_sections(steps))
-    blueprint = Blueprint(
-        title=numbers.title,
-        sheets=(start, told, inputs_sheet(chosen, given, limit), *steps.sheets(), watched.sheet, checked, pictures),
-        sizes=_sizes(numbers),
-        typed=chosen.typed | tolerances | first_choice | drawn,
-        names=NAMES | {v: given.vocabulary},
-        choices=chosen.choices | {given.given: given.vocabulary},
-        ranges=chosen.ranges | walk.ranges(picked) | _ranges(numbers, steps, limit),
-        facts=facts,
-        result=steps.loss.total.total,
-        parts=(steps.loss.total.policy_loss, *steps.loss.adds),
-        chosen=picked,
-    )
-    return blueprint.with_typed(_typed(numbers, draws, limit))
+    given, draws, limit = prompts(), draw_range(), length()
+    chosen = settings(numbers.ppo)
+    steps = steps_of(models_of(given, limit.most, draws, chosen.used["update_step"]), chosen)
+    s, mask = steps.signal, steps.models.texts.mask
+    plan = Plan(
+        name=numbers.name, title=numbers.title, about=numbers.about, level="weights", facts={"seed": str(numbers.seed)},
+        first=len(numbers.prompts[0]),
+        steps=steps, chosen=chosen, vocabulary=given.vocabulary, sizes=_sizes(numbers), names=NAMES | {v: given.vocabulary},
+        before=(inputs_sheet(chosen, given, limit),),
+        checked=_checked(steps, given, draws, limit), sums=mask, walk=walk.walk_sections(steps),
+        identities=checks.identities(s.gae, s.reward.rewards, s.V, mask, chosen),
+        typed={}, by_name=_typed(numbers, draws, limit), choices={given.given: given.vocabulary},
+        ranges=_ranges(numbers, steps, limit),
+    )  # fmt: skip
+    return whole(plan, witnessed)
 
 
 def _ranges(numbers: WeightNumbers, steps: Steps, limit: Length) -> dict[Block, tuple[float, float]]:
     """Returns what may be typed besides the settings."""
-    return {limit.most: (1, numbers.max_new_tokens), steps.old.rollout.draw: (LOWEST_DRAW, HIGHEST_DRAW)}
+    (draw,) = steps.models.texts.how
+    return {limit.most: (1, numbers.max_new_tokens), draw: (LOWEST_DRAW, HIGHEST_DRAW)}
 
 
 def _sizes(numbers: WeightNumbers) -> dict[Axis, int]:
@@ -94,40 +76,13 @@ def block_name(key: str) -> str:
     return ".".join([model, *words, *(["head"] if part in ("w", "b") else []), part])
 
 
-def _residuals(steps: Steps, given: Prompts, draws: DrawRange, limit: Length, chosen: Settings) -> list[Block]:
-    """Lists what must be 0 in every workbook."""
-    s, loss = steps.signal, steps.loss
-    models = {"old policy": steps.old.policy, "reference": steps.reference, "new policy": steps.policy}
-    return [
-        checks.no_gap(given.is_given),
-        checks.not_empty(given.is_given),
-        *(checks.sums_to_one(name, policy.words.p) for name, policy in models.items()),
-        *(checks.not_positive(name, policy.logprobs) for name, policy in models.items()),
-        checks.not_negative("exact_kl", "exact KL to reference is never negative", steps.reference_kl),
-        checks.not_negative("k3", "k3 is never negative", s.kl.k3),
-        checks.adds_up(s.gae.advantages, s.V, s.gae.returns),
-        checks.ratio_rests(loss.ratio, chosen.used["update_step"]),
-        checks.shares_add_up(steps.old.rollout.mask, loss.share, loss.total.total),
-        checks.parts_add_up((loss.total.policy_loss, *loss.adds), loss.total.total),
-        checks.all_in_range(chosen),
-        checks.in_range("check.draws", "draws are within their range", steps.old.rollout.draw, *draws),
+def _checked(steps: Steps, given: Prompts, draws: DrawRange, limit: Length) -> tuple[list[Block], list[Block]]:
+    """Lists what must be 0 where prompts are given and words are drawn, before and after what always must."""
+    (draw,) = steps.models.texts.how
+    prompts_are_whole = [checks.no_gap(given.is_given), checks.not_empty(given.is_given)]
+    return prompts_are_whole, [
+        checks.in_range("check.draws", "draws are within their range", draw, *draws),
         checks.in_range("check.length", "words allowed are within their range", *limit),
-    ]
-
-
-def _drawn(steps: Steps, given: Prompts, chosen: Settings) -> list[charts.Drawn]:
-    """Lists the pictures with the rows from which they are drawn."""
-    s, loss, run = steps.signal, steps.loss, steps.old.rollout
-    bars = charts.advantage_picture(2, run.word_written, s.gae.advantages, s.white.used, run.mask)
-    points = charts.Points(loss.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
-    policies = {"π_old": steps.old.policy, "π_ref": steps.reference, "π_θ": steps.policy}
-    added = (loss.total.policy_loss, *loss.adds, loss.total.total)
-    return [
-        charts.clip_picture(1, points, chosen.used["clip_range"]),
-        bars.drawn,
-        charts.gae_picture(3, s.gae, run.mask, chosen.used["gamma"], bars.words),
-        charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, given.vocabulary),
-        charts.parts_picture(5, dict(zip(charts.PARTS, added, strict=True))),
     ]
 
 

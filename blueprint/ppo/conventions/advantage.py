@@ -27,17 +27,17 @@ def estimate(r: Block, v: Block, kept: Block, S: Block, use: Choices) -> Estimat
 
     r, kept: rows; v, S: (n, t). Passed over: value ahead and advantage ahead come through a hole unchanged.
     """
-    row, nxt, end = (*use.lead, n, t), (*use.lead, n, t + 1), (*use.lead, n, t.last + 1)
+    row = (*use.lead, n, t)
     V = use.row("values.kept", "V_old", "old value, where it is kept", source=sources.TAIL)
     over = use.row("gae.over", "hole", "1 where a slot is passed over", decimals=0, source=sources.HOLES)
     ahead = use.row("gae.ahead", "V_on", "value that the slot before looks at")
-    V[end] = 0
+    V[*use.lead, n, t.last + 1] = 0
     V[row] = kept[row] * v[n, t]
     over[row] = S[n, t] * (1 - kept[row]) * use.switch["advantage.gae_holes"].number
-    ahead[end] = 0
-    ahead[row] = V[row] + over[row] * ahead[nxt]
+    ahead[*use.lead, n, t.last + 1] = 0
+    ahead[row] = V[row] + over[row] * ahead[*use.lead, n, t + 1]
     delta = use.row("td_errors", "δ", "TD error: how far above expectation", source=papers.TD_ERROR)
-    later = r[row] + use.used["gamma"] * ahead[nxt]
+    later = r[row] + use.used["gamma"] * ahead[*use.lead, n, t + 1]
     delta[row] = (S[n, t] - over[row]) * (later - V[row])
     A = faded("advantages", "A", "advantage (GAE): δ and faded later δ", delta, over, S, use, use.used["gae_lambda"])
     R = use.row("returns", "R", "return, the value target: A + V_old", source=papers.RETURNS)
@@ -49,9 +49,9 @@ def faded(
     name: str, symbol: str, meaning: str, delta: Block, over: Block, S: Block, use: Choices, gae_lambda: Operand
 ) -> Block:
     """Adds later TD errors, faded by γ·λ from slot to slot; a hole is passed without fading. All rows (n, t)."""
-    row, nxt = (*use.lead, n, t), (*use.lead, n, t + 1)
+    row = (*use.lead, n, t)
     A = use.row(name, symbol, meaning, source=papers.GAE)
     A[*use.lead, n, t.last + 1] = 0
     fading = (S[n, t] - over[row]) * use.used["gamma"] * gae_lambda + over[row]
-    A[row] = delta[row] + fading * A[nxt]
+    A[row] = delta[row] + fading * A[*use.lead, n, t + 1]
     return A

@@ -50,7 +50,10 @@ def clamped(x: Operand, limit: Operand) -> Expr:
 
 
 def kl_estimates(name: str, of: str, whose: str, logp: Block, logp_ref: Block, exact: Block, use: Choices) -> Estimates:
-    """Estimates how far a policy is from the reference on the sampled word, over (n, t). name, of: what the names begin and the symbols end with."""
+    """Estimates how far a policy is from the reference on the sampled word.
+
+    name, of: what the names of the blocks begin with, and their symbols end with. logp, logp_ref, exact: (n, t).
+    """
     told, L = f"KL estimate, {whose}", use.lead
     k1 = use.row(f"{name}.k1", f"k1{of}", f"{told}: clamped log-ratio", source=sources.KL_CLAMP)
     absolute = use.row(f"{name}.abs", f"|k1|{of}", f"{told}: its size", unit="≥ 0", source=sources.KL)

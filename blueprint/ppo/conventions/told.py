@@ -1,8 +1,8 @@
 """What each convention is called: its symbol, its meaning, and the decimals that it is shown with."""
 
 TOLD: dict[str, tuple[str, str, int]] = {
-    "policy.temperature": ("τ", "logits are divided by it", 3),
-    "policy.temperature_eps": ("τ_ε", "added to the temperature", 10),
+    "batch.temperature": ("τ", "logits are divided by it", 3),
+    "batch.temperature_eps": ("τ_ε", "added to the temperature", 10),
     "batch.response_mask": ("mask_is", "which slots count as response", 0),
     "reward.kl_clamp_in": ("κ_in", "log-ratio to the reference stays within ±", 1),
     "reward.kl_clamp_out": ("κ_out", "KL estimate stays within ±", 1),

@@ -16,7 +16,11 @@ LAMBDAS = (0.0, 0.5, 0.95, 1.0)
 LOW, HIGH = 0.2, 2.0
 CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
 """The corners of the curves: from where, and how many ε further."""
-PARTS = ("policy", "value", "entropy", "KL", "total")
+PARTS = {
+    5: ("policy", "value", "entropy", "KL", "total"),
+    6: ("policy", "value", "entropy", "KL", "ref. KL", "total"),
+}
+"""Names below the bars, by how many there are."""
 PARKED = "A ratio beyond an end of the picture is drawn at that end; a dot outside the response is parked at ρ = −1, out of sight."
 
 

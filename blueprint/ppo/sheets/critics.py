@@ -63,6 +63,8 @@ def _critic(
     read = link(f"{name}.read", old.rollout.read)
     network = rnn(name, read, memory)
     out = scalar_head(name, "v", "critic's head, before the mask", network.h, weights)
-    values = masked_values(name, symbol, "old" if name.startswith("old") else "new", here.mask, out)
-    sections = scalar_sections(memory, weights, read, network, (out, key(values)))
+    places = (link(f"{name}.slots", old.slots.row),) if old.slots else ()
+    whose = "old" if name.startswith("old") else "new"
+    values = masked_values(name, symbol, whose, places[0] if places else here.mask, out)
+    sections = scalar_sections(memory, weights, read, network, (*places, out, key(values)))
     return Critic(Sheet(title, lead, (*above, *sections), (n, t), here, here.mask), memory, weights, values)

@@ -16,7 +16,7 @@ from blueprint.ppo.diagnostics import (
     responses,
 )
 from blueprint.ppo.loss import mean_over_words
-from blueprint.ppo.rollout import Rollout
+from blueprint.ppo.rollout import Texts
 from blueprint.ppo.sheets.head import InView
 from blueprint.ppo.sheets.loss import Loss
 from blueprint.ppo.sheets.signal import Signal
@@ -37,8 +37,10 @@ class Diagnostics(NamedTuple):
     means: dict[str, Block]
 
 
-def diagnostics(old_head: InView, run: Rollout, signal: Signal, loss: Loss, rows: list[Block]) -> Diagnostics:
-    """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows."""
+def diagnostics(
+    old_head: InView, run: Texts, signal: Signal, loss: Loss, rows: list[Block], more: tuple[Section, ...] = ()
+) -> Diagnostics:
+    """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows; more: sections that follow."""
     head = old_head.on("diagnostics")
     m, words = head.mask, run.words
     fractions = (key(loss.by_loss.fraction), key(loss.by_ratio.fraction))
@@ -56,6 +58,7 @@ def diagnostics(old_head: InView, run: Rollout, signal: Signal, loss: Loss, rows
         Section("5  Size of the advantages", (A, size, key(mean_size))),
         foreseen_section,
         means_section("7", means),
+        *more,
     )
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head, head.mask)
     return Diagnostics(sheet, (k1, k3), kl_word, per, foreseen, means)
@@ -68,7 +71,7 @@ def _approximate_kl(loss: Loss, m: Block, words: Block) -> tuple[Section, Block,
     return Section("2  Approximate KL of the update", (key(k1), key(k3))), k1, k3
 
 
-def _per_response(signal: Signal, run: Rollout, m: Block, words: Block) -> tuple[Section, Block, Responses]:
+def _per_response(signal: Signal, run: Texts, m: Block, words: Block) -> tuple[Section, Block, Responses]:
     kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.score)
     penalty = link("diagnostics.penalty", signal.reward.penalty)
     kl_word = mean_over_words("kl.per_word", "kl_ref", "KL to the reference per word", kl, m, words)

@@ -34,21 +34,21 @@ def flow_of_signal(s: Signal) -> Flow:
 
 def flow_of_loss(steps: Steps) -> Flow:
     """Draws the way from the six models to the total loss; what enters from elsewhere is named below its box."""
-    old, reference, policy, before, after = steps.old, steps.reference, steps.policy, steps.old_critic, steps.critic
-    s, x, total = steps.signal, steps.loss, steps.loss.total
+    m, s, x, total = steps.models, steps.signal, steps.loss, steps.loss.total
+    old, reference, policy, before, after = m.old, m.reference.policy, m.policy.policy, m.V_old, m.V_new
     r, delta, A = (
         Box("reward r", s.reward.rewards),
         Box("TD error δ", s.gae.td_errors),
         Box("advantage A", s.gae.advantages),
     )
-    log_old, V_old, R = old.policy.logprobs, before.values, Box("return R", s.gae.returns)
+    log_old, V_old, R = old.logprobs, before, Box("return R", s.gae.returns)
     return Flow((
-        (Box("Old policy π_old writes the words", old.rollout.word_written), ON, Box("log π_old", log_old), ON,
+        (Box("Old policy π_old writes the words", m.texts.word_written), ON, Box("log π_old", log_old), ON,
          Box("reference KL", s.kl.used), ON, r, ON, delta, ON, A),
         (Box("Reference π_ref reads them", reference.words.p), ON, Box("log π_ref", reference.logprobs), UP, "", "",
          with_("score", s.score), "", with_("V_old", V_old), "", "↓"),
-        (Box("Reward model reads them", s.score), ON, Box("score", s.score), "", "", "", "", "", "", "", R),
-        (Box("Old critic reads them", V_old), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
+        (Box("Reward model reads them", m.score), ON, Box("score", s.score), "", "", "", "", "", "", "", R),
+        (Box("Old critic reads them", before), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
         ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", s.white.used)),
         ("", "", "", "", "", "", "", "", "", "", with_("A", s.gae.advantages)),
         (Box("Policy π_θ reads them", policy.words.p), ON, Box("log π_θ", policy.logprobs), ON, Box("ratio ρ", x.ratio), ON,
@@ -56,9 +56,9 @@ def flow_of_loss(steps: Steps) -> Flow:
         ("", "", "", "", with_("log π_old", log_old), "", with_("Â", s.white.used)),
         ("", DOWN, Box("entropy H", steps.entropy), DASH, LINE, DASH, LINE, ON, Box("mean entropy", total.entropy), ON,
          Box("TOTAL LOSS", total.total)),
-        ("", DOWN, Box("KL from π_old", steps.policy_kl), DASH, LINE, DASH, LINE, ON, Box("policy KL", total.policy_kl), UP),
-        ("", "", with_("p of π_old", old.policy.words.p)),
-        (Box("Critic reads them", after.values), ON, Box("value V", after.values), ON, Box("value clipped", x.value.held), ON,
+        ("", DOWN, Box("KL from π_old", m.policy.exact), DASH, LINE, DASH, LINE, ON, Box("policy KL", total.policy_kl), UP),
+        ("", "", with_("p of π_old", old.words.p)),
+        (Box("Critic reads them", after), ON, Box("value V", after), ON, Box("value clipped", x.value.held), ON,
          Box("larger square", x.value.loss), ON, Box("value loss", total.value_loss), UP),
         ("", "", "", "", with_("V_old", V_old), "", with_("return R", s.gae.returns)),
     ))  # fmt: skip

@@ -53,7 +53,7 @@ class Loss(NamedTuple):
     value: ValueLoss
     policy_kl: PolicyKL
     total: Total
-    adds: tuple[Block, Block, Block]
+    adds: tuple[Block, ...]
     share: Block
 
 

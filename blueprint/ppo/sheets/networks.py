@@ -9,9 +9,14 @@ from blueprint.ppo.models import Distribution, Head, Memory, Network
 
 
 def network_sections(
-    memory: Memory, Y: Block, read: Block, network: Network, words: Distribution
+    memory: Memory, Y: Block, read: Block, network: Network, logits: tuple[Block, ...], words: Distribution
 ) -> tuple[Section, ...]:
     """Outlines a policy: embedding, what it reads, memory, scores and probabilities of every next word."""
+    return (*memory_sections(memory, Y, read, network), *word_sections(4, logits, words))
+
+
+def word_sections(number: int, logits: tuple[Block, ...], words: Distribution) -> tuple[Section, Section]:
+    """Outlines the scores of every next word, and its probability."""
     steps = (
         minor(words.top),
         minor(words.exponentials),
@@ -20,9 +25,8 @@ def network_sections(
         Row(words.p, "probability"),
     )
     return (
-        *memory_sections(memory, Y, read, network),
-        Section("4  Logit of every next word", (words.logits,)),
-        Section("5  Probability of every next word: soft-max", steps),
+        Section(f"{number}  Logit of every next word", logits),
+        Section(f"{number + 1}  Probability of every next word: soft-max", steps),
     )
 
 

@@ -6,7 +6,7 @@ from blueprint.language import Block, typed
 from blueprint.page.outline import Choice, Finder, Item, Line, Note, Section, Sheet, Step
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.sheets.loss import Loss
-from blueprint.ppo.sheets.policies import Policy
+from blueprint.ppo.sheets.reading import Policy
 from blueprint.ppo.sheets.signal import Signal
 from blueprint.ppo.steps import Steps
 
@@ -46,17 +46,17 @@ def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section]
 
 def walk_sections(steps: Steps) -> list[Section]:
     """Outlines the whole derivation of one word, from what was read to its share of the loss."""
-    run, a = steps.old.rollout, steps.old.rollout.written
+    m, run, a = steps.models, steps.models.texts, steps.models.texts.written
 
     def likely(number: int, whose: str, policy: Policy) -> Section:
         steps = Step(policy.words.logp, word=a), Step(policy.logprobs)
         return Section(f"{number}  How likely was the word to the {whose}?", steps)
 
     return [
-        _section(1, "The decision", READING, run.mask, run.draw, a),
-        likely(2, "old policy", steps.old.policy),
-        likely(3, "reference", steps.reference),
-        likely(4, "new policy", steps.policy),
+        _section(1, "The decision", READING, run.mask, *run.how, a),
+        likely(2, "old policy", m.old),
+        likely(3, "reference", m.reference.policy),
+        likely(4, "new policy", m.policy.policy),
         *signal_sections(5, steps.signal),
         *loss_sections(7, steps.loss, steps.entropy),
     ]  # fmt: skip

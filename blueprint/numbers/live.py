@@ -1,0 +1,122 @@
+"""Describe the tables of a numbers file that say which conventions hold, and gather what they say."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, create_model
+
+from blueprint.numbers.catalogue import DEFAULT, rlhf
+from blueprint.numbers.conventions import LIVE, OFF
+from blueprint.numbers.errors import refusal, shown
+from blueprint.numbers.kinds import Number, Text, between, one_of
+from blueprint.numbers.preset import PRESET_DEFAULT, Setting
+from blueprint.numbers.result import Conventions, Settings
+from blueprint.numbers.table import Table
+
+
+def _unlimited(value: object) -> object:
+    return OFF if value == "off" else value
+
+
+def field(setting: Setting) -> tuple[Any, Any]:
+    """Translate a setting into a field of a table that may be left out: its kind, and nothing as its default."""
+    if setting.words:
+        return Annotated[Text, BeforeValidator(one_of(setting.words))] | None, None
+    if setting.high == OFF:
+        limit = between(setting.low, OFF, 'a number, or "off",')
+        return Annotated[Number, AfterValidator(limit), BeforeValidator(_unlimited)] | None, None
+    number = Annotated[Number, AfterValidator(between(setting.low, setting.high))]
+    return (
+        number if setting.high == OFF else Annotated[Number, AfterValidator(between(setting.low, setting.high))]
+    ) | None, None
+
+
+def _group(table: str) -> type[BaseModel]:
+    keys = [key for key in LIVE if key.partition(".")[0] == table and "." in key]
+    fields: dict[str, Any] = {key.partition(".")[2]: field(LIVE[key]) for key in keys}
+    return create_model(table.capitalize(), __base__=Table, **fields)
+
+
+if TYPE_CHECKING:  # a type checker cannot read tables that are built from data
+
+    class Ppo(Table):
+        """The settings that every build knows."""
+
+    BatchTable = RewardTable = AdvantageTable = LossTable = ValueTable = DiagnosticsTable = Ppo
+else:
+    _PPO = {key: field(setting) for key, setting in LIVE.items() if "." not in key}
+    Ppo = create_model("Ppo", __base__=Table, **_PPO)
+    BatchTable, RewardTable, AdvantageTable, LossTable, ValueTable, DiagnosticsTable = (
+        _group(name) for name in ("batch", "reward", "advantage", "loss", "value", "diagnostics")
+    )
+
+
+def _preset(name: str) -> str:
+    rlhf().preset(name)
+    return name
+
+
+class LiveFile(Table):
+    """The part of a numbers file that says which conventions hold; every key may be left out."""
+
+    preset: str = DEFAULT
+    conventions: Literal["plain", "live"] | None = None
+    compare: tuple[str, ...] | str = ()
+    ppo: Ppo = Ppo()
+    batch: BatchTable = BatchTable()
+    reward: RewardTable = RewardTable()
+    advantage: AdvantageTable = AdvantageTable()
+    loss: LossTable = LossTable()
+    value: ValueTable = ValueTable()
+    diagnostics: DiagnosticsTable = DiagnosticsTable()
+
+
+TABLES = ("batch", "reward", "advantage", "loss", "value", "diagnostics")
+
+
+def gathered(file: LiveFile) -> tuple[Settings, Conventions]:
+    """Return the settings that a file gives, and its conventions: live if it asks for any that the plain build lacks.
+
+    Raises:
+        NumbersError: if there is no preset of a name, or conventions are said to be plain and are not.
+    """
+    given: Settings = file.ppo.model_dump(exclude_none=True)
+    for table in TABLES:
+        said: dict[str, Any] = getattr(file, table).model_dump(exclude_none=True)
+        given |= {f"{table}.{key}": value for key, value in said.items()}
+    compare = file.compare.split(",") if isinstance(file.compare, str) else file.compare
+    for name in (file.preset, *compare):
+        _preset(name)
+    asked = file.preset != DEFAULT or bool(compare) or not all(_plain(key, value) for key, value in given.items())
+    live = file.conventions == "live" or asked
+    if live and "clip_range" in given:
+        given.setdefault("loss.clip_range_high", given["clip_range"])
+    return given, Conventions(live, file.preset, tuple(compare))
+
+
+def plain(table: BaseModel) -> Settings:
+    """Return the settings of a table [ppo] at a level that has no live conventions.
+
+    Raises:
+        NumbersError: for one that the plain build does not know.
+    """
+    given: Settings = table.model_dump(exclude_none=True)
+    for key, value in given.items():
+        if not _plain(key, value):
+            setting = PRESET_DEFAULT[key]
+            allowed = " or ".join(map(shown, setting.words)) or f"a number from {setting.low:g} to {setting.high:g}"
+            raise refusal(f"ppo.{key}", shown(value), f"{allowed} (live conventions need logits or weights)")
+    return given
+
+
+def _plain(key: str, value: float | str) -> bool:
+    """Tell whether the plain build knows a setting, and may hold this value."""
+    if key not in PRESET_DEFAULT:
+        return False
+    setting = PRESET_DEFAULT[key]
+    return value in setting.words if setting.words else setting.low <= float(value) <= setting.high
+
+
+def known(settings: Mapping[str, Setting] = LIVE) -> list[str]:
+    """List every key of a convention as it is written in a file."""
+    return [key if "." in key else f"ppo.{key}" for key in settings]

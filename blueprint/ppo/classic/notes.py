@@ -1,0 +1,3 @@
+"""x"""
+
+NOTES: dict[str, str] = {}

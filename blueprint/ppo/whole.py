@@ -1,0 +1,115 @@
+"""The whole workbook: what stands before and after the steps, the same for every level that has a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blueprint.language import Axis, Block
+from blueprint.page.outline import Blueprint, Section, Sheet
+from blueprint.ppo import checks
+from blueprint.ppo.facts import facts_of
+from blueprint.ppo.settings import Settings
+from blueprint.ppo.sheets import charts, flow, pieces, walk
+from blueprint.ppo.sheets.beside import Witnessed, beside
+from blueprint.ppo.sheets.checks import checks_sheet
+from blueprint.ppo.sheets.diagnostics import diagnostics
+from blueprint.ppo.sheets.start import Made, start_sheet
+from blueprint.ppo.steps import Steps
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a workbook is made of besides the numbers that are typed.
+
+    name, title, about, level, facts: what it says of itself. first: the decision shown on Walk.
+    before, after: sheets before the models, and after the loss. checked: what must be 0 before and after what always must.
+    sums: (n, t), 1 where shares of the loss lie. walk, watched: more sections for Walk and Diagnostics.
+    """
+
+    name: str
+    title: str
+    about: str
+    level: str
+    facts: Mapping[str, str]
+    first: int
+    steps: Steps
+    chosen: Settings
+    vocabulary: Block
+    sizes: Mapping[Axis, int]
+    names: Mapping[Axis, Block | str]
+    before: tuple[Sheet, ...]
+    checked: tuple[list[Block], list[Block]]
+    identities: list[checks.Identity]
+    sums: Block
+    walk: list[Section]
+    typed: Mapping[Block, object]
+    by_name: Mapping[str, object]
+    choices: Mapping[Block, Block]
+    ranges: Mapping[Block, tuple[float, float]]
+    after: tuple[Sheet, ...] = ()
+    watched: tuple[Section, ...] = ()
+
+
+def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
+    """Outlines the workbook; with a witness's numbers if there are any."""
+    steps, chosen = plan.steps, plan.chosen
+    head, loss = steps.models.head, steps.loss
+    watched = diagnostics(head, steps.models.texts, steps.signal, loss, pieces.watched_rows(steps), plan.watched)
+    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched)
+    outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
+    residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1]]
+    checked, judged, tolerances = checks_sheet(head.on("checks"), residuals, plan.identities, outside)
+    picked, first_choice = walk.choice(episode=1, decision=plan.first)
+    pictures, drawn = charts.charts_sheet(_drawn(steps, plan.vocabulary, chosen), head.on("charts"))
+    facts = facts_of(plan.name, plan.level) | dict(plan.facts)
+    start = start_sheet(Made(plan.title, plan.about, facts), parts, listed, flow.flow_of_loss(steps), judged.verdict)
+    told = walk.walk_sheet(picked, (*head[:2],), plan.walk)
+    blueprint = Blueprint(
+        title=plan.title,
+        sheets=(start, told, *plan.before, *steps.sheets(), watched.sheet, *plan.after, checked, pictures),
+        sizes=plan.sizes,
+        typed=chosen.typed | tolerances | first_choice | drawn | dict(plan.typed),
+        names=plan.names,
+        choices=chosen.choices | dict(plan.choices),
+        ranges=chosen.ranges | walk.ranges(picked) | dict(plan.ranges),
+        facts=facts,
+        result=loss.total.total,
+        parts=(loss.total.policy_loss, *loss.adds),
+        chosen=picked,
+    )
+    return blueprint.with_typed(plan.by_name)
+
+
+def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block]:
+    """Lists what must be 0 in every workbook."""
+    m, s, loss = steps.models, steps.signal, steps.loss
+    models = {"old policy": m.old, "reference": m.reference.policy, "new policy": m.policy.policy}
+    rests = [checks.ratio_rests(loss.ratio, chosen.used["update_step"])] if "update_step" in chosen.used else []
+    return [
+        *(checks.sums_to_one(name, policy.words.p) for name, policy in models.items()),
+        *(checks.not_positive(name, policy.logprobs) for name, policy in models.items()),
+        checks.not_negative("exact_kl", "exact KL to reference is never negative", m.reference.exact),
+        checks.not_negative("k3", "k3 is never negative", s.kl.k3),
+        checks.adds_up(s.gae.advantages, s.V, s.gae.returns),
+        *rests,
+        checks.shares_add_up(sums, loss.share, loss.total.total),
+        checks.parts_add_up((loss.total.policy_loss, *loss.adds), loss.total.total),
+        checks.all_in_range(chosen),
+    ]
+
+
+def _drawn(steps: Steps, vocabulary: Block, chosen: Settings) -> list[charts.Drawn]:
+    """Lists the pictures with the rows from which they are drawn."""
+    m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
+    bars = charts.advantage_picture(2, run.word_written, s.gae.advantages, s.white.used, run.mask)
+    points = charts.Points(loss.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
+    policies = {"π_old": m.old, "π_ref": m.reference.policy, "π_θ": m.policy.policy}
+    added = (loss.total.policy_loss, *loss.adds, loss.total.total)
+    return [
+        charts.clip_picture(1, points, chosen.used["clip_range"]),
+        bars.drawn,
+        charts.gae_picture(3, s.gae, run.mask, chosen.used["gamma"], bars.words),
+        charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, vocabulary),
+        charts.parts_picture(5, dict(zip(charts.PARTS[len(added)], added, strict=True))),
+    ]

@@ -1,0 +1,65 @@
+"""KL to the reference: the estimates and their clamps, where it is paid and at which price, and the statistic of it.
+
+Sources: Schulman, Approximating KL Divergence, 2020 (k1, k2, k3); Ziegler et al. 2019 (penalty in the reward); NeMo-RL and
+verl for the clamps before and behind the estimate. Tensors are [F, N, T].
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from blueprint.witness.conventions.options import Options, within
+from blueprint.witness.conventions.texts import Texts
+from blueprint.witness.models import Held, Named
+
+
+def estimate_rows(name: str, log_ratio: Tensor, exact: Tensor, options: Options) -> Named:
+    """Returns the estimates from log π − log π_ref of the words written, the chosen one and that one clamped.
+
+    k1 is the log-ratio after its clamp and the others are made of it; "full" is the exact KL, which has no log-ratio.
+    """
+    k1 = within(log_ratio, options.number("reward.kl_clamp_in"))
+    found = {"k1": k1, "k2": k1.square() / 2, "k3": torch.exp(-k1) - 1 + k1, "abs": k1.abs()}
+    chosen = options.pick("kl_estimator", found | {"full": exact})
+    used = within(chosen, options.number("reward.kl_clamp_out"))
+    return {f"{name}.{row}": each for row, each in (found | {"chosen": chosen, "used": used}).items()}
+
+
+def kl_rows(texts: Texts, options: Options) -> Named:
+    """Returns the estimates for the old policy, which the reward pays, and for the new one, which a loss pays."""
+    old, reference, new = (
+        texts.slots * each for each in (texts.old_logprobs, texts.reference_logprobs, texts.logprobs)
+    )
+    of_old = estimate_rows("kl", old - reference, texts.slots * texts.kl_old_reference, options)
+    return of_old | estimate_rows("kl_new", new - reference, texts.slots * texts.kl_new_reference, options)
+
+
+def price_rows(rows: Held, options: Options) -> Named:
+    """Returns where the KL is paid, [F, N, T], and its price in the reward and in the loss, [F]."""
+    at_first_pad = options.says("reward.kl_at_first_pad", "on") * rows["place.first_past"][..., 1:]
+    price = options.number("kl_coef", 1)
+    return {
+        "kl.support": torch.maximum(rows["response"], at_first_pad),
+        "kl_coef.reward": options.says("reward.kl_in", "reward", 1) * price,
+        "kl_coef.loss": options.says("reward.kl_in", "loss", 1) * price,
+    }
+
+
+def statistic_rows(rows: Held, options: Options) -> Named:
+    """Returns what a controller of the price is fed with: the mean over responses of their sums or their means, [F].
+
+    A response without a word does not count.
+    """
+    length = rows["response"].sum(dim=-1)
+    wrote = (length > 0).to(length.dtype)
+    total = (rows["response"] * rows["kl.used"]).sum(dim=-1)
+    mean = total / (length.clamp(min=1) + options.number("advantage.mean_eps", 2))
+    used = options.pick("diagnostics.kl_stat", {"seq_sum": total, "token_mean": mean})
+    return {
+        "kl.response_sum": total,
+        "kl.response_mean": mean,
+        "kl.response_used": used,
+        "kl.wrote": wrote,
+        "kl.statistic": used.sum(dim=-1) / wrote.sum(dim=-1).clamp(min=1),
+    }

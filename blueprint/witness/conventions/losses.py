@@ -1,0 +1,70 @@
+"""Policy loss, value loss and their words: ratio, clip, dual clip; clipped values.
+
+Sources: Schulman et al. 2017 (Proximal Policy Optimization), eq. 7; Ye et al. 2020 (Mastering Complex Control in MOBA Games),
+eq. 5, for the dual clip; value clipping as in openai/baselines. Tensors are [F, N, T]. Every function is differentiable.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from blueprint.witness.conventions.options import Options, within
+from blueprint.witness.conventions.texts import Texts
+from blueprint.witness.models import Held, Named
+
+
+def counted_rows(rows: Held, options: Options) -> Named:
+    """Returns which words the policy loss and the value loss count; a response that did not end may be left out."""
+    kept = torch.where(options.says("loss.sample_filter", "ended", 2), rows["response.ended"], 1.0)
+    behind = (options.number("value.tail") >= 1) * rows["place.first_past"][..., 1:]
+    return {
+        "loss.kept": kept,
+        "loss.counted": rows["response"] * kept[..., None],
+        "value.counted": torch.maximum(rows["response"], behind),
+    }
+
+
+def ratio_rows(texts: Texts, rows: Held, options: Options) -> Named:
+    """Returns d = log π_θ − log π_old, clamped and 0 outside the response, the ratio e^d, and that clipped."""
+    response = rows["response"]
+    apart = response * texts.logprobs - response * texts.old_logprobs
+    log_ratio = within(apart, options.number("loss.log_ratio_clamp"))
+    ratio = log_ratio.exp()
+    low, high = 1 - options.number("clip_range"), 1 + options.number("loss.clip_range_high")
+    clipped = torch.minimum(torch.maximum(ratio, low), high)
+    return {"log_ratio": log_ratio, "ratio": ratio, "ratio.clipped": clipped}
+
+
+def surrogate_rows(rows: Held, options: Options) -> Named:
+    """Returns the surrogates: ρ·Â, clip(ρ)·Â, the smaller of both, and that not below c·Â where Â < 0."""
+    advantages = rows["advantages_used"]
+    unclipped, clipped = rows["ratio"] * advantages, rows["ratio.clipped"] * advantages
+    pessimistic = torch.minimum(unclipped, clipped)
+    floor = options.number("loss.dual_clip") * advantages.clamp(max=0)
+    return {
+        "surrogate.unclipped": unclipped,
+        "surrogate.clipped": clipped,
+        "surrogate.pessimistic": pessimistic,
+        "surrogate.floor": floor,
+        "surrogate": torch.maximum(pessimistic, floor),
+    }
+
+
+def value_rows(texts: Texts, rows: Held, options: Options) -> Named:
+    """Returns f·max((V − R)², (V_c − R)²), or the clipped square alone, where the value loss counts, and its steps."""
+    old, counted, returns = rows["values.kept"][..., :-1], rows["value.counted"], rows["returns"]
+    clipped = old + within(texts.values - old, options.number("value_clip_range"))
+    error, error_clipped = counted * (texts.values - returns), counted * (clipped - returns)
+    square, square_clipped = error.square(), error_clipped.square()
+    larger = torch.maximum(square, square_clipped)
+    used = options.pick("value.combine", {"max": larger, "clipped_only": square_clipped})
+    return {
+        "value.error": error,
+        "value.square": square,
+        "value.clipped": clipped,
+        "value.error_clipped": error_clipped,
+        "value.square_clipped": square_clipped,
+        "value.larger": larger,
+        "value.held_counts": (square_clipped > square).to(square.dtype),
+        "value.word_loss": options.number("value.factor") * used,
+    }

@@ -1,0 +1,62 @@
+"""The parts of the loss as numbers, their sum, and what every word adds to it.
+
+L = L_π + vf_coef·L_V − ent_coef·H + policy_kl_coef·KL(π_old‖π_θ) + kl_coef·KL(π_θ‖π_ref), the second without weight where
+the critic has an optimiser of its own, the last only where the KL is paid in the loss. Numbers are [F].
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from blueprint.witness.conventions.options import Options
+from blueprint.witness.conventions.texts import Texts
+from blueprint.witness.models import Held, Named
+
+
+def keep_rows(rows: Held, options: Options) -> Named:
+    """Returns the mean ratio of the response words, and 0 where it is above the threshold of TRL 0.x, else 1."""
+    mean = _sum(rows["watch.words.weight"], rows["ratio"])
+    keep = (mean <= options.number("loss.ratio_threshold", 1)).to(mean.dtype)
+    return {"loss.mean_ratio": mean, "loss.keep": keep}
+
+
+def part_rows(texts: Texts, rows: Held) -> Named:
+    """Returns the weighted sums over the words."""
+    return {
+        "policy_loss": -rows["loss.keep"] * _sum(rows["policy.weight.row"], rows["surrogate"]),
+        "value_loss": rows["loss.keep"] * _sum(rows["value.weight.row"], rows["value.word_loss"]),
+        "entropy": _sum(rows["entropy.weight.row"], texts.entropy),
+        "policy_kl": _sum(rows["entropy.weight.row"], texts.kl_old_new),
+        "kl_loss": _sum(rows["policy.weight.row"], rows["kl_new.used"]),
+    }
+
+
+def total_rows(rows: Held, options: Options) -> Named:
+    """Returns what the parts add to the total, and the total."""
+    c1 = options.number("vf_coef", 1) * options.says("loss.joint", "on", 1)
+    adds = {
+        "adds.value_loss": c1 * rows["value_loss"],
+        "adds.entropy": -options.number("ent_coef", 1) * rows["entropy"],
+        "adds.policy_kl": options.number("policy_kl_coef", 1) * rows["policy_kl"],
+        "adds.kl_loss": rows["kl_coef.loss"] * rows["kl_loss"],
+    }
+    total = rows["policy_loss"]
+    for each in adds.values():
+        total = total + each
+    return {"vf_coef.used": c1} | adds | {"total_loss": total}
+
+
+def share_rows(texts: Texts, rows: Held, options: Options) -> Named:
+    """Returns what each word adds to the total, [F, N, T]; the shares of a file sum to it."""
+    keep, c1, price = (rows[name][:, None, None] for name in ("loss.keep", "vf_coef.used", "kl_coef.loss"))
+    policy = rows["policy.weight.row"] * (price * rows["kl_new.used"] - keep * rows["surrogate"])
+    value = c1 * keep * rows["value.weight.row"] * rows["value.word_loss"]
+    by_entropy = options.number("policy_kl_coef") * texts.kl_old_new - options.number("ent_coef") * texts.entropy
+    entropy = rows["entropy.weight.row"] * by_entropy
+    found = {"share.policy": policy, "share.value": value, "share.entropy": entropy}
+    return found | {"share": policy + value + entropy}
+
+
+def _sum(weights: Tensor, values: Tensor) -> Tensor:
+    """Returns Σ w·z of each file, [F]."""
+    return (weights * values).sum(dim=(-2, -1))
