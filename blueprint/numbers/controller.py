@@ -17,9 +17,9 @@ from blueprint.numbers.tables import table_of
 # TRL 0.11.4's defaults, but for the number of responses, which there is the batch size.
 CONTROLLER = MappingProxyType(
     {
-        "kl_coef": Setting(0.2, low=1e-6, high=100.0),
-        "target": Setting(6.0, low=1e-6, high=1e6),
-        "horizon": Setting(10_000.0, low=1.0, high=1e9),
+        "kl_coef": Setting(0.2, high=100.0),
+        "target": Setting(6.0, low=0.001, high=1000.0),
+        "horizon": Setting(10_000.0, low=1.0, high=1e6),
         "n_steps": Setting(256.0, low=1.0, high=1e6),
         "error_clip": Setting(0.2),
         "kl_stat": Setting("seq_sum", words=("seq_sum", "token_mean")),

@@ -62,12 +62,12 @@ CONVENTIONS = MappingProxyType(
         "value.tail": Setting(0.0),
         "value.combine": Setting("max", words=("max", "clipped_only")),
         "value.aggregation": Setting("same", words=("same", "token-mean")),
-        "diagnostics.kl": Setting("k3", words=("k1", "k2", "k3")),
-        "diagnostics.over": Setting("mask", words=("mask", "all")),
-        "diagnostics.clip_fraction": Setting("loss", words=("loss", "ratio")),
-        "diagnostics.explained": Setting("var_old", words=("var_old", "var_new", "mse_new")),
-        "diagnostics.ev_eps": Setting(0.0),
-        "diagnostics.kl_stat": Setting("seq_sum", words=("seq_sum", "token_mean")),
+        "metrics.kl": Setting("k3", words=("k1", "k2", "k3")),
+        "metrics.over": Setting("mask", words=("mask", "all")),
+        "metrics.clip_fraction": Setting("loss", words=("loss", "ratio")),
+        "metrics.explained": Setting("var_old", words=("var_old", "var_new", "mse_new")),
+        "metrics.ev_eps": Setting(0.0),
+        "metrics.kl_stat": Setting("seq_sum", words=("seq_sum", "token_mean")),
     }
 )  # fmt: skip
 

@@ -42,12 +42,28 @@ if TYPE_CHECKING:  # a type checker cannot read tables that are built from data
     class Ppo(Table):
         """The settings that every build knows."""
 
-    BatchTable = RewardTable = AdvantageTable = LossTable = ValueTable = DiagnosticsTable = Ppo
+    class BatchTable(Table):
+        """Conventions of one kind."""
+
+    class RewardTable(Table):
+        """Conventions of one kind."""
+
+    class AdvantageTable(Table):
+        """Conventions of one kind."""
+
+    class LossTable(Table):
+        """Conventions of one kind."""
+
+    class ValueTable(Table):
+        """Conventions of one kind."""
+
+    class MetricsTable(Table):
+        """Conventions of one kind."""
 else:
     _PPO = {key: field(setting) for key, setting in LIVE.items() if "." not in key}
     Ppo = create_model("Ppo", __base__=Table, **_PPO)
-    BatchTable, RewardTable, AdvantageTable, LossTable, ValueTable, DiagnosticsTable = (
-        _group(name) for name in ("batch", "reward", "advantage", "loss", "value", "diagnostics")
+    BatchTable, RewardTable, AdvantageTable, LossTable, ValueTable, MetricsTable = (
+        _group(name) for name in ("batch", "reward", "advantage", "loss", "value", "metrics")
     )
 
 
@@ -68,10 +84,10 @@ class LiveFile(Table):
     advantage: AdvantageTable = AdvantageTable()
     loss: LossTable = LossTable()
     value: ValueTable = ValueTable()
-    diagnostics: DiagnosticsTable = DiagnosticsTable()
+    metrics: MetricsTable = MetricsTable()
 
 
-TABLES = ("batch", "reward", "advantage", "loss", "value", "diagnostics")
+TABLES = ("batch", "reward", "advantage", "loss", "value", "metrics")
 
 
 def gathered(file: LiveFile) -> tuple[Settings, Conventions]:

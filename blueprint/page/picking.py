@@ -76,6 +76,8 @@ class Picker:
         by = shift(leaf)
         place, top = f"{PLACE}{by:+}" if by else PLACE, self.layout.places[leaf.block].row
         word = leaf.at[-1]
+        if not isinstance(word, Lookup) and self.choice.across[-1] not in leaf.block.axes:
+            return f"=INDEX({self.rows(leaf.block, top, ends=1)},{self._sum_place()})"
         if not isinstance(word, Lookup):
             picked = f"=INDEX({self.rows(leaf.block, top)},{place})"
             return picked + '&""' if leaf.block.text and leaf.block.typed else picked  # INDEX takes a blank for a 0
@@ -84,11 +86,21 @@ class Picker:
         id_row = self.layout.walk.rows[name(origin(word.id))]
         return f"=INDEX({self.rows(leaf.block, top, height)},{grid.letters(VALUE)}{id_row + 1}+1,{place})"
 
-    def rows(self, block: Block, top: int, height: int = 0) -> str:
-        """Returns the range of whole rows, from the first group's start column to the last one's end column."""
+    def _sum_place(self) -> str:
+        """Spells where the Σ column of the chosen group is, as `chosen_place` counts: one before the next group's start."""
+        assert self.layout.finder is not None
+        stride = f"{grid.letters(VALUE)}{self.layout.finder[1] + 1}"
+        return f"{PLACE}-{defined_name(self.choice.numbers[-1])}+{stride}-2"
+
+    def rows(self, block: Block, top: int, height: int = 0, ends: int = 0) -> str:
+        """Returns the range of whole rows, from the first group's start column to the last one's end column, or Σ column.
+
+        ends: how many columns farther than the end column.
+        """
         *outer, time = self.choice.across
         members, groups = self.values.size(time), self.values.size(outer[0]) if outer else 1
-        left, right = grid.letters(grid.GROUPS), grid.letters(grid.start_column(groups - 1, members) + members + 1)
+        last = grid.start_column(groups - 1, members) + members + 1 + ends
+        left, right = grid.letters(grid.GROUPS), grid.letters(last)
         return f"{grid.quoted(self.layout.places[block].sheet)}!${left}${top + 1}:${right}${top + height + 1}"
 
     def _places(self, ref: Ref) -> tuple[int, ...]:

@@ -1,15 +1,23 @@
 """The paper, in the notation: models, rollout, reward, advantage, ratio, losses and diagnostics of RLHF PPO."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from blueprint.numbers import ClassicNumbers, ControllerNumbers, Numbers, WeightNumbers
+from blueprint.numbers import ClassicNumbers, ControllerNumbers, LogitNumbers, Numbers, TokenNumbers, WeightNumbers
 from blueprint.page.outline import Blueprint
 from blueprint.ppo.classic import classic_ppo
 from blueprint.ppo.controller_sheets import kl_controller
+from blueprint.ppo.logits_level import logits_level
 from blueprint.ppo.notes import note_of
 from blueprint.ppo.sheets.beside import Witnessed
 from blueprint.ppo.token_level import token_level
 from blueprint.ppo.weights_level import weights_level
+
+LEVELS: dict[type, Callable[..., Blueprint]] = {
+    WeightNumbers: weights_level,
+    LogitNumbers: logits_level,
+    TokenNumbers: token_level,
+}
 
 
 def rlhf_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -23,6 +31,6 @@ def rlhf_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
         return classic_ppo(numbers)
     if isinstance(numbers, ControllerNumbers):
         return kl_controller(numbers)
-    level = weights_level if isinstance(numbers, WeightNumbers) else token_level
-    made = level(numbers, witnessed)  # type: ignore[arg-type]
+    level = LEVELS[type(numbers)]
+    made = level(numbers, witnessed)
     return replace(made, notes={block.name: note_of(block.name) for block in made.blocks()})

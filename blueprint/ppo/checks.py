@@ -114,6 +114,13 @@ def in_range(name: str, meaning: str, x: Block, low: Block, high: Block) -> Bloc
     return outside
 
 
+def is_0_or_1(name: str, meaning: str, x: Block) -> Block:
+    """Measures how far what is typed is from both 0 and 1."""
+    off = block(name, (n, t), "|m(1−m)|", meaning)
+    off[n, t] = abs(x[n, t] * (1 - x[n, t]))
+    return off
+
+
 def all_in_range(chosen: Settings) -> Block:
     """Repeats how far the settings are outside their ranges, all together."""
     off = block("check.settings", (), "outside", "settings are within their ranges")

@@ -27,11 +27,13 @@ READING = (
 STATISTICS = (
     "seq_sum: the KL summed over the words of a response, then the mean over responses (lm-human-preferences cbfd210, TRL 0.11.4).",
     "token_mean: the mean over the words of a response, then the mean over responses (OpenRLHF 0.11.2, verl 0.9.1).",
-    "The target is in the same unit: 6 nats per response, or about 0.1 nats per word. The wrong pair moves β to one side for ever.",
+    "The target is in the same unit: 6 nats per response, or about 0.1 nats per word. With the wrong one β only shrinks, or grows.",
     "trlX 3340c2f feeds the mean sum of k3 with its ratio the wrong way round, prompt words included, once per inner epoch.",
     "OpenRLHF, verl and trlX keep β fixed unless a target is set; TRL 1.12, DeepSpeed-Chat, NeMo and torchtune always do.",
 )
-ORDER = "The rewards of a batch are made with the old β; only then is β updated by the KL of that batch. Both stand here."
+ORDER = (
+    "The rewards of a batch are made with the old β; only then is β updated by the KL of that batch. Both stand here."
+)
 SHOWN = "These responses stand for the n of a batch: only their mean enters."
 WAYS = tuple(text for text in CHECKING if "blueprint explain" not in text)
 LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge") and not look.faded)

@@ -75,7 +75,7 @@ def steps_of(models: Models, chosen: Settings) -> Steps:
     come_in = signal_sheet.Given(
         models.old.logprobs, reference.policy.logprobs, models.score, models.V_old, reference.exact
     )
-    signal = signal_sheet.signal(head, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
+    signal = signal_sheet.signal(head.rows, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
     head = models.head.on("loss")
     rows = (
         policy.policy.logprobs, models.old.logprobs, signal.white.used, models.V_new, models.V_old,

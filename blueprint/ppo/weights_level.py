@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,12 +12,14 @@ from blueprint.numbers import WeightNumbers
 from blueprint.page.outline import Blueprint
 from blueprint.ppo import checks
 from blueprint.ppo.axes import j, k, n, one, t, v
+from blueprint.ppo.conventions.inputs import chosen_of, inputs_sections
+from blueprint.ppo.conventions.plan import live_plan
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
 from blueprint.ppo.rollout import DrawRange, Length, Prompts, draw_range, length, prompts
 from blueprint.ppo.settings import settings
 from blueprint.ppo.sheets import walk
 from blueprint.ppo.sheets.beside import Witnessed
-from blueprint.ppo.sheets.inputs import inputs_sheet
+from blueprint.ppo.sheets.inputs import inputs_sheet, settings_sections
 from blueprint.ppo.steps import Steps, models_of, steps_of
 from blueprint.ppo.whole import Plan, whole
 
@@ -27,20 +30,41 @@ LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings; with a witness's numbers if there are any."""
     given, draws, limit = prompts(), draw_range(), length()
+    made = _live(numbers, given, limit, draws) if numbers.conventions.live else _plain(numbers, given, limit, draws)
+    plan = replace(
+        made,
+        name=numbers.name, title=numbers.title, about=numbers.about, level="weights", first=len(numbers.prompts[0]),
+        facts={"seed": str(numbers.seed)} | dict(made.facts),
+        sizes=_sizes(numbers) | dict(made.sizes), names=NAMES | {v: given.vocabulary} | dict(made.names),
+        checked=_checked(made.steps, given, draws, limit), by_name=_typed(numbers, draws, limit, numbers.conventions.live),
+        choices={given.given: given.vocabulary} | dict(made.choices), ranges=_ranges(numbers, made.steps, limit),
+    )  # fmt: skip
+    return whole(plan, witnessed)
+
+
+def _plain(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRange) -> Plan:
+    """Takes the steps of the plain build."""
     chosen = settings(numbers.ppo)
     steps = steps_of(models_of(given, limit.most, draws, chosen.used["update_step"]), chosen)
     s, mask = steps.signal, steps.models.texts.mask
-    plan = Plan(
-        name=numbers.name, title=numbers.title, about=numbers.about, level="weights", facts={"seed": str(numbers.seed)},
-        first=len(numbers.prompts[0]),
-        steps=steps, chosen=chosen, vocabulary=given.vocabulary, sizes=_sizes(numbers), names=NAMES | {v: given.vocabulary},
-        before=(inputs_sheet(chosen, given, limit),),
-        checked=_checked(steps, given, draws, limit), sums=mask, walk=walk.walk_sections(steps),
+    return Plan(
+        steps=steps,
+        chosen=chosen,
+        before=(inputs_sheet(settings_sections(chosen), given, limit),),
+        sums=mask,
+        vocabulary=given.vocabulary,
+        walk=walk.walk_sections(steps),
         identities=checks.identities(s.gae, s.reward.rewards, s.V, mask, chosen),
-        typed={}, by_name=_typed(numbers, draws, limit), choices={given.given: given.vocabulary},
-        ranges=_ranges(numbers, steps, limit),
-    )  # fmt: skip
-    return whole(plan, witnessed)
+    )
+
+
+def _live(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRange) -> Plan:
+    """Takes the steps in which every convention is live."""
+    chosen = chosen_of(numbers.ppo, numbers.conventions)
+    models = models_of(given, limit.most, draws, chosen.settings.used["update_step"], chosen.temperature)
+    return live_plan(
+        models, chosen, numbers.conventions, inputs_sheet(inputs_sections(chosen), given, limit), given.vocabulary
+    )
 
 
 def _ranges(numbers: WeightNumbers, steps: Steps, limit: Length) -> dict[Block, tuple[float, float]]:
@@ -55,13 +79,14 @@ def _sizes(numbers: WeightNumbers) -> dict[Axis, int]:
     return {n: len(numbers.prompts), t: numbers.draws.shape[1], v: len(numbers.vocabulary), k: embedding, j: memory}
 
 
-def _typed(numbers: WeightNumbers, draws: DrawRange, limit: Length) -> Mapping[str, object]:
+def _typed(numbers: WeightNumbers, draws: DrawRange, limit: Length, live: bool) -> Mapping[str, object]:
     """Lists texts, draws and weights by the names of their blocks."""
     weights = {block_name(key): weight for key, weight in numbers.weights.items()}
     most = numbers.max_new_tokens
     ends = {draws.low.name: LOWEST_DRAW, draws.high.name: HIGHEST_DRAW}
     ends |= {limit.most.name: most, limit.low.name: 1, limit.high.name: most}
     others = {"rollout.draw": numbers.draws, "explained_variance.floor": EQUAL_RETURNS}
+    others |= {"ev.floor": EQUAL_RETURNS} if live else {}
     return _texts(numbers, numbers.draws.shape[1]) | others | ends | weights
 
 

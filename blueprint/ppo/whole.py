@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Section, Sheet
@@ -20,35 +20,35 @@ from blueprint.ppo.steps import Steps
 
 @dataclass(frozen=True)
 class Plan:
-    """What a workbook is made of besides the numbers that are typed.
+    """What a workbook is made of; the steps' part comes first, then that of the level on which the numbers begin.
 
-    name, title, about, level, facts: what it says of itself. first: the decision shown on Walk.
-    before, after: sheets before the models, and after the loss. checked: what must be 0 before and after what always must.
-    sums: (n, t), 1 where shares of the loss lie. walk, watched: more sections for Walk and Diagnostics.
+    before, after: sheets before the models, and after what is watched. sums: (n, t), 1 where shares of the loss lie.
+    walk, watched: sections of Walk, and more for Diagnostics. first: the decision shown on Walk. facts: what it says of
+    itself. checked: what must be 0 before and after what always must. by_name: what is typed, by the names of blocks.
     """
 
-    name: str
-    title: str
-    about: str
-    level: str
-    facts: Mapping[str, str]
-    first: int
     steps: Steps
     chosen: Settings
-    vocabulary: Block
-    sizes: Mapping[Axis, int]
-    names: Mapping[Axis, Block | str]
     before: tuple[Sheet, ...]
-    checked: tuple[list[Block], list[Block]]
-    identities: list[checks.Identity]
     sums: Block
+    vocabulary: Block
     walk: list[Section]
-    typed: Mapping[Block, object]
-    by_name: Mapping[str, object]
-    choices: Mapping[Block, Block]
-    ranges: Mapping[Block, tuple[float, float]]
+    identities: list[checks.Identity]
     after: tuple[Sheet, ...] = ()
     watched: tuple[Section, ...] = ()
+    typed: Mapping[Block, object] = field(default_factory=dict)
+    sizes: Mapping[Axis, int] = field(default_factory=dict)
+    names: Mapping[Axis, Block | str] = field(default_factory=dict)
+    choices: Mapping[Block, Block] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    title: str = ""
+    about: str = ""
+    level: str = ""
+    first: int = 1
+    checked: tuple[list[Block], list[Block]] = ([], [])
+    by_name: Mapping[str, object] = field(default_factory=dict)
+    ranges: Mapping[Block, tuple[float, float]] = field(default_factory=dict)
 
 
 def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
@@ -59,12 +59,12 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched)
     outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
     residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1]]
-    checked, judged, tolerances = checks_sheet(head.on("checks"), residuals, plan.identities, outside)
+    checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, plan.identities, outside)
     picked, first_choice = walk.choice(episode=1, decision=plan.first)
-    pictures, drawn = charts.charts_sheet(_drawn(steps, plan.vocabulary, chosen), head.on("charts"))
+    pictures, drawn = charts.charts_sheet(_drawn(steps, plan.vocabulary, chosen), head.on("charts").rows)
     facts = facts_of(plan.name, plan.level) | dict(plan.facts)
     start = start_sheet(Made(plan.title, plan.about, facts), parts, listed, flow.flow_of_loss(steps), judged.verdict)
-    told = walk.walk_sheet(picked, (*head[:2],), plan.walk)
+    told = walk.walk_sheet(picked, head.rows[:-1], plan.walk)
     blueprint = Blueprint(
         title=plan.title,
         sheets=(start, told, *plan.before, *steps.sheets(), watched.sheet, *plan.after, checked, pictures),

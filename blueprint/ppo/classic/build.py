@@ -35,7 +35,7 @@ def classic_ppo(numbers: ClassicNumbers) -> Blueprint:
     run = rollout()
     made = signal(run, chosen)
     losses = loss(run, made, norm, chosen)
-    watch = watched(run, made, losses)
+    watch = watched(run, made, losses, chosen)
     checked, judged, tolerances = _checks(run, made, losses, watch, chosen, built)
     facts = facts_of(numbers.name, "classic") | {"preset": numbers.preset}
     start = start_sheet(Made(numbers.title, numbers.about, facts), run, made, losses, watch, judged.verdict)

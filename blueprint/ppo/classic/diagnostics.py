@@ -66,11 +66,12 @@ def clip_fraction(ratio: Block, clipped_ratio: Block, N: Block) -> Fraction:
     return Fraction(flag, mean("clip_fraction", "cf", told, flag, N, sources.CLIP_FRACTION))
 
 
-def value_fraction(free: Block, held: Block, N: Block) -> Fraction:
-    """Counts the steps where the clipped value is farther from the return than the free one."""
-    flag = block("value_fraction.held", (n, t), "V_clipped", "1 where the clipped value is farther off", decimals=0)
-    flag[n, t] = less(free[n, t], held[n, t])
-    return Fraction(flag, mean("value_fraction", "cf_V", "their share", flag, N, sources.VALUE_FRACTION))
+def value_fraction(V_new: Block, V_old: Block, reach: Block, N: Block) -> Fraction:
+    """Counts the steps whose value moved farther than the clip lets it; V_old has an end column, which is not counted."""
+    flag = block("value_fraction.outside", (n, t), "V_outside", "1 where the value left V_old ± ε_V", decimals=0)
+    flag[n, t] = less(reach, abs(V_new[n, t] - V_old[n, t]))
+    told = "share of steps whose value left its range"
+    return Fraction(flag, mean("value_fraction", "cf_V", told, flag, N, sources.VALUE_FRACTION))
 
 
 def weights(ratio: Block, N: Block) -> Weights:

@@ -13,10 +13,10 @@ from blueprint.ppo.sheets.inputs import settings_sections
 LEAD = "the settings; everything else that is typed stands on Rollout"
 WIDTHS = (13,) * 8
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
-BIG = "1E+09, a limit that limits nothing, stands for “off”."
+BIG = "A limit of 1000000000 limits nothing: it stands for “off”."
 NORM = (
-    "The norm of the value loss is built in: another one has other rows. blueprint build --numbers classic --set "
-    "ppo.value_norm=smooth_l1"
+    "The norm of the value loss is built in, because another one has other rows: blueprint build --numbers classic "
+    "--set ppo.value_norm=smooth_l1 (or l2)"
 )
 NORM_CHECK = "If norm_is asks for another norm than this one, the sheet Checks says LOOK."
 

@@ -30,7 +30,7 @@ class Distance(NamedTuple):
 
     def rows(self) -> tuple[Block, ...]:
         """Returns the rows that there are, in the order of computation."""
-        return tuple(row for row in self if row is not None)
+        return (self.error, self.distance) if self.size is None else (self.error, self.size, self.distance)
 
 
 class ValueLoss(NamedTuple):

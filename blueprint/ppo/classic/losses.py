@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Note, Section, Sheet, key
+from blueprint.page.outline import Item, Note, Section, Sheet, key
 from blueprint.ppo.classic.axes import n, t
 from blueprint.ppo.classic.loss import Clip, Total, ValueLoss, clip, entropy, total, value_loss
 from blueprint.ppo.classic.rollout import Rollout
@@ -42,7 +42,7 @@ def loss(run: Rollout, made: Signal, norm: str, chosen: Settings) -> Loss:
     added = total(held.smaller, value.loss, H, run.counts.N, chosen)
     surrogate = (A, held.unclipped, held.clipped_ratio, held.clipped, key(held.smaller), key(added.policy_loss))
     free, near = value.free.rows(), value.held_distance.rows()
-    kept = (value.held, *near, value.larger, key(value.loss), key(added.value_loss))
+    kept: tuple[Item, ...] = (value.held, *near, value.larger, key(value.loss), key(added.value_loss))
     sections = (
         Section("1  Importance ratio of new to old probability", (logp_new, logp_old, held.log_ratio, key(held.ratio))),
         Section("2  Clipped surrogate: the smaller of two, so that no action is pushed too far", surrogate),

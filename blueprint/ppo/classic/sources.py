@@ -26,6 +26,6 @@ TOTAL = f"{_PPO}, eq. 9, with the sign turned: a loss is made smaller; {_CLEANRL
 APPROX_K1 = f"{_CLEANRL}:256 old_approx_kl; {_TORCHRL} kl_approx; {_KL}"
 APPROX_K3 = f"{_CLEANRL}:256 approx_kl; {_SB3} ppo/ppo.py:256; {_KL}"
 CLIP_FRACTION = f"{_CLEANRL}:256, {_SB3} ppo/ppo.py:244, {_TORCHRL} clip_fraction"
-VALUE_FRACTION = f"{_TORCHRL} objectives/ppo.py: value_clip_fraction"
+VALUE_FRACTION = f"{_TORCHRL} objectives/utils.py _clip_value_loss: value_clip_fraction"
 ESS = f"{_TORCHRL} objectives/ppo.py:1082 ESS: exp(2·lse(d) − lse(2·d)) / N"
 EXPLAINED_NEW = f"{_TORCHRL} objectives/ppo.py: explained_variance, of the new critic"

@@ -16,7 +16,7 @@ READING = (
     "A column is one step of one environment, on every sheet. A row is a quantity with one formula from end to end.",
     "Type into cream cells; everything else follows. On Inputs one picks a library: CleanRL, Stable-Baselines3, TorchRL, rlax.",
 )
-MEANS = "A value is the mean over all steps of all environments; its link leads to the row, step by step."
+MEANS = "A value is the mean over all steps of all environments (of whitening: what is divided by); its link leads to the row."
 SIGNS = (
     "end: after the last step · Σ: one number for the environment · batch: one number for all environments",
     "n: environment · t: step · a: action, by its id from 0 · [t + 1]: the next column · Σ_n,t: sum over all steps",
@@ -87,8 +87,8 @@ def _flow(run: Rollout, made: Signal, loss: Loss) -> Flow:
     return Flow((
         (Box("reward r (given)", run.rewards), ON, Box("TD error δ", made.gae.td_errors), ON,
          Box("advantage A", made.gae.advantages), ON, Box("whitened Â", made.white.used)),
-        (Box("value V_old, V(next) (given)", run.V_old), UP, with_("stop", made.gae.stop), "", with_("done", run.head.done), DOWN,
-         Box("return R", made.gae.returns)),
+        (Box("value V_old, V(next) (given)", run.V_old), UP, with_("stop", made.gae.stop), "",
+         with_("done", run.head.done), DOWN, Box("return R", made.gae.returns)),
         (Box("scores of π_old (given)", run.old.logits), ON, Box("log π_old", run.old.logprobs), DOWN),
         (Box("scores of π_θ (given)", run.new.logits), ON, Box("log π_θ", run.new.logprobs), ON, Box("ratio ρ", clip.ratio), ON,
          Box("clipped surrogate", clip.smaller), ON, Box("policy loss", total.policy_loss), DOWN),

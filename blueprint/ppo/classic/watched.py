@@ -12,6 +12,7 @@ from blueprint.ppo.classic.loss import mean
 from blueprint.ppo.classic.losses import Loss
 from blueprint.ppo.classic.rollout import Rollout
 from blueprint.ppo.classic.signal import Signal
+from blueprint.ppo.settings import Settings
 
 LEAD = "what one watches while training; none of it enters the loss"
 
@@ -31,27 +32,27 @@ class Watched(NamedTuple):
     means: dict[str, Block]
 
 
-def watched(run: Rollout, made: Signal, loss: Loss) -> Watched:
+def watched(run: Rollout, made: Signal, loss: Loss, chosen: Settings) -> Watched:
     """Defines and outlines the diagnostics."""
     head, N = run.head.on("diagnostics"), run.counts.N
     d, ratio = link("diagnostics.log_ratio", loss.clip.log_ratio), link("diagnostics.ratio", loss.clip.ratio)
     kl, weights = diagnostics.approx_kl(d, N), diagnostics.weights(ratio, N)
     clipped = diagnostics.clip_fraction(ratio, loss.clip.clipped_ratio, N)
-    values = diagnostics.value_fraction(loss.value.free.distance, loss.value.held_distance.distance, N)
     R = link("diagnostics.returns", made.gae.returns)
     spread, floor = diagnostics.variance("returns", "R", R, N), diagnostics.floor()
     V_old, V_new = link("diagnostics.V_old", run.V_old), link("diagnostics.V_new", run.V_new)
+    values = diagnostics.value_fraction(V_new, V_old, chosen.used["value_clip_range"], N)
     old = diagnostics.explained("old", V_old, R, spread[2], floor, N)
     new = diagnostics.explained("new", V_new, R, spread[2], floor, N)
-    means = {row.name: _mean(row, N) for row in (run.rewards, made.gae.td_errors, loss.clip.log_ratio)}
+    means = {row.name: _mean(row, N) for row in (run.rewards, made.gae.td_errors)}
     sections = (
         Section("1  Approximate KL of the update", (d, kl.k1, kl.k3, key(kl.mean_k1), key(kl.mean_k3))),
         Section("2  Clip fraction", (ratio, clipped.flag, key(clipped.share))),
-        Section("3  Clip fraction of the values", (values.flag, key(values.share))),
+        Section("3  Clip fraction of the values (TorchRL)", (V_new, V_old, values.flag, key(values.share))),
         Section("4  The ratios as weights of the steps", (weights.mean, weights.largest, key(weights.effective))),
         Section("5  How much the returns vary", (R, *spread, Row(floor, "fixed"))),
-        _explained_section("6  Explained variance: did the old critic foresee the returns?", V_old, old),
-        _explained_section("7  The same of the new critic (TorchRL)", V_new, new),
+        _explained_section("6  Explained variance: did the old critic foresee the returns?", old),
+        _explained_section("7  The same of the new critic (TorchRL)", new),
         Section("8  Means shown on the first sheet", tuple(means.values())),
     )
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head)
@@ -62,5 +63,5 @@ def _mean(row: Block, N: Block) -> Block:
     return mean(f"mean.{row.name}", f"mean {row.symbol}", row.about.meaning, row, N)
 
 
-def _explained_section(title: str, V: Block, of: diagnostics.Explained) -> Section:
-    return Section(title, (V, of.error, of.mean_error, of.centred, of.variance, key(of.explained)))
+def _explained_section(title: str, of: diagnostics.Explained) -> Section:
+    return Section(title, (of.error, of.mean_error, of.centred, of.variance, key(of.explained)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand
+from blueprint.language import Block
+from blueprint.language.nodes import Arithmetic
 from blueprint.ppo import sources as papers
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
@@ -39,19 +40,19 @@ def estimate(r: Block, v: Block, kept: Block, S: Block, use: Choices) -> Estimat
     delta = use.row("td_errors", "δ", "TD error: how far above expectation", source=papers.TD_ERROR)
     later = r[row] + use.used["gamma"] * ahead[*use.lead, n, t + 1]
     delta[row] = (S[n, t] - over[row]) * (later - V[row])
-    A = faded("advantages", "A", "advantage (GAE): δ and faded later δ", delta, over, S, use, use.used["gae_lambda"])
+    told = "advantage (GAE): δ and faded later δ"
+    A = faded("advantages", "A", told, delta, over, S, use, use.used["gamma"] * use.used["gae_lambda"])
     R = use.row("returns", "R", "return, the value target: A + V_old", source=papers.RETURNS)
     R[row] = A[row] + V[row]
     return Estimate(V, over, ahead, delta, A, R)
 
 
 def faded(
-    name: str, symbol: str, meaning: str, delta: Block, over: Block, S: Block, use: Choices, gae_lambda: Operand
+    name: str, symbol: str, meaning: str, delta: Block, over: Block, S: Block, use: Choices, factor: Arithmetic
 ) -> Block:
-    """Adds later TD errors, faded by γ·λ from slot to slot; a hole is passed without fading. All rows (n, t)."""
+    """Adds later TD errors, faded by `factor` = γ·λ from slot to slot; a hole is passed without fading. All rows (n, t)."""
     row = (*use.lead, n, t)
     A = use.row(name, symbol, meaning, source=papers.GAE)
     A[*use.lead, n, t.last + 1] = 0
-    fading = (S[n, t] - over[row]) * use.used["gamma"] * gae_lambda + over[row]
-    A[row] = delta[row] + fading * A[*use.lead, n, t + 1]
+    A[row] = delta[row] + ((S[n, t] - over[row]) * factor + over[row]) * A[*use.lead, n, t + 1]
     return A

@@ -53,9 +53,9 @@ def explained(M: Block, R: Block, V_old: Block, V_new: Block, floor: Block, use:
     mse[L] = Sum((n, t), new[row] * new[row]) / N[L]
     error = use.one("ev.error", "err_ev", "what was not foreseen, in the chosen form", unit="≥ 0")
     forms = {"var_old": of_old.variance[L], "var_new": of_new.variance[L], "mse_new": mse[L]}
-    error[L] = use.switch["diagnostics.explained"].choose(**forms)
+    error[L] = use.switch["metrics.explained"].choose(**forms)
     used = use.one("ev.used", "EV_used", "explained variance", unit="≤ 1", source=sources.EXPLAINED)
-    share = error[L] / (of_returns.variance[L] + use.used["diagnostics.ev_eps"])
+    share = error[L] / (of_returns.variance[L] + use.used["metrics.ev_eps"])
     used[L] = where(less(floor, of_returns.variance[L]), 1 - share, 0)
     return Explained(N, free, of_returns, (old, new), (of_old, of_new), mse, error, used)
 

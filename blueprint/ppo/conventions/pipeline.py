@@ -17,7 +17,7 @@ from blueprint.ppo.loss import ValueLoss
 
 
 class Batch(NamedTuple):
-    """What every set of conventions starts from. Rows (n, t) but for the score, the ends (n), and two numbers.
+    """What every set of conventions starts from. Rows (n, t) but for score, number of slots and ends (n), and two numbers.
 
     S: slots. m: response words. at: places in the response. Log-probs, entropy and exact KLs over all slots.
     V_old, V_new: values in every slot, not yet masked. most: slots of the longest response. floor: see `watched`.
@@ -36,6 +36,7 @@ class Batch(NamedTuple):
     V_old: Block
     V_new: Block
     score: Block
+    slots: Block
     by_word: Block
     by_pad: Block
     most: Block

@@ -36,11 +36,11 @@ TOLD: dict[str, tuple[str, str, int]] = {
     "value.tail": ("tail_V", "1: the value loss counts one slot more", 0),
     "value.combine": ("V_is", "the larger square, or the clipped one", 0),
     "value.aggregation": ("V_mean_is", "how the value loss is averaged", 0),
-    "diagnostics.kl": ("aKL_is", "estimate of the approximate KL", 0),
-    "diagnostics.over": ("watch_is", "whether pads are counted in what is watched", 0),
-    "diagnostics.clip_fraction": ("cf_is", "what counts as clipped", 0),
-    "diagnostics.explained": ("EV_is", "form of the explained variance", 0),
-    "diagnostics.ev_eps": ("ε_ev", "added to the variance of the returns", 10),
-    "diagnostics.kl_stat": ("KL_is", "statistic of the KL to the reference", 0),
+    "metrics.kl": ("aKL_is", "estimate of the approximate KL", 0),
+    "metrics.over": ("watch_is", "whether pads are counted in what is watched", 0),
+    "metrics.clip_fraction": ("cf_is", "what counts as clipped", 0),
+    "metrics.explained": ("EV_is", "form of the explained variance", 0),
+    "metrics.ev_eps": ("ε_ev", "added to the variance of the returns", 10),
+    "metrics.kl_stat": ("KL_is", "statistic of the KL to the reference", 0),
 }
 """By key: (symbol, meaning, decimals)."""

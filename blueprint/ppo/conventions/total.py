@@ -30,13 +30,14 @@ class Weighed(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """The total with its parts, the KL loss, the coefficients in use, the weighted parts, and the words' shares."""
+    """The total with its parts, the KL loss, the coefficients in use, the weighted parts, and the words' shares of them."""
 
     total: Total
     kl_loss: Block
     vf: Block
     beta: Block
     adds: tuple[Block, Block, Block, Block]
+    parts: tuple[Block, Block, Block]
     share: Block
 
 
@@ -61,7 +62,7 @@ def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     made = Total(policy, value, entropy, kl, total)
     adds = _adds(made, drift, vf, beta, use)
     total[L] = policy[L] + adds[0][L] + adds[1][L] + adds[2][L] + adds[3][L]
-    return Sums(made, drift, vf, beta, adds, _share(words, keep, vf, beta, use))
+    return Sums(made, drift, vf, beta, adds, *_share(words, keep, vf, beta, use))
 
 
 def _adds(made: Total, drift: Block, vf: Block, beta: Block, use: Choices) -> tuple[Block, Block, Block, Block]:
@@ -78,8 +79,10 @@ def _adds(made: Total, drift: Block, vf: Block, beta: Block, use: Choices) -> tu
     return value, entropy, kl, reference
 
 
-def _share(words: Weighed, keep: Block, vf: Block, beta: Block, use: Choices) -> Block:
-    """Splits the total over the words, by the same weights."""
+def _share(
+    words: Weighed, keep: Block, vf: Block, beta: Block, use: Choices
+) -> tuple[tuple[Block, Block, Block], Block]:
+    """Splits the total over the words, by the same weights: in three parts, and their sum."""
     L, row = use.lead, (*use.lead, n, t)
     of_policy = use.row("share.policy", "share_π", "what the word adds by ratio and KL to the reference")
     of_critic = use.row("share.value", "share_V", "what the word adds by its value")
@@ -90,4 +93,4 @@ def _share(words: Weighed, keep: Block, vf: Block, beta: Block, use: Choices) ->
     spread = use.used["policy_kl_coef"] * words.policy_kl[n, t] - use.used["ent_coef"] * words.entropy[n, t]
     of_spread[row] = words.for_entropy[row] * spread
     share[row] = of_policy[row] + of_critic[row] + of_spread[row]
-    return share
+    return (of_policy, of_critic, of_spread), share

@@ -72,11 +72,11 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     """Defines the diagnostics. floor: a smaller variance of returns is mere rounding."""
     L, row = use.lead, (*use.lead, n, t)
     over = use.row("watch.over", "m_watch", "1 on what is watched", decimals=0)
-    over[row] = use.switch["diagnostics.over"].choose(mask=see.M[row], all=see.S[n, t])
+    over[row] = use.switch["metrics.over"].choose(mask=see.M[row], all=see.S[n, t])
     eps = use.one(
         "watch.eps", "ε_watch", "added to N in what is watched: a mean over all slots is a plain one", decimals=10
     )
-    eps[L] = (1 - use.switch["diagnostics.over"].number) * use.used["advantage.mean_eps"]
+    eps[L] = (1 - use.switch["metrics.over"].number) * use.used["advantage.mean_eps"]
     slots = _weighing("watch.slots", "watch", "what is watched", over, eps[L], use)
     words = _weighing("watch.words", "word", "response words", see.M, use.used["advantage.mean_eps"], use)
     values = _weighing(
@@ -130,7 +130,7 @@ def _policy_kl(d: Block, use: Choices) -> tuple[PolicyKL, Block, Block]:
     k1[row] = -d[row]
     k2[row] = d[row] * d[row] / 2
     k3[row] = exp(d[row]) - 1 - d[row]
-    used[row] = use.switch["diagnostics.kl"].choose(k1=k1[row], k2=k2[row], k3=k3[row])
+    used[row] = use.switch["metrics.kl"].choose(k1=k1[row], k2=k2[row], k3=k3[row])
     return PolicyKL(k1, k3), k2, used
 
 
@@ -142,7 +142,7 @@ def _clipped(clip: Clip, use: Choices) -> tuple[Block, Block, Block]:
     flag = use.row("clip_fraction.flag", "cf_flag", "1 where the word counts as clipped", decimals=0)
     changed[row] = less(clip.clipped[row], clip.unclipped[row])
     outside[row] = less(0, abs(clip.ratio[row] - clip.clipped_ratio[row]))
-    flag[row] = use.switch["diagnostics.clip_fraction"].choose(loss=changed[row], ratio=outside[row])
+    flag[row] = use.switch["metrics.clip_fraction"].choose(loss=changed[row], ratio=outside[row])
     return changed, outside, flag
 
 
@@ -157,6 +157,6 @@ def _drift(see: Seen, use: Choices) -> Drift:
     total[each] = Sum(t, see.M[row] * see.kl[row])
     wrote[each] = less(0, Sum(t, see.M[row]))
     per_word[each] = total[each] / (maximum(Sum(t, see.M[row]), 1) + use.used["advantage.mean_eps"])
-    chosen[each] = use.switch["diagnostics.kl_stat"].choose(seq_sum=total[each], token_mean=per_word[each])
+    chosen[each] = use.switch["metrics.kl_stat"].choose(seq_sum=total[each], token_mean=per_word[each])
     mean[use.lead] = Sum(n, chosen[each]) / maximum(Sum(n, wrote[each]), 1)
     return Drift(total, per_word, chosen, wrote, mean)

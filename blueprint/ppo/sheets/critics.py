@@ -52,7 +52,7 @@ def reward_model(old: OldPolicy) -> tuple[Sheet, Block]:
     out = scalar_head("reward_model", "RM", "number after the word just read", network.h, head)
     score = score_of(here.mask, out)
     sections = scalar_sections(memory, head, read, network, (out, key(score)))
-    return Sheet("Reward model", lead, sections, (n, t), here, here.mask), score
+    return Sheet("Reward model", lead, sections, (n, t), here.rows, here.mask), score
 
 
 def _critic(
@@ -67,4 +67,4 @@ def _critic(
     whose = "old" if name.startswith("old") else "new"
     values = masked_values(name, symbol, whose, places[0] if places else here.mask, out)
     sections = scalar_sections(memory, weights, read, network, (*places, out, key(values)))
-    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here, here.mask), memory, weights, values)
+    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask), memory, weights, values)

@@ -60,7 +60,7 @@ def diagnostics(
         means_section("7", means),
         *more,
     )
-    sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head, head.mask)
+    sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head.rows, head.mask)
     return Diagnostics(sheet, (k1, k3), kl_word, per, foreseen, means)
 
 

@@ -8,14 +8,18 @@ from blueprint.language import Block, link
 
 
 class InView(NamedTuple):
-    """Words read and written, and the mask m; all over (n, t)."""
+    """Words written, and the mask m, and where models read them the words read; all over (n, t)."""
 
-    reads: Block
     writes: Block
     mask: Block
+    reads: Block | None = None
+
+    @property
+    def rows(self) -> tuple[Block, ...]:
+        """The rows from top to bottom, the mask last."""
+        return (*((self.reads,) if self.reads is not None else ()), self.writes, self.mask)
 
     def on(self, sheet: str) -> InView:
-        """Repeats the three rows on another sheet."""
-        return InView(
-            link(f"{sheet}.reads", self.reads), link(f"{sheet}.writes", self.writes), link(f"{sheet}.mask", self.mask)
-        )
+        """Repeats the rows on another sheet."""
+        reads = link(f"{sheet}.reads", self.reads) if self.reads is not None else None
+        return InView(link(f"{sheet}.writes", self.writes), link(f"{sheet}.mask", self.mask), reads)

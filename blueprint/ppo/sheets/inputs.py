@@ -24,8 +24,8 @@ def settings_sections(chosen: Settings) -> list[Section]:
     return sections
 
 
-def inputs_sheet(chosen: Settings, given: Prompts, length: Length) -> Sheet:
-    """Outlines the sheet where everything is typed that is not a weight or a draw."""
+def inputs_sheet(settings: list[Section], given: Prompts, length: Length) -> Sheet:
+    """Outlines the sheet where everything is typed that is not a weight or a draw; the settings come first."""
     prompt = Section(
         "3  Prompts: the words that are given",
         (
@@ -44,4 +44,4 @@ def inputs_sheet(chosen: Settings, given: Prompts, length: Length) -> Sheet:
         ),
     )
     lead = "everything typed that is not a weight or a draw; weights and draws stand on the sheets of their models"
-    return Sheet("Inputs", lead, (*settings_sections(chosen), prompt, sizes, words), across=(n, t))
+    return Sheet("Inputs", lead, (*settings, prompt, sizes, words), across=(n, t))

@@ -83,7 +83,7 @@ def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
         Section("6  Total loss: the policy loss and what the others add to it", (*adds, key(total.total))),
         Section("7  What each word adds to the total", (share,)),
     )
-    sheet = Sheet("Loss", LEAD, sections, (n, t), head, m)
+    sheet = Sheet("Loss", LEAD, sections, (n, t), head.rows, m)
     return Loss(sheet, d, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
 
 

@@ -60,11 +60,11 @@ def old_policy(
         *_writing_sections(run, draws, is_given, given_id),
         Section("8  The log-probability that is kept", kept),
     )
-    head = InView(run.word_read, run.word_written, run.mask)
+    head = InView(run.word_written, run.mask, run.word_read)
     lead = (
         "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
     )
-    sheet = Sheet("Old policy", lead, sections, (n, t), head, head.mask)
+    sheet = Sheet("Old policy", lead, sections, (n, t), head.rows, head.mask)
     return OldPolicy(Policy(sheet, logprobs, words), memory, Y, run, head, temperature, room)
 
 

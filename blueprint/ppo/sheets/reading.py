@@ -84,5 +84,5 @@ def policy_that_reads(
     entropy = word_entropy(counted, words.p_log_p) if part is NEW else None
     if entropy is not None:
         sections.append(Section(f"{number + 4}  How undecided the new policy is", (key(entropy),)))
-    sheet = Sheet(part.title, part.lead, tuple(sections), (n, t), here, here.mask)
+    sheet = Sheet(part.title, part.lead, tuple(sections), (n, t), here.rows, here.mask)
     return Read(Policy(sheet, logprobs, words), exact, entropy)

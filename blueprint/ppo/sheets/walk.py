@@ -48,15 +48,11 @@ def walk_sections(steps: Steps) -> list[Section]:
     """Outlines the whole derivation of one word, from what was read to its share of the loss."""
     m, run, a = steps.models, steps.models.texts, steps.models.texts.written
 
-    def likely(number: int, whose: str, policy: Policy) -> Section:
-        steps = Step(policy.words.logp, word=a), Step(policy.logprobs)
-        return Section(f"{number}  How likely was the word to the {whose}?", steps)
-
     return [
-        _section(1, "The decision", READING, run.mask, *run.how, a),
-        likely(2, "old policy", m.old),
-        likely(3, "reference", m.reference.policy),
-        likely(4, "new policy", m.policy.policy),
+        section(1, "The decision", READING, run.mask, *run.how, a),
+        likely(2, "old policy", m.old, a),
+        likely(3, "reference", m.reference.policy, a),
+        likely(4, "new policy", m.policy.policy, a),
         *signal_sections(5, steps.signal),
         *loss_sections(7, steps.loss, steps.entropy),
     ]  # fmt: skip
@@ -65,15 +61,15 @@ def walk_sections(steps: Steps) -> list[Section]:
 def walk_sections_of_signal(signal: Signal, mask: Block) -> list[Section]:
     """Outlines the derivation of one word's advantage, from given log-probs, value and score."""
     given = (signal.logp_old, signal.logp_ref, signal.score, signal.V)
-    return [_section(1, "The decision", READING, mask, *given), *signal_sections(2, signal)]
+    return [section(1, "The decision", READING, mask, *given), *signal_sections(2, signal)]
 
 
 def signal_sections(number: int, signal: Signal) -> list[Section]:
     """Outlines reward and advantage of one word."""
     kl, paid, estimate, white = signal.kl, signal.reward, signal.gae, signal.white
     return [
-        _section(number, "Reward", kl.k1, kl.k2, kl.k3, kl.used, paid.penalty, paid.rewards),
-        _section(
+        section(number, "Reward", kl.k1, kl.k2, kl.k3, kl.used, paid.penalty, paid.rewards),
+        section(
             number + 1, "Advantage", estimate.td_errors, estimate.advantages, estimate.returns, white.mean, white.centred,
             white.variance, white.whitened, white.used,
         ),
@@ -89,12 +85,19 @@ def loss_sections(number: int, loss: Loss, entropy: Block) -> list[Section]:
         (value.held, value.held_error, value.held_square),
     )
     return [
-        _section(number, "Ratio and clip", log_ratio, loss.ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller),
-        _section(number + 1, "Value loss", *free, *held, value.loss),
-        _section(number + 2, "What the word adds to the total", entropy, loss.share, loss.total.total),
+        section(number, "Ratio and clip", log_ratio, loss.ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller),
+        section(number + 1, "Value loss", *free, *held, value.loss),
+        section(number + 2, "What the word adds to the total", entropy, loss.share, loss.total.total),
     ]  # fmt: skip
 
 
-def _section(number: int, title: str, *items: Block | Note) -> Section:
+def likely(number: int, whose: str, policy: Policy, written: Block) -> Section:
+    """Outlines how likely the word was to one policy; written: the ids of the words."""
+    steps = Step(policy.words.logp, word=written), Step(policy.logprobs)
+    return Section(f"{number}  How likely was the word to the {whose}?", steps)
+
+
+def section(number: int, title: str, *items: Block | Note) -> Section:
+    """Outlines a few quantities of one word under a heading."""
     steps = (Step(item) if isinstance(item, Block) else item for item in items)
     return Section(f"{number}  {title}", tuple(steps), COLUMNS if number == 1 else ())

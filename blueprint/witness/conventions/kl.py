@@ -55,7 +55,7 @@ def statistic_rows(rows: Held, options: Options) -> Named:
     wrote = (length > 0).to(length.dtype)
     total = (rows["response"] * rows["kl.used"]).sum(dim=-1)
     mean = total / (length.clamp(min=1) + options.number("advantage.mean_eps", 2))
-    used = options.pick("diagnostics.kl_stat", {"seq_sum": total, "token_mean": mean})
+    used = options.pick("metrics.kl_stat", {"seq_sum": total, "token_mean": mean})
     return {
         "kl.response_sum": total,
         "kl.response_mean": mean,

@@ -36,11 +36,11 @@ WORDS = MappingProxyType(
         "loss.entropy_aggregation": ("same", "token-mean"),
         "value.combine": ("max", "clipped_only"),
         "value.aggregation": ("same", "token-mean"),
-        "diagnostics.kl": ("k1", "k2", "k3"),
-        "diagnostics.over": ("mask", "all"),
-        "diagnostics.clip_fraction": ("loss", "ratio"),
-        "diagnostics.explained": ("var_old", "var_new", "mse_new"),
-        "diagnostics.kl_stat": ("seq_sum", "token_mean"),
+        "metrics.kl": ("k1", "k2", "k3"),
+        "metrics.over": ("mask", "all"),
+        "metrics.clip_fraction": ("loss", "ratio"),
+        "metrics.explained": ("var_old", "var_new", "mse_new"),
+        "metrics.kl_stat": ("seq_sum", "token_mean"),
     }
 )
 """The words of every switch; a word's number is its place, from 0."""
@@ -55,8 +55,8 @@ NUMBERS = (
     "ent_coef",
     "policy_kl_coef",
     "whiten_eps",
-    "policy.temperature",
-    "policy.temperature_eps",
+    "batch.temperature",
+    "batch.temperature_eps",
     "reward.kl_clamp_in",
     "reward.kl_clamp_out",
     "reward.score_clip",
@@ -73,7 +73,7 @@ NUMBERS = (
     "loss.seq_eps",
     "value.factor",
     "value.tail",
-    "diagnostics.ev_eps",
+    "metrics.ev_eps",
 )
 """The options that are numbers; a limit that is off is OFF."""
 

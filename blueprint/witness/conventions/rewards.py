@@ -39,7 +39,7 @@ def score_place(rows: Held, options: Options) -> torch.Tensor:
     return options.pick("reward.score_slot", places)
 
 
-def reward_rows(texts: Texts, rows: Held, options: Options) -> Named:
+def reward_rows(rows: Held) -> Named:
     """Returns penalty and reward, r_t = −β·kl_t + score_t, [F, N, T]."""
     penalty = -rows["kl_coef.reward"][:, None, None] * rows["kl.support"] * rows["kl.used"]
     return {"reward.penalty": penalty, "rewards.raw": penalty + rows["score.placed"]}

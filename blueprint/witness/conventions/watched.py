@@ -18,7 +18,7 @@ def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
 
     A masked mean divides by N + mean_eps, a mean over all slots by N.
     """
-    over_all, eps = options.says("diagnostics.over", "all"), options.number("advantage.mean_eps", 1)
+    over_all, eps = options.says("metrics.over", "all"), options.number("advantage.mean_eps", 1)
     over = torch.where(over_all, texts.slots, rows["response"])
     watched_eps = torch.where(over_all.flatten(), 0.0, eps)
     found = {"watch.over": over, "watch.eps": watched_eps}
@@ -40,7 +40,7 @@ def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
     """Returns how far the update moved the policy: mean ratio, entropy and approximate KL from d = log π_θ − log π_old."""
     weights, d = rows["watch.slots.weight"], rows["log_ratio"]
     estimates = {"k1": -d, "k2": d.square() / 2, "k3": rows["ratio"] - 1 - d}
-    used = options.pick("diagnostics.kl", estimates)
+    used = options.pick("metrics.kl", estimates)
     found = {f"policy_kl.{name}": each for name, each in (estimates | {"used": used}).items()}
     return found | {
         "approx_kl.used": _mean(weights, used),
@@ -55,7 +55,7 @@ def clip_rows(rows: Held, options: Options) -> Named:
     changed = response * (rows["surrogate.clipped"] < rows["surrogate.unclipped"])
     outside = response * (rows["ratio"] != rows["ratio.clipped"])
     floored = response * (rows["surrogate.floor"] > rows["surrogate.pessimistic"])
-    flag = options.pick("diagnostics.clip_fraction", {"loss": changed, "ratio": outside})
+    flag = options.pick("metrics.clip_fraction", {"loss": changed, "ratio": outside})
     return {
         "clip_fraction.changed": changed,
         "clip_fraction.flag": flag,
@@ -84,9 +84,9 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
         "var_new": found["ev.residual_new_variance"],
         "mse_new": mse,
     }
-    error, variance = options.pick("diagnostics.explained", errors), found["ev.returns_variance"]
+    error, variance = options.pick("metrics.explained", errors), found["ev.returns_variance"]
     some = variance > floor
-    share = error / torch.where(some, variance + options.number("diagnostics.ev_eps", 1), 1.0)
+    share = error / torch.where(some, variance + options.number("metrics.ev_eps", 1), 1.0)
     return found | {"ev.mse": mse, "ev.error": error, "ev.used": torch.where(some, 1 - share, 0.0)}
 
 

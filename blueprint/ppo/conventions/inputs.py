@@ -1,0 +1,71 @@
+"""The settings of a workbook whose conventions are live: the preset, every convention, and the table of presets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.numbers import Catalogue, Conventions, rlhf
+from blueprint.numbers.result import Settings as Given
+from blueprint.page.outline import Line, Note, Section, Sheet
+from blueprint.ppo.conventions.told import TOLD as MORE
+from blueprint.ppo.models import Temperature
+from blueprint.ppo.presets import PRESET, PresetTable, preset_table
+from blueprint.ppo.settings import TOLD, Offer, Settings, settings
+from blueprint.ppo.sheets.inputs import settings_sections
+
+GROUPS = {
+    "ppo": "The settings that every build knows",
+    "batch": "Texts",
+    "reward": "Reward",
+    "advantage": "Advantage",
+    "loss": "Loss",
+    "value": "Value loss",
+    "metrics": "What is watched",
+}
+LEAD = "what each library does, as data: a row per convention, a column per preset; 1E+09 reads “off”"
+CHOOSING = "Choose a preset, and everything follows. What you type under “yours” goes before it; empty, the preset's value is used."
+OFF = "A limit that is “off” is the number 1E+09, which nothing reaches; type 1E+09 to switch one off."
+BUILD_TIME = "When built: whitening per minibatch (text.episodes picks the responses), smooth-L1 (classic PPO)."
+MOVES = "The temperature divides every policy's logits; where words are drawn, other words may be drawn."
+
+
+class Chosen(NamedTuple):
+    """The settings in use, the table of presets, the catalogue that it shows, and the temperature."""
+
+    settings: Settings
+    table: PresetTable
+    catalogue: Catalogue
+    temperature: Temperature
+
+
+def chosen_of(yours: Given, conventions: Conventions, without: tuple[str, ...] = ()) -> Chosen:
+    """Makes the settings of a workbook. without: settings that have no use there."""
+    found, told = rlhf(), TOLD | MORE
+    table = preset_table(found, told, conventions.preset)
+    keys = [key for key in found.settings if key not in without]
+    made = settings(yours, keys, Offer(found.settings, told, table))
+    made.typed |= table.typed
+    made.choices[table.chosen] = table.names
+    used = made.used
+    return Chosen(made, table, found, Temperature(used["batch.temperature"], used["batch.temperature_eps"]))
+
+
+def inputs_sections(chosen: Chosen) -> list[Section]:
+    """Outlines the preset in use and all settings."""
+    notes = tuple(map(Note, (CHOOSING, OFF, MOVES, BUILD_TIME)))
+    preset = Section("0  Preset", (*notes, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
+    return [preset, *settings_sections(chosen.settings)]
+
+
+def presets_sheet(chosen: Chosen) -> Sheet:
+    """Outlines the table of presets."""
+    table, sections = chosen.table, []
+    for number, (group, title) in enumerate(GROUPS.items(), start=1):
+        rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
+        sections.append(Section(f"{number}  {title}", tuple(rows)))
+    notes = [
+        Note(f"{name}: {preset.title}, {preset.version}; {preset.source}. {preset.why}")
+        for name, preset in chosen.catalogue.presets.items()
+    ]
+    sections.append(Section(f"{len(sections) + 1}  Where each was read, and what sets it apart", tuple(notes)))
+    return Sheet("Presets", LEAD, tuple(sections), (PRESET,), (table.names,))

@@ -1,0 +1,34 @@
+"""What live conventions add to a workbook: sheets, walk, checks, and what is typed for them."""
+
+from __future__ import annotations
+
+from blueprint.language import Block
+from blueprint.numbers import Conventions
+from blueprint.page.outline import Sheet
+from blueprint.ppo.conventions.choices import Choices
+from blueprint.ppo.conventions.identities import identities
+from blueprint.ppo.conventions.inputs import Chosen, presets_sheet
+from blueprint.ppo.conventions.live import live_steps
+from blueprint.ppo.conventions.walk import walk_sections
+from blueprint.ppo.presets import PRESET
+from blueprint.ppo.steps import Models
+from blueprint.ppo.whole import Plan
+
+
+def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: Sheet, vocabulary: Block) -> Plan:
+    """Takes the steps by the conventions in use, and what stands beside them."""
+    live = live_steps(models, chosen.settings)
+    use = Choices(chosen.settings.used, chosen.settings.switch)
+    return Plan(
+        steps=live.steps,
+        chosen=chosen.settings,
+        before=(inputs, presets_sheet(chosen)),
+        sums=live.batch.S,
+        vocabulary=vocabulary,
+        walk=walk_sections(live),
+        identities=identities(live.signal.gae, live.signal.rewards.used, live.batch.S, use),
+        watched=live.watched,
+        sizes={PRESET: len(chosen.catalogue.presets)},
+        names={PRESET: chosen.table.names},
+        facts={"preset": conventions.preset, "conventions": "live"},
+    )

@@ -1,0 +1,177 @@
+"""Every run of golden_runs.json with its options, and which row of the witness each recorded quantity is."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from tests.witness.golden import Derive, Found, Run
+
+# As verl and NeMo-RL clamp it: the log-ratio before the estimate, the estimate behind it.
+CLAMPED_K3 = {"kl_estimator": "k3", "reward.kl_clamp_in": 20, "reward.kl_clamp_out": 10}
+MATH_YAML = {"kl_coef": 0, "loss.clip_range_high": 0.28, "loss.dual_clip": 10, "value.factor": 0.5 * 0.4}
+
+
+def _runs(preset: str, run: str, **variants: dict[str, str | float]) -> list[Run]:
+    return [Run(preset, run), *(Run(preset, run, f"variant_{name}", each) for name, each in variants.items())]
+
+
+def _aggregation(word: str) -> dict[str, str | float]:
+    return {"loss.aggregation": word}
+
+
+RUNS = (
+    *_runs("openai", "openai_lm_human_preferences", whiten_rewards_false={"reward.whiten": "off"}),
+    *(Run("openai", "openai_lm_human_preferences", "variant_two_minibatches", {}, half) for half in ((0, 1), (2, 3))),
+    *_runs("openai", "lm_human_preference_details"),
+    *_runs(
+        "trl_0.11.4",
+        "trl_0.11.4_PPOTrainer",
+        whiten_rewards={"reward.whiten": "on"},
+        kl_abs={"kl_estimator": "abs"},
+        kl_mse={"kl_estimator": "k2"},
+        kl_full={"kl_estimator": "full"},
+    ),
+    *_runs(
+        "trl_1.12",
+        "trl_1.12.0_PPOTrainer",
+        k3={"kl_estimator": "k3"},
+        whiten_rewards={"reward.whiten": "on"},
+        missing_eos_penalty_1={"reward.missing_eos": "subtract", "reward.missing_eos_value": 1},
+        temperature_0_7={"batch.temperature": 0.7},
+    ),
+    *_runs(
+        "openrlhf",
+        "openrlhf_0.11.2",
+        k2={"kl_estimator": "k2"},
+        k3={"kl_estimator": "k3"},
+        dual_clip_3={"loss.dual_clip": 3},
+        clip_higher={"loss.clip_range_high": 0.28},
+        seq_mean_token_mean=_aggregation("seq-mean-token-mean"),
+    ),
+    *_runs(
+        "verl",
+        "verl_0.9.1",
+        kl_in_reward={"reward.kl_in": "reward"},
+        kl_in_reward_low_var={"reward.kl_in": "reward", **CLAMPED_K3},
+        kl_loss_low_var={"reward.kl_in": "loss", **CLAMPED_K3},
+        lam_0_95={"gae_lambda": 0.95},
+        seq_mean_token_sum=_aggregation("seq-mean-token-sum"),
+        seq_mean_token_mean=_aggregation("seq-mean-token-mean"),
+        seq_mean_token_sum_norm=_aggregation("seq-mean-token-sum-norm"),
+        clip_higher={"loss.clip_range_high": 0.28},
+        c_1_5={"loss.dual_clip": 1.5},
+    ),
+    *_runs("trlx", "trlx_head"),
+    *_runs("dschat", "deepspeed_chat"),
+    *_runs("nemo_aligner", "nemo_aligner_0.7", signed_kl={"kl_estimator": "k1"}),
+    *_runs(
+        "nemo_rl",
+        "nemo_rl_head",
+        ppo_math_yaml=MATH_YAML,
+        kl_in_loss_k3={"reward.kl_in": "loss"},
+        sequence_level=_aggregation("seq-mean-token-mean"),
+        dual_clip_3={"loss.dual_clip": 3},
+    ),
+    *_runs("torchtune", "torchtune_head", no_eos_penalty_off={"reward.missing_eos": "off"}),
+)
+
+
+def row(name: str, sign: float = 1.0) -> Derive:
+    """Returns how a row is taken as it stands."""
+    return lambda found: sign * found.rows[name]
+
+
+def _words_mean(name: str) -> Derive:
+    return lambda found: (found.rows["watch.words.weight"] * found.rows[name]).sum()
+
+
+def _per_response(values: Tensor, found: Found) -> Tensor:
+    return values.sum() / found.rows["kl.wrote"].sum()
+
+
+def _own_variance(found: Found) -> Tensor:
+    """The population variance of the old values."""
+    return found.rows["values.kept"][:, : found.texts.slots.shape[1]].var(correction=0)
+
+
+def _kl_of_penalty(found: Found) -> Tensor:
+    """The KL estimate where the reward pays it; verl reports 0 where it does not."""
+    return (found.rows["kl_coef.reward"] > 0) * found.rows["kl.used"]
+
+
+def _k1_of_penalty(found: Found) -> Tensor:
+    """The statistic of k1, whatever the estimator of the loss."""
+    of_words = found.rows["response"] * found.rows["kl.k1"]
+    return (of_words.sum(dim=-1) / (found.rows["response"].sum(dim=-1) + 1e-8)).mean()
+
+
+def _pads_as_one(found: Found) -> Tensor:
+    """−Σ log π of the words, with the log-prob 1.0 that TRL writes at pads."""
+    response = found.rows["response"]
+    return -(response * found.texts.old_logprobs + found.texts.slots - response)
+
+
+QUANTITIES: dict[str, Derive] = {
+    "mask": row("response"), "mask_p1": row("value.counted"), "value_mask": row("value.counted"),
+    "is_end_mask": row("loss.counted"),
+    "sequence_lengths": lambda found: found.rows["response"].sum(dim=-1) - 1,
+    "seq_lens": lambda found: found.rows["response"].sum(dim=-1) - 1,
+    "actual_end": lambda found: found.rows["place.one_past"][:, 1:].argmax(dim=-1),
+    "value_seq_idxs": lambda found: found.rows["place.one_past"][:, 1:].argmax(dim=-1),
+    "entry_lengths": lambda found: found.rows["kept"].sum(dim=-1),
+    "logprobs": lambda found: found.texts.old_logprobs, "old_logprobs": lambda found: found.texts.old_logprobs,
+    "ref_logprobs": lambda found: found.texts.reference_logprobs,
+    "kl": row("kl.used"), "kld": _kl_of_penalty, "objective_kl": row("kl.statistic"),
+    "info_kl_per_seq": row("kl.response_mean"), "controller_current_kl_if_in_reward": row("kl.statistic"),
+    "non_score_reward": row("reward.penalty"), "scores_used": row("score.clipped"),
+    "objective_non_score_reward": lambda found: _per_response(found.rows["reward.penalty"], found),
+    "objective_rlhf_reward": lambda found: _per_response(found.rows["rewards.raw"], found),
+    "info_return": lambda found: (found.rows["response"] * found.rows["rewards"]).sum(dim=-1),
+    "token_level_scores": row("score.placed"), "rewards_raw": row("rewards.raw"),
+    "rewards_before_zeroing": row("rewards.raw"), "rewards_unmasked": row("rewards.raw"),
+    "rewards_used": row("rewards"), "token_level_rewards": row("rewards"),
+    "values_used": row("values.kept"), "old_values": row("values.kept"),
+    "value_mean": lambda found: found.rows["values.kept"][:, :-1].mean(), "value_var": _own_variance,
+    "returns": row("returns"), "adv_raw": row("advantages"), "advantages": row("advantages_used"),
+    "return_mean": row("ev.returns_mean"), "return_var": row("ev.returns_variance"),
+    "ratio": row("ratio"), "pg_losses": row("surrogate", -1.0), "vf_losses": row("value.larger"),
+    "pg_loss": row("policy_loss"), "actor_loss": row("policy_loss"), "vf_loss": row("value_loss"),
+    "vf_loss_times_coef": row("adds.value_loss"), "kl_loss": row("kl_loss"), "kl_term": row("adds.kl_loss"),
+    "loss": row("total_loss"), "policy_loss_with_kl_0.001": row("total_loss"),
+    "entropy": row("entropy"), "entropy_loss": row("entropy"), "entropy_unmasked_mean": row("entropy.watched"),
+    "objective_entropy": lambda found: _per_response(-found.rows["response"] * found.texts.old_logprobs, found),
+    "objective_entropy_1_11_and_later": lambda found: QUANTITIES["objective_entropy"](found),
+    "objective_entropy_before_1_11": lambda found: _per_response(_pads_as_one(found), found),
+    "approxkl": row("approx_kl.used"), "approx_kl": row("approx_kl.used"), "approxkl_unmasked": row("approx_kl.used"),
+    "approx_kl_unmasked": row("approx_kl.used"), "ppo_kl": row("approx_kl.used"), "policykl": _words_mean("policy_kl.k1"),
+    "ratio_mean": row("loss.mean_ratio"), "ppo_ratio": row("loss.mean_ratio"),
+    "ratio_mean_unmasked": row("ratio.mean"), "ppo_ratio_clamped": _words_mean("ratio.clipped"),
+    "pg_clipfrac": row("clip_fraction.used"), "pg_clipfrac_lower": row("clip_fraction.dual"),
+    "vf_clipfrac": row("clip_fraction.value"),
+    "vf_error": row("ev.mse"), "var_explained": row("ev.used"), "vf_explained_var": row("ev.used"),
+}  # fmt: skip
+"""How every recorded quantity is read off the witness's rows, whichever library recorded it."""
+
+EXCEPTIONS: dict[tuple[str, str, str], Derive] = {
+    # torch.var divides by N − 1 where the TensorFlow original divides by N.
+    ("lm_human_preference_details", "result", "return_var"): lambda found: found.rows["returns"].var(correction=1),
+    # verl has one estimator for the reward and another for the loss; the witness has one.
+    ("verl_0.9.1", "variant_kl_loss_low_var", "controller_current_kl_if_in_reward"): _k1_of_penalty,
+}
+"""Where one run means another thing by a name."""
+
+NOT_COMPARED = {
+    "mean_kl_for_controller": "trlX: k3 with the ratio the wrong way round, prompt included; no row looks at the prompt",
+    "mean_kl_per_token": "trlX: the former, per token",
+    "ends_minus_start": "DeepSpeed-Chat: an index into the text, counted from the prompt",
+    "check_vs_0.11.4_PPOv2_max_abs_diff": "a check of the file itself",
+}
+"""Recorded quantities that no row is, and why."""
+
+EVERYWHERE = {"mask", "mask_p1", "value_mask", "is_end_mask"}
+"""Rows that libraries leave clean at pads, so that every cell is compared."""
+
+
+def derivation(run: Run, quantity: str) -> Derive:
+    """Returns how a quantity of a run is read off the rows."""
+    return EXCEPTIONS.get((*run.place, quantity), QUANTITIES[quantity])

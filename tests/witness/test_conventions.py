@@ -1,0 +1,68 @@
+"""Every library's own run and every variant, reproduced by torch alone; and planted wrong options are noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+
+from tests.witness.golden import Found, Run, computed, distance, numbers, presets, recorded, results
+from tests.witness.golden_table import EVERYWHERE, NOT_COMPARED, QUANTITIES, RUNS, derivation
+
+# Times 1 + the largest number of the row. The libraries' own float64 runs differ from the witness's by rounding only.
+TOLERANCE = 1e-12
+
+
+def differing(run: Run, found: Found) -> list[str]:
+    """Lists the recorded quantities of a run that torch does not reproduce, rows of words at response positions."""
+    theirs = results(run)
+    response = numbers(theirs["mask"]) if "mask" in theirs else None
+    return [
+        name
+        for name in theirs
+        if name not in NOT_COMPARED
+        and distance(derivation(run, name), found, theirs[name], None if name in EVERYWHERE else response) > TOLERANCE
+    ]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.run}-{run.variant}-{''.join(map(str, run.responses))}")
+def test_a_run_is_reproduced(run: Run) -> None:
+    assert differing(run, computed([run])[0]) == []
+
+
+def test_every_run_and_variant_of_the_file_is_in_the_table() -> None:
+    runs = recorded()["runs"]
+    there = {(name, key) for name, run in runs.items() for key in run if key == "result" or key.startswith("variant_")}
+    assert {run.place for run in RUNS} == there
+    assert {run.preset for run in RUNS} == set(presets())
+    batches = runs["openai_lm_human_preferences"]["variant_two_minibatches"]["minibatches"]
+    assert [list(run.responses) for run in RUNS if run.variant == "variant_two_minibatches"] == batches
+
+
+def test_every_quantity_is_compared_or_its_reason_is_given() -> None:
+    there = {name for run in RUNS for name in results(run)}
+    assert there == set(QUANTITIES) | set(NOT_COMPARED)
+
+
+# For every library an option at which the library next to it in the table stands, and what must then differ.
+PLANTED = [
+    ("openai", {"advantage.ddof": 1}, {"rewards_used", "advantages", "pg_loss", "vf_loss"}),
+    ("trl_0.11.4", {"metrics.over": "all"}, {"approxkl"}),
+    ("trl_1.12", {"value.tail": 0}, {"mask_p1", "vf_loss", "vf_clipfrac"}),
+    ("openrlhf", {"advantage.ddof": 1}, {"advantages", "pg_loss"}),
+    ("verl", {"loss.dual_clip": "off"}, {"pg_loss", "pg_clipfrac_lower"}),
+    ("trlx", {"advantage.stats": "mask"}, {"advantages", "pg_loss"}),
+    ("dschat", {"advantage.tail_slots": 0}, {"returns", "adv_raw", "vf_loss"}),
+    ("nemo_aligner", {"loss.sample_filter": "none"}, {"is_end_mask", "pg_loss"}),
+    ("nemo_rl", {"loss.agg_eps": 0}, {"actor_loss", "vf_loss"}),
+    ("torchtune", {"advantage.ddof_eps": 0}, {"advantages", "pg_loss"}),
+]
+
+
+@pytest.mark.parametrize(("preset", "changes", "quantities"), PLANTED, ids=[each[0] for each in PLANTED])
+def test_a_planted_wrong_option_is_noticed(preset: str, changes: dict[str, str | float], quantities: set[str]) -> None:
+    run = next(run for run in RUNS if run.preset == preset)
+    wrong = replace(run, changes={**run.changes, **changes})
+    assert quantities <= set(differing(run, computed([wrong])[0]))
