@@ -1,7 +1,7 @@
 """The notation: axes, blocks, expressions; their values and spellings. It knows no RL, no file format, no torch."""
 
 from blueprint.language.axes import Axis, join
-from blueprint.language.blocks import Block, block, link, typed
+from blueprint.language.blocks import Block, block, link, transposed, typed
 from blueprint.language.errors import NotationError
 from blueprint.language.evaluate import compute
 from blueprint.language.functions import (
@@ -63,6 +63,7 @@ __all__ = [
     "size",
     "sqrt",
     "tanh",
+    "transposed",
     "typed",
     "where",
 ]

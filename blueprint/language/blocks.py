@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, End, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.functions import filled, where
+from blueprint.language.functions import filled, number, where
 from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, free_axes, wrap
 from blueprint.language.refuse import is_text, overlap, refuse_bound, refuse_repeated, refuse_words
 
@@ -31,6 +31,7 @@ class About:
     unit:     unit or range (`log-probability, ≤ 0`).
     source:   where it comes from: a paper with its equation, or a library with version and function.
     decimals: how many decimals a page shows.
+    reads:    a number format of its own, where a page shows words for numbers (`[>=10]"many";0`).
     """
 
     symbol: str
@@ -38,6 +39,7 @@ class About:
     unit: str = ""
     source: str = ""
     decimals: int = 4
+    reads: str = ""
 
 
 class Block(Arithmetic):
@@ -166,9 +168,10 @@ def block(
     unit: str = "",
     source: str = "",
     decimals: int = 4,
+    reads: str = "",
 ) -> Block:
     """Makes a block whose equation comes next."""
-    return Block(name, axes, About(symbol or name, meaning, unit, source, decimals))
+    return Block(name, axes, About(symbol or name, meaning, unit, source, decimals, reads))
 
 
 def typed(
@@ -182,9 +185,10 @@ def typed(
     decimals: int = 4,
     text: bool = False,
     edges: tuple[Edge, ...] = (),
+    reads: str = "",
 ) -> Block:
     """Makes a block whose numbers (or words) are given; they stand in the page as typed cells."""
-    made = Block(name, axes, About(symbol or name, meaning, unit, source, decimals), typed=True)
+    made = Block(name, axes, About(symbol or name, meaning, unit, source, decimals, reads), typed=True)
     made.text = text
     for edge in edges:
         if edge.axis not in axes:
@@ -196,12 +200,23 @@ def typed(
 def link(name: str, target: Block, meaning: str = "", symbol: str = "") -> Block:
     """Repeats a block under another name, so that a page shows what its equations read from elsewhere."""
     about = target.about
-    told = About(symbol or about.symbol, meaning or about.meaning, about.unit, "", about.decimals)
+    told = About(symbol or about.symbol, meaning or about.meaning, about.unit, "", about.decimals, about.reads)
     made = Block(name, target.axes, told, link=True)
     for axis, side in sorted(target.edges, key=lambda edge: (edge[0].letter, edge[1])):
         at = tuple(Edge(axis, side) if other is axis else other for other in target.axes)
         made[at] = _repeated(target[at])
     made[target.axes] = _repeated(target[target.axes])
+    return made
+
+
+def transposed(name: str, target: Block) -> Block:
+    """Repeats a block of one axis where a page lays it in the other direction: each cell is looked up by its number."""
+    (axis,) = target.axes
+    about = target.about
+    told = About(about.symbol, about.meaning, about.unit, "", about.decimals, about.reads)
+    made = Block(name, target.axes, told, link=True)
+    place = number(axis) - axis.start if axis.start else number(axis)
+    made[axis] = target[place]
     return made
 
 

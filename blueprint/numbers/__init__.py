@@ -4,6 +4,7 @@ from blueprint.numbers.catalogue import Catalogue, Preset, catalogue, rlhf
 from blueprint.numbers.classic import ClassicNumbers
 from blueprint.numbers.classic_settings import CLASSIC, classic_presets
 from blueprint.numbers.controller import CONTROLLER, ControllerNumbers
+from blueprint.numbers.conventions import OFF
 from blueprint.numbers.errors import NumbersError
 from blueprint.numbers.load import Numbers, load
 from blueprint.numbers.logits import LogitNumbers
@@ -14,6 +15,7 @@ from blueprint.numbers.result import Conventions, TokenNumbers, WeightNumbers
 __all__ = [
     "CLASSIC",
     "CONTROLLER",
+    "OFF",
     "PRESET_DEFAULT",
     "Catalogue",
     "ClassicNumbers",

@@ -93,7 +93,7 @@ class RowAddresses:
         if len(axes) > 1:
             # A row over all groups is one plain range with their start and end columns, which `_refuse_open` watches.
             first, last = (first[0], first[1] - 1), (last[0], last[1] + 1)
-        return f"{self._sheet(ref)}{self._address(ref, first)}:{self._address(ref, last)}"
+        return f"{self._sheet(ref)}{self._address(ref, first, axes)}:{self._address(ref, last, axes)}"
 
     def number(self, axis: Axis) -> str:
         """Returns the address of the head's cell that holds the number of the member at hand."""
@@ -113,13 +113,15 @@ class RowAddresses:
         members = dict.fromkeys(self.running, 0) | dict(self.at) | dict(chosen)
         return self.layout.places[ref.block].cell(ref.block, places_of(ref, members, self.values))
 
-    def _address(self, ref: Ref, corner: Cell) -> str:
-        """Spells a cell's address: with a hole if it moves along with the row's own cells, else fixed."""
+    def _address(self, ref: Ref, corner: Cell, spanned: tuple[Axis, ...] = ()) -> str:
+        """Spells a cell's address: with a hole if it moves along with the row's own cells, else fixed.
+
+        spanned: axes along which it is the end of a range, which stays where it is.
+        """
         row, column = corner
         place = self.layout.places[ref.block]
-        moving = {
-            axis for index in ref.at if isinstance(index, Position) for axis in (index.axis,) if axis in self.running
-        }
+        read = {index.axis for index in ref.at if isinstance(index, Position)}
+        moving = read.intersection(self.running).difference(spanned)
         for slot, index in zip(ref.block.axes, ref.at, strict=True):
             if isinstance(index, Position) and index.axis in moving and place.steps[slot][0]:
                 raise NotationError(

@@ -91,17 +91,19 @@ EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
 TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
 
 
-def cell_dress(kind: str, role: str, decimals: int, edge: bool, sides: tuple[str, ...] = ()) -> Properties:
+def cell_dress(
+    kind: str, role: str, decimals: int, edge: bool, reads: str = "", sides: tuple[str, ...] = ()
+) -> Properties:
     """Returns how a block's cells look: by kind (typed, formula, link), role, decimals, whether they are an edge.
 
-    sides: where the cell is on the outline of a block of weights.
+    reads: a number format of its own. sides: where the cell is on the outline of a block of weights.
     """
     made = (
         BASE
         | FRAME
         | KINDS[kind]
         | ROLES[role]
-        | {"num_format": number_format(decimals, kind == "typed" or role == "weights")}
+        | {"num_format": reads or number_format(decimals, kind == "typed" or role == "weights")}
     )
     if kind == "typed" and role in ("line", "", "draw", "text"):
         made |= TYPED_FILL

@@ -136,7 +136,7 @@ class BookWriter:
     def looks(self, run: Run) -> list[Any]:
         """Returns the format of each cell of a run; only weights, which have an outline, need more than one."""
         block, role = run.block, self.layout.roles[run.block]
-        key = contents.kind_of(block), role, block.about.decimals, run.edge
+        key = contents.kind_of(block), role, block.about.decimals, run.edge, block.about.reads
         if role != "weights":
             return [self.dressed(key, dress.cell_dress(*key))] * len(run.columns)
         top, left, bottom, right = self.layout.places[block].corners(block, self.layout.values)

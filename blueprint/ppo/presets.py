@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, block, match, typed
-from blueprint.numbers import Catalogue
+from blueprint.numbers import OFF, Catalogue, Setting
 
 PRESET = Axis("q", "preset")
 
@@ -27,13 +27,17 @@ def preset_table(of: Catalogue, told: Mapping[str, tuple[str, str, int]], chosen
     name = typed("preset", (), "preset", "the preset in use", text=True)
     number = block("preset.number", (), "preset_no", "its number in the table, from 0", decimals=0)
     number[()] = match(PRESET, names[PRESET], name)
-    rows = {key: _row(key, told[key], setting.value) for key, setting in of.settings.items()}
+    rows = {key: _row(key, told[key], setting) for key, setting in of.settings.items()}
     values = {row: [preset.values[key] for preset in of.presets.values()] for key, row in rows.items()}
     return PresetTable(names, name, number, rows, {names: list(of.presets), name: chosen, **values})
 
 
-def _row(key: str, told: tuple[str, str, int], value: float | str) -> Block:
+def reads_off(setting: Setting, decimals: int) -> str:
+    """Returns the number format of a limit, in which a very large number reads "off"; "" for any other setting."""
+    return f'[>={OFF:.0f}]"off";0.{"0" * decimals}' if setting.high == OFF and not setting.words else ""
+
+
+def _row(key: str, told: tuple[str, str, int], setting: Setting) -> Block:
     symbol, meaning, decimals = told
-    return typed(
-        f"presets.{key}", (PRESET,), f"{symbol}_table", meaning, text=isinstance(value, str), decimals=decimals
-    )
+    text, reads = bool(setting.words), reads_off(setting, decimals)
+    return typed(f"presets.{key}", (PRESET,), f"{symbol}_table", meaning, text=text, decimals=decimals, reads=reads)

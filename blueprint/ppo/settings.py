@@ -22,7 +22,7 @@ from blueprint.language import (
 )
 from blueprint.language.nodes import Arithmetic
 from blueprint.numbers import PRESET_DEFAULT, Setting
-from blueprint.ppo.presets import PresetTable
+from blueprint.ppo.presets import PresetTable, reads_off
 
 # key: (symbol, meaning, decimals)
 TOLD: dict[str, tuple[str, str, int]] = {
@@ -57,10 +57,11 @@ class Switch:
 
 @dataclass
 class Settings:
-    """The settings of a workbook: `used` by key, the lines in which they stand, and what is typed there."""
+    """The settings of a workbook: `used`, switches and their words by key, the lines they stand in, what is typed there."""
 
     used: dict[str, Block] = field(default_factory=dict)
     switch: dict[str, Switch] = field(default_factory=dict)
+    words: dict[str, Block] = field(default_factory=dict)
     numbers: list[tuple[Block, ...]] = field(default_factory=list)
     switches: list[tuple[Block, ...]] = field(default_factory=list)
     typed: dict[Block, object] = field(default_factory=dict)
@@ -96,9 +97,10 @@ def settings(yours: Mapping[str, float | str], keys: Iterable[str] = tuple(TOLD)
 def _number(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
     symbol, meaning, decimals = offer.told[key]
     setting = offer.settings[key]
+    reads = reads_off(setting, decimals)
     used, mine, given = _line(made, key, yours, offer)
     low, high = (
-        typed(f"{key}.{end}", (), f"{symbol}_{end}", f"{told}: {meaning}", decimals=decimals)
+        typed(f"{key}.{end}", (), f"{symbol}_{end}", f"{told}: {meaning}", decimals=decimals, reads=reads)
         for end, told in (("low", "lowest"), ("high", "highest"))
     )
     made.typed |= {low: setting.low, high: setting.high}
@@ -129,21 +131,24 @@ def _switch(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
     made.typed[words] = list(setting.words)
     made.choices[line[1]] = words
     made.switch[key] = Switch(setting.words, number)
+    made.words[key] = words
     made.switches.append((*line, number, words))
 
 
 def _line(made: Settings, key: str, yours: float | str, offer: Offer) -> tuple[Block, ...]:
     symbol, meaning, decimals = offer.told[key]
-    preset = offer.settings[key].value
+    preset, reads = offer.settings[key].value, reads_off(offer.settings[key], decimals)
     is_word = isinstance(preset, str)
-    mine = typed(f"{key}.yours", (), f"{symbol}_yours", f"yours: {meaning}", text=is_word, decimals=decimals)
-    used = block(key, (), symbol, meaning, decimals=decimals)
+    mine = typed(
+        f"{key}.yours", (), f"{symbol}_yours", f"yours: {meaning}", text=is_word, decimals=decimals, reads=reads
+    )
+    used = block(key, (), symbol, meaning, decimals=decimals, reads=reads)
     name, of_preset, told = f"{key}.preset", f"{symbol}_preset", f"preset: {meaning}"
     if offer.presets is None:
         given = typed(name, (), of_preset, told, text=is_word, decimals=decimals)
         made.typed[given] = preset
     else:
-        given = block(name, (), of_preset, told, decimals=decimals)
+        given = block(name, (), of_preset, told, decimals=decimals, reads=reads)
         given[()] = offer.presets.rows[key][offer.presets.number]
     used[()] = where(filled(mine), mine, given)
     made.typed[mine] = yours

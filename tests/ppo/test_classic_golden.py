@@ -45,35 +45,39 @@ def turned(number: Any) -> Array:
     return -as_it_is(number)
 
 
+Ours = dict[str, tuple[str, Callable[[Any], Array]]]
+"""By a library's name for a number: our block, and how to read the number."""
+
+
 class Run(NamedTuple):
     """What a library computed, how to build the same, and for each of its numbers our block and how to read the number."""
 
     found: dict[str, Any]
     overrides: tuple[str, ...]
-    ours: dict[str, tuple[str, Callable[[Any], Array]]]
+    ours: Ours
 
 
-COMMON = {"advantages_raw": ("advantages", by_time), "returns": ("returns", by_time), "ratio": ("ratio", by_time)}
-CLEANRL = COMMON | {
+COMMON: Ours = {"advantages_raw": ("advantages", by_time), "returns": ("returns", by_time), "ratio": ("ratio", by_time)}
+CLEANRL: Ours = COMMON | {
     "mb_advantages": ("advantages_used", by_time), "pg_loss": ("policy_loss", as_it_is), "v_loss": ("value_loss", as_it_is),
     "entropy": ("entropy", as_it_is), "loss": ("total_loss", as_it_is), "old_approx_kl": ("approx_kl.k1", as_it_is),
     "approx_kl": ("approx_kl.k3", as_it_is), "clipfrac": ("clip_fraction", as_it_is),
     "explained_variance": ("explained_variance.old", as_it_is),
 }  # fmt: skip
-SB3 = {
+SB3: Ours = {
     "advantages": ("advantages_used", by_time), "ratio": ("ratio", by_time), "policy_loss": ("policy_loss", as_it_is),
     "value_loss": ("value_loss", as_it_is), "entropy_loss": ("entropy", turned), "loss": ("total_loss", as_it_is),
     "clip_fraction": ("clip_fraction", as_it_is), "approx_kl": ("approx_kl.k3", as_it_is),
 }  # fmt: skip
-SB3_ALL = COMMON | SB3 | {"explained_variance": ("explained_variance.old", as_it_is)}
-TORCHRL = {
+SB3_ALL: Ours = COMMON | SB3 | {"explained_variance": ("explained_variance.old", as_it_is)}
+TORCHRL: Ours = {
     "loss_objective": ("policy_loss", as_it_is), "clip_fraction": ("clip_fraction", as_it_is),
     "kl_approx": ("approx_kl.k1", as_it_is), "entropy": ("entropy", as_it_is), "loss_entropy": ("adds.entropy", as_it_is),
     "loss_critic": ("adds.value_loss", as_it_is), "explained_variance": ("explained_variance.new", as_it_is),
     "ESS": ("ratio.effective", as_it_is), "max_ratio": ("ratio.largest", as_it_is), "mean_ratio": ("ratio.mean", as_it_is),
 }  # fmt: skip
-TORCHRL_GAE = {"advantage": ("advantages", as_it_is), "value_target": ("returns", as_it_is)}
-RLAX = {
+TORCHRL_GAE: Ours = {"advantage": ("advantages", as_it_is), "value_target": ("returns", as_it_is)}
+RLAX: Ours = {
     "advantages": ("advantages", by_time),
     "clipped_surrogate_pg_loss_unnormalised_adv": ("policy_loss", as_it_is),
     "entropy_loss": ("entropy", turned),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from blueprint.book import Book
@@ -13,6 +15,7 @@ from blueprint.numbers import CLASSIC, ClassicNumbers, load
 from blueprint.ppo import rlhf_ppo
 from blueprint.ppo.classic import classic_ppo
 
+Array = npt.NDArray[np.float64]
 ROUNDING = 1e-12
 SEEDS = range(40)
 
@@ -24,7 +27,7 @@ def built_in() -> ClassicNumbers:
     return loaded
 
 
-def rows(array: np.ndarray) -> tuple[tuple[float, ...], ...]:
+def rows(array: npt.NDArray[Any]) -> tuple[tuple[float, ...], ...]:
     """Turns an array into the rows of a numbers file."""
     return tuple(tuple(map(float, row)) for row in array)
 
@@ -69,7 +72,7 @@ def log_softmax(scores: tuple[float, ...]) -> list[float]:
     return [score - total for score in scores]
 
 
-def by_hand(numbers: ClassicNumbers) -> dict[str, object]:
+def by_hand(numbers: ClassicNumbers) -> dict[str, Any]:
     """Computes the loss and what is watched, environment by environment, from the last step to the first."""
     use = numbers.settings()
     gamma, lam = float(use["gamma"]), float(use["gae_lambda"])
@@ -90,7 +93,7 @@ def by_hand(numbers: ClassicNumbers) -> dict[str, object]:
     return {"advantages": np.array(A), "returns": R} | losses(numbers, np.array(A), R)
 
 
-def losses(numbers: ClassicNumbers, A: np.ndarray, R: np.ndarray) -> dict[str, object]:
+def losses(numbers: ClassicNumbers, A: Array, R: Array) -> dict[str, Any]:
     """Computes everything behind the advantages."""
     use = numbers.settings()
     old, new = ([[log_softmax(s) for s in env] for env in z] for z in (numbers.logits_old, numbers.logits_new))
@@ -114,7 +117,7 @@ def losses(numbers: ClassicNumbers, A: np.ndarray, R: np.ndarray) -> dict[str, o
     }  # fmt: skip
 
 
-def whitened(A: np.ndarray, use: dict[str, float | str]) -> np.ndarray:
+def whitened(A: Array, use: dict[str, float | str]) -> Array:
     """Shifts and scales the advantages, if that is asked for; a single step has σ = 0."""
     if use["whiten_advantages"] == "off":
         return A
@@ -123,18 +126,18 @@ def whitened(A: np.ndarray, use: dict[str, float | str]) -> np.ndarray:
     return np.asarray((A - A.mean()) / (sigma + eps if use["whiten_form"] == "std_plus" else max(sigma, eps)))
 
 
-def value_losses(numbers: ClassicNumbers, R: np.ndarray) -> np.ndarray:
+def value_losses(numbers: ClassicNumbers, R: Array) -> Array:
     """Returns the value loss of every step."""
     use = numbers.settings()
     old, new, reach = np.array(numbers.values_old), np.array(numbers.values_new), float(use["value_clip_range"])
 
-    def distance(V: np.ndarray) -> np.ndarray:
+    def distance(V: Array) -> Array:
         e = np.abs(V - R)
         return e**2 if use["value_norm"] == "l2" else np.where(e < 1, e**2 / 2, e - 0.5)
 
     near = distance(np.clip(new, old - reach, old + reach))
     either = near if use["value_combine"] == "clipped_only" else np.maximum(distance(new), near)
-    return float(use["value_factor"]) * either
+    return np.asarray(float(use["value_factor"]) * either)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -143,12 +146,12 @@ def test_a_random_rollout(seed: int) -> None:
     book = Book(classic_ppo(numbers))
     expected = by_hand(numbers)
     # Whitening divides by σ, and the explained variance by the variance of the returns: they magnify rounding by as much.
-    sigma = np.std(np.asarray(expected["advantages"])) + 1e-8
-    spread = np.var(np.asarray(expected["returns"])) + 1e-12
+    sigma = np.std(expected["advantages"]) + 1e-8
+    spread = np.var(expected["returns"]) + 1e-12
     for name, theirs in expected.items():
         ours = np.asarray(book.values[book.blocks[name]], dtype=float)
         harder = 1 / spread if name.startswith("explained") else 1 / sigma
-        allowed = ROUNDING * (1 + np.abs(np.asarray(theirs)).max()) * max(1.0, harder)
+        allowed = ROUNDING * (1 + np.abs(theirs).max()) * max(1.0, harder)
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=allowed, err_msg=name)
     assert str(book.values.cell(book.blocks["check.master"])) == "OK"
 

@@ -92,6 +92,7 @@ def numbers(value: Any) -> Tensor:
 
 def options(runs: Sequence[Run]) -> Options:
     """Returns the options of several runs, each [F, 1, 1]."""
+    assert {name for run in runs for name in run.changes} <= {*NUMBERS, *WORDS}
     used = [{**presets()[run.preset], **run.changes} for run in runs]
     values = {name: [number_of(name, each[name]) for each in used] for name in (*NUMBERS, *WORDS)}
     return Options({name: numbers(each).view(-1, 1, 1) for name, each in values.items()})

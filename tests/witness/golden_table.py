@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tests.witness.golden import Derive, Found, Run
+from tests.witness.golden import Changes, Derive, Found, Run
 
 # As verl and NeMo-RL clamp it: the log-ratio before the estimate, the estimate behind it.
-CLAMPED_K3 = {"kl_estimator": "k3", "reward.kl_clamp_in": 20, "reward.kl_clamp_out": 10}
-MATH_YAML = {"kl_coef": 0, "loss.clip_range_high": 0.28, "loss.dual_clip": 10, "value.factor": 0.5 * 0.4}
+CLAMPED_K3: Changes = {"kl_estimator": "k3", "reward.kl_clamp_in": 20, "reward.kl_clamp_out": 10}
+MATH_YAML: Changes = {"kl_coef": 0, "loss.clip_range_high": 0.28, "loss.dual_clip": 10, "value.factor": 0.5 * 0.4}
 
 
-def _runs(preset: str, run: str, **variants: dict[str, str | float]) -> list[Run]:
+def _runs(preset: str, run: str, **variants: Changes) -> list[Run]:
     return [Run(preset, run), *(Run(preset, run, f"variant_{name}", each) for name, each in variants.items())]
 
 
-def _aggregation(word: str) -> dict[str, str | float]:
+def _aggregation(word: str) -> Changes:
     return {"loss.aggregation": word}
 
 
@@ -164,7 +164,6 @@ NOT_COMPARED = {
     "mean_kl_for_controller": "trlX: k3 with the ratio the wrong way round, prompt included; no row looks at the prompt",
     "mean_kl_per_token": "trlX: the former, per token",
     "ends_minus_start": "DeepSpeed-Chat: an index into the text, counted from the prompt",
-    "check_vs_0.11.4_PPOv2_max_abs_diff": "a check of the file itself",
 }
 """Recorded quantities that no row is, and why."""
 

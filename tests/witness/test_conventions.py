@@ -8,7 +8,9 @@ import pytest
 
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
-from tests.witness.golden import Found, Run, computed, distance, numbers, presets, recorded, results
+from blueprint.witness.conventions import WORDS
+from blueprint.witness.conventions.options import NUMBERS
+from tests.witness.golden import ALL, Found, Run, computed, distance, number_of, numbers, presets, recorded, results
 from tests.witness.golden_table import EVERYWHERE, NOT_COMPARED, QUANTITIES, RUNS, derivation
 
 # Times 1 + the largest number of the row. The libraries' own float64 runs differ from the witness's by rounding only.
@@ -57,7 +59,7 @@ PLANTED = [
     ("dschat", {"advantage.tail_slots": 0}, {"returns", "adv_raw", "vf_loss"}),
     ("nemo_aligner", {"loss.sample_filter": "none"}, {"is_end_mask", "pg_loss"}),
     ("nemo_rl", {"loss.agg_eps": 0}, {"actor_loss", "vf_loss"}),
-    ("torchtune", {"advantage.ddof_eps": 0}, {"advantages", "pg_loss"}),
+    ("torchtune", {"advantage.ddof_eps": 0}, {"advantages"}),
 ]
 
 
@@ -66,3 +68,41 @@ def test_a_planted_wrong_option_is_noticed(preset: str, changes: dict[str, str |
     run = next(run for run in RUNS if run.preset == preset)
     wrong = replace(run, changes={**run.changes, **changes})
     assert quantities <= set(differing(run, computed([wrong])[0]))
+
+
+# Wrong values that no recorded run can notice, since nothing in the rollout reaches them.
+UNSEEN = {
+    ("reward.kl_clamp_in", "off"): "no log-ratio of the rollout is as large as 20",
+    ("reward.kl_clamp_in", "20"): "no log-ratio of the rollout is as large as 20",
+    ("reward.kl_clamp_out", "off"): "no KL estimate is as large as 10",
+    ("reward.kl_clamp_out", "10"): "no KL estimate is as large as 10",
+    ("loss.log_ratio_clamp", "off"): "no log-ratio of the rollout is as large as 20",
+    ("loss.log_ratio_clamp", "20"): "no log-ratio of the rollout is as large as 20",
+    ("loss.ratio_threshold", "off"): "the mean ratio is below 2",
+    ("loss.ratio_threshold", "10"): "the mean ratio is below 2",
+    ("advantage.gae_holes", "zero"): "the masks of the rollout have no holes",
+    ("loss.seq_eps", "1e-08"): "all runs that read it have it",
+}
+
+
+def wrong_values(name: str) -> list[str]:
+    """Returns every value that an option has in some library; where all agree, one that none has."""
+    values = {library[name] for library in presets().values()}
+    if name in WORDS:
+        return [word for word in WORDS[name] if values != {word}]
+    return sorted(values) if len(values) > 1 else ["0.37"]
+
+
+@pytest.mark.parametrize("name", [*NUMBERS, *WORDS])
+def test_a_wrong_value_of_any_option_is_noticed(name: str) -> None:
+    """Each library's value, given to the others, makes at least one run of some library differ."""
+    for value in wrong_values(name):
+        wrong = [
+            (run, replace(run, changes={**run.changes, name: value}))
+            for run in RUNS
+            if len(run.responses) == len(ALL)
+            and number_of(name, value) != number_of(name, {**presets()[run.preset], **run.changes}[name])
+        ]
+        found = computed([each for _, each in wrong])
+        noticed = any(differing(run, each) for (run, _), each in zip(wrong, found, strict=True))
+        assert noticed != ((name, value) in UNSEEN), f"{name} = {value}"

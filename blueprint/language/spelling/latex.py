@@ -78,7 +78,8 @@ def _render(expr: Expr) -> Spelled:
     match expr:
         case Op("choose", (number, *rows)):
             listed = r" \mid ".join(
-                rf"\text{{{label}: }} {_render(r).text}" for label, r in zip(expr.labels, rows, strict=True)
+                rf"\text{{{label}: }} {_render(r).text}"
+                for label, r in zip((each.replace("_", r"\_") for each in expr.labels), rows, strict=True)
             )
             return Spelled(rf"\text{{choose }} {_render(number).text} \text{{ of }} ({listed})")
         case Op():

@@ -13,7 +13,7 @@ from blueprint.ppo.sheets.inputs import settings_sections
 LEAD = "the settings; everything else that is typed stands on Rollout"
 WIDTHS = (13,) * 8
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
-BIG = "A limit of 1000000000 limits nothing: it stands for “off”."
+BIG = "A limit that is “off” is the number 1E+09, which nothing reaches; type 1E+09 to switch one off."
 NORM = (
     "The norm of the value loss is built in, because another one has other rows: blueprint build --numbers classic "
     "--set ppo.value_norm=smooth_l1 (or l2)"

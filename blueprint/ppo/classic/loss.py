@@ -102,7 +102,7 @@ def _distance(prefix: str, symbol: str, meaning: str, V: Block, R: Block, norm: 
         square[n, t] = error[n, t] * error[n, t]
         return Distance(error, None, square)
     size = block(f"{prefix}size", (n, t), f"|{symbol}|", "size of the error", unit="≥ 0")
-    told = "smooth L1: half the square, beyond 1 |e| − ½"
+    told = "smooth L1: e²/2, beyond 1 |e| − ½"
     smooth = block(f"{prefix}distance", (n, t), f"s_{symbol}", told, unit="≥ 0", source=sources.SMOOTH)
     size[n, t] = abs(error[n, t])
     square_half, beyond = error[n, t] * error[n, t] / 2, (2 * size[n, t] - 1) / 2

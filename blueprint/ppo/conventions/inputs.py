@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from blueprint.language import Block, typed
 from blueprint.numbers import Catalogue, Conventions, rlhf
 from blueprint.numbers.result import Settings as Given
-from blueprint.page.outline import Line, Note, Section, Sheet
+from blueprint.page.outline import Line, Note, Section, Sheet, Table
 from blueprint.ppo.conventions.told import TOLD as MORE
 from blueprint.ppo.models import Temperature
 from blueprint.ppo.presets import PRESET, PresetTable, preset_table
@@ -30,11 +31,12 @@ MOVES = "The temperature divides every policy's logits; where words are drawn, o
 
 
 class Chosen(NamedTuple):
-    """The settings in use, the table of presets, the catalogue that it shows, and the temperature."""
+    """The settings in use, the table of presets, the catalogue that it shows, why each is apart, the temperature."""
 
     settings: Settings
     table: PresetTable
     catalogue: Catalogue
+    why: Block
     temperature: Temperature
 
 
@@ -44,10 +46,11 @@ def chosen_of(yours: Given, conventions: Conventions, without: tuple[str, ...] =
     table = preset_table(found, told, conventions.preset)
     keys = [key for key in found.settings if key not in without]
     made = settings(yours, keys, Offer(found.settings, told, table))
-    made.typed |= table.typed
+    why = typed("presets.why", (PRESET,), "why_table", "what sets each preset apart", text=True)
+    made.typed |= dict(table.typed) | {why: [preset.why for preset in found.presets.values()]}
     made.choices[table.chosen] = table.names
     used = made.used
-    return Chosen(made, table, found, Temperature(used["batch.temperature"], used["batch.temperature_eps"]))
+    return Chosen(made, table, found, why, Temperature(used["batch.temperature"], used["batch.temperature_eps"]))
 
 
 def inputs_sections(chosen: Chosen) -> list[Section]:
@@ -63,9 +66,10 @@ def presets_sheet(chosen: Chosen) -> Sheet:
     for number, (group, title) in enumerate(GROUPS.items(), start=1):
         rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
         sections.append(Section(f"{number}  {title}", tuple(rows)))
-    notes = [
-        Note(f"{name}: {preset.title}, {preset.version}; {preset.source}. {preset.why}")
+    read = [
+        Note(f"{name}: {preset.title}, {preset.version}; {preset.source}")
         for name, preset in chosen.catalogue.presets.items()
     ]
-    sections.append(Section(f"{len(sections) + 1}  Where each was read, and what sets it apart", tuple(notes)))
+    sections.append(Section(f"{len(sections) + 1}  What sets each apart", (Table(chosen.why, role="plain"),)))
+    sections.append(Section(f"{len(sections) + 1}  Where each was read", tuple(read)))
     return Sheet("Presets", LEAD, tuple(sections), (PRESET,), (table.names,))

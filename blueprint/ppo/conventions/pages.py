@@ -38,8 +38,9 @@ def signal_sections(given: Batch, made: SignalPart) -> tuple[Section, ...]:
     )  # fmt: skip
 
 
-def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block) -> tuple[Section, ...]:
-    """Outlines the way from the advantage to the total loss. cross: Σ p log q of the new policy and the reference."""
+def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | None) -> tuple[Section, ...]:
+    """Outlines the way from the advantage to the total loss. cross: Σ p log q of the new policy and the reference, if
+    it stands on this sheet."""
     clip, value, total, added = out.clip, out.value, out.sums.total, out.sums
     clipped = (clip.unclipped, clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor, key(clip.smaller))
     squares = (value.error, value.square, value.held, value.held_error, value.held_square, out.larger, key(value.loss))
@@ -67,7 +68,8 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block) -
         ),
         Section(
             "7  KL to the reference as a loss (used if it is chosen)",
-            (given.logp_ref, minor(cross), given.kl_new_ref, *_estimates(out.kl), out.kl.used, key(added.kl_loss)),
+            (given.logp_ref, *((minor(cross),) if cross is not None else ()), given.kl_new_ref,
+             *_estimates(out.kl), out.kl.used, key(added.kl_loss)),
         ),
         Section(
             "8  Total loss: the policy loss and what the others add to it",
@@ -77,8 +79,11 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block) -
     )  # fmt: skip
 
 
-def watched_sections(number: int, see: Watched, floor: Block) -> tuple[Section, ...]:
-    """Outlines what is watched, as the conventions count it. floor: a smaller variance is mere rounding."""
+def watched_sections(number: int, see: Watched, floor: Block | None) -> tuple[Section, ...]:
+    """Outlines what is watched, as the conventions count it.
+
+    floor: a smaller variance is mere rounding; where it stands on this sheet.
+    """
     ev, drift, kl = see.explained, see.drift, see.kl_rows
     weighing = (see.over, see.eps, *see.slots, *see.words, *see.values)
     (old, new), (of_old, of_new) = ev.residuals, ev.of_residuals
@@ -96,7 +101,7 @@ def watched_sections(number: int, see: Watched, floor: Block) -> tuple[Section, 
         Section(
             f"{number + 4}  As the preset counts: explained variance",
             (*_minor(ev.words, ev.free, *ev.of_returns, old, *of_old, new, *of_new), ev.mse, ev.error,
-             Row(floor, "fixed"), key(ev.used)),
+             *((Row(floor, "fixed"),) if floor is not None else ()), key(ev.used)),
         ),
     )  # fmt: skip
 

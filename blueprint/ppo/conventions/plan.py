@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from blueprint.language import Block
 from blueprint.numbers import Conventions
+from blueprint.numbers.catalogue import DEFAULT
 from blueprint.page.outline import Sheet
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.identities import identities
 from blueprint.ppo.conventions.inputs import Chosen, presets_sheet
+from blueprint.ppo.conventions.libraries import compared
 from blueprint.ppo.conventions.live import live_steps
 from blueprint.ppo.conventions.walk import walk_sections
 from blueprint.ppo.presets import PRESET
@@ -19,6 +21,8 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
     """Takes the steps by the conventions in use, and what stands beside them."""
     live = live_steps(models, chosen.settings)
     use = Choices(chosen.settings.used, chosen.settings.switch)
+    names = conventions.compare or tuple(name for name in chosen.catalogue.presets if name != DEFAULT)
+    beside = compared(live.batch, models.head, chosen, names)
     return Plan(
         steps=live.steps,
         chosen=chosen.settings,
@@ -28,7 +32,10 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         walk=walk_sections(live),
         identities=identities(live.signal.gae, live.signal.rewards.used, live.batch.S, use),
         watched=live.watched,
-        sizes={PRESET: len(chosen.catalogue.presets)},
-        names={PRESET: chosen.table.names},
+        after=(beside.libraries, beside.which),
+        typed=beside.typed,
+        choices=beside.choices,
+        sizes={PRESET: len(chosen.catalogue.presets)} | beside.sizes,
+        names={PRESET: chosen.table.names} | beside.names,
         facts={"preset": conventions.preset, "conventions": "live"},
     )

@@ -61,7 +61,8 @@ def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     total = use.one("total_loss", "L", "total loss, which the policy's training makes smaller", source=papers.TOTAL)
     made = Total(policy, value, entropy, kl, total)
     adds = _adds(made, drift, vf, beta, use)
-    total[L] = policy[L] + adds[0][L] + adds[1][L] + adds[2][L] + adds[3][L]
+    bonus = use.used["ent_coef"] * entropy[L]
+    total[L] = policy[L] + vf[L] * value[L] - bonus + use.used["policy_kl_coef"] * kl[L] + beta[L] * drift[L]
     return Sums(made, drift, vf, beta, adds, *_share(words, keep, vf, beta, use))
 
 

@@ -53,7 +53,9 @@ def surrogate_rows(rows: Held, options: Options) -> Named:
 def value_rows(texts: Texts, rows: Held, options: Options) -> Named:
     """Returns f·max((V − R)², (V_c − R)²), or the clipped square alone, where the value loss counts, and its steps."""
     old, counted, returns = rows["values.kept"][..., :-1], rows["value.counted"], rows["returns"]
-    clipped = old + within(texts.values - old, options.number("value_clip_range"))
+    limit = options.number("value_clip_range")
+    # Not V_old + clip(V − V_old): inside the range that errs by a bit, and a tie of the squares would be decided by it.
+    clipped = torch.minimum(torch.maximum(texts.values, old - limit), old + limit)
     error, error_clipped = counted * (texts.values - returns), counted * (clipped - returns)
     square, square_clipped = error.square(), error_clipped.square()
     larger = torch.maximum(square, square_clipped)

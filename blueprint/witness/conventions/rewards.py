@@ -58,7 +58,7 @@ def whitened_rows(texts: Texts, rows: Held, options: Options) -> Named:
     stays = torch.where(options.says("reward.whiten_rezero", "on"), kept, slots)
     shifted = stays * slots * (centred / divisor + mean)
     return found | {
-        "reward.centred": centred,
+        "reward.centred": counted * centred,
         "reward.whitened": centred / divisor,
         "reward.shifted": shifted,
         "rewards": options.pick("reward.whiten", {"off": raw, "on": shifted}),

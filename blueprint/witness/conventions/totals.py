@@ -14,8 +14,11 @@ from blueprint.witness.models import Held, Named
 
 
 def keep_rows(rows: Held, options: Options) -> Named:
-    """Returns the mean ratio of the response words, and 0 where it is above the threshold of TRL 0.x, else 1."""
-    mean = _sum(rows["watch.words.weight"], rows["ratio"])
+    """Returns the mean ratio of the response words, and 0 where it is above the threshold of TRL 0.x, else 1.
+
+    The mean is a plain one, Σ/N, as TRL's.
+    """
+    mean = _sum(rows["response"], rows["ratio"]) / rows["response"].sum(dim=(-2, -1)).clamp(min=1)
     keep = (mean <= options.number("loss.ratio_threshold", 1)).to(mean.dtype)
     return {"loss.mean_ratio": mean, "loss.keep": keep}
 

@@ -50,7 +50,10 @@ def mode_rows(options: Options) -> Named:
 
 
 def all_weight_rows(rows: Held, options: Options) -> Named:
-    """Returns the weights of the policy loss, the value loss and the entropy, which counts the policy loss's words."""
+    """Returns the weights of the policy loss, the value loss and the entropy.
+
+    The entropy counts the policy loss's words: NeMo-Aligner af2b3bd, megatron_gpt_ppo_actor.py, gives both the same mask.
+    """
     ways = {
         "policy": (rows["loss.counted"], options.number("loss.aggregation", 1)),
         "value": (rows["value.counted"], rows["value.mode"]),
