@@ -81,6 +81,9 @@ ROLES: dict[str, Properties] = {
     "fixed": {"align": "right"},
     "weights": {},
     "plain": {"align": "right"},
+    "word": {"align": "center"},
+    "sentence": {"align": "left"},
+    "paragraph": {"align": "left", "valign": "top", "text_wrap": True, "font_size": 9},
 }
 LIVE: dict[str, Properties] = {"live": {}, "delivered": {"font_color": GREY}}
 # An outline marks the parameters: thick and red where they are typed, thin where they are computed from others.

@@ -13,6 +13,8 @@ from blueprint.page.printing import set_up_print
 
 Look = Callable[[Any, dress.Properties], Any]
 NARROW, WEIGHT, NUMBER, NAME, SYMBOL = 1.5, 7.6, 9, 38, 14
+WIDEST, LINE = 25, 13
+"""The widest column of words, in letters; the height of a line of a paragraph."""
 
 
 class Furniture:
@@ -38,6 +40,7 @@ class Furniture:
             for group in range(self.groups):
                 self.grey(group)
         self.fold()
+        self.paragraphs()
         self.verdicts()
         self.mark_chosen()
         set_up_print(self.page, body, self.widths, range(0, grid.LEFT) if self.sheet.across else range(0))
@@ -77,7 +80,8 @@ class Furniture:
         if any(self.layout.places[b].column == grid.LEFT for b in blocks_on(self.sheet)):
             return WEIGHT
         equations = (x.text for x in self.layout.labels if x.sheet == here and x.style == "equation")
-        return max(4.5, 1 + max(map(len, equations), default=0) / grid.LEFT_COLUMNS)
+        longest = max(map(len, equations), default=0)
+        return max(4.5 if longest or len(self.sizes) > 1 else 1, 1 + longest / grid.LEFT_COLUMNS)
 
     def fold(self) -> None:
         """Groups the rows of steps on the way, so that they can be folded away at the sign above them."""
@@ -85,7 +89,26 @@ class Furniture:
         for sheet, first, last in self.layout.folds:
             if sheet == self.sheet.title:
                 for row in range(first, last + 1):
-                    self.page.set_row(row, None, None, {"level": 1})
+                    self.page.set_row(row, None, None, {"level": 1, "hidden": self.sheet.closed})
+
+    def paragraphs(self) -> None:
+        """Makes rows of sentences as high as the longest sentence needs."""
+        for block in blocks_on(self.sheet):
+            if self.layout.roles[block] == "paragraph":
+                place = self.layout.places[block]
+                longest = max(map(len, map(str, self.layout.values[block].ravel())))
+                lines = 1 + longest // (self.member_width() - 3)
+                self.page.set_row(place.row, LINE * lines)
+
+    def member_width(self) -> float:
+        """Returns the width of a member's column; where members are no decisions, their words find room."""
+        if len(self.sizes) > 1:
+            return NUMBER
+        rows = [b for b in blocks_on(self.sheet) if b.text and self.sheet.across[-1] in b.axes]
+        words = [
+            str(word) for b in rows if self.layout.roles[b] != "paragraph" for word in self.layout.values[b].ravel()
+        ]
+        return max(NUMBER, min(WIDEST, 3 + max(map(len, words), default=0)))
 
     def verdicts(self) -> None:
         """Colours the words that say how a check went."""
@@ -125,6 +148,7 @@ class Furniture:
         members, (outer, time) = self.sizes[-1], (self.sheet.across[0], self.sheet.across[-1])
         start = grid.start_column(group, members)
         self.width(start, start + members + 2, NUMBER)
+        self.width(start + 1, start + members, self.member_width())
         self.width(start + members + 3, start + members + 3, NARROW)
         for column in range(start, start + members + 3):
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", dress.label_dress("banner")))

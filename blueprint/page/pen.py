@@ -10,6 +10,9 @@ from blueprint.page import grid
 from blueprint.page.layout import Echo, Hop, Jump, Label, Layout
 from blueprint.page.outline import Sheet
 
+MOST = 8
+"""A block of many parts prints the equations of its first ones."""
+
 
 class Pen:
     """Writes beside the cells of one sheet; `row` is the next free row."""
@@ -83,7 +86,8 @@ class Pen:
         """Returns a block's equations without those of its edges, in one line."""
         inner = [d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)]
         understood = self.layout.blueprint.understood(self.sheet)
-        return ";   ".join(equation(block, definition, understood) for definition in inner)
+        shown = [equation(block, definition, understood) for definition in inner[:MOST]]
+        return ";   ".join([*shown, *(["…"] if len(inner) > MOST else [])])
 
     def equation(self, block: Block, style: str) -> None:
         """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""

@@ -11,7 +11,7 @@ from blueprint.numbers import LogitNumbers
 from blueprint.page.outline import Blueprint, Sheet
 from blueprint.ppo import checks
 from blueprint.ppo.axes import n, t, v
-from blueprint.ppo.conventions.inputs import chosen_of, inputs_sections
+from blueprint.ppo.conventions.inputs import chosen_of
 from blueprint.ppo.conventions.plan import live_plan
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
 from blueprint.ppo.sheets.beside import Witnessed
@@ -26,7 +26,7 @@ def logits_level(numbers: LogitNumbers, witnessed: Witnessed | None = None) -> B
     chosen = chosen_of(numbers.ppo, numbers.conventions, without=("update_step",))
     texts = given_texts()
     given = given_models(texts, chosen.temperature)
-    inputs = Sheet("Inputs", LEAD, (*inputs_sections(chosen), *texts_sheet(texts)), (n, t))
+    inputs = Sheet("Inputs", LEAD, texts_sheet(texts), (n, t))
     made = live_plan(given.models, chosen, numbers.conventions, inputs, texts.vocabulary)
     plan = replace(
         made,

@@ -12,7 +12,7 @@ from blueprint.numbers import WeightNumbers
 from blueprint.page.outline import Blueprint
 from blueprint.ppo import checks
 from blueprint.ppo.axes import j, k, n, one, t, v
-from blueprint.ppo.conventions.inputs import chosen_of, inputs_sections
+from blueprint.ppo.conventions.inputs import chosen_of
 from blueprint.ppo.conventions.plan import live_plan
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
 from blueprint.ppo.rollout import DrawRange, Length, Prompts, draw_range, length, prompts
@@ -62,9 +62,7 @@ def _live(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRang
     """Takes the steps in which every convention is live."""
     chosen = chosen_of(numbers.ppo, numbers.conventions)
     models = models_of(given, limit.most, draws, chosen.settings.used["update_step"], chosen.temperature)
-    return live_plan(
-        models, chosen, numbers.conventions, inputs_sheet(inputs_sections(chosen), given, limit), given.vocabulary
-    )
+    return live_plan(models, chosen, numbers.conventions, inputs_sheet([], given, limit), given.vocabulary)
 
 
 def _ranges(numbers: WeightNumbers, steps: Steps, limit: Length) -> dict[Block, tuple[float, float]]:

@@ -158,6 +158,16 @@ def test_what_is_typed_wrong_in_the_workbook_is_a_look(tmp_path: Path, block: st
     assert opened.says("check.master") != "OK"
 
 
+def test_a_value_at_the_edge_of_its_range_is_inside_in_every_program(tmp_path: Path) -> None:
+    """0.9 − 0.7 is 0.2 and a rounding error, which numpy sees and a spreadsheet does not; neither counts it."""
+    olds, news = ([[number] * 8] * 2 for number in (0.7, 0.9))
+    book = made(f"rollout.values_old={olds}", f"rollout.values_new={news}", numbers="classic")
+    assert 0.9 - 0.7 > 0.2
+    assert float(book.values.cell(book.blocks["value_fraction"])) == 0
+    book.save(tmp_path / "a.xlsx")
+    assert book.prove(tmp_path / "a.xlsx").failures == []
+
+
 def test_the_end_column_holds_what_comes_after_the_last_step() -> None:
     book = BOOKS["default"]
     shown = book.show("td_errors", n=1, t=8)

@@ -153,3 +153,12 @@ def test_the_score_lands_where_it_is_said_to(slot: str, columns: list[int]) -> N
     rows = rows_of(made(9, MASK), used("trl_0.11.4", changes={"reward.score_slot": slot}))
     assert rows["score.place"][0].argmax(dim=-1).tolist() == columns
     assert rows["score.place"][0].sum(dim=-1).tolist() == [1, 1, 1, 1]
+
+
+def test_a_value_inside_its_range_never_counts_as_clipped() -> None:
+    """−0.08 + (0.12 − (−0.08)) is not 0.12 in binary numbers, and would decide a tie of the squares."""
+    texts = made(10, mask_of("1"))
+    old, new = (torch.tensor([[[each]]], dtype=torch.float64) for each in (-0.08, 0.12))
+    rows = rows_of(replace(texts, old_values=old, values=new, score=old[..., 0]), used("openrlhf"))
+    assert rows["value.clipped"].item() == 0.12
+    assert rows["clip_fraction.value"].item() == 0

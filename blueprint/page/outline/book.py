@@ -29,6 +29,7 @@ class Sheet:
     pinned: items that stay in view above everything else, on a sheet without axes.
     widths: the widths of the columns from the fourth on, on a sheet without axes, in letters.
     heading: what stands above everything else, if not the title.
+    closed: rows that may be folded away are folded when the file is opened.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Sheet:
     pinned: tuple[Item, ...] = ()
     widths: tuple[float, ...] = ()
     heading: str = ""
+    closed: bool = False
 
     def items(self) -> Iterator[Item]:
         """Yields what stands on the sheet below its title, in reading order."""

@@ -99,5 +99,5 @@ def _typed(numbers: ClassicNumbers, run: Rollout, watch: Watched) -> dict[Block,
         run.V_new: np.array(numbers.values_new),
         run.old.logits: np.array(numbers.logits_old),
         run.new.logits: np.array(numbers.logits_new),
-        watch.floor: EQUAL_RETURNS,
+        watch.rounding: EQUAL_RETURNS,
     }

@@ -58,18 +58,26 @@ def approx_kl(d: Block, N: Block) -> ApproxKL:
     )
 
 
-def clip_fraction(ratio: Block, clipped_ratio: Block, N: Block) -> Fraction:
+def rounding() -> Block:
+    """Makes the typed number below which a difference, or a variance, is mere rounding.
+
+    Programs do not round alike: 0.9 − 0.7 is more than 0.2 to one of them and not to another.
+    """
+    return typed("rounding", (), "tiny", "what is smaller is mere rounding", decimals=12)
+
+
+def clip_fraction(ratio: Block, clipped_ratio: Block, tiny: Block, N: Block) -> Fraction:
     """Counts the steps whose ratio left the range of the clip."""
     flag = block("clip_fraction.outside", (n, t), "outside", "1 where the ratio left its range", decimals=0)
-    flag[n, t] = less(0, abs(ratio[n, t] - clipped_ratio[n, t]))
+    flag[n, t] = less(tiny, abs(ratio[n, t] - clipped_ratio[n, t]))
     told = "share of steps whose ratio left its range"
     return Fraction(flag, mean("clip_fraction", "cf", told, flag, N, sources.CLIP_FRACTION))
 
 
-def value_fraction(V_new: Block, V_old: Block, reach: Block, N: Block) -> Fraction:
+def value_fraction(V_new: Block, V_old: Block, reach: Block, tiny: Block, N: Block) -> Fraction:
     """Counts the steps whose value moved farther than the clip lets it; V_old has an end column, which is not counted."""
     flag = block("value_fraction.outside", (n, t), "V_outside", "1 where the value left V_old ± ε_V", decimals=0)
-    flag[n, t] = less(reach, abs(V_new[n, t] - V_old[n, t]))
+    flag[n, t] = less(tiny, abs(V_new[n, t] - V_old[n, t]) - reach)
     told = "share of steps whose value left its range"
     return Fraction(flag, mean("value_fraction", "cf_V", told, flag, N, sources.VALUE_FRACTION))
 
@@ -96,12 +104,7 @@ def variance(name: str, symbol: str, x: Block, N: Block) -> tuple[Block, Block, 
     return average, centred, var
 
 
-def floor() -> Block:
-    """Makes the typed variance below which returns count as equal."""
-    return typed("explained.floor", (), "var_min", "a smaller variance is mere rounding", decimals=12)
-
-
-def explained(whose: str, V: Block, R: Block, var_R: Block, smallest: Block, N: Block) -> Explained:
+def explained(whose: str, V: Block, R: Block, var_R: Block, tiny: Block, N: Block) -> Explained:
     """Asks how much of the returns' variance a critic foresaw: 1 − var(R − V) / var(R), 0 if the returns agree."""
     error = block(f"residual.{whose}", (n, t), f"res_{whose}", f"residual R − V, {whose} critic")
     error[n, t] = R[n, t] - V[n, t]
@@ -109,5 +112,5 @@ def explained(whose: str, V: Block, R: Block, var_R: Block, smallest: Block, N: 
     source = sources.EXPLAINED_VARIANCE if whose == "old" else sources.EXPLAINED_NEW
     told = f"explained variance, {whose} critic"
     share = block(f"explained_variance.{whose}", (), f"EV_{whose}", told, unit="≤ 1", source=source)
-    share[()] = where(less(smallest, var_R), 1 - var / var_R, 0)
+    share[()] = where(less(tiny, var_R), 1 - var / var_R, 0)
     return Explained(error, average, centred, var, share)

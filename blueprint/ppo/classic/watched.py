@@ -28,35 +28,35 @@ class Watched(NamedTuple):
     mean_return: Block
     old: diagnostics.Explained
     new: diagnostics.Explained
-    floor: Block
+    rounding: Block
     means: dict[str, Block]
 
 
 def watched(run: Rollout, made: Signal, loss: Loss, chosen: Settings) -> Watched:
     """Defines and outlines the diagnostics."""
-    head, N = run.head.on("diagnostics"), run.counts.N
+    head, N, tiny = run.head.on("diagnostics"), run.counts.N, diagnostics.rounding()
     d, ratio = link("diagnostics.log_ratio", loss.clip.log_ratio), link("diagnostics.ratio", loss.clip.ratio)
     kl, weights = diagnostics.approx_kl(d, N), diagnostics.weights(ratio, N)
-    clipped = diagnostics.clip_fraction(ratio, loss.clip.clipped_ratio, N)
+    clipped = diagnostics.clip_fraction(ratio, loss.clip.clipped_ratio, tiny, N)
     R = link("diagnostics.returns", made.gae.returns)
-    spread, floor = diagnostics.variance("returns", "R", R, N), diagnostics.floor()
+    spread = diagnostics.variance("returns", "R", R, N)
     V_old, V_new = link("diagnostics.V_old", run.V_old), link("diagnostics.V_new", run.V_new)
-    values = diagnostics.value_fraction(V_new, V_old, chosen.used["value_clip_range"], N)
-    old = diagnostics.explained("old", V_old, R, spread[2], floor, N)
-    new = diagnostics.explained("new", V_new, R, spread[2], floor, N)
+    values = diagnostics.value_fraction(V_new, V_old, chosen.used["value_clip_range"], tiny, N)
+    old = diagnostics.explained("old", V_old, R, spread[2], tiny, N)
+    new = diagnostics.explained("new", V_new, R, spread[2], tiny, N)
     means = {row.name: _mean(row, N) for row in (run.rewards, made.gae.td_errors)}
     sections = (
         Section("1  Approximate KL of the update", (d, kl.k1, kl.k3, key(kl.mean_k1), key(kl.mean_k3))),
-        Section("2  Clip fraction", (ratio, clipped.flag, key(clipped.share))),
+        Section("2  Clip fraction", (Row(tiny, "fixed"), ratio, clipped.flag, key(clipped.share))),
         Section("3  Clip fraction of the values (TorchRL)", (V_new, V_old, values.flag, key(values.share))),
         Section("4  The ratios as weights of the steps", (weights.mean, weights.largest, key(weights.effective))),
-        Section("5  How much the returns vary", (R, *spread, Row(floor, "fixed"))),
+        Section("5  How much the returns vary", (R, *spread)),
         _explained_section("6  Explained variance: did the old critic foresee the returns?", old),
         _explained_section("7  The same of the new critic (TorchRL)", new),
         Section("8  Means shown on the first sheet", tuple(means.values())),
     )
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head)
-    return Watched(sheet, kl, clipped, values, weights, spread[0], old, new, floor, means)
+    return Watched(sheet, kl, clipped, values, weights, spread[0], old, new, tiny, means)
 
 
 def _mean(row: Block, N: Block) -> Block:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from blueprint.language import Block, typed
 from blueprint.numbers import Catalogue, Conventions, rlhf
 from blueprint.numbers.result import Settings as Given
-from blueprint.page.outline import Line, Note, Section, Sheet, Table
+from blueprint.page.outline import Line, Note, Row, Section, Sheet
 from blueprint.ppo.conventions.told import TOLD as MORE
 from blueprint.ppo.models import Temperature
 from blueprint.ppo.presets import PRESET, PresetTable, preset_table
@@ -23,6 +23,8 @@ GROUPS = {
     "value": "Value loss",
     "metrics": "What is watched",
 }
+WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
+CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
 LEAD = "what each library does, as data: a row per convention, a column per preset; 1E+09 reads “off”"
 CHOOSING = "Choose a preset, and everything follows. What you type under “yours” goes before it; empty, the preset's value is used."
 OFF = "A limit that is “off” is the number 1E+09, which nothing reaches; type 1E+09 to switch one off."
@@ -53,11 +55,12 @@ def chosen_of(yours: Given, conventions: Conventions, without: tuple[str, ...] =
     return Chosen(made, table, found, why, Temperature(used["batch.temperature"], used["batch.temperature_eps"]))
 
 
-def inputs_sections(chosen: Chosen) -> list[Section]:
+def conventions_sheet(chosen: Chosen) -> Sheet:
     """Outlines the preset in use and all settings."""
     notes = tuple(map(Note, (CHOOSING, OFF, MOVES, BUILD_TIME)))
     preset = Section("0  Preset", (*notes, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
-    return [preset, *settings_sections(chosen.settings)]
+    sections = (preset, *settings_sections(chosen.settings))
+    return Sheet("Conventions", CONVENTIONS, sections, widths=WIDTHS)
 
 
 def presets_sheet(chosen: Chosen) -> Sheet:
@@ -65,11 +68,11 @@ def presets_sheet(chosen: Chosen) -> Sheet:
     table, sections = chosen.table, []
     for number, (group, title) in enumerate(GROUPS.items(), start=1):
         rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
-        sections.append(Section(f"{number}  {title}", tuple(rows)))
+        sections.append(Section(f"{number}  {title}", tuple(Row(row, "text" if row.text else "") for row in rows)))
     read = [
         Note(f"{name}: {preset.title}, {preset.version}; {preset.source}")
         for name, preset in chosen.catalogue.presets.items()
     ]
-    sections.append(Section(f"{len(sections) + 1}  What sets each apart", (Table(chosen.why, role="plain"),)))
+    sections.append(Section(f"{len(sections) + 1}  What sets each apart", (Row(chosen.why, "paragraph"),)))
     sections.append(Section(f"{len(sections) + 1}  Where each was read", tuple(read)))
     return Sheet("Presets", LEAD, tuple(sections), (PRESET,), (table.names,))

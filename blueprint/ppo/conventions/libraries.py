@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Sum, block, equal, join, link, match, transposed, typed
 from blueprint.language.nodes import Arithmetic
-from blueprint.page.outline import Item, Note, Row, Section, Sheet, Table, key, minor
+from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import pages, pipeline
 from blueprint.ppo.conventions.choices import Choices
@@ -119,7 +119,7 @@ def _libraries(given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.L
         item for section in pages.watched_sections(0, out.watched, None) for item in map(_folded, section.items)
     )
     sections.append(Section(f"{len(sections)}  What is watched", watched))
-    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask)
+    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True)
 
 
 def _folded(item: Item) -> Row:
@@ -140,13 +140,20 @@ def _which(like: Preferred, out: pipeline.LossPart, chosen: Chosen) -> Sheet:
         keys = [key for key in like.rows if (key.partition(".")[0] if "." in key else "ppo") == group]
         conventions.append((title, [like.rows[key] for key in keys]))
     results = Section("1  What comes of it: the losses and what is watched, on this batch", _results(out))
-    sections = [results, Section("3  How far it is from the settings in use", (key(count), Row(flags)))]
+    sections = [results, Section("3  How far it is from the settings in use", (key(count), Row(flags, "word")))]
     for number, (title, rows) in enumerate(conventions, start=4):
-        sections.append(Section(f"{number}  What it does: {title[0].lower()}{title[1:]}", tuple(rows)))
+        sections.append(
+            Section(f"{number}  What it does: {title[0].lower()}{title[1:]}", tuple(_word(row) for row in rows))
+        )
     numbers = tuple(map(minor, (like.number, *like.words.values())))
     sections.append(Section(f"{len(sections) + 2}  The numbers of the words, for the formulas", numbers))
-    sections.insert(1, Section("2  Why", (Table(why, role="plain"),)))
+    sections.insert(1, Section("2  Why", (Row(why, "paragraph"),)))
     return Sheet("Which PPO", WHICH, tuple(sections), (LIBRARY,), (like.names,))
+
+
+def _word(row: Block) -> Row:
+    """Centres words."""
+    return Row(row, "word" if row.text else "")
 
 
 def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:

@@ -8,7 +8,7 @@ from blueprint.numbers.catalogue import DEFAULT
 from blueprint.page.outline import Sheet
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.identities import identities
-from blueprint.ppo.conventions.inputs import Chosen, presets_sheet
+from blueprint.ppo.conventions.inputs import Chosen, conventions_sheet, presets_sheet
 from blueprint.ppo.conventions.libraries import compared
 from blueprint.ppo.conventions.live import live_steps
 from blueprint.ppo.conventions.walk import walk_sections
@@ -26,7 +26,7 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
     return Plan(
         steps=live.steps,
         chosen=chosen.settings,
-        before=(inputs, presets_sheet(chosen)),
+        before=(conventions_sheet(chosen), presets_sheet(chosen), inputs),
         sums=live.batch.S,
         vocabulary=vocabulary,
         walk=walk_sections(live),

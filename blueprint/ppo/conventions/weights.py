@@ -56,7 +56,7 @@ def weights(name: str, of: str, told: str, counted: Block, most: Block, use: Cho
 
 
 def same_or_first(name: str, symbol: str, told: str, own: Switch, loss: Switch, use: Choices) -> tuple[Switch, Block]:
-    """Makes the switch that picks the loss's mode where its own word is the first one, "same"; else the first mode."""
+    """Makes the switch that picks the loss's mode where its own word is the first one, "as-policy"; else the first mode."""
     number = use.one(f"{name}.mode", symbol, f"number of the mode, {told}", decimals=0)
     number[use.lead] = where(equal(own.number, 0), loss.number, 0)
     return Switch(loss.words, number[use.lead]), number

@@ -71,11 +71,11 @@ def texts_sheet(given: GivenTexts) -> tuple[Section, ...]:
     t_ = given.texts
     return (
         Section(
-            "3  Vocabulary",
+            "1  Vocabulary",
             (Table(given.vocabulary, role="text"), Line((given.end_word,), "line"), Line((given.end_id,))),
         ),
         Section(
-            "4  Words of every slot, and which of them are the response",
+            "2  Words of every slot, and which of them are the response",
             (
                 Row(t_.word_written, "text"),
                 Row(t_.mask),

@@ -46,7 +46,7 @@ def mode_rows(options: Options) -> Named:
     """Returns the number of the way in which the value loss and the entropy are aggregated, [F]."""
     own, token_mean = options.number("loss.aggregation", 1), float(AGGREGATIONS.index("token-mean"))
     switches = {"value.mode": "value.aggregation", "entropy.mode": "loss.entropy_aggregation"}
-    return {row: torch.where(options.says(name, "same", 1), own, token_mean) for row, name in switches.items()}
+    return {row: torch.where(options.says(name, "as-policy", 1), own, token_mean) for row, name in switches.items()}
 
 
 def all_weight_rows(rows: Held, options: Options) -> Named:
