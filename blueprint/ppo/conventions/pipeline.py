@@ -99,7 +99,7 @@ def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
     squares, larger = value.value_loss(given.V_new, made.gae.V, made.gae.returns, value_counts, use)
     w_policy = weights("policy.weight", "π", "policy loss", counts, given.most, use, mode)
     w_value = weights("value.weight", "V", "value loss", value_counts, given.most, use, of_value)
-    w_entropy = weights("entropy.weight", "H", "entropy", M, given.most, use, of_entropy)
+    w_entropy = weights("entropy.weight", "H", "entropy", counts, given.most, use, of_entropy)
     kl = reward.kl_estimates("kl_new", "_θ", "new policy", given.logp_new, given.logp_ref, given.kl_new_ref, use)
     words = Weighed(
         w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from blueprint.language import Block, maximum
+from blueprint.language import Block, maximum, minimum
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.places import Places
-from blueprint.ppo.conventions.reward import clamped
 from blueprint.ppo.loss import ValueLoss
 
 
@@ -22,9 +21,10 @@ def counted_values(M: Block, at: Places, use: Choices) -> Block:
 def value_loss(V_new: Block, V_old: Block, R: Block, counts: Block, use: Choices) -> tuple[ValueLoss, Block]:
     """Squares the distance of the new value from the return, free and held near the old value.
 
-    V_new: (n, t); V_old, R, counts: rows. Returns the steps, and the larger of the two squares.
+    V_new: (n, t); V_old, R, counts: rows. Returns the steps, and the larger of the two
+    squares. Held by its ends, a value within the range stays itself to the last bit, so that no square is larger by rounding.
     """
-    row = (*use.lead, n, t)
+    row, reach = (*use.lead, n, t), use.used["value_clip_range"]
     error = use.row("value.error", "e", "value error V − R")
     square = use.row("value.square", "e²", "squared error", unit="≥ 0")
     held = use.row("value.clipped", "V_c", "V clipped to V_old ± ε_V")
@@ -34,7 +34,7 @@ def value_loss(V_new: Block, V_old: Block, R: Block, counts: Block, use: Choices
     loss = use.row("value.word_loss", "l_V", "value loss of the word", unit="≥ 0", source=sources.VALUE)
     error[row] = counts[row] * (V_new[n, t] - R[row])
     square[row] = error[row] * error[row]
-    held[row] = V_old[row] + clamped(V_new[n, t] - V_old[row], use.used["value_clip_range"])
+    held[row] = maximum(V_old[row] - reach, minimum(V_old[row] + reach, V_new[n, t]))
     held_error[row] = counts[row] * (held[row] - R[row])
     held_square[row] = held_error[row] * held_error[row]
     larger[row] = maximum(square[row], held_square[row])
