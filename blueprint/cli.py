@@ -9,6 +9,7 @@ import click
 
 from blueprint.cli_check import check
 from blueprint.cli_explain import explain
+from blueprint.cli_presets import presets
 from blueprint.console import speak_plainly
 from blueprint.refusals import Refused
 
@@ -22,6 +23,8 @@ Examples:
   blueprint build
   blueprint build --set ppo.gamma=0.95 --set ppo.kl_estimator=k3 -o mine.xlsx
   blueprint build --numbers very-very-sleepy
+  blueprint build --preset verl --set loss.aggregation=seq-mean-token-mean
+  blueprint build --numbers ten-libraries --compare trl_1.12,openrlhf,verl
   blueprint build --numbers mine.toml
 """
 
@@ -34,6 +37,7 @@ def main() -> None:
 
 
 main.add_command(explain)
+main.add_command(presets)
 main.add_command(check)
 
 
@@ -56,11 +60,18 @@ def list_numbers() -> None:
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
 @click.option(
+    "--preset", metavar="NAME", help="What a library does (see `blueprint presets`); conventions become live."
+)
+@click.option("--compare", metavar="A,B,…", help="The presets that stand side by side  [default: all]")
+@click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]"
 )
 @click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
-def build(numbers: str, overrides: tuple[str, ...], output: Path | None, witness: bool, no_proof: bool) -> None:
+def build(
+    numbers: str, overrides: tuple[str, ...], output: Path | None, witness: bool, no_proof: bool, **asked: str | None
+) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
     from blueprint.language import NotationError
@@ -69,7 +80,8 @@ def build(numbers: str, overrides: tuple[str, ...], output: Path | None, witness
     from blueprint.ppo import rlhf_ppo
 
     try:
-        loaded = load(numbers, overrides)
+        said = [f"{key}={value}" for key, value in asked.items() if value is not None]
+        loaded = load(numbers, [*said, *overrides])
         book = Book(rlhf_ppo(loaded))
         if witness:
             book = Book(rlhf_ppo(loaded, _witnessed(book)))

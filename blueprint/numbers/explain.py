@@ -9,12 +9,15 @@ from pydantic_core import ErrorDetails
 from blueprint.numbers.classic import ClassicFile
 from blueprint.numbers.controller import ControllerFile
 from blueprint.numbers.errors import NumbersError, nearest, printable, refusal, shown, suggestion
+from blueprint.numbers.live import TABLES
 from blueprint.numbers.schema import LogitFile, TokenFile, WeightFile
 
 File = WeightFile | LogitFile | TokenFile | ClassicFile | ControllerFile
 LEVELS: dict[str, type[File]] = {
     "weights": WeightFile, "logits": LogitFile, "per-token": TokenFile, "classic": ClassicFile, "controller": ControllerFile
 }  # fmt: skip
+
+CONVENTIONS_KEYS = {"preset", "conventions", "compare", *TABLES}
 
 _EXPECTED = {
     "string_type": "text in quotes",
@@ -66,7 +69,9 @@ def _sentence(complaint: ErrorDetails, model: type[BaseModel]) -> NumbersError:
 
 
 def _unknown(where: str, known: list[str]) -> NumbersError:
-    """Look for the key that was meant in the same table first, then in the others."""
+    """Say that a level has no conventions, if that is what was asked; else look for the key that was meant in the same table first, then in the others."""
+    if where.partition(".")[0] in CONVENTIONS_KEYS:
+        return NumbersError(f"{where}: these numbers have no conventions to choose; they begin at weights or logits.")
     table, _, name = where.rpartition(".")
     neighbours = {key.rpartition(".")[2]: key for key in known if key.rpartition(".")[0] == table}
     others = [key for key in known if "." in key and key not in neighbours.values()]

@@ -1,13 +1,13 @@
 """Describe the tables of a numbers file that say which conventions hold, and gather what they say."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, create_model
 
 from blueprint.numbers.catalogue import DEFAULT, rlhf
 from blueprint.numbers.conventions import LIVE, OFF
-from blueprint.numbers.errors import refusal, shown
+from blueprint.numbers.errors import NumbersError, refusal, shown
 from blueprint.numbers.kinds import Number, Text, between, one_of
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
 from blueprint.numbers.result import Conventions, Settings
@@ -25,10 +25,19 @@ def field(setting: Setting) -> tuple[Any, Any]:
     if setting.high == OFF:
         limit = between(setting.low, OFF, 'a number, or "off",')
         return Annotated[Number, AfterValidator(limit), BeforeValidator(_unlimited)] | None, None
-    number = Annotated[Number, AfterValidator(between(setting.low, setting.high))]
-    return (
-        number if setting.high == OFF else Annotated[Number, AfterValidator(between(setting.low, setting.high))]
-    ) | None, None
+    check = _whole(setting) if setting.whole else between(setting.low, setting.high)
+    return Annotated[Number, AfterValidator(check)] | None, None
+
+
+def _whole(setting: Setting) -> Callable[[float], float]:
+    """Make a check that a number is one of a few whole ones."""
+
+    def check(number: float) -> float:
+        if number not in range(int(setting.low), int(setting.high) + 1):
+            raise ValueError(" or ".join(str(each) for each in range(int(setting.low), int(setting.high) + 1)))
+        return number
+
+    return check
 
 
 def _group(table: str) -> type[BaseModel]:
@@ -104,6 +113,10 @@ def gathered(file: LiveFile) -> tuple[Settings, Conventions]:
     for name in (file.preset, *compare):
         _preset(name)
     asked = file.preset != DEFAULT or bool(compare) or not all(_plain(key, value) for key, value in given.items())
+    if asked and file.conventions == "plain":
+        raise NumbersError(
+            "conventions: found plain, but a preset or convention is asked for, which only live ones have."
+        )
     live = file.conventions == "live" or asked
     if live and "clip_range" in given:
         given.setdefault("loss.clip_range_high", given["clip_range"])
@@ -131,8 +144,3 @@ def _plain(key: str, value: float | str) -> bool:
         return False
     setting = PRESET_DEFAULT[key]
     return value in setting.words if setting.words else setting.low <= float(value) <= setting.high
-
-
-def known(settings: Mapping[str, Setting] = LIVE) -> list[str]:
-    """List every key of a convention as it is written in a file."""
-    return [key if "." in key else f"ppo.{key}" for key in settings]

@@ -6,12 +6,16 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Setting:
-    """Describe one setting: a number from `low` to `high`, or, where `words` is not empty, one of those words."""
+    """Describe one setting: a number from `low` to `high`, or, where `words` is not empty, one of those words.
+
+    whole: only whole numbers make sense.
+    """
 
     value: float | str
     low: float = 0.0
     high: float = 1.0
     words: tuple[str, ...] = ()
+    whole: bool = False
 
 
 # A coefficient may be any size that still leaves the other terms of the loss visible.

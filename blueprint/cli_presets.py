@@ -1,0 +1,62 @@
+"""The command `blueprint presets`: what each library does, where that was read, and how it differs from the default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from blueprint.refusals import Refused
+
+if TYPE_CHECKING:
+    from blueprint.numbers import Catalogue, Preset
+
+EXAMPLES = """\b
+Examples:
+  blueprint presets
+  blueprint presets verl
+  blueprint presets cleanrl
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
+    from blueprint.numbers import NumbersError, classic_presets, rlhf
+
+    of_texts, of_classic = rlhf(), classic_presets()
+    if name is not None:
+        try:
+            found = of_classic if name in of_classic.presets and name not in of_texts.presets else of_texts
+            return _tell(found, found.preset(name))
+        except NumbersError as error:
+            raise Refused(str(error)) from error
+    click.echo("RLHF PPO: blueprint build --preset NAME")
+    _tell_all(of_texts)
+    click.echo("Classic PPO: blueprint build --numbers classic --preset NAME")
+    _tell_all(of_classic)
+
+
+def _tell_all(catalogue: Catalogue) -> None:
+    for preset in catalogue.presets.values():
+        _tell(catalogue, preset)
+
+
+def _tell(catalogue: Catalogue, preset: Preset) -> None:
+    """Prints one preset."""
+    click.echo(f"\n{preset.name}: {preset.title}, {preset.version}")
+    click.echo(f"  {preset.source}\n  {preset.why}")
+    for key, value in preset.values.items():
+        default = catalogue.settings[key].value
+        if value != default:
+            click.echo(f"    {key if '.' in key else f'ppo.{key}'} = {_said(value)}  (default {_said(default)})")
+    if preset.name == next(reversed(catalogue.presets)):
+        click.echo()
+
+
+def _said(value: float | str) -> str:
+    """Spells a value as a numbers file does."""
+    from blueprint.numbers import OFF
+
+    return value if isinstance(value, str) else "off" if value >= OFF else f"{value:g}"
