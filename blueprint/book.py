@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from blueprint.language import Axis, Block, NotationError, Values, compute, equations
-from blueprint.language.cells import filled_by, numbers_along, places_by_number
+from blueprint.language.cells import filled_by, numbers_along
 from blueprint.language.chain import Cell
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.language.spelling.numbers import explained
@@ -71,12 +71,16 @@ class Book:
 
         return prove(Path(path), expected(self.layout))
 
-    def show(self, block: Block | str, **numbers: int) -> Shown:
-        """Shows one cell four ways. `book.show("advantages", n=1, t=5)`: members are named as the page counts them."""
+    def show(self, block: Block | str, **members: int | str) -> Shown:
+        """Shows one cell four ways. `book.show("advantages", n=1, t=5)`: members are named as the page counts them.
+
+        A member that has a word may go by it: `book.show("library.total", l="verl")`.
+        """
+        from blueprint.explain.members import places as places_of
         from blueprint.page.cells import address, formula_at
 
         found = self._block(block)
-        places = places_by_number(found, numbers, self.values)
+        places = places_of(found, members, self.blueprint.names, self.values)
         filled = filled_by(found, places, self.values)
         return Shown(
             equation(found, filled.definition) if filled else equations(found),

@@ -10,6 +10,7 @@ import click
 from blueprint.cli_check import check
 from blueprint.cli_explain import explain
 from blueprint.cli_presets import presets
+from blueprint.cli_which import which
 from blueprint.console import speak_plainly
 from blueprint.refusals import Refused
 
@@ -38,6 +39,7 @@ def main() -> None:
 
 main.add_command(explain)
 main.add_command(presets)
+main.add_command(which)
 main.add_command(check)
 
 

@@ -19,10 +19,14 @@ Examples:
   blueprint explain advantages --episode 1 --token 5
   blueprint explain total_loss --set ppo.gamma=0.95
   blueprint explain old.log_p --episode 1 --token 4 --word very --depth all
+  blueprint explain ten-libraries library.advantages --episode 1 --token 3 --at l=verl
+  blueprint explain advantages --preset verl --episode 1 --token 5
   blueprint explain mine.xlsx 'Loss!N51'
   blueprint explain mine.xlsx ratio --episode 2 --token 4
 """
 FLAGS = {"n": "--episode", "t": "--token", "v": "--word"}
+OTHER_FLAGS = {"environment": "--environment", "step": "--step"}
+"""What n and t are called where they do not mean episodes and decisions."""
 TOKEN = (
     "The column: the number t above the columns of the sheets. It counts decisions, not response words: "
     "in the default numbers, column 4 reads the last word of the prompt and writes the first response word."
@@ -41,13 +45,18 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("asked", nargs=-1, required=True, metavar="[FILE.xlsx] BLOCK|SHEET!CELL")
-@click.option("--episode", type=int, metavar="N", help="The episode, counted from 1.")
-@click.option("--token", "--decision", "token", type=int, metavar="T", help=TOKEN)
+@click.argument("asked", nargs=-1, required=True, metavar="[FILE.xlsx|NUMBERS] BLOCK|SHEET!CELL")
+@click.option("--episode", "--environment", "episode", type=int, metavar="N", help="The episode, counted from 1.")
+@click.option("--token", "--decision", "--step", "token", type=int, metavar="T", help=TOKEN)
 @click.option("--word", metavar="WORD", help="For what there is for every word: the word, or its id.")
-@click.option("--at", "others", multiple=True, metavar="LETTER=M", help="The member of any other axis, such as j=h2.")
+@click.option(
+    "--at", "others", multiple=True, metavar="LETTER=M", help="The member of any other axis, such as j=h2 or l=verl."
+)
 @click.option("--numbers", metavar="NAME|FILE", help="Built-in numbers or a file.toml, as in `build`.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
+@click.option("--preset", metavar="NAME", help="What a library does, as in `build`.")
+@click.option("--compare", metavar="A,B,…", help="The presets that stand side by side, as in `build`.")
+@click.option("--conventions", type=click.Choice(["plain", "live"]), help="As in `build`.")
 @click.option(
     "--depth", callback=_depth, default="2", show_default=True, metavar="N|all", help="How many steps to go down."
 )
@@ -63,11 +72,13 @@ def explain(
     overrides: tuple[str, ...],
     depth: Depth,
     style: str | None,
+    **chosen: str | None,
 ) -> None:
     """Show where one number comes from, step by step, down to what is typed.
 
     What is asked for is a block, by its name (advantages) or symbol (A); or a cell of the workbook, by its address
-    ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file.
+    ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file; NUMBERS are a name of `blueprint list`
+    or a file.toml, the same as with --numbers.
 
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
@@ -77,8 +88,9 @@ def explain(
 
     *files, what = asked
     members = _members({"n": episode, "t": token, "v": word}, others)
+    said = {"--numbers": numbers, "--set": overrides} | {f"--{key}": value for key, value in chosen.items()}
     try:
-        book = _book(files, what, numbers, overrides)
+        book = _book(files, what, {option: value for option, value in said.items() if value})
         if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
             _check(book.block_named(what), members, book)
         told = book.explain(what, depth=depth, **members)
@@ -87,18 +99,19 @@ def explain(
         raise Refused(str(error)) from error
 
 
-def _book(files: list[str], what: str, numbers: str | None, overrides: tuple[str, ...]) -> Book:
-    """Opens the file, or computes the book of the built-in numbers."""
+def _book(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -> Book:
+    """Opens the file, or computes the book of the built-in numbers; `said` holds the options that are given."""
     if what.lower().endswith(".xlsx"):
         raise Refused(f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss")
     if len(files) > 1:
         raise Refused(f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes")
-    if files and not files[0].lower().endswith(".xlsx"):
-        raise Refused(f"{files[0]} {what}: the first of two must be an .xlsx file; ask for one block or cell at a time")
-    if not files:
-        return _built(numbers or "default", overrides)
-    if numbers or overrides:
-        raise Refused(f"--numbers and --set are not for a file: {files[0]} has its own numbers")
+    if not files and _are_numbers(what):
+        raise Refused(f"{what}: which block? Write blueprint explain {what} and a name from its sheet Contents")
+    if not files or not files[0].lower().endswith(".xlsx"):
+        return _built(_which_numbers(files, what, said), said)
+    if said:
+        given, are = " and ".join(said), "is" if len(said) == 1 else "are"
+        raise Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
     from blueprint.page.read import ReadError
     from blueprint.saved import book_of
 
@@ -108,13 +121,34 @@ def _book(files: list[str], what: str, numbers: str | None, overrides: tuple[str
         raise Unreadable(str(error)) from error
 
 
-def _built(numbers: str, overrides: tuple[str, ...]) -> Book:
+def _are_numbers(text: str) -> bool:
+    """Says whether a word names built-in numbers or a file of numbers."""
+    from blueprint.numbers import names
+
+    return text.lower().endswith(".toml") or text in dict(names())
+
+
+def _which_numbers(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -> str:
+    """Returns the numbers that are asked for, before the block or with --numbers."""
+    if not files:
+        return str(said.get("--numbers", "default"))
+    if not _are_numbers(files[0]):
+        expected = "the first of two must be an .xlsx file or numbers (see `blueprint list`)"
+        raise Refused(f"{files[0]} {what}: {expected}; ask for one block or cell at a time")
+    if "--numbers" in said:
+        raise Refused(f"{files[0]} and --numbers {said['--numbers']} both say which numbers: leave one out")
+    return files[0]
+
+
+def _built(numbers: str, said: dict[str, str | tuple[str, ...]]) -> Book:
+    """Computes the book of numbers, with the settings and conventions that are asked for."""
     from blueprint.book import Book
     from blueprint.numbers import NumbersError, load
     from blueprint.ppo import rlhf_ppo
 
+    chosen = [f"{key}={said[f'--{key}']}" for key in ("preset", "compare", "conventions") if f"--{key}" in said]
     try:
-        return Book(rlhf_ppo(load(numbers, overrides)))
+        return Book(rlhf_ppo(load(numbers, [*chosen, *said.get("--set", ())])))
     except NumbersError as error:
         raise Refused(str(error)) from error
 
@@ -142,7 +176,7 @@ def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
     """Refuses options that are missing or too many, and numbers out of range, in the words of the options."""
     axes = {axis.letter: axis for axis in block.axes}
     if missing := [axis for letter, axis in axes.items() if letter not in members]:
-        needed = " and ".join(f"{_flag(axis.letter)}{_range(block, axis, book)}" for axis in missing)
+        needed = " and ".join(f"{_flag_of(axis)}{_range(block, axis, book)}" for axis in missing)
         each = " and ".join(axis.meaning for axis in block.axes)
         raise Refused(f"{block.name} has a number for each {each}: add {needed}")
     if extra := [letter for letter in members if letter not in axes]:
@@ -152,11 +186,16 @@ def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
     for letter, axis in axes.items():
         low, high = book.span(block, axis)
         if isinstance(member := members[letter], int) and not low <= member <= high:
-            raise Refused(f"{block.name} has no {_flag(letter)} {member}: give {_range(block, axis, book).strip(' =')}")
+            given = f"{_flag_of(axis)} {member}"
+            raise Refused(f"{block.name} has no {given}: give {_range(block, axis, book).strip(' =')}")
 
 
 def _flag(letter: str) -> str:
     return FLAGS.get(letter, f"--at {letter}=")
+
+
+def _flag_of(axis: Axis) -> str:
+    return OTHER_FLAGS.get(axis.meaning, _flag(axis.letter)) if axis.letter in FLAGS else _flag(axis.letter)
 
 
 def _flags(letters: Iterable[str]) -> str:
@@ -164,8 +203,12 @@ def _flags(letters: Iterable[str]) -> str:
 
 
 def _range(block: Block, axis: Axis, book: Book) -> str:
+    """Returns what may be said of an axis: the names of its members, where --at takes them, or numbers."""
+    words, is_at = book.blueprint.names.get(axis), _flag_of(axis).endswith("=")
+    if is_at and words is not None and not isinstance(words, str) and words is not block:
+        return "|".join(map(str, book.values.arrays[words]))
     low, high = book.span(block, axis)
-    return f"{'' if _flag(axis.letter).endswith('=') else ' '}{low} … {high}"
+    return f"{'' if is_at else ' '}{low} … {high}"
 
 
 def _styled(told: object, style: str | None) -> str:

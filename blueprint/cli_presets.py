@@ -51,7 +51,7 @@ def _tell(catalogue: Catalogue, preset: Preset) -> None:
         default = catalogue.settings[key].value
         if value != default:
             click.echo(f"    {key if '.' in key else f'ppo.{key}'} = {_said(value)}  (default {_said(default)})")
-    if preset.name == next(reversed(catalogue.presets)):
+    if preset.name == list(catalogue.presets)[-1]:
         click.echo()
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from blueprint.cli import main
 from blueprint.page.read import read
 
+BUILT_IN = ["default", "classic", "kl-controller", "ten-libraries", "very-very-sleepy"]
 SMALL = ["--numbers", "very-very-sleepy", "--no-proof"]
 """The quickest build."""
 
@@ -63,7 +64,7 @@ def test_several_values_are_set_and_the_last_one_wins() -> None:
 def test_list_names_what_can_be_built() -> None:
     result = call("list")
     assert result.exit_code == 0
-    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["default", "very-very-sleepy"]
+    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == BUILT_IN
 
 
 # (arguments of build, how what it says begins)

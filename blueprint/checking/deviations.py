@@ -15,7 +15,13 @@ TOLERANCES = {"float64": 1e-12, "float32": 2e-5}
 """Two honest computations differ by rounding, which grows with the largest number of a row, not with each number: a
 difference counts above tolerance · (1 + max|row|). float32 has 24 bits, and the longest chain here some hundred steps."""
 
-WHITENED = "advantage.whitened"
+WHITENED = {
+    "reward.whitened": "reward.divisor",
+    "advantage.whitened": "advantage.divisor",
+    "library.reward.whitened": "library.reward.divisor",
+    "library.advantage.whitened": "library.advantage.divisor",
+}
+"""What divides by a standard deviation, and the row that says what was divided by; plain files have no such row."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,24 @@ def compare(
     ]
 
 
-def widened(witness: Mapping[str, Array], followers: Iterable[str]) -> dict[str, float]:
-    """Returns how much wider the tolerance is for the whitened advantages and what follows from them: 1/σ."""
-    variance = float(witness.get("advantage.variance", np.ones(())))
-    wider = max(1.0, 1.0 / float(np.sqrt(variance))) if variance > 0 else 1.0
-    return dict.fromkeys((WHITENED, *followers), wider)
+def widened(witness: Mapping[str, Array], followers: Mapping[str, Iterable[str]]) -> dict[str, float]:
+    """Returns how much wider the tolerance is for what is whitened and what follows from it: 1/σ, each time.
+
+    followers: by whitened quantity, what follows from it. Of libraries the smallest σ counts.
+    """
+    found: dict[str, float] = {}
+    for whitened, names in followers.items():
+        wider = max(1.0, 1.0 / _deviation(witness, whitened))
+        for name in {whitened, *names}:
+            found[name] = found.get(name, 1.0) * wider
+    return found
+
+
+def _deviation(witness: Mapping[str, Array], whitened: str) -> float:
+    """Returns the smallest number that a whitened quantity was divided by; 1 for σ = 0, where nothing is left to divide."""
+    if WHITENED[whitened] in witness:
+        return float(np.min(witness[WHITENED[whitened]])) or 1.0
+    return float(np.sqrt(witness.get("advantage.variance", np.ones(())))) or 1.0
 
 
 def _compared(name: str, ours: Array, theirs: Array, tolerance: float) -> Deviation:

@@ -16,7 +16,7 @@ from blueprint.page.shape import Along
 Array = npt.NDArray[Any]
 
 CHECKS = "check."
-MEMBERS = {"n": "episode", "t": "decision", "v": "word"}
+MEMBERS = {"n": "episode", "t": "decision", "v": "word", "l": "library"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Verdict:
 
 def judge(file: Checked, witness: Mapping[str, Array], dtype: str, ties: tuple[str, ...] = ()) -> Verdict:
     """Compares a file with what the witness computed from its inputs, and names the first deviation and its cause."""
-    wider = widened(witness, file.followers(WHITENED) if WHITENED in file.places else ())
+    wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})
     all_rows = _with_repeats(file, witness)
     if dtype != "float64":  # the sheet's own checks measure rounding, of which float32 has more
         all_rows = {name: rows for name, rows in all_rows.items() if not name.startswith(CHECKS)}

@@ -34,5 +34,10 @@ def _in_a_span(told: Explanation, parent: Explanation) -> bool:
 
 def _label(told: Explanation) -> str:
     symbol, inside = latex_symbol(told.symbol), told.label[len(told.symbol) + 1 : -1]
-    named = re.sub("“(.*?)”", lambda word: r"\text{``" + escaped(word[1]) + "''}", inside).replace("−", "-")
+    named = re.sub("“(?P<word>.*?)”|(?P<letters>[^,“]+)", _member, inside)
     return f"{{{symbol}}}_{{{named}}}" if inside else symbol
+
+
+def _member(found: re.Match[str]) -> str:
+    """Spells a member: a word as text, letters and numbers as a symbol."""
+    return r"\text{``" + escaped(found["word"]) + "''}" if found["letters"] is None else latex_symbol(found["letters"])

@@ -31,7 +31,7 @@ def span_label(read: Read, names: Names, values: Values) -> str:
 
 
 def member(block: Block, slot: int, place: int, names: Names, values: Values) -> str:
-    """Calls one member of a block's axis (the `slot`-th): `5`, `h2`, or “dog”; an edge by its number."""
+    """Calls one member of a block's axis (the `slot`-th): `5`, `h2`, “dog”, or the letter of its part; an edge by its number."""
     axis, plain = block.axes[slot], str(place + block.axes[slot].start).replace("-", "−")
     if not 0 <= place < values.size(axis):
         return plain
@@ -43,7 +43,7 @@ def member(block: Block, slot: int, place: int, names: Names, values: Values) ->
         case str():
             return known.format(place + part.start) if "{}" in known else part.letter
         case _:
-            return plain
+            return part.letter if axis.parts and part.size == 1 else plain
 
 
 def places(block: Block, given: Mapping[str, int | str], names: Names, values: Values) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ def _number(block: Block, slot: int, said: int | str, names: Names, values: Valu
     axis = block.axes[slot]
     known = [member(block, slot, place, names, values).strip("“”").casefold() for place in range(values.size(axis))]
     if str(said).casefold() not in known:
-        raise NotationError(f"{block.name} has no {axis.letter} = {said}: {axis.meaning}s are {', '.join(known)}")
+        raise NotationError(f"{block.name} has no {axis.letter} = {said}: {axis.plural} are {', '.join(known)}")
     return known.index(str(said).casefold()) + axis.start
 
 

@@ -32,6 +32,12 @@ class Axis:
         return self.of.extent if self.of else self
 
     @property
+    def plural(self) -> str:
+        """What several members are: `decisions`, `libraries`."""
+        ends_in_y = self.meaning.endswith("y") and self.meaning[-2:-1] not in {*"aeiou"}
+        return f"{self.meaning[:-1]}ies" if ends_in_y else f"{self.meaning}s"
+
+    @property
     def first(self) -> End:
         """The first member; `t.first - 1` is the edge before it."""
         return End(self, -1)

@@ -48,7 +48,7 @@ def places_by_number(block: Block, numbers: Mapping[str, int], values: Values) -
     for axis, place in zip(block.axes, places, strict=True):
         low, high = numbers_along(block, axis, values)
         if not low <= (number := place + axis.start) <= high:
-            raise NotationError(f"{block.name} has no {axis.letter} = {number}: {axis.meaning}s run {low} … {high}")
+            raise NotationError(f"{block.name} has no {axis.letter} = {number}: {axis.plural} run {low} … {high}")
     return places
 
 

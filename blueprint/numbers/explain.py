@@ -69,7 +69,10 @@ def _sentence(complaint: ErrorDetails, model: type[BaseModel]) -> NumbersError:
 
 
 def _unknown(where: str, known: list[str]) -> NumbersError:
-    """Say that a level has no conventions, if that is what was asked; else look for the key that was meant in the same table first, then in the others."""
+    """Look for the key that was meant in the same table first, then in the others.
+
+    A level without conventions says so, if that is what was asked for.
+    """
     if where.partition(".")[0] in CONVENTIONS_KEYS:
         return NumbersError(f"{where}: these numbers have no conventions to choose; they begin at weights or logits.")
     table, _, name = where.rpartition(".")
@@ -92,8 +95,10 @@ def place(loc: tuple[int | str, ...]) -> str:
 
 
 def _dotted(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """List every key of a level, tables included, as it would be overridden."""
-    for name, field in model.model_fields.items():
+    """List every key of a level, tables included, as it would be overridden; those that it shares with others come last."""
+    own = list(model.__annotations__)
+    for name in (*own, *(each for each in model.model_fields if each not in own)):
+        field = model.model_fields[name]
         yield prefix + name
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):

@@ -89,6 +89,7 @@ class WeightFile(LiveFile):
     sizes: Sizes = Sizes()
     text: Words = Words()
     rollout: Rollout = Rollout()
+    ppo: Ppo = Ppo()
     old: Actor = Actor()
     reference: Actor = Actor()
     policy: ActorStep = ActorStep()

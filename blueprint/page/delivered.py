@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-import numpy as np
-
 from blueprint.language import Block
 from blueprint.page import grid, own
 from blueprint.page.layout import Copied, Hop, Jump, Label, Layout, Live
@@ -17,17 +15,17 @@ from blueprint.page.names import defined_name
 from blueprint.page.place import spans
 
 SHEET = own.DELIVERED
-LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back. Equal sums: nothing changed"
+LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back"
 SAME, CHANGED = "same", "changed"
-VERDICT, SUMS, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 5
+VERDICT, OFF, EMPTIED, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
 FIRST_ROW = 6
 COUNT_ROW = FIRST_ROW - 3
 COUNT_CELL = f"{SHEET}!${grid.letters(VERDICT)}${COUNT_ROW + 1}"
-WIDTHS = (1.5, 30, 44, 10, 11, 11, 11, 9)
+WIDTHS = (1.5, 30, 44, 10, 14, 9)
 COPIES_WIDE = 8.43
 HEADINGS = {
-    grid.SYMBOL: "name", grid.NAME: "meaning", VERDICT: "verdict", SUMS: "now · now", SUMS + 1: "now · copy",
-    SUMS + 2: "copy · copy", SUMS + 3: "emptied", COPY: "the copy",
+    grid.SYMBOL: "name", grid.NAME: "meaning", VERDICT: "verdict", OFF: "Σ (now − copy)²", EMPTIED: "emptied",
+    COPY: "the copy",
 }  # fmt: skip
 
 Value = float | str
@@ -87,21 +85,15 @@ def _block(block: Block, row: int, layout: Layout) -> int:
 def _same(block: Block, copy: str, row: int, layout: Layout) -> str:
     """Spells that a single cell, or a range of numbers, is as it was, and none of them emptied.
 
-    If now · copy and now · now are both copy · copy, the sum of (now − copy)² is 0. The sums of what is the same are the
-    same to the last bit; a change of less than 1e-7 where a 0 stood is lost in them. (SUMXMY2 says it at once, but
-    ironcalc has it only within one sheet.)
+    (SUMXMY2 says the first at once, but ironcalc has it only within one sheet.)
     """
     name = defined_name(block)
     if not block.axes:
         return f"AND(EXACT({name},{copy}),ISNUMBER({name})=ISNUMBER({copy}))"  # a number typed as text is no number
-    numbers = np.nan_to_num(layout.values.arrays[block])
-    total = float(np.sum(numbers * numbers))
-    sums = [f"SUMPRODUCT({name},{name})", f"SUMPRODUCT({name},{copy})", f"SUMPRODUCT({copy},{copy})"]
-    for number, formula in enumerate(sums):
-        layout.lives.append(Live(SHEET, row, SUMS + number, f"={formula}", total, "live 4"))
-    layout.lives.append(Live(SHEET, row, SUMS + 3, f"=COUNT({copy})-COUNT({name})", 0.0, "live 0"))
-    now, mixed, then, emptied = (f"{grid.letters(SUMS + number)}{row + 1}" for number in range(4))
-    return f"AND({now}={then},{mixed}={then},{emptied}=0)"
+    layout.lives.append(Live(SHEET, row, OFF, f"=SUMPRODUCT({name}-{copy},{name}-{copy})", 0.0, "live 10"))
+    layout.lives.append(Live(SHEET, row, EMPTIED, f"=COUNT({copy})-COUNT({name})", 0.0, "live 0"))
+    # Counted, so that an error (a word where a number was) is not the same, and no error itself.
+    return f"COUNTIF({grid.letters(OFF)}{row + 1}:{grid.letters(EMPTIED)}{row + 1},0)=2"
 
 
 def _same_words(block: Block, row: int, layout: Layout) -> str:

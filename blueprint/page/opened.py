@@ -39,15 +39,19 @@ class Opened:
         """The names of the sheets."""
         return list(self._shown.sheetnames)
 
+    def block(self, name: str) -> Found:
+        """Returns where a block stands. Raises ReadError where the file has no such block."""
+        if name not in self.places:
+            raise ReadError(f"{self.path} has no block {name}: it was made by another version of this program")
+        return self.places[name]
+
     def array(self, name: str) -> npt.NDArray[Any]:
         """Returns a block's cells, edges included; blank is NaN among numbers and "" among words.
 
         Raises ReadError where the file has no such block, where text stands among its numbers, and where a formula was
         saved without its value.
         """
-        if name not in self.places:
-            raise ReadError(f"{self.path} has no block {name}: it was made by another version of this program")
-        found = self.places[name]
+        found = self.block(name)
         cells = np.empty(tuple(along.cells for along in found.shape), dtype=object)
         for at, row, column in found.cells():
             value = self.value(found.sheet, row, column)

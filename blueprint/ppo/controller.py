@@ -71,7 +71,7 @@ def fed(chosen: Settings) -> Fed:
 def controlled(kl: Block, chosen: Settings) -> Controlled:
     """Adapts β: β ← β·(1 + e·n/K) with e = KL/goal − 1, clipped. kl: (u). β has a start column, its first value."""
     use = chosen.used
-    raw = block("error.raw", (u,), "e_raw", "error: how far above the target, as a share")
+    raw = block("error.raw", (u,), "e_raw", "error: how far above target, as a share")
     error = block("error", (u,), "e", "error, clipped", source=CONTROLLER)
     factor = block("factor", (u,), "f", "factor by which β changes", decimals=6, source=CONTROLLER)
     before = block("kl_coef.before", (u,), "β_before", "β of this batch’s rewards", decimals=6, source=SEQ_SUM)
@@ -109,7 +109,7 @@ def not_positive(beta: Block) -> Block:
 
 def wrong_way(made: Controlled, kl: Block, chosen: Settings) -> Block:
     """Measures how far β moves down although the KL is above its target, or up although it is below."""
-    off = block("check.way", (u,), "wrong way", "β rises above the target and falls below it")
+    off = block("check.way", (u,), "wrong way", "β rises above the target, falls below it")
     off[u] = maximum(0, -made.error[u] * (kl[u] - chosen.used["target"]))
     return off
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness.errors import WitnessError
+from blueprint.witness.live import presets
 from blueprint.witness.settings import Array, File, alternative, block, numbers, outside, used
 
 
@@ -30,7 +31,8 @@ class Batch:
 
     def __post_init__(self) -> None:
         """Reads the settings, so that a wrong one is refused before anything is computed."""
-        object.__setattr__(self, "settings", [used(file) for file in self.files])
+        settings = [presets.in_use(file) if presets.is_live(file) else used(file) for file in self.files]
+        object.__setattr__(self, "settings", settings)
 
     @cached_property
     def sizes(self) -> list[tuple[int, int]]:
@@ -59,6 +61,10 @@ class Batch:
         """Returns a setting, or the number of a switch's word, of every file as [F, 1, 1]."""
         return self.padded([np.full((1, 1), value) for value in self._values(name)])
 
+    def filled(self, values: Sequence[Any]) -> Tensor:
+        """Returns a number of every file as a tensor [F]."""
+        return torch.tensor(values, dtype=self.dtype, device=self.device)
+
     def _values(self, name: str) -> list[float]:
         found = []
         for file, settings in zip(self.files, self.settings, strict=True):
@@ -80,15 +86,28 @@ def is_weights(file: File) -> bool:
     """Returns whether a file starts at weights; else it starts at log-probs, values and scores. Refuses a third kind."""
     if "old.W" in file:
         return True
-    if "mask" not in file or "old_critic.values" not in file:
+    if "mask" not in file or not {"old_critic.values", "old_critic.out"} & set(file):
         raise WitnessError("the file has neither weights (old.W) nor log-probs to start from: it is no workbook of PPO")
     return False
 
 
+MODELS = ("old.E", "old.W", "old_critic.E", "old_critic.W")
+OF_LIVE = ("rollout.draw", "mask", "old.logits", "vocabulary", "presets.names", "library.names")
+
+
 def group_key(file: File) -> tuple[object, ...]:
-    """Returns what files must share to be computed together: level, settings at hand, and sizes of the models."""
-    if is_weights(file):
-        return ("weights", *(file[name].shape for name in ("old.E", "old.W", "old_critic.E", "old_critic.W")))
+    """Returns what files must share to be computed together: level, settings at hand, and sizes of the models.
+
+    Files with live conventions must have the same shape throughout.
+    """
+    weights = is_weights(file)
+    models = tuple(file[name].shape for name in MODELS) if weights else ()
+    if presets.is_live(file):
+        typed = OF_LIVE[:1] + OF_LIVE[3:] if weights else OF_LIVE[1:]
+        shapes = (block(file, name).shape for name in typed if name != "library.names" or name in file)
+        return ("live", *models, *shapes, presets.held(file))
+    if weights:
+        return ("weights", *models)
     return ("tokens", file["case.ratio"].shape if "case.ratio" in file else None)
 
 
@@ -105,6 +124,10 @@ class Rows:
         found = self._found[name][0]
         assert isinstance(found, Tensor), name
         return found
+
+    def __contains__(self, name: str) -> bool:
+        """Returns whether a quantity has been computed."""
+        return name in self._found
 
     def add(self, tensors: Mapping[str, Tensor]) -> None:
         """Takes quantities of the batch: [F], [F, N] or [F, N, T (and edges), …]."""

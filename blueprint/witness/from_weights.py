@@ -28,13 +28,16 @@ def updated(batch: Batch, model: str, new: str, parts: tuple[str, ...]) -> Named
     return {part: old[part] + step.view(-1, *[1] * (old[part].dim() - 1)) * deltas[part] for part in parts}
 
 
-def texts(batch: Batch) -> tuple[Prompts, Rollout]:
-    """Returns the prompts and what the old policy writes behind them. Raises WitnessError for an unknown word."""
+def texts(batch: Batch, temperature: Tensor | None = None) -> tuple[Prompts, Rollout]:
+    """Returns the prompts and what the old policy writes behind them. Raises WitnessError for an unknown word.
+
+    `temperature` [F, 1, 1] divides the logits that words are drawn from.
+    """
     check_draws(list(batch.files))
     given = prompts(batch)
     last = batch.exists - torch.nn.functional.pad(batch.exists[..., 1:], (0, 1))
     old = Policy(weights_of(batch, "old", POLICY))
-    return given, replay(old, given, batch.typed("rollout.draw", fill=0.5), batch.exists, last)
+    return given, replay(old, given, batch.typed("rollout.draw", fill=0.5), batch.exists, last, temperature)
 
 
 def add_language_model(rows: Rows, name: str, model: Policy, rollout: Rollout) -> None:

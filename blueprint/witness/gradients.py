@@ -14,6 +14,9 @@ from blueprint.witness import from_weights, loss, signal
 from blueprint.witness.batch import Batch, Rows, is_weights
 from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
 from blueprint.witness.errors import WitnessError
+from blueprint.witness.live.compute import compute
+from blueprint.witness.live.gradients import total_loss as live_loss
+from blueprint.witness.live.presets import is_live
 from blueprint.witness.models import Policy, Scored, distribution, logprobs
 from blueprint.witness.settings import Array, File
 
@@ -33,11 +36,12 @@ def gradients(files: Sequence[File], device: str = "auto", dtype: str = "float64
 def _of_file(batch: Batch) -> dict[str, Array]:
     if not is_weights(batch.files[0]):
         raise WitnessError(
-            "the file starts at log-probs, so there are no parameters to differentiate: give one with weights"
+            "the file starts at log-probs or logits, so there are no parameters to differentiate: give one with weights"
         )
     rows = Rows(batch)
+    live = is_live(batch.files[0])
     with torch.no_grad():
-        from_weights.compute(batch, rows, [0])
+        (compute if live else from_weights.compute)(batch, rows, [0])
     policy = Policy({part: rows[f"policy.{part}"] for part in from_weights.POLICY})
     critic = Scored({part: rows[f"critic.{part}"] for part in from_weights.SCORED})
     parameters = {
@@ -49,7 +53,8 @@ def _of_file(batch: Batch) -> dict[str, Array]:
         "critic.head.w": critic.w,
         "critic.head.b": critic.b,
     }
-    found = torch.autograd.grad(total_loss(batch, rows, policy, critic), list(parameters.values()))
+    of_models = live_loss if live else total_loss
+    found = torch.autograd.grad(of_models(batch, rows, policy, critic), list(parameters.values()))
     return {name: each[0].cpu().numpy() for name, each in zip(parameters, found, strict=True)}
 
 

@@ -74,7 +74,9 @@ class Rollout:
         return self.written[:, :, :-1]
 
 
-def replay(policy: Policy, prompts: Prompts, draws: Tensor, exists: Tensor, last: Tensor) -> Rollout:
+def replay(
+    policy: Policy, prompts: Prompts, draws: Tensor, exists: Tensor, last: Tensor, temperature: Tensor | None = None
+) -> Rollout:
     """Writes the texts word after word; `last` [F, N, T] has a 1 in the last column of a file, which writes nothing.
 
     A response runs up to and including the end word (id 0), or the last allowed one. After it, id 0 is read.
@@ -88,7 +90,8 @@ def replay(policy: Policy, prompts: Prompts, draws: Tensor, exists: Tensor, last
         ended = torch.maximum(ended, mask * (written == 0))
         room = room - mask
         memory = torch.baddbmm(lookup(folded, written), memory, weights).tanh_()
-        drawn, margin = draw(torch.bmm(memory, policy.Y), draws[:, :, column])
+        logits = torch.bmm(memory, policy.Y)
+        drawn, margin = draw(logits if temperature is None else logits / temperature, draws[:, :, column])
         allowed = (room >= 1).to(draws.dtype) * (1 - last[:, :, column])
         mask = (1 - prompts.given[:, :, column + 1]) * (1 - ended) * allowed * exists[:, :, column]
         written = prompts.ids[:, :, column + 1] + mask.long() * drawn

@@ -75,11 +75,10 @@ def alternative(file: File, name: str, word: str) -> int:
 
 
 def outside(file: File, settings: Mapping[str, float | str]) -> dict[str, float]:
-    """Returns by how much the settings leave their ranges, each line with all lines above it."""
+    """Returns by how much the settings that are numbers leave their ranges, each line with all lines above it."""
     total, found = 0.0, {}
-    for name in NUMBERS:
-        if name in settings:
-            value = float(settings[name])
+    for name, value in settings.items():
+        if not isinstance(value, str):
             low, high = float(block(file, f"{name}.low")), float(block(file, f"{name}.high"))
             total += max(0.0, low - value) + max(0.0, value - high)
             found[name] = total

@@ -10,6 +10,8 @@ import torch
 from blueprint.witness import from_tokens, from_weights
 from blueprint.witness.batch import Batch, Rows, group_key, is_weights
 from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
+from blueprint.witness.live import compute as live
+from blueprint.witness.live.presets import is_live
 from blueprint.witness.rollout import Tie
 from blueprint.witness.settings import Array, File
 
@@ -63,7 +65,9 @@ def _groups(files: Sequence[File]) -> list[list[int]]:
 
 def _recomputed(batch: Batch, members: list[int], record: Record) -> list[dict[str, Array]]:
     rows = Rows(batch)
-    if is_weights(batch.files[0]):
+    if is_live(batch.files[0]):
+        record.ties.extend(live.compute(batch, rows, members))
+    elif is_weights(batch.files[0]):
         record.ties.extend(from_weights.compute(batch, rows, members))
     else:
         from_tokens.compute(batch, rows)

@@ -10,13 +10,14 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, Deviation, compare, widened
 from blueprint.language import NotationError
-from blueprint.numbers import TokenNumbers, WeightNumbers, load
+from blueprint.numbers import load
+from blueprint.numbers.load import Numbers
 from blueprint.ppo import rlhf_ppo
 from blueprint.witness import witness
 from tests.ppo.planted import MISTAKES, Planted
 from tests.ppo.random_numbers import random_numbers
 
-NUMBERS: list[WeightNumbers | TokenNumbers] = [
+NUMBERS: list[Numbers] = [
     load("default"),
     load("very-very-sleepy"),
     *map(random_numbers, range(12)),
@@ -30,11 +31,13 @@ def deviations(book: Book) -> list[Deviation]:
     """Lists the quantities in which a book and torch differ, in the order of derivation."""
     arrays = {block.name: array for block, array in book.values.arrays.items()}
     theirs = witness([arrays])[0]
-    wider = widened(theirs, arrays)  # every row, since a planted mistake may stand before or after the whitening
+    wider = widened(
+        theirs, {"advantage.whitened": arrays}
+    )  # every row, since a planted mistake may stand before or after the whitening
     return [each for each in compare(arrays, theirs, TOLERANCES["float64"], wider) if not each.agrees]
 
 
-def planted(mistake: Planted, numbers: WeightNumbers | TokenNumbers) -> Book | None:
+def planted(mistake: Planted, numbers: Numbers) -> Book | None:
     """Builds a book with the mistake; None where the notation refuses to compute it, which also catches it."""
     blueprint = rlhf_ppo(numbers)
     mistake.plant({block.name: block for block in blueprint.blocks()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import pytest
 
@@ -12,11 +13,32 @@ from tests.explain.formulas import PICKS, cells_of, formulas, precedents, split_
 from tests.page.workshop import made
 
 
-@pytest.mark.parametrize("numbers", ["default", "very-very-sleepy"])
-def test_what_a_cell_reads_is_what_its_formula_refers_to(numbers: str) -> None:
-    of = made("ppo.kl_estimator=k3", numbers=numbers)
+K3 = "ppo.kl_estimator=k3"
+# Every level of numbers, with and without live conventions.
+BOOKS = {
+    "default": ("default", K3),
+    "very-very-sleepy": ("very-very-sleepy", K3),
+    "live": ("default", "preset=trl_1.12", "compare=verl,openrlhf", "sizes.episodes=1"),
+    "logits": ("ten-libraries", "preset=verl", "compare=default,openrlhf", "text.episodes=[1,3]"),
+    "classic": ("classic", "preset=torchrl", "ppo.value_norm=smooth_l1"),
+    "controller": ("kl-controller", "controller.kl_stat=token_mean"),
+}
+LARGE = 600
+"""Of books with more blocks fewer cells of each are looked at."""
+
+
+@cache
+def book_called(name: str) -> Book:
+    """Makes one of the books."""
+    numbers, *overrides = BOOKS[name]
+    return made(*overrides, numbers=numbers)
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_what_a_cell_reads_is_what_its_formula_refers_to(name: str) -> None:
+    of = book_called(name)
     picked = plain = 0
-    for told in cells_of(of, 7, 4):
+    for told in cells_of(of, 7, 4 if len(of.blocks) < LARGE else 2):
         formula = formulas(of)[split_address(told.cell)]
         reads = {split_address(each.cell) for each in told.reads}
         refers = set(precedents(of, split_address(told.cell))) if formula else set()
@@ -26,18 +48,18 @@ def test_what_a_cell_reads_is_what_its_formula_refers_to(numbers: str) -> None:
         else:
             plain += 1
             assert reads == refers, told
-    assert picked > 20
+    assert picked > (5 if name == "controller" else 20)
     assert plain > 60
 
 
 NUMBER = re.compile(r"(?<![\w.])−?\d+(?:\.\d+)?(?:e[+−]\d+)?")
 
 
-@pytest.mark.parametrize("numbers", ["default", "very-very-sleepy"])
-def test_the_numbers_of_a_line_are_those_of_the_cells_that_are_read(numbers: str) -> None:
-    of = made(numbers=numbers)
+@pytest.mark.parametrize("name", BOOKS)
+def test_the_numbers_of_a_line_are_those_of_the_cells_that_are_read(name: str) -> None:
+    of = book_called(name)
     lines = 0
-    for told in cells_of(of, 8, 4):
+    for told in cells_of(of, 8, 4 if len(of.blocks) < LARGE else 2):
         assert told.numbers.endswith(f"= {number(told.value).text}" if told.equation else number(told.value).text)
         if not told.reads or "…" in told.numbers:
             continue
@@ -45,7 +67,7 @@ def test_the_numbers_of_a_line_are_those_of_the_cells_that_are_read(numbers: str
         line = told.numbers.rpartition(" = ")[0]
         operands = {number(each.value).text for each in told.reads}
         allowed = {text.lstrip("−") for text in operands} | {"0", "1", "2"} | {str(told.at.get("t"))}
-        assert {text.lstrip("−") for text in NUMBER.findall(line)} <= allowed, told
+        assert {text.lstrip("−") for text in NUMBER.findall(re.sub("“.*?”", "", line))} <= allowed, told
         formula = formulas(of)[split_address(told.cell)]
         if not any(word in formula for word in ("INDEX", "CHOOSE")):
             assert all(text in line for text in operands), told
@@ -72,8 +94,9 @@ def test_every_cell_is_told_once_and_the_value_is_the_books(default: Book) -> No
     assert "marked …" not in text
 
 
-def test_the_latex_of_every_block_has_its_brackets_in_pairs(default: Book) -> None:
-    for told in cells_of(default, 9, 1):
+@pytest.mark.parametrize("name", BOOKS)
+def test_the_latex_of_every_block_has_its_brackets_in_pairs(name: str) -> None:
+    for told in cells_of(book_called(name), 9, 1):
         spelled = told.latex()
         plain = re.sub(r"\\[{}]", "", spelled)
         assert plain.count("{") == plain.count("}"), told

@@ -107,6 +107,8 @@ SYMBOLS = [
     ("π", r"\pi"),
     ("ρ", r"\rho"),
     ("σ", r"\sigma"),
+    ("τ", r"\tau"),
+    ("ε_τ_old", r"\varepsilon_{\tau_{\text{old}}}"),
     ("ψ", r"\psi"),
     ("Â", r"\hat{A}"),
     ("ẑ", r"\hat{z}"),
@@ -115,6 +117,7 @@ SYMBOLS = [
     ("p‖q", r"p\Vert q"),
     ("−d", "-d"),
     ("w∣s", r"w\mid s"),
+    ("1±ε", r"1\pm \varepsilon"),
 ]
 
 

@@ -57,8 +57,8 @@ NUMBERS = [
     ("seed = -1", "seed: found -1, expected a whole number from 0 to 4294967295."),
     ("[ppo]\ngamma = 1.5", "ppo.gamma: found 1.5, expected a number from 0 to 1."),
     ("[ppo]\nwhiten_eps = 0", "ppo.whiten_eps: found 0, expected a number from 1e-12 to 1."),
-    ('[ppo]\nkl_estimator = "k4"', 'ppo.kl_estimator: found "k4", expected "k1" or "k2" or "k3".'),
-    ("[ppo]\nwhiten_advantages = true", 'ppo.whiten_advantages: found true, expected "on" or "off".'),
+    ('[ppo]\nkl_estimator = "k4"', 'ppo.kl_estimator: found "k4", expected "k1" or "k2" or "k3" or "abs" or "full".'),
+    ("[ppo]\nwhiten_advantages = true", 'ppo.whiten_advantages: found true, expected "on" or "off" or "keep_mean".'),
 ]
 TEXTS = [
     ("title = 3", "title: found 3, expected text in quotes."),
@@ -153,7 +153,10 @@ def test_file_of_level_weights(tmp_path: Path, lines: str, sentence: str) -> Non
         ("cases.ratios=[1]", "cases.ratios: found 1 number, expected 4, as many as advantages."),
         ("per_token={}", "per_token.words: found nothing, expected a value, as nothing is drawn at this level."),
         ("seed=1", "seed: unknown key, write one of level, title, about, ppo, per_token, cases."),
-        ("level=wights", 'level: found "wights", expected "weights" or "per-token".'),
+        (
+            "level=wights",
+            'level: found "wights", expected "weights" or "logits" or "per-token" or "classic" or "controller".',
+        ),
     ],
 )
 def test_level_per_token(override: str, sentence: str) -> None:

@@ -32,7 +32,10 @@ def test_override(override: str, sentence: str) -> None:
 def test_level_missing(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("seed = 1", encoding="utf-8")
-    assert refused(path) == 'level: found nothing, expected "weights" or "per-token".'
+    assert (
+        refused(path)
+        == 'level: found nothing, expected "weights" or "logits" or "per-token" or "classic" or "controller".'
+    )
 
 
 def test_unknown_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from xlsxwriter.utility import xl_pixel_width
 PIXELS_PER_LETTER, PADDING, MEASURED_AT = 7, 5, 11
 BOLD, CAMBRIA = 1.06, 1.08
 """How much wider letters are than Calibri's, measured roughly and upwards."""
+CONDITION = re.compile(r"\[([<>]=)(-?[\d.]+)\]")
 
 
 class Clipped(NamedTuple):
@@ -76,7 +78,9 @@ def shown(cell: Cell) -> str:
     value = cell.value
     if isinstance(value, str):
         return value
-    code = cell.number_format.split(";")[0]
+    code = _section(cell.number_format, value)
+    if code.startswith('"'):
+        return code.strip('"')
     if code == "General":
         return f"{value:.10g}"
     if "E" in code:
@@ -85,3 +89,12 @@ def shown(cell: Cell) -> str:
     text = f"{value:.{fixed + optional}f}"
     kept = len(text) - (len(text) - len(text.rstrip("0")) if optional else 0)
     return text[: max(kept, len(text) - optional)]
+
+
+def _section(number_format: str, value: float) -> str:
+    """Returns the part of a number format that shows a value: by its condition, or the third one for 0, else the first."""
+    first, *others = number_format.split(";")
+    if found := CONDITION.match(first):
+        limit, rest = float(found[2]), first[found.end() :]
+        return rest if (value >= limit if found[1] == ">=" else value <= limit) else others[0]
+    return others[1] if value == 0 and len(others) > 1 else first

@@ -127,7 +127,7 @@ def test_ranges_lie_in_one_direction_and_products_of_sums_in_the_same_one(path: 
         tables = [found for found in ranges.findall(formula) if 1 not in size(found)]
         assert not tables or IN_TABLES.fullmatch(bare(formula)), formula
         for left, right in re.findall(r"SUMPRODUCT\(([^,()]*),([^,()]*)\)", bare(formula)):
-            assert size(names.get(left, left)) == size(names.get(right, right)), formula
+            assert len({size(names.get(part, part)) for side in (left, right) for part in side.split("-")}) == 1, formula
 
 
 # A table is read by row and column (Walk), or as a whole against its copy of the same size (Delivered).

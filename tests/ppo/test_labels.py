@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -11,12 +12,25 @@ from blueprint.language.spelling.latex import latex_equations
 from blueprint.numbers import load
 from blueprint.page import grid
 from blueprint.page.furniture import NAME
+from blueprint.page.outline import blocks_on
 from blueprint.ppo import rlhf_ppo
 
-BOOKS = {name: Book(rlhf_ppo(load(name))) for name in ("default", "very-very-sleepy")}
+NUMBERS = {
+    "default": ("default", ()),
+    "very-very-sleepy": ("very-very-sleepy", ()),
+    "ten-libraries": ("ten-libraries", ()),
+    "live default": ("default", ("conventions=live",)),
+    "classic": ("classic", ()),
+    "kl-controller": ("kl-controller", ()),
+}
+BOOKS = {name: Book(rlhf_ppo(load(*numbers))) for name, numbers in NUMBERS.items()}
+LIVE = ("ten-libraries", "live default")
 
 # Calibri's letters are narrower than its digits, in which a column's width is counted: 1.12 letters to the unit.
 LETTERS_PER_UNIT = 1.12
+
+# Every check has the same four rows, and the two curves of the clip the same steps.
+SAME_SYMBOL = ("check.", "curve.")
 
 # Sheets with another width for names; test_fits measures every sheet as it is.
 WIDER = ("Contents", "Delivered")
@@ -45,6 +59,18 @@ def test_every_equation_has_a_latex_that_compiles_as_far_as_one_sees(name: str) 
         assert spelled.count("{") == spelled.count("}"), spelled
         assert not re.search(r"\\(?:Delta|Sigma|mid|cdot|Vert)[A-Za-z]", spelled), spelled
         assert not re.search(r"\\text\{[^}]*[^\\]_", spelled), spelled
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_symbol_means_one_row_of_its_sheet(name: str) -> None:
+    for sheet in BOOKS[name].blueprint.sheets:
+        rows = [
+            block
+            for block in blocks_on(sheet)
+            if not block.name.startswith(SAME_SYMBOL) and not block.name.endswith(".words")
+        ]
+        twice = [symbol for symbol, count in Counter(block.symbol for block in rows).items() if count > 1]
+        assert twice == [], sheet.title
 
 
 def test_every_piece_stands_on_start_under_its_own_name() -> None:

@@ -7,15 +7,55 @@ import re
 import pytest
 
 from blueprint.language import Block
+from blueprint.language.blocks import About
 from blueprint.numbers import load
+from blueprint.numbers.conventions import CONVENTIONS, LIVE
+from blueprint.page.outline import Blueprint
 from blueprint.ppo import rlhf_ppo
-from blueprint.ppo.notes import NOTES, diagnostics, loss, models, note_of, rollout, settings, signal
+from blueprint.ppo.notes import (
+    NOTES,
+    conventions,
+    diagnostics,
+    live_loss,
+    live_signal,
+    loss,
+    models,
+    note_of,
+    rollout,
+    settings,
+    signal,
+)
 
-BLOCKS: dict[str, Block] = {
-    block.name: block for name in ("default", "very-very-sleepy") for block in rlhf_ppo(load(name)).blocks()
+BUILDS: dict[str, Blueprint] = {
+    "default": rlhf_ppo(load("default")),
+    "very-very-sleepy": rlhf_ppo(load("very-very-sleepy")),
+    "ten-libraries": rlhf_ppo(load("ten-libraries")),
+    "live default": rlhf_ppo(load("default", ["conventions=live"])),
 }
-PARTS = (settings, rollout, models, signal, loss, diagnostics)
+ALL = [(build, block) for build, made in BUILDS.items() for block in made.blocks()]
+BLOCKS: dict[str, Block] = {block.name: block for _, block in ALL}
+# A block may be called otherwise where conventions are live: every way is looked at once.
+ABOUT: dict[tuple[str, About], str] = {(block.name, block.about): build for build, block in ALL if note_of(block.name)}
+PARTS = (settings, conventions, rollout, models, signal, live_signal, loss, live_loss, diagnostics)
 LONGEST = 320
+
+LIVE_ROWS = (
+    "response", "kept", "place.until", "place.last", "place.first_past", "place.second_past", "place.end",
+    "place.one_past", "place.two_past", "kl.abs", "kl.chosen", "kl.support", "score.ended", "score.corrected",
+    "score.clipped", "score.place", "score.placed", "kl_coef.reward", "rewards.raw", "reward.whitened", "reward.shifted",
+    "reward.counted", "reward.bessel", "reward.divisor", "values.kept", "gae.over", "gae.ahead", "advantage.counted",
+    "advantage.bessel", "advantage.divisor", "advantage.shifted", "surrogate.pessimistic", "surrogate.floor",
+    "loss.kept", "loss.mean_ratio", "loss.keep",
+    *(f"{loss}.weight.{row}" for loss in ("policy", "value", "entropy")
+      for row in ("length", "rows", "token_mean", "token_sum", "seq_sum", "seq_norm", "seq_mean", "chosen", "row")),
+    "value.counted", "value.larger", "kl_new.k1", "kl_new.k3", "kl_new.used", "kl_new.exact", "kl_loss", "kl_coef.loss",
+    "vf_coef.used", "adds.kl_loss", "watch.over", "watch.eps", "watch.slots.count", "watch.words.count",
+    "watch.values.count", "entropy.watched", "policy_kl.k2", "approx_kl.used", "ratio.mean", "clip_fraction.used",
+    "clip_fraction.dual", "clip_fraction.value", "kl.statistic", "ev.free", "ev.returns_variance", "ev.residual_old",
+    "ev.residual_new", "ev.mse", "ev.error", "ev.floor", "ev.used",
+)  # fmt: skip
+# These stand once in a workbook, for all libraries.
+SHARED = ("place.", "kl_new.exact", "ev.floor")
 
 MUST_HAVE = (
     "gamma", "gae_lambda", "kl_coef", "clip_range", "value_clip_range", "vf_coef", "ent_coef", "policy_kl_coef",
@@ -38,6 +78,9 @@ MUST_HAVE = (
     "approx_kl.k3", "kl.per_word", "kl.per_response", "score.mean", "non_score_reward", "response.mean_length",
     "response.longest", "advantage.mean_abs", "explained_variance", "case.ratio", "case.loss",
     "check.master", "check.returns", "check.ratio", "check.total",
+    "preset", *CONVENTIONS, *(f"{table}.{key}" for table in ("presets", "library") for key in LIVE),
+    *LIVE_ROWS, *(f"library.{row}" for row in LIVE_ROWS if not row.startswith(SHARED)),
+    "library.names", "library.differences",
 )  # fmt: skip
 
 # The versions that were read; a library without one says nothing that could be checked.
@@ -78,12 +121,11 @@ def test_what_one_hovers_over_has_a_note(name: str) -> None:
 
 
 def test_a_row_that_only_repeats_another_has_none() -> None:
-    assert [name for name, block in BLOCKS.items() if block.link and note_of(name)] == []
+    assert [(build, block.name) for build, block in ALL if block.link and note_of(block.name)] == []
 
 
-@pytest.mark.parametrize("name", [name for name in BLOCKS if note_of(name)])
-def test_a_note_adds_to_the_meaning_and_the_source(name: str) -> None:
-    about = BLOCKS[name].about
+@pytest.mark.parametrize(("name", "about"), ABOUT, ids=[f"{build}-{name}" for (name, _), build in ABOUT.items()])
+def test_a_note_adds_to_the_meaning_and_the_source(name: str, about: About) -> None:
     note = _words(note_of(name))
     assert len(note - _words(about.meaning) - _words(about.source)) >= 6, "it merely repeats what stands beside it"
     assert about.meaning.lower() not in note_of(name).lower()
@@ -94,6 +136,14 @@ def test_a_library_is_named_with_its_version() -> None:
     assert len(found) > 100
     assert {library for library, _ in found} == set(VERSIONS)
     assert [each for each in found if each[1] not in VERSIONS[each[0]]] == []
+
+
+def test_what_is_repeated_for_a_library_or_a_preset_has_the_note_of_the_original() -> None:
+    assert note_of("library.gamma") == note_of("presets.gamma") == NOTES["gamma"]
+    assert note_of("library.policy.weight.row") == note_of("value.weight.row") == NOTES[".weight.row"]
+    assert note_of("library.value.counted") == NOTES["value.counted"]
+    assert note_of("library.names") == NOTES["library.names"]
+    assert note_of("library.kl_estimator.number") == note_of("library.nothing") == note_of("library.mask") == ""
 
 
 def test_the_longest_ending_counts() -> None:

@@ -27,10 +27,14 @@ def test_what_cannot_be_computed_with_is_refused_in_a_sentence(folder: Path, tmp
     cell = made().show("gamma.yours").cell
     typed_into(source, target, "gamma.yours", (), "a lot")
     assert refusal(target) == f"{target}, {cell} (gamma.yours): found 'a lot', expected a number"
+    cell = made().show("given", n=1, t=2).cell
     typed_into(source, target, "given", (0, 2), "cat")
-    assert refusal(target).startswith(f"{target}: given_id comes out as nan (id = the v whose vocab[v] = prompt[n, t] ")
+    words = "<eos>, the, old, dog, is, very, sleepy, happy"
+    assert refusal(target) == f"{target}, {cell} (given): found 'cat', expected one of {words}"
+    typed_into(source, target, "given", (0, 2), "sleepyy")
+    assert refusal(target) == f"{target}, {cell} (given): found 'sleepyy', did you mean sleepy?"
     typed_into(source, target, "given", (0, 2), 5)
-    assert refusal(target) == f"{target}: given takes words, not 5"
+    assert refusal(target) == f"{target}, {cell} (given): found 5, expected a word"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import torch
 
 from blueprint.witness import WitnessError, loss, signal, witness
 from blueprint.witness.gradients import gradients
+from tests.witness.live import live
 from tests.witness.stage import Array, built_in, random_file
 
 NUDGE = 1e-6
@@ -65,3 +66,17 @@ def test_every_row_of_the_loss_is_differentiable() -> None:
         return both.sum()
 
     assert torch.autograd.gradcheck(total, (new.requires_grad_(), values.requires_grad_()))
+
+
+@pytest.mark.parametrize("preset", ["trl_1.12", "nemo_rl"])
+@pytest.mark.parametrize("parameter", ["policy.Y", "policy.W", "critic.head.w"])
+def test_the_gradient_by_live_conventions_is_the_slope(preset: str, parameter: str) -> None:
+    file = live(
+        "default", f"preset={preset}", "reward.kl_in=loss", "loss.joint=on", "ppo.ent_coef=0.1", "batch.temperature=0.8"
+    )
+    found = gradients([file], device="cpu")[0][parameter]
+    assert np.abs(found).max() > 1e-3
+    places = list(np.ndindex(found.shape))
+    ways = [nudged(dict(file), parameter, at, sign * NUDGE) for at in places for sign in (1, -1)]
+    totals = np.array([each["total_loss"] for each in witness(ways, device="cpu")]).reshape(-1, 2)
+    np.testing.assert_allclose(found.ravel(), (totals[:, 0] - totals[:, 1]) / (2 * NUDGE), rtol=0, atol=1e-8)

@@ -36,8 +36,8 @@ SEARCHES = {"find": r"\max\{{ {axis} : {among} \le {value} \}}", "match": r"{axi
 LETTERS = {
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta ", "ε": r"\varepsilon",
     "θ": r"\theta", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "Σ": r"\Sigma ",
-    "ψ": r"\psi", "Â": r"\hat{A}", "ẑ": r"\hat{z}", "²": "^2", "·": r"\cdot ", "‖": r"\Vert ", "−": "-",
-    "∣": r"\mid ",
+    "τ": r"\tau", "ψ": r"\psi", "Â": r"\hat{A}", "ẑ": r"\hat{z}", "²": "^2", "·": r"\cdot ", "‖": r"\Vert ", "−": "-",
+    "∣": r"\mid ", "±": r"\pm ",
 }  # fmt: skip
 
 
@@ -109,4 +109,4 @@ def _index(index: Index) -> str:
         case Edge(axis, side):
             return rf"{axis.letter}_{{\text{{{'first' if side < 0 else 'last'}}}}} {'-' if side < 0 else '+'} 1"
         case _:
-            return str(index)
+            return latex_symbol(str(index))

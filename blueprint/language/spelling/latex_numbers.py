@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blueprint.language.blocks import Block
 from blueprint.language.cells import filled_by
-from blueprint.language.spelling.latex import BRACKETS, LATEX, latex, latex_reference
+from blueprint.language.spelling.latex import BRACKETS, LATEX, LETTERS, latex, latex_reference
 from blueprint.language.spelling.numbers import Writing, explained
 from blueprint.language.spelling.rules import BIG, PRODUCT, Rule
 from blueprint.language.values import Values
@@ -30,8 +30,9 @@ NUMBERS = Writing(
 
 
 def escaped(word: str) -> str:
-    """Returns a word with those signs spelled out that mean something to LaTeX."""
-    return "".join(ESCAPES.get(sign, sign) for sign in word)
+    """Returns a word with those signs spelled out that mean something to LaTeX, or that it has no letter for."""
+    greek = {letter: f"${spelled.strip()}$" for letter, spelled in LETTERS.items()}
+    return "".join(ESCAPES.get(sign) or greek.get(sign, sign) for sign in word)
 
 
 def latex_equation(block: Block, places: tuple[int, ...], values: Values) -> str:

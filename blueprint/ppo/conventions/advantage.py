@@ -29,9 +29,9 @@ def estimate(r: Block, v: Block, kept: Block, S: Block, use: Choices) -> Estimat
     r, kept: rows; v, S: (n, t). Passed over: value ahead and advantage ahead come through a hole unchanged.
     """
     row = (*use.lead, n, t)
-    V = use.row("values.kept", "V_old", "old value, where it is kept", source=sources.TAIL)
+    V = use.row("values.kept", "V_kept", "old value, where it is kept", source=sources.TAIL)
     over = use.row("gae.over", "hole", "1 where a slot is passed over", decimals=0, source=sources.HOLES)
-    ahead = use.row("gae.ahead", "V_on", "value that the slot before looks at")
+    ahead = use.row("gae.ahead", "V_seen", "value that the slot before looks at")
     V[*use.lead, n, t.last + 1] = 0
     V[row] = kept[row] * v[n, t]
     over[row] = S[n, t] * (1 - kept[row]) * use.switch["advantage.gae_holes"].number
@@ -42,7 +42,7 @@ def estimate(r: Block, v: Block, kept: Block, S: Block, use: Choices) -> Estimat
     delta[row] = (S[n, t] - over[row]) * (later - V[row])
     told = "advantage (GAE): δ and faded later δ"
     A = faded("advantages", "A", told, delta, over, S, use, use.used["gamma"] * use.used["gae_lambda"])
-    R = use.row("returns", "R", "return, the value target: A + V_old", source=papers.RETURNS)
+    R = use.row("returns", "R", "return, the value target: A + V_kept", source=papers.RETURNS)
     R[row] = A[row] + V[row]
     return Estimate(V, over, ahead, delta, A, R)
 

@@ -24,11 +24,19 @@ class Choices(NamedTuple):
     prefix: str = ""
 
     def row(
-        self, name: str, symbol: str, meaning: str, *, unit: str = "", source: str = "", decimals: int = 4
+        self,
+        name: str,
+        symbol: str,
+        meaning: str,
+        *,
+        unit: str = "",
+        source: str = "",
+        decimals: int = 4,
+        reads: str = "",
     ) -> Block:
         """Makes a block with a number for every decision."""
-        axes = (*self.lead, n, t)
-        return block(self.prefix + name, axes, symbol, meaning, unit=unit, source=source, decimals=decimals)
+        axes, name = (*self.lead, n, t), self.prefix + name
+        return block(name, axes, symbol, meaning, unit=unit, source=source, decimals=decimals, reads=reads)
 
     def each(self, name: str, symbol: str, meaning: str, *, source: str = "", decimals: int = 4) -> Block:
         """Makes a block with a number for every response."""

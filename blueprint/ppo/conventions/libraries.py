@@ -70,7 +70,7 @@ def _preferred(chosen: Chosen) -> Preferred:
     """Looks up what each library does."""
     table, rows, words = chosen.table, {}, {}
     names = typed("library.names", (LIBRARY,), "library", "library, by the name of its preset", text=True)
-    number = block("library.number", (LIBRARY,), "preset_l", "its number in the table, from 0", decimals=0)
+    number = block("library.number", (LIBRARY,), "preset_no_l", "its number in the table, from 0", decimals=0)
     number[LIBRARY] = match(PRESET, table.names[PRESET], names[LIBRARY])
     for setting, used in chosen.settings.used.items():
         about = used.about
@@ -87,8 +87,8 @@ def _preferred(chosen: Chosen) -> Preferred:
         if setting in chosen.settings.switch:
             alternatives = chosen.settings.words[setting]
             axis = alternatives.axes[0]
-            told = f"number of the word: {about.meaning}"
-            words[setting] = block(f"library.{setting}.number", (LIBRARY,), f"{about.symbol}_no", told, decimals=0)
+            told, symbol = f"number of the word {row.symbol}", f"{about.symbol.removesuffix('_is')}_no_l"
+            words[setting] = block(f"library.{setting}.number", (LIBRARY,), symbol, told, decimals=0)
             words[setting][LIBRARY] = match(axis, alternatives[axis], row[LIBRARY])
     return Preferred(names, number, rows, words)
 
@@ -161,13 +161,17 @@ def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
     used, switch = chosen.settings.used, chosen.settings.switch
     parts = {key: Axis(block.symbol, block.about.meaning, size=1) for key, block in used.items()}
     convention = join("i", "convention", *parts.values())
-    flags = block("library.differs", (convention, LIBRARY), "≠", "conventions that differ", decimals=0, reads=DIFFERS)
+    flags = block(
+        "library.differs", (convention, LIBRARY), "differs", "1 where a convention differs", decimals=0, reads=DIFFERS
+    )
     for name, part in parts.items():
         if name in switch:
             flags[part, LIBRARY] = 1 - equal(switch[name].number, like.words[name][LIBRARY])
         else:
             flags[part, LIBRARY] = 1 - equal(used[name], like.rows[name][LIBRARY])
-    count = block("library.differences", (LIBRARY,), "≠_sum", "conventions that differ from those in use", decimals=0)
+    count = block(
+        "library.differences", (LIBRARY,), "differ_sum", "conventions that differ from those in use", decimals=0
+    )
     count[LIBRARY] = Sum(convention, flags[convention, LIBRARY])
     return flags, count
 

@@ -58,10 +58,10 @@ def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
     most = block("response.most", (), "T_most", "slots of the longest response", decimals=0)
     most[()] = Max(n, slots[n])
     cross = block("kl_new.cross", (n, t), "plogq_θ", "Σ p log q: p of π_θ, q of π_ref")
-    exact = block("kl_new.exact", (n, t), "KL(π_θ‖π_ref)", "exact KL of the new policy to the reference", unit="≥ 0")
+    exact = block("kl_new.exact", (n, t), "KL(π_θ‖π_ref)", "exact KL of new policy to the reference", unit="≥ 0")
     cross[n, t] = Sum(v, policy.policy.words.p[n, t, v] * reference.policy.words.logp[n, t, v])
     exact[n, t] = S[n, t] * (policy.policy.words.p_log_p[n, t] - cross[n, t])
-    floor = typed("ev.floor", (), "var_low", "a smaller variance is mere rounding", decimals=12)
+    floor = typed("ev.floor", (), "var_low", "below it, a variance is rounding", decimals=12)
     batch = pipeline.Batch(
         S, m, at, models.old.logprobs, reference.policy.logprobs, policy.policy.logprobs, reference.exact, exact,
         policy.exact, policy.entropy, models.V_old, models.V_new, _score(models.score), slots, by_word, by_pad, most, floor,
@@ -71,7 +71,7 @@ def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
 
 def _score(score: Block) -> Block:
     """Returns the score of each response, from where it stands: on its last word, or typed for the response."""
-    given = block("score.given", (n,), "s_n", "score of the response, as the reward model gave it")
+    given = block("score.given", (n,), "s_n", "score of the response, as given")
     given[n] = Sum(t, score[n, t]) if t in score.axes else score[n]
     return given
 

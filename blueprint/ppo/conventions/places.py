@@ -35,7 +35,7 @@ def places(S: Block, m: Block) -> Places:
     A place behind the last slot falls back on the last one: min(A, T − 1) and min(A + 1, T − 1) for A words in T slots.
     """
     until = block("place.until", (n, t), "until", "1 up to the last word of the response", decimals=0)
-    last = block("place.last", (n, t), "last", "1 at the last word of the response", decimals=0)
+    last = block("place.last", (n, t), "at_last", "1 at the last word of the response", decimals=0)
     first = block("place.first_past", (n, t), "past1", "1 in the slot behind the last word", decimals=0)
     second = block("place.second_past", (n, t), "past2", "1 two slots behind the last word", decimals=0)
     end = block("place.end", (n, t), "at_end", "1 in the last slot", decimals=0)

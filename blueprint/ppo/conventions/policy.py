@@ -11,6 +11,9 @@ from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.reward import clamped
 
+FAR_BELOW = '[<=-100000]"off";0.0000'
+"""How a floor is shown that no surrogate reaches: off."""
+
 
 class Clip(NamedTuple):
     """Ratio and surrogate, all rows (n, t)."""
@@ -38,10 +41,10 @@ def clip(logp_new: Block, logp_old: Block, M: Block, A: Block, use: Choices) -> 
     d = use.row("log_ratio", "d", "log-ratio log π_θ − log π_old, clamped", source=sources.LOG_RATIO)
     ratio = use.row("ratio", "ρ", "importance ratio π_θ / π_old", unit="> 0", source=papers.RATIO)
     free = use.row("surrogate.unclipped", "U", "unclipped surrogate: ratio · advantage")
-    near = use.row("ratio.clipped", "ρ_c", "ratio clipped to 1 − ε … 1 + ε_high")
+    near = use.row("ratio.clipped", "ρ_c", "ratio clipped to 1 − ε … 1 + ε_up")
     held = use.row("surrogate.clipped", "U_c", "clipped ratio · advantage")
     pessimistic = use.row("surrogate.pessimistic", "U_pess", "the smaller of U, U_c", source=papers.CLIP)
-    floor = use.row("surrogate.floor", "U_floor", "dual clip: c · Â where Â < 0", source=sources.DUAL)
+    floor = use.row("surrogate.floor", "U_floor", "dual clip: c · Â where Â < 0", source=sources.DUAL, reads=FAR_BELOW)
     smaller = use.row("surrogate", "U_min", "clipped surrogate, not below its floor", source=papers.CLIP)
     d[row] = M[row] * clamped(logp_new[n, t] - logp_old[n, t], at["loss.log_ratio_clamp"])
     ratio[row] = exp(d[row])
@@ -57,7 +60,7 @@ def clip(logp_new: Block, logp_old: Block, M: Block, A: Block, use: Choices) -> 
 def filtered(M: Block, by_word: Block, use: Choices) -> tuple[Block, Block]:
     """Drops responses without an end word from the policy loss, where the conventions say so."""
     L = use.lead
-    keep = use.each("loss.kept", "kept", "1 if the policy loss counts it", decimals=0, source=sources.FILTER)
+    keep = use.each("loss.kept", "kept_n", "1 if the policy loss counts it", decimals=0, source=sources.FILTER)
     counts = use.row("loss.counted", "m_π", "1 on words of the policy loss", decimals=0)
     keep[*L, n] = where(equal(use.switch["loss.sample_filter"].number, 0), 1, by_word[n])
     counts[*L, n, t] = M[*L, n, t] * keep[*L, n]
@@ -68,7 +71,7 @@ def guard(ratio: Block, M: Block, use: Choices) -> Guard:
     """Switches the losses off when the mean ratio is above a threshold."""
     L, row = use.lead, (*use.lead, n, t)
     mean = use.one("loss.mean_ratio", "ρ_mean", "mean ratio over what counts as response")
-    told = "1 while the mean ratio is not above its threshold"
+    told = "1 while the mean ratio is within ρ_max"
     keep = use.one("loss.keep", "g", told, decimals=0, source=sources.GUARD)
     mean[L] = Sum((n, t), M[row] * ratio[row]) / maximum(Sum((n, t), M[row]), 1)
     keep[L] = where(at_most(mean[L], use.used["loss.ratio_threshold"]), 1, 0)

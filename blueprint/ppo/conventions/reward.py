@@ -60,7 +60,7 @@ def kl_estimates(name: str, of: str, whose: str, logp: Block, logp_ref: Block, e
     k2 = use.row(f"{name}.k2", f"k2{of}", f"{told}: half of k1²", unit="≥ 0", source=sources.KL)
     k3 = use.row(f"{name}.k3", f"k3{of}", f"{told}: exp(−k1) − 1 + k1", unit="≥ 0", source=sources.KL)
     chosen = use.row(f"{name}.chosen", f"kl_est{of}", f"{told}: the chosen one", source=sources.KL)
-    used = use.row(f"{name}.used", f"kl{of}", f"{told}: chosen and clamped", source=sources.KL_CLAMP)
+    used = use.row(f"{name}.used", f"kl{of}", f"{told}: chosen, clamped", source=sources.KL_CLAMP)
     at = (*L, n, t)
     k1[at] = clamped(logp[n, t] - logp_ref[n, t], use.used["reward.kl_clamp_in"])
     absolute[at] = abs(k1[at])
@@ -78,8 +78,8 @@ def ends(S: Block, m: Block, end_words: Block) -> tuple[Block, Block, Block]:
     end_words: (n, t), 1 where the response ends in the end word.
     """
     slots = block("response.slots", (n,), "T_n", "slots of the response", decimals=0)
-    by_word = block("response.ended", (n,), "ended", "1 if it ended in the end word", decimals=0)
-    by_pad = block("response.padded", (n,), "padded", "1 if a slot was left over", decimals=0)
+    by_word = block("response.ended", (n,), "ended_n", "1 if it ended in the end word", decimals=0)
+    by_pad = block("response.padded", (n,), "padded_n", "1 if a slot was left over", decimals=0)
     slots[n] = Sum(t, S[n, t])
     by_word[n] = Sum(t, end_words[n, t])
     by_pad[n] = less(Sum(t, m[n, t]), slots[n])
@@ -89,12 +89,12 @@ def ends(S: Block, m: Block, end_words: Block) -> tuple[Block, Block, Block]:
 def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:
     """Corrects the score of each response (n), and puts it on one slot."""
     L, penalty, switch = use.lead, use.used["reward.missing_eos_value"], use.switch
-    ended = use.each("score.ended", "is_end", "1 if the response counts as ended", decimals=0)
+    ended = use.each("score.ended", "done_n", "1 if the response counts as ended", decimals=0)
     taken = use.each("score.subtracted", "s_sub", "score, less the penalty if not ended")
     replaced = use.each("score.replaced", "s_set", "score, replaced if not ended")
     corrected = use.each("score.corrected", "s_eos", "score after the end-word rule", source=sources.MISSING_EOS)
-    held = use.each("score.clipped", "s", "score after its clip", source=sources.SCORE_CLIP)
-    place = use.row("score.place", "slot", "1 where the score lands", source=sources.SCORE_SLOT, decimals=0)
+    held = use.each("score.clipped", "s_clip", "score after its clip", source=sources.SCORE_CLIP)
+    place = use.row("score.place", "at_score", "1 where the score lands", source=sources.SCORE_SLOT, decimals=0)
     placed = use.row("score.placed", "score", "score, on its slot")
     ended[*L, n] = switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n])
     taken[*L, n] = given[n] - (1 - ended[*L, n]) * penalty

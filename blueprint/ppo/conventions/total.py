@@ -44,7 +44,7 @@ class Sums(NamedTuple):
 def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     """Weighs and adds up. Where the critic has an optimiser of its own, its loss is not part of the total."""
     L, row, keep = use.lead, (*use.lead, n, t), held.keep
-    policy = use.one("policy_loss", "L_π", "policy loss: minus the weighted sum of U_min", source=papers.CLIP)
+    policy = use.one("policy_loss", "L_π", "policy loss: minus weighted sum of U_min", source=papers.CLIP)
     value = use.one("value_loss", "L_V", "value loss: weighted sum of l_V", source=sources.VALUE)
     entropy = use.one("entropy", "H_mean", "entropy: weighted sum of H")
     kl = use.one("policy_kl", "KL_pol", "policy KL: weighted sum of the exact KL", source=papers.PENALISED)
@@ -54,11 +54,11 @@ def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     entropy[L] = Sum((n, t), words.for_entropy[row] * words.entropy[n, t])
     kl[L] = Sum((n, t), words.for_entropy[row] * words.policy_kl[n, t])
     drift[L] = Sum((n, t), words.for_policy[row] * words.kl_loss[row])
-    vf = use.one("vf_coef.used", "c1_used", "weight of the value loss in the total; 0: an optimiser of its own")
+    vf = use.one("vf_coef.used", "c1_used", "weight of the value loss in the total")
     beta = use.one("kl_coef.loss", "β_L", "price of drifting within the loss")
     vf[L] = use.switch["loss.joint"].number * use.used["vf_coef"]
     beta[L] = where(equal(use.switch["reward.kl_in"].number, 1), use.used["kl_coef"], 0)
-    total = use.one("total_loss", "L", "total loss, which the policy's training makes smaller", source=papers.TOTAL)
+    total = use.one("total_loss", "L", "total loss, which training makes smaller", source=papers.TOTAL)
     made = Total(policy, value, entropy, kl, total)
     adds = _adds(made, drift, vf, beta, use)
     bonus = use.used["ent_coef"] * entropy[L]
@@ -85,9 +85,9 @@ def _share(
 ) -> tuple[tuple[Block, Block, Block], Block]:
     """Splits the total over the words, by the same weights: in three parts, and their sum."""
     L, row = use.lead, (*use.lead, n, t)
-    of_policy = use.row("share.policy", "share_π", "what the word adds by ratio and KL to the reference")
-    of_critic = use.row("share.value", "share_V", "what the word adds by its value")
-    of_spread = use.row("share.entropy", "share_H", "what the word adds by entropy and policy KL")
+    of_policy = use.row("share.policy", "share_π", "what it adds by ratio and reference KL")
+    of_critic = use.row("share.value", "share_V", "what it adds by its value")
+    of_spread = use.row("share.entropy", "share_H", "what it adds by entropy and policy KL")
     share = use.row("share", "share", "what the word adds to the total")
     of_policy[row] = words.for_policy[row] * (beta[L] * words.kl_loss[row] - keep[L] * words.surrogate[row])
     of_critic[row] = vf[L] * keep[L] * words.for_value[row] * words.value[row]

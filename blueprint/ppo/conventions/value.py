@@ -27,10 +27,10 @@ def value_loss(V_new: Block, V_old: Block, R: Block, counts: Block, use: Choices
     row, reach = (*use.lead, n, t), use.used["value_clip_range"]
     error = use.row("value.error", "e", "value error V − R")
     square = use.row("value.square", "e²", "squared error", unit="≥ 0")
-    held = use.row("value.clipped", "V_c", "V clipped to V_old ± ε_V")
+    held = use.row("value.clipped", "V_c", "V clipped to V_kept ± ε_V")
     held_error = use.row("value.error_clipped", "e_c", "error of the clipped value")
     held_square = use.row("value.square_clipped", "e_c²", "squared error of V_c", unit="≥ 0")
-    larger = use.row("value.larger", "e_max", "the larger square", unit="≥ 0")
+    larger = use.row("value.larger", "e²_max", "the larger square", unit="≥ 0")
     loss = use.row("value.word_loss", "l_V", "value loss of the word", unit="≥ 0", source=sources.VALUE)
     error[row] = counts[row] * (V_new[n, t] - R[row])
     square[row] = error[row] * error[row]

@@ -73,20 +73,18 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     L, row = use.lead, (*use.lead, n, t)
     over = use.row("watch.over", "m_watch", "1 on what is watched", decimals=0)
     over[row] = use.switch["metrics.over"].choose(mask=see.M[row], all=see.S[n, t])
-    eps = use.one(
-        "watch.eps", "ε_watch", "added to N in what is watched: a mean over all slots is a plain one", decimals=10
-    )
+    eps = use.one("watch.eps", "ε_watch", "added to N in what is watched", decimals=10)
     eps[L] = (1 - use.switch["metrics.over"].number) * use.used["advantage.mean_eps"]
     slots = _weighing("watch.slots", "watch", "what is watched", over, eps[L], use)
     words = _weighing("watch.words", "word", "response words", see.M, use.used["advantage.mean_eps"], use)
     values = _weighing(
-        "watch.values", "critic", "words of the value loss", see.value_counted, use.used["advantage.mean_eps"], use
+        "watch.values", "critic", "value-loss words", see.value_counted, use.used["advantage.mean_eps"], use
     )
     estimates, second, chosen = _policy_kl(see.clip.log_ratio, use)
     flags = _clipped(see.clip, use)
     floored = use.row("clip_fraction.floored", "at_floor", "1 where the floor counts", decimals=0)
     floored[row] = less(see.clip.pessimistic[row], see.clip.floor[row])
-    held = use.row("value.held_counts", "V_held", "1 where the clipped square counts", decimals=0)
+    held = use.row("value.held_counts", "held", "1 where the clipped square counts", decimals=0)
     held[row] = less(see.value.square[row], see.value.held_square[row])
     entropy = use.one("entropy.watched", "H_watch", "entropy, over what is watched")
     entropy[L] = Sum((n, t), slots.row[row] * see.entropy[n, t])
@@ -96,7 +94,7 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
         entropy,
         _mean("ratio.mean", "ρ_watch", "mean ratio, over what is watched", slots, see.clip.ratio, use),
         _mean("clip_fraction.used", "cf", "clip fraction", words, flags[2], use),
-        _mean("clip_fraction.dual", "cf_dual", "share of words at the floor of the dual clip", words, floored, use),
+        _mean("clip_fraction.dual", "cf_dual", "share of words at the dual clip's floor", words, floored, use),
         _mean("clip_fraction.value", "cf_V", "share of words whose clipped value counts", values, held, use),
         _drift(see, use),
         explained(see.M, see.returns, see.V_old, see.V_new, floor, use),
@@ -106,7 +104,7 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
 def _weighing(name: str, of: str, told: str, counts: Block, eps: Arithmetic, use: Choices) -> Weighing:
     """Weighs every slot that is counted alike."""
     row = (*use.lead, n, t)
-    count = use.one(f"{name}.count", f"N_{of}", f"how many are counted (at least 1), and ε: {told}")
+    count = use.one(f"{name}.count", f"N_{of}", f"how many (at least 1): {told}")
     share = use.row(f"{name}.weight", f"w_{of}", f"weight of a slot: {told}")
     count[use.lead] = maximum(Sum((n, t), counts[row]), 1) + eps
     share[row] = counts[row] / count[use.lead]
@@ -149,11 +147,11 @@ def _clipped(clip: Clip, use: Choices) -> tuple[Block, Block, Block]:
 def _drift(see: Seen, use: Choices) -> Drift:
     """Averages over responses their KL to the reference, or its mean per word: what an adaptive controller is fed."""
     each, row = (*use.lead, n), (*use.lead, n, t)
-    total = use.each("kl.response_sum", "kl_sum", "KL to the reference of the response")
-    per_word = use.each("kl.response_mean", "kl_per", "the same per word")
-    chosen = use.each("kl.response_used", "kl_n", "statistic of the response")
-    wrote = use.each("kl.wrote", "any", "1 if the response has a word", decimals=0)
-    mean = use.one("kl.statistic", "KL_ref", "KL to the reference: mean statistic of the responses")
+    total = use.each("kl.response_sum", "kl_seq", "KL to the reference, summed")
+    per_word = use.each("kl.response_mean", "kl_tok", "KL to the reference, mean per word")
+    chosen = use.each("kl.response_used", "kl_stat", "KL to the reference, the one in use")
+    wrote = use.each("kl.wrote", "any_kl", "1 if the response has a word", decimals=0)
+    mean = use.one("kl.statistic", "KL_ref", "KL to the reference, mean of responses")
     total[each] = Sum(t, see.M[row] * see.kl[row])
     wrote[each] = less(0, Sum(t, see.M[row]))
     per_word[each] = total[each] / (maximum(Sum(t, see.M[row]), 1) + use.used["advantage.mean_eps"])

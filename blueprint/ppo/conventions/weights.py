@@ -30,24 +30,24 @@ def weights(name: str, of: str, told: str, counted: Block, most: Block, use: Cho
     """
     L, each, row, eps = use.lead, (*use.lead, n), (*use.lead, n, t), use.used["loss.agg_eps"]
     length = use.each(f"{name}.length", f"n_{of}", f"words counted in the response, {told}", decimals=0)
-    wrote = use.each(f"{name}.wrote", f"any_{of}", "1 if any", decimals=0)
-    rows = use.one(f"{name}.rows", f"B_{of}", "responses with a word (at least 1), and ε_N")
+    wrote = use.each(f"{name}.wrote", f"any_{of}", f"1 if a word is counted, {told}", decimals=0)
+    rows = use.one(f"{name}.rows", f"B_{of}", f"responses counted, plus ε_N: {told}")
     length[each] = Sum(t, counted[row])
     wrote[each] = less(0, length[each])
     rows[L] = maximum(Sum(n, wrote[each]), 1) + eps
-    forms: dict[str, tuple[str, Operand]] = {
-        "token_mean": ("1/N", 1 / (maximum(Sum(n, length[each]), 1) + eps)),
-        "token_sum": ("one", 1),
-        "seq_sum": ("1/B", 1 / rows[L]),
-        "seq_norm": ("1/BT", 1 / (rows[L] * most)),
+    forms: dict[str, tuple[str, str, Operand]] = {
+        "token_mean": ("1/N", "1 / all words counted", 1 / (maximum(Sum(n, length[each]), 1) + eps)),
+        "token_sum": ("1", "1 for every word", 1),
+        "seq_sum": ("1/B", "1 / responses", 1 / rows[L]),
+        "seq_norm": ("1/(BT)", "1 / (responses · slots)", 1 / (rows[L] * most)),
     }
     modes = []
-    for mode, (symbol, form) in forms.items():
-        modes.append(use.one(f"{name}.{mode}", f"{symbol}_{of}", f"weight of a word, as {mode}"))
+    for mode, (symbol, how, form) in forms.items():
+        modes.append(use.one(f"{name}.{mode}", f"{symbol}_{of}", f"{how}, {told}"))
         modes[-1][L] = form
-    of_words = use.each(f"{name}.seq_mean", f"1/Bn_{of}", "weight of a word, as mean of the response means")
+    of_words = use.each(f"{name}.seq_mean", f"1/(Bn)_{of}", f"1 / (responses · own words), {told}")
     of_words[each] = wrote[each] / (rows[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
-    chosen = use.each(f"{name}.chosen", f"w_n{of}", "weight of a word of the response", source=sources.AGGREGATION)
+    chosen = use.each(f"{name}.chosen", f"W_{of}", f"weight of its words, {told}", source=sources.AGGREGATION)
     picked = (*(mode[L] for mode in modes), of_words[each])
     chosen[each] = switch.choose(**dict(zip(switch.words, picked, strict=True)))
     weight = use.row(f"{name}.row", f"w_{of}", f"weight of the word, {told}", source=sources.AGGREGATION)
@@ -57,6 +57,6 @@ def weights(name: str, of: str, told: str, counted: Block, most: Block, use: Cho
 
 def same_or_first(name: str, symbol: str, told: str, own: Switch, loss: Switch, use: Choices) -> tuple[Switch, Block]:
     """Makes the switch that picks the loss's mode where its own word is the first one, "as-policy"; else the first mode."""
-    number = use.one(f"{name}.mode", symbol, f"number of the mode, {told}", decimals=0)
+    number = use.one(f"{name}.mode", symbol, f"number of the average, {told}", decimals=0)
     number[use.lead] = where(equal(own.number, 0), loss.number, 0)
     return Switch(loss.words, number[use.lead]), number

@@ -35,12 +35,12 @@ class Whitened(NamedTuple):
 def statistics(name: str, of: str, x: Block, mask: Block, S: Block, use: Choices) -> Statistics:
     """Takes mean and variance of a row (n, t), over its mask or over all slots. name, of: what the blocks and symbols say."""
     L, eps, row = use.lead, use.used["advantage.mean_eps"], (*use.lead, n, t)
-    counts = use.row(f"{name}.counted", f"w_{of}", "1 on what enters the statistics", decimals=0)
-    N = use.one(f"{name}.count", f"N_{of}", "how many enter the statistics", decimals=0)
-    mean = use.one(f"{name}.mean", f"μ_{of}", "mean")
-    centred = use.row(f"{name}.centred", f"{of}_c", "less its mean")
-    bessel = use.one(f"{name}.bessel", f"bes_{of}", "correction for the degrees of freedom", unit="≥ 1")
-    var = use.one(f"{name}.variance", f"σ²_{of}", "variance", unit="≥ 0", source=sources.WHITEN)
+    counts = use.row(f"{name}.counted", f"m_{of}", f"1 on {name}s that are counted", decimals=0)
+    N = use.one(f"{name}.count", f"N_{of}", f"{name}s counted", decimals=0)
+    mean = use.one(f"{name}.mean", f"μ_{of}", f"mean of the {name}s")
+    centred = use.row(f"{name}.centred", f"{of}_c", f"{name} less the mean")
+    bessel = use.one(f"{name}.bessel", f"bessel_{of}", f"N/(N − ddof), of the {name}s", unit="≥ 1")
+    var = use.one(f"{name}.variance", f"σ²_{of}", f"variance of the {name}s", unit="≥ 0", source=sources.WHITEN)
     counts[row] = use.switch["advantage.stats"].choose(mask=mask[row], all=S[n, t])
     N[L] = Sum((n, t), counts[row])
     mean[L] = Sum((n, t), counts[row] * x[row]) / (maximum(N[L], 1) + eps)
@@ -56,16 +56,16 @@ def _divisors(name: str, of: str, var: Block, use: Choices) -> tuple[tuple[Block
     """Makes the four numbers by which libraries divide, and takes the chosen one."""
     L, eps = use.lead, use.used["whiten_eps"]
     forms = {
-        "rsqrt_var_plus": ("root_sum", sqrt(var[L] + eps)),
-        "clamp": ("root_max", sqrt(maximum(var[L], eps))),
-        "std_plus": ("sum_root", sqrt(var[L]) + eps),
-        "std_max": ("max_root", maximum(sqrt(var[L]), eps)),
+        "rsqrt_var_plus": ("rsqrt", "√(σ² + ε_w)", sqrt(var[L] + eps)),
+        "clamp": ("clamp", "√max(σ², ε_w)", sqrt(maximum(var[L], eps))),
+        "std_plus": ("plus", "√σ² + ε_w", sqrt(var[L]) + eps),
+        "std_max": ("max", "max(√σ², ε_w)", maximum(sqrt(var[L]), eps)),
     }
     roots = {}
-    for word, (symbol, form) in forms.items():
-        roots[word] = use.one(f"{name}.{word}", f"{symbol}_{of}", f"what is divided by, as {word}")
+    for word, (symbol, how, form) in forms.items():
+        roots[word] = use.one(f"{name}.{word}", f"σ_{symbol}_{of}", f"divisor of {name}s: {how}")
         roots[word][L] = form
-    divisor = use.one(f"{name}.divisor", f"σ_{of}", "what is divided by", source=sources.WHITEN)
+    divisor = use.one(f"{name}.divisor", f"σ_{of}", f"divisor of {name}s, the one in use", source=sources.WHITEN)
     divisor[L] = use.switch["advantage.eps_form"].choose(**{word: root[L] for word, root in roots.items()})
     return tuple(roots.values()), divisor
 
@@ -74,7 +74,7 @@ def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitene
     """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
     of, row, mean = statistics("reward", "r", raw, kept, S, use), (*use.lead, n, t), use.lead
     white = use.row("reward.whitened", "r_w", "whitened reward, mean 0")
-    shifted = use.row("reward.shifted", "r_s", "whitened, mean back", source=sources.REWARD_WHITEN)
+    shifted = use.row("reward.shifted", "r_s", "whitened reward, mean put back", source=sources.REWARD_WHITEN)
     rewards = use.row("rewards", "r", "reward used")
     white[row] = (raw[row] - of.mean[mean]) / of.divisor[mean]
     zeroed = use.switch["reward.whiten_rezero"].number
@@ -87,7 +87,7 @@ def whitened_advantages(A: Block, M: Block, S: Block, use: Choices) -> Whitened:
     """Shifts and scales the advantages; or only scales them, or leaves them."""
     of, row, mean = statistics("advantage", "A", A, M, S, use), (*use.lead, n, t), use.lead
     white = use.row("advantage.whitened", "Â", "whitened advantage", source=sources.WHITEN)
-    shifted = use.row("advantage.shifted", "Â_s", "whitened advantage, mean back", source=sources.WHITEN)
+    shifted = use.row("advantage.shifted", "Â_s", "whitened advantage, mean put back", source=sources.WHITEN)
     used = use.row("advantages_used", "Â_used", "advantage used by the loss")
     white[row] = of.centred[row] / of.divisor[mean]
     shifted[row] = white[row] + of.counted[row] * of.mean[mean]

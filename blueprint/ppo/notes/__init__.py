@@ -6,16 +6,40 @@ with PPO; a name with seven digits is a commit.
 
 from __future__ import annotations
 
-from blueprint.ppo.notes import diagnostics, loss, models, rollout, settings, signal
+from blueprint.ppo.notes import (
+    conventions,
+    diagnostics,
+    live_loss,
+    live_signal,
+    loss,
+    models,
+    rollout,
+    settings,
+    signal,
+)
 
-NOTES: dict[str, str] = settings.NOTES | rollout.NOTES | models.NOTES | signal.NOTES | loss.NOTES | diagnostics.NOTES
+NOTES: dict[str, str] = (
+    settings.NOTES | conventions.NOTES | rollout.NOTES | models.NOTES | signal.NOTES | live_signal.NOTES | loss.NOTES
+    | live_loss.NOTES | diagnostics.NOTES
+)  # fmt: skip
 """By block name. A key that begins with a dot is the end of a name: it stands for every block that is called so."""
+
+REPEATED = {"library.": ("reads", "writes", "mask"), "presets.": ()}
+"""What begins the name of a block that is another one over again, for each library or in the table of presets; and the
+rows in view on every sheet, which begin like that but are mere links."""
 
 
 def note_of(name: str) -> str:
     """Returns the note of a block: its own, else that of the longest ending of its name, else nothing.
 
-    `policy.delta.E` asks for `policy.delta.E`, then `.delta.E`, then `.E`.
+    `policy.delta.E` asks for `policy.delta.E`, then `.delta.E`, then `.E`. `library.gamma` asks for `library.gamma`, then
+    what `gamma` asks for.
     """
+    if name in NOTES:
+        return NOTES[name]
+    for prefix, links in REPEATED.items():
+        if name.startswith(prefix):
+            original = name.removeprefix(prefix)
+            return "" if original in links else note_of(original)
     endings = [name[at:] for at, letter in enumerate(name) if letter == "."]
-    return next((NOTES[key] for key in (name, *endings) if key in NOTES), "")
+    return next((NOTES[key] for key in endings if key in NOTES), "")

@@ -49,7 +49,7 @@ def given_texts() -> GivenTexts:
     m = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     a = block("rollout.written", (n, t), "a", "id of the word, counted from 0", decimals=0)
     end_id = block("end_id", (), "end_id", "id of the end word", decimals=0)
-    S = block("slots", (n, t), "S", "1 in every slot of the response, padding included", unit="0 or 1", decimals=0)
+    S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
     is_end = block("rollout.is_end", (n, t), "is_end", "1 where the end word stands", decimals=0)
     ends = block("rollout.ends", (n, t), "ends", "1 where the end word ends the response", decimals=0)
     length = block("response.length", (n,), "len", "words of the response", decimals=0)

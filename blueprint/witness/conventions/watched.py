@@ -58,6 +58,7 @@ def clip_rows(rows: Held, options: Options) -> Named:
     flag = options.pick("metrics.clip_fraction", {"loss": changed, "ratio": outside})
     return {
         "clip_fraction.changed": changed,
+        "clip_fraction.outside": outside,
         "clip_fraction.flag": flag,
         "clip_fraction.floored": floored,
         "clip_fraction.used": _mean(weights, flag),

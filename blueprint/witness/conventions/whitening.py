@@ -14,8 +14,8 @@ from blueprint.witness.models import Named
 
 def moment_rows(name: str, values: Tensor, counted: Tensor, options: Options) -> Named:
     """Returns count, mean, variance and divisors of values [F, N, T] where `counted` is 1, each [F]."""
-    count = counted.sum(dim=(-2, -1)).clamp(min=1)
-    divided_by = count + options.number("advantage.mean_eps", 1)
+    count = counted.sum(dim=(-2, -1))
+    divided_by = count.clamp(min=1) + options.number("advantage.mean_eps", 1)
     mean = (counted * values).sum(dim=(-2, -1)) / divided_by
     squares = counted * (values - mean[:, None, None]).square()
     free = count + options.number("advantage.ddof_eps", 1)

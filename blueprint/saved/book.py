@@ -1,0 +1,82 @@
+"""The book of a file: it computes with what is typed there, and says where the file shows something else."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import nan
+from typing import Any
+
+from blueprint.book import Book
+from blueprint.explain.spots import Address, Spot, block_at, parse_address
+from blueprint.language import NotationError
+from blueprint.language.chain import Cell
+from blueprint.language.spelling.numbers import number
+from blueprint.page.opened import Opened
+from blueprint.page.outline import Blueprint
+
+SAME = 1e-9
+"""What a file shows may differ by this much, relative to numbers above 1: programs round exp and ln differently."""
+
+
+class SavedBook(Book):
+    """A book made from the typed cells of a file; its cells stand where they stand in that file."""
+
+    def __init__(self, blueprint: Blueprint, file: Opened):
+        super().__init__(blueprint)
+        self.file = file
+
+    @cached_property
+    def spots(self) -> dict[str, Spot]:
+        """Where the blocks stand in the file."""
+        places = self.file.places
+        return {name: Spot(found.sheet, found.top, found.left, found.shape) for name, found in places.items()}
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of the file's sheets."""
+        return self.file.sheets
+
+    def said(self, cell: Cell) -> float | str | None:
+        """Returns what the file shows in a cell, where that is not its value; None also where it shows nothing."""
+        shown, value = self._shown(cell), self.values.cell(cell.block, *cell.places)
+        if shown is None:
+            return None
+        if isinstance(value, str) or not isinstance(shown, int | float):
+            return None if shown == value else str(shown)
+        return None if abs(shown - value) <= SAME * max(1, abs(value)) else float(shown)
+
+    def doubts(self, cell: Cell) -> str:
+        """Says that the file shows another value than its inputs give, or none; nothing where it shows the same.
+
+        A blank cell in which one types is what it is: it is only told that it counts as 0.
+        """
+        if cell.block.typed:
+            counted = self._shown(cell) is None and self.values.cell(cell.block, *cell.places) == 0
+            return "blank, counted as 0" if counted else ""
+        given, said = number(self.values.cell(cell.block, *cell.places)).text, self.said(cell)
+        if said is not None:
+            return (
+                f"the file says {number(said).text}, its inputs give {given}: "
+                "it was saved without recalculation, or a formula on the way was overwritten"
+            )
+        if self._shown(cell) is None and given not in (number(nan).text, number("").text):
+            return f"the file says nothing here, its inputs give {given}: it was saved without recalculation"
+        return ""
+
+    def formula(self, address: Address) -> str | None:
+        """Returns the formula that stands at an address of the file, or None."""
+        return self.file.formula(*address)
+
+    def linked(self, address: Address) -> bool:
+        """Says whether a link to a block stands in the row of an address."""
+        return any(map(self._leads, self.file.links(address.sheet, address.row)))
+
+    def _leads(self, target: str) -> bool:
+        try:
+            return block_at(parse_address(target.partition(":")[0], self.sheets), self.spots) is not None
+        except NotationError:  # the sheet was renamed, the link was not
+            return False
+
+    def _shown(self, cell: Cell) -> Any:
+        spot = self.spots.get(cell.block.name)
+        return self.file.value(*spot.address(cell.places)) if spot else None

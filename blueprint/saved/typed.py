@@ -1,0 +1,116 @@
+"""What is typed in a file: the cells of every block in which one types, and what cannot be computed with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.language import Block
+from blueprint.language.nodes import Expr, Find, Op, Ref, walk
+from blueprint.page.opened import Opened
+from blueprint.page.outline import Blueprint
+from blueprint.page.read import ReadError
+
+Arrays = Mapping[Block, npt.NDArray[Any]]
+Typed = Mapping[str, npt.NDArray[Any]]
+LISTED = 12
+"""How many words a refusal lists."""
+
+
+def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
+    """Reads what is typed; a blank cell is 0 as in the sheet, unless an equation asks whether it is filled.
+
+    Raises ReadError, with the address, for a number among words, for a word that is none of those that a cell chooses
+    among, and for a blank that an equation searches for: a sheet finds it nowhere.
+    """
+    equations = [[*walk(made.expr)] for block in blueprint.blocks() for made in block.definitions]
+    asked = {block for nodes in equations for block in _asked(nodes)}
+    arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
+    _check_words(arrays, blueprint.choices, file)
+    searched = {block for nodes in equations for block in _searched(nodes) - _asked(nodes)}
+    for block in arrays:
+        if block in searched:
+            _check_filled(block, arrays[block], file)
+    return {
+        block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0)
+        for block, array in arrays.items()
+    }
+
+
+def suspect(blueprint: Blueprint, typed: Typed, file: Opened) -> str:
+    """Names the first typed cell that is out of its range, or a preset's word that is none; "" if there is none.
+
+    A sheet computes with such a cell as long as nothing comes of it, so that it alone is no reason to refuse a file.
+    """
+    ranges = {block.name: ends for block, ends in blueprint.ranges.items()}
+    return next(chain(_out_of_range(ranges, typed, file), _no_words(typed, file)), "")
+
+
+def _out_of_range(ranges: Mapping[str, tuple[float, float]], typed: Typed, file: Opened) -> Iterator[str]:
+    for name, (low, high) in ranges.items():
+        for at, value in np.ndenumerate(typed[name]):
+            if value < low or value > high:
+                yield f"{file.where(name, at)}: found {value:g}, expected {low:g} … {high:g}"
+
+
+def _no_words(typed: Typed, file: Opened) -> Iterator[str]:
+    """Looks through the rows of the table of presets that hold words, for each of which there is a list."""
+    for name, array in typed.items():
+        listed = f"{name.removeprefix('presets.')}.words"
+        if listed in typed and name.startswith("presets."):
+            known = _known(typed[listed])
+            for at, word in np.ndenumerate(array):
+                if word.casefold() not in known:
+                    yield f"{file.where(name, at)}: found {word!r}, {_hint(word, known)}"
+
+
+def _asked(nodes: list[Expr]) -> set[Block]:
+    """Returns the blocks of which an equation asks whether their cells are filled."""
+    conditions = [node for node in nodes if isinstance(node, Op) and node.name == "filled"]
+    return {each.block for node in conditions for each in walk(node) if isinstance(each, Ref)}
+
+
+def _searched(nodes: list[Expr]) -> set[Block]:
+    """Returns the blocks whose cells an equation searches for."""
+    return {node.value.block for node in nodes if isinstance(node, Find) and isinstance(node.value, Ref)}
+
+
+def _check_words(arrays: Arrays, choices: Mapping[Block, Block], file: Opened) -> None:
+    """Refuses a number among words, and a word that is not in the list from which one chooses."""
+    for block, array in arrays.items():
+        if not block.text:
+            continue
+        for at, word in np.ndenumerate(array):
+            if not isinstance(word, str):
+                raise ReadError(f"{file.where(block.name, at)}: found {word}, expected a word")
+    for block, listed in choices.items():
+        known = _known(arrays[listed])
+        for at, word in np.ndenumerate(arrays[block]):
+            if word != "" and word.casefold() not in known:
+                raise ReadError(f"{file.where(block.name, at)}: found {word!r}, {_hint(word, known)}")
+
+
+def _known(words: npt.NDArray[Any]) -> dict[str, str]:
+    """Returns words by their small letters: a sheet does not tell the two apart."""
+    return {str(word).casefold(): str(word) for word in words.flat}
+
+
+def _hint(word: str, known: Mapping[str, str]) -> str:
+    """Asks for the word that was probably meant; where there is none, lists the first dozen."""
+    near = get_close_matches(word.casefold(), known, 1)
+    listed = [*known.values()]
+    more = ", …" if len(listed) > LISTED else ""
+    return f"did you mean {known[near[0]]}?" if near else f"expected one of {', '.join(listed[:LISTED])}{more}"
+
+
+def _check_filled(block: Block, array: npt.NDArray[Any], file: Opened) -> None:
+    """Refuses a blank among words or numbers for which an equation searches."""
+    blank = np.argwhere(array == "" if block.text else np.isnan(array))
+    if len(blank):
+        kind = "word" if block.text else "number"
+        raise ReadError(f"{file.where(block.name, tuple(blank[0]))}: blank, but it is searched for: type a {kind}")

@@ -1,0 +1,103 @@
+"""The page "Which PPO is it?": what each library computes of a batch, and what makes the difference, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from blueprint.which.measure import COLUMNS, Answer, Effect
+from blueprint.which.words import TUNED, said
+
+INTRODUCTION = """\
+They are all called PPO, and each computes another loss from the same batch: the same words, log-probs, values and scores
+(the temperature is the batch's own, too). Every row below follows what one library does when nothing is set, read in its
+source at the version named; `blueprint presets` says where. The total is what the policy's optimiser makes smaller: where
+the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two
+runs should know which row each of them is."""
+UNLOGGED = "A dash: the library does not log it."
+EFFECTS = """\
+Behind each convention stands what it adds to the policy loss: it alone is set back to what the default does, everything
+is computed anew, and the new loss is taken off the old one. +0.1 means: the convention makes the loss 0.1 larger. The
+effects do not add up to the whole difference, because one convention hides or magnifies another. The three largest are
+named; what is smaller than 0.00005 counts as not moving it. *Settings* are γ, λ, clips and coefficients, which users tune
+anyway; all else is a *rule* of the library's code."""
+NO_KL = frozenset({"dschat", "nemo_aligner", "nemo_rl"})
+"""Libraries that log neither an approximate KL of the update nor a clip fraction."""
+MOST, VISIBLE = 3, 0.00005
+
+
+class Batch(NamedTuple):
+    """A batch: its name, what it is, and what each library computes of it."""
+
+    name: str
+    about: str
+    answers: Sequence[Answer]
+
+
+def page(batches: Sequence[Batch], command: str) -> str:
+    """Writes the page: a table for each batch, then each library with what moves its number."""
+    parts = ["# Which PPO is it?", INTRODUCTION, "This page is what this command prints:", f"    {command}"]
+    for batch in batches:
+        parts += [f"## The batch `{batch.name}`", *filter(None, [batch.about]), _table(batch.answers)]
+        if any(answer.preset.name in NO_KL for answer in batch.answers):
+            parts.append(UNLOGGED)
+    parts += ["## Why they differ", EFFECTS]
+    names = dict.fromkeys(answer.preset.name for batch in batches for answer in batch.answers)
+    parts += [_library(name, batches) for name in names]
+    return "\n\n".join(parts)
+
+
+def _table(answers: Sequence[Answer]) -> str:
+    """Lays the numbers out, a row per library."""
+    head = ["library", "version", *COLUMNS]
+    lines = [head, ["---", "---", *["---:"] * len(COLUMNS)], *map(_row, answers)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _row(answer: Answer) -> list[str]:
+    unlogged = ("approximate KL", "clip fraction") if answer.preset.name in NO_KL else ()
+    numbers = ["–" if title in unlogged else number(answer.numbers[title]) for title in COLUMNS]
+    return [answer.preset.name, answer.preset.version, *numbers]
+
+
+def _library(name: str, batches: Sequence[Batch]) -> str:
+    """Tells of one library: why it is apart, and for each batch which conventions move the policy loss."""
+    of = {batch.name: answer for batch in batches for answer in batch.answers if answer.preset.name == name}
+    first = next(iter(of.values()))
+    head = f"**{name}**, {first.preset.title}. {first.preset.why}"
+    keys = [effect.key for effect in first.effects]
+    if not keys:
+        return head
+    tuned = sum(key in TUNED for key in keys)
+    counted = f"It differs from the default in {_count(tuned, 'setting')} and {_count(len(keys) - tuned, 'rule')}."
+    return "\n".join([f"{head} {counted}", "", *(f"- `{batch}`: {_moved(answer)}" for batch, answer in of.items())])
+
+
+def _moved(answer: Answer) -> str:
+    """Names the conventions that move the policy loss most, and the rule that does if none of these is one."""
+    moving = [effect for effect in answer.effects if abs(effect.adds) >= VISIBLE]
+    if not moving:
+        return "no single one moves the policy loss."
+    shown = moving[:MOST]
+    rules = [effect for effect in moving if effect.key not in TUNED]
+    told = "; ".join(_effect(effect, answer) for effect in shown)
+    if not rules:
+        told += "; no rule moves it"
+    elif rules[0] not in shown:
+        told += f"; of the rules most, {_effect(rules[0], answer)}"
+    still = len(answer.effects) - len(moving)
+    return f"{told}. {still} of {len(answer.effects)} do not move it." if still else f"{told}."
+
+
+def _effect(effect: Effect, answer: Answer) -> str:
+    return f"{said(effect.key, answer.preset.values)}: {number(effect.adds, '+')}"
+
+
+def _count(many: int, noun: str) -> str:
+    return f"{many} {noun}{'' if many == 1 else 's'}"
+
+
+def number(value: float, sign: str = "") -> str:
+    """Spells a number with four decimals and a true minus; what rounds to 0 has none."""
+    spelled = f"{round(value, 4) + 0.0:{sign}.4f}"
+    return spelled.replace("-", "−")

@@ -1,0 +1,102 @@
+"""Saved workbooks with live conventions against the outside witness, and mistakes planted in rows of the conventions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.checking.causes import Cause
+from blueprint.checking.verdicts import Verdict
+from blueprint.page.read import Found, locate
+from tests.audit import formulas
+from tests.checking.cells import change
+from tests.checking.running import judged
+from tests.witness.live import AWAITED, book
+
+CASES = {"logits": ("ten-libraries", "preset=verl"), "weights": ("default", "conventions=live")}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Saves a workbook of each level."""
+    folder = tmp_path_factory.mktemp("live")
+    for level, case in CASES.items():
+        book(*case).save(folder / f"{level}.xlsx")
+    return {level: folder / f"{level}.xlsx" for level in CASES}
+
+
+def firsts(verdict: Verdict) -> list[str]:
+    """Lists what deviates first, beside what waits to be repaired in the workbook."""
+    return [first.name for first in verdict.firsts if first.name not in AWAITED]
+
+
+def cell_of(path: Path, found: Found, at: tuple[int, ...]) -> str:
+    """Returns the address of a cell of a block, and checks that a formula stands there."""
+    row, column = next((r, c) for index, r, c in found.cells() if index == at)
+    cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
+    assert (found.sheet, cell) in formulas(path)
+    return cell
+
+
+@pytest.mark.parametrize("level", CASES)
+def test_a_saved_workbook_agrees(saved: dict[str, Path], level: str) -> None:
+    verdict = judged(saved[level])
+    assert firsts(verdict) == []
+    computed = {name for name, found in locate(saved[level]).items() if found.kind != "typed"}
+    assert {line.name for line in verdict.lines} == computed
+    assert {line.name for line in verdict.lines if not line.agrees} <= set(AWAITED)
+
+
+@pytest.mark.parametrize(
+    ("level", "name", "at"),
+    [
+        ("logits", "score.place", (1, 3)),
+        ("logits", "library.rewards.raw", (2, 1, 4)),
+        ("weights", "policy.weight.row", (0, 5)),
+    ],
+)
+def test_a_number_typed_over_a_convention_is_named(
+    saved: dict[str, Path], tmp_path: Path, level: str, name: str, at: tuple[int, ...]
+) -> None:
+    found = locate(saved[level])[name]
+    cell = cell_of(saved[level], found, at)
+    change(saved[level], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.375)})
+    verdict = judged(tmp_path / "a.xlsx")
+    first = next(each for each in verdict.firsts if each.name not in AWAITED)
+    assert (first.name, first.cell, first.sheet, first.cause.cause) == (
+        name,
+        f"{found.sheet}!{cell}",
+        0.375,
+        Cause.FORMULA,
+    )
+    if name.startswith("library."):
+        assert first.what == "library.rewards.raw of library 3, episode 2, decision 5"
+
+
+def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Path) -> None:
+    """The dual clip's floor forgets its factor in every cell; the file is recalculated, so that nothing contradicts."""
+    found = locate(saved["logits"])["surrogate.floor"]
+    written = openpyxl.load_workbook(saved["logits"])
+    for _, row, column in found.cells():
+        cell = written[found.sheet].cell(row, column)
+        cell.value = f"{cell.value}*2"
+    written.save(tmp_path / "a.xlsx")
+    verdict = judged(tmp_path / "a.xlsx")
+    assert verdict.file.recalculated
+    assert firsts(verdict) == ["surrogate.floor"]
+    assert verdict.firsts[0].cause.cause is Cause.ARITHMETIC
+
+
+def test_another_preset_typed_without_recalculation_is_stale(saved: dict[str, Path], tmp_path: Path) -> None:
+    found = locate(saved["logits"])["preset"]
+    ((_, row, column),) = found.cells()
+    cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
+    change(saved["logits"], tmp_path / "a.xlsx", found.sheet, {cell: (None, "torchtune")})
+    verdict = judged(tmp_path / "a.xlsx")
+    assert firsts(verdict)[0] == "preset.number"
+    assert verdict.firsts[0].cause.cause is Cause.STALE
+    assert {"gae_lambda.preset", "score.place", "total_loss", "library.differs"} <= set(verdict.firsts[0].follows)

@@ -1,0 +1,90 @@
+"""A workbook with live conventions in an engine: types into its switches, and reads every block again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+
+from blueprint.book import Book
+from blueprint.numbers import OFF, rlhf
+from blueprint.page.contents import kind_of
+from blueprint.page.read import Found, locate
+from tests.page.finished import Engine
+from tests.page.workshop import Array, blocks_in, made
+
+Given = Mapping[str, str | float]
+# No library but one stands in the sheets beside: what is switched are the settings in use.
+ONE = "compare=verl"
+
+
+def asked(preset: str, given: Given, *more: str) -> list[str]:
+    """Returns the overrides by which a workbook is built with a preset and other conventions."""
+    keys = (f"{key if '.' in key else f'ppo.{key}'}={value}" for key, value in given.items())
+    return [f"preset={preset}", ONE, "conventions=live", *more, *keys]
+
+
+def built(preset: str, given: Given, *more: str) -> Book:
+    """Builds the book of the libraries' batch with a preset and other conventions, each once."""
+    return _made(*asked(preset, given, *more))
+
+
+@cache
+def _made(*overrides: str) -> Book:
+    return made(*overrides, numbers="ten-libraries")
+
+
+def cell_value(key: str, value: str | float) -> str | float:
+    """Returns what is typed under "yours": a limit that is off is a large number."""
+    return OFF if value == "off" and not rlhf().settings[key].words else value
+
+
+class Switchboard:
+    """A saved workbook in ironcalc."""
+
+    def __init__(self, *more: str):
+        """Saves the default preset's workbook and opens it."""
+        self.path = Path(mkdtemp()) / "switched.xlsx"
+        self.book = built("default", {}, *more)
+        self.book.save(self.path)
+        self.places: dict[str, Found] = locate(self.path)
+        self.engine = Engine(self.path)
+
+    def switched(self, preset: str, given: Given) -> dict[str, Array]:
+        """Types a preset and settings, has everything recalculated, reads all blocks, and empties the settings again."""
+        self._type("preset", preset)
+        for key, value in given.items():
+            self._type(f"{key}.yours", cell_value(key, value))
+        self.engine.evaluate()
+        found = blocks_in(self.engine.model, self.places)
+        for key in given:
+            self._type(f"{key}.yours", None)
+        return found
+
+    def _type(self, name: str, value: str | float | None) -> None:
+        place = self.places[name]
+        self.engine.type(place.sheet, place.top, place.left, value)
+
+
+@cache
+def switchboard(*more: str) -> Switchboard:
+    """Returns the workbook that all tests of a session share."""
+    return Switchboard(*more)
+
+
+def wrong(book: Book, found: Mapping[str, Array]) -> list[str]:
+    """Lists the formulas of a book that were recalculated to something else, as engines are compared."""
+    ours = {block.name: array for block, array in book.values.arrays.items() if kind_of(block) == "formula"}
+    return [name for name, array in ours.items() if not same(array, found[name])]
+
+
+def same(ours: Array, theirs: Array) -> bool:
+    """Tells whether words are the same and numbers agree to 1e-9 · max(1, |number|)."""
+    if ours.shape != theirs.shape or ours.dtype == object or theirs.dtype == object:
+        return bool(np.array_equal(ours, theirs))
+    blank = np.isnan(ours)
+    close = np.abs(ours - theirs) <= 1e-9 * np.maximum(1, np.abs(ours))
+    return bool(np.all(np.where(blank, np.isnan(theirs), close)))

@@ -1,0 +1,123 @@
+"""Switching a convention in a finished workbook gives what the definitions give when it is chosen before.
+
+The rollout has a hole in one mask, so that every switch has something to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from openpyxl import load_workbook
+
+from blueprint.numbers import rlhf
+from blueprint.page.read import read
+from blueprint.page.soffice import convert, libreoffice
+from tests.ppo.switched import Given, Switchboard, built, cell_value, same, switchboard, wrong
+
+HOLE = "text.mask=[[1,1,0,0,1,1],[1,1,1,1,0,0],[1,1,0,0,0,0],[1,1,1,1,1,1]]"
+CASES = tuple(
+    (key, word) for key, setting in rlhf().settings.items() for word in setting.words if word != setting.value
+)
+# For each number another one, at which something on this rollout changes.
+NUMBERS: dict[str, float | str] = {
+    "gamma": 0.5, "gae_lambda": 0.3, "kl_coef": 2.0, "clip_range": 0.05, "value_clip_range": "off", "vf_coef": 3.0,
+    "ent_coef": 1.0, "policy_kl_coef": 1.0, "whiten_eps": 0.5, "batch.temperature": 0.7, "batch.temperature_eps": 0.25,
+    "reward.kl_clamp_in": 0.3, "reward.kl_clamp_out": 0.2, "reward.score_clip": 1.0, "reward.missing_eos_value": -3.0,
+    "advantage.tail_slots": 2.0, "advantage.ddof": 0.0, "advantage.mean_eps": 0.5, "advantage.ddof_eps": 0.5,
+    "loss.log_ratio_clamp": 0.25, "loss.clip_range_high": "off", "loss.dual_clip": 1.5, "loss.ratio_threshold": 1.0,
+    "loss.agg_eps": 0.5, "loss.seq_eps": 0.5, "value.factor": 1.0, "value.tail": 1.0, "metrics.ev_eps": 0.5,
+}  # fmt: skip
+# What another setting must ask for before a switch has anything to do.
+WITH: dict[str, dict[str, str | float]] = {
+    "reward.missing_eos": {"reward.missing_eos_value": -3.0},
+    "reward.missing_eos_value": {"reward.missing_eos": "set"},
+    "reward.missing_eos_test": {"reward.missing_eos": "set", "reward.missing_eos_value": -3.0},
+    "reward.whiten_rezero": {"reward.whiten": "on"},
+    "advantage.eps_form": {"whiten_eps": 0.5},
+    "loss.seq_eps": {"loss.aggregation": "seq-mean-token-mean"},
+    "value.aggregation": {"loss.aggregation": "token-sum"},
+    "loss.entropy_aggregation": {"loss.aggregation": "token-sum"},
+    "value.combine": {"value_clip_range": 0.2},
+    "reward.kl_in": {"kl_coef": 0.5},
+}
+SWITCHED = [*CASES, *NUMBERS.items()]
+
+
+def given(key: str, value: str | float) -> dict[str, str | float]:
+    """Returns a switched setting with those that it needs."""
+    return {**WITH.get(key, {}), key: value}
+
+
+def with_high(settings: Given) -> Given:
+    """Returns settings as a file says them: there a clip range alone means both sides, in a sheet one cell is one side."""
+    return {"loss.clip_range_high": 0.2, **settings} if "clip_range" in settings else settings
+
+
+def name(case: tuple[str, str | float]) -> str:
+    """Names a case."""
+    return f"{case[0]}={case[1]}"
+
+
+def test_every_setting_is_switched() -> None:
+    switched = {key for key, _ in SWITCHED}
+    assert switched == set(rlhf().settings) - {"update_step"}  # without weights nothing is updated
+
+
+@pytest.mark.parametrize("case", SWITCHED, ids=name)
+def test_a_switch_gives_what_the_definitions_give(case: tuple[str, str | float]) -> None:
+    settings = given(*case)
+    found = switchboard(HOLE).switched("default", settings)
+    assert wrong(built("default", with_high(settings), HOLE), found) == []
+
+
+@pytest.mark.parametrize("case", SWITCHED, ids=name)
+def test_a_switch_changes_more_than_itself(case: tuple[str, str | float]) -> None:
+    key, value = case
+    before = built("default", with_high(WITH.get(key, {})), HOLE)
+    after = built("default", with_high(given(key, value)), HOLE)
+    rows = {block.name: array for block, array in before.values.arrays.items()}
+    changed = {b.name for b, array in after.values.arrays.items() if not same(array, rows[b.name])}
+    assert {each for each in changed if not each.startswith((key, "library.differ", "check.settings"))} != set()
+
+
+@pytest.mark.parametrize("preset", [name for name in rlhf().presets if name != "default"])
+def test_a_preset_chosen_in_the_sheet_is_the_preset_built(preset: str) -> None:
+    assert wrong(built(preset, {}, HOLE), switchboard(HOLE).switched(preset, {})) == []
+
+
+def test_what_is_typed_goes_before_the_preset_and_emptied_gives_way_to_it() -> None:
+    board = switchboard(HOLE)
+    typed = board.switched("verl", {"loss.dual_clip": "off"})
+    emptied = board.switched("verl", {})
+    assert (typed["loss.dual_clip"].item(), emptied["loss.dual_clip"].item()) == (1e9, 3.0)
+    assert typed["policy_loss"].item() != emptied["policy_loss"].item()
+
+
+def typed_into(board: Switchboard, settings: Given, preset: str, path: Path) -> Path:
+    """Saves the workbook with a preset and settings typed, as a person would; openpyxl drops every computed number."""
+    book = load_workbook(board.path)
+    typed = {"preset": preset, **{f"{key}.yours": cell_value(key, value) for key, value in settings.items()}}
+    for block, value in typed.items():
+        place = board.places[block]
+        book[place.sheet].cell(place.top, place.left).value = value
+    book.save(path)
+    return path
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_libreoffice_gives_what_the_definitions_give_for_every_switch_and_preset(tmp_path: Path) -> None:
+    """All files go through the program in a few calls, since its start takes longer than its work."""
+    program = libreoffice()
+    assert program is not None
+    board = switchboard(HOLE)
+    cases: list[tuple[str, Given]] = [("default", given(*case)) for case in SWITCHED]
+    cases += [(preset, {}) for preset in rlhf().presets]
+    for first in range(0, len(cases), 20):
+        some = cases[first : first + 20]
+        room = tmp_path / str(first)
+        room.mkdir()
+        files = [typed_into(board, each, preset, room / f"typed{i}.xlsx") for i, (preset, each) in enumerate(some)]
+        (room / "room").mkdir()
+        for (preset, each), result in zip(some, convert(program, files, room / "room"), strict=True):
+            assert wrong(built(preset, with_high(each), HOLE), read(result)) == [], (preset, each)

@@ -1,0 +1,21 @@
+"""The kinds of workbooks besides the default one and the one of the token level."""
+
+from __future__ import annotations
+
+from blueprint import Book
+from tests.page.workshop import made
+
+KINDS = {
+    "logits": ("ten-libraries", "compare=openai,openrlhf,verl", "text.episodes=[1,3]"),
+    "live": ("default", "preset=verl", "compare=trl_1.12"),
+    "classic": ("classic", "preset=sb3"),
+    "smooth": ("classic", "ppo.value_norm=smooth_l1"),
+    "controller": ("kl-controller",),
+}
+"""By name: the numbers, and what is laid over them."""
+
+
+def book_of_kind(kind: str, *more: str) -> Book:
+    """Makes the book of a kind, with more overrides."""
+    numbers, *overrides = KINDS[kind]
+    return made(*overrides, *more, numbers=numbers)

@@ -1,0 +1,172 @@
+"""The command `which` and its page: the numbers are those of the workbooks, and the page is what is printed now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.book import Book
+from blueprint.cli import main
+from blueprint.numbers import rlhf
+from blueprint.which import Answer, answers, measure
+from blueprint.which.measure import OF_THE_BATCH, differences
+from blueprint.which.page import number
+from blueprint.which.words import said
+from tests.page.workshop import made
+
+PAGE = Path(__file__).parent.parent / "docs" / "which-ppo.md"
+PRESETS = rlhf().presets
+DEFAULT = PRESETS["default"].values
+LIBRARIES = [name for name in PRESETS if name != "default"]
+BATCHES = ("default", "ten-libraries")
+LOSSES = {"policy loss": "policy_loss", "value loss": "value_loss", "total loss": "total_loss"}
+
+
+def call(*arguments: str) -> Result:
+    """Runs `blueprint which` in this process; what is no refusal but a fault of ours is raised."""
+    return CliRunner().invoke(main, ["which", *arguments], catch_exceptions=False, prog_name="blueprint")
+
+
+def printed(*arguments: str) -> str:
+    """Returns what the command prints; it must succeed."""
+    result = call(*arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, dict[str, Answer]]:
+    """Computes both batches by every library."""
+    return {
+        numbers: {answer.preset.name: answer for answer in answers(made("conventions=live", numbers=numbers))}
+        for numbers in BATCHES
+    }
+
+
+def value(book: Book, name: str) -> float:
+    """Returns a single number of a book."""
+    return float(book.values.cell(book.blocks[name]))
+
+
+def test_the_page_is_what_the_command_in_it_prints() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (command,) = [line.split() for line in page.splitlines() if line.startswith("    blueprint which")]
+    assert page == printed(*command[2:])
+
+
+@pytest.mark.parametrize("numbers", BATCHES)
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_row_is_the_workbook_built_with_that_preset(
+    told: dict[str, dict[str, Answer]], numbers: str, name: str
+) -> None:
+    book = made(f"preset={name}", numbers=numbers)
+    found = told[numbers][name].numbers
+    assert {title: found[title] for title in LOSSES} == pytest.approx(
+        {title: value(book, block) for title, block in LOSSES.items()}, abs=1e-6
+    )  # a preset's own temperature_eps of 1e-7 moves the log-probs of its own workbook
+
+
+@pytest.mark.parametrize("numbers", BATCHES)
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_the_largest_effect_is_what_a_workbook_without_that_convention_shows(
+    told: dict[str, dict[str, Answer]], numbers: str, name: str
+) -> None:
+    largest = told[numbers][name].effects[0]
+    assert largest == max(told[numbers][name].effects, key=lambda effect: abs(effect.adds))
+    key = largest.key if "." in largest.key else f"ppo.{largest.key}"
+    with_it, without = (
+        value(made(f"preset={name}", *settings, numbers=numbers), "policy_loss")
+        for settings in ([], [f"{key}={DEFAULT[largest.key]}"])
+    )
+    assert largest.adds == pytest.approx(with_it - without, abs=1e-6)
+
+
+def test_the_default_is_the_workbook_as_it_is(told: dict[str, dict[str, Answer]]) -> None:
+    found = told["default"]["default"]
+    assert found.numbers["total loss"] == pytest.approx(value(made(), "total_loss"), abs=1e-12)
+    assert found.effects == ()
+
+
+def test_in_parts_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    book = made("conventions=live")
+    at_once = answers(book, ["verl", "trlx"])
+    monkeypatch.setattr(measure, "_MOST_CELLS", 100)
+    assert answers(book, ["verl", "trlx"]) == at_once
+
+
+def test_settings_of_ones_own_stand_as_a_row_of_their_own() -> None:
+    book = made("conventions=live", "ppo.gamma=0.5", "loss.dual_clip=2")
+    *_, yours = answers(book, ["verl"])
+    assert yours.preset.name == "yours"
+    assert {effect.key for effect in yours.effects} == {"gamma", "loss.dual_clip"}
+    assert yours.numbers["policy loss"] == pytest.approx(value(book, "policy_loss"), abs=1e-12)
+    assert "\n| yours | – | " in printed("--compare", "verl", "--set", "ppo.gamma=0.5")
+
+
+@pytest.mark.parametrize("setting", ["ppo.update_step=0.5", "batch.temperature=0.7", "text.prompts=[['the']]"])
+def test_what_makes_the_batch_is_not_a_setting_of_ones_own(setting: str) -> None:
+    assert [answer.preset.name for answer in answers(made("conventions=live", setting), ["verl"])] == [
+        "default",
+        "verl",
+    ]
+
+
+def test_every_difference_has_words_of_its_own() -> None:
+    for preset in PRESETS.values():
+        for key in differences(preset.values, DEFAULT):
+            assert key not in OF_THE_BATCH
+            assert key not in said(key, preset.values), (preset.name, key)
+
+
+def test_words() -> None:
+    torchtune, openai = PRESETS["torchtune"].values, PRESETS["openai"].values
+    assert said("reward.missing_eos", torchtune) == "score set to −3 where no pad follows"
+    assert said("ent_coef", openai) == "no entropy bonus"
+    assert said("reward.score_slot", PRESETS["trl_1.12"].values) == "score one past the last word"
+    assert said("reward.score_clip", openai) == "reward.score_clip = off"
+    assert said("gamma", openai) == "γ = 1"
+
+
+def test_a_rule_and_its_parts_count_once() -> None:
+    differing = differences(PRESETS["torchtune"].values, DEFAULT)
+    assert [key for key in differing if key.startswith("reward.missing_eos")] == ["reward.missing_eos"]
+
+
+def test_numbers_as_they_are_spelled() -> None:
+    assert [number(-0.00004), number(-1.5), number(0.25, "+"), number(-0.25, "+")] == [
+        "0.0000", "−1.5000", "+0.2500", "−0.2500",
+    ]  # fmt: skip
+
+
+def test_what_moves_is_named_and_what_does_not_is_counted() -> None:
+    page = printed("--compare", "verl,dschat,dschat")
+    assert page.count("\n| ") == 2 + 3
+    assert "; no rule moves it. 14 of 16 do not move it.\n" in page
+    assert "of the rules most" not in page
+    assert page.count(" | – | – |\n") == 1
+    assert "A dash: the library does not log it." in page
+    assert "no single one moves the policy loss" in printed("--set", "ppo.update_step=0", "--compare", "verl")
+    assert "A dash" not in printed("--compare", "verl")
+
+
+# (arguments of which, what it says)
+REFUSED = [
+    ("--compare verk", "preset verk: unknown, did you mean verl?"),
+    ("--compare cleanrl", "preset cleanrl: unknown, write one of default, openai, "),
+    ("--numbers ten-librarys", "ten-librarys: neither a built-in set of numbers nor a path ending in .toml, did you"),
+    ("--numbers very-very-sleepy", "very-very-sleepy: libraries can be compared only from weights or logits on, as in"),
+    ("--numbers classic", "classic: libraries can be compared only from weights or logits on, as in ten-libraries"),
+    ("--numbers kl-controller", "kl-controller: libraries can be compared only from weights or logits on, as in"),
+    ("--numbers default --numbers no.toml", "no.toml: there is no such file; write the path of a TOML file."),
+    ("--set ppo.gama=1", "ppo.gama: unknown key, did you mean ppo.gamma?"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), REFUSED)
+def test_what_cannot_be_compared_is_refused_in_a_sentence(arguments: str, says: str) -> None:
+    result = call(*arguments.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"Error: {says}")
+    assert len(result.stderr.splitlines()) == 1

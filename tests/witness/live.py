@@ -1,0 +1,87 @@
+"""Files with live conventions, for the tests: mixes of options from fixed seeds, and rows that wait to be repaired."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import cache
+
+from blueprint.book import Book
+from blueprint.numbers import load
+from blueprint.numbers.catalogue import rlhf
+from blueprint.numbers.conventions import LIVE, OFF
+from blueprint.ppo import rlhf_ppo
+from tests.witness.stage import Array, arrays, differing
+
+PRESETS = tuple(rlhf().presets)
+TOLERANCE = 1e-12
+
+AWAITED = {
+    "kl.response": "sums the padding too, since live log-probs stand in every slot; kl.per_word and the plain build do not",
+    "kl.per_response": "follows from kl.response",
+    **dict.fromkeys(
+        (f"gae_at.{number}" for number in (1, 2, 3, 4)),
+        "fades by the mask, where advantages and identity.lambda_1 go on through kept slots and holes",
+    ),
+}
+"""Rows in which torch and the workbook part, and why torch is believed; empty this when the workbook is repaired."""
+
+RANGES = {
+    "gamma": (0, 1), "gae_lambda": (0, 1), "kl_coef": (0, 2), "clip_range": (0, 0.5), "value_clip_range": (0, 1),
+    "vf_coef": (0, 2), "ent_coef": (0, 1), "policy_kl_coef": (0, 1), "update_step": (-1, 2), "whiten_eps": (1e-9, 0.1),
+    "batch.temperature": (0.3, 2), "reward.kl_clamp_in": (0, 0.5), "reward.kl_clamp_out": (0, 0.5),
+    "reward.score_clip": (0, 2), "reward.missing_eos_value": (-3, 3), "loss.log_ratio_clamp": (0, 0.5),
+    "loss.clip_range_high": (0, 0.5), "loss.dual_clip": (1, 3), "loss.ratio_threshold": (0.5, 2), "value.factor": (0, 2),
+}  # fmt: skip
+"""Where numbers are drawn, so that limits bite; an ε lies in 0 … 0.1."""
+WHOLE = {"advantage.tail_slots": 2, "advantage.ddof": 1, "value.tail": 1}
+SLOTS, RESPONSES = 6, 4
+
+
+def mixed(seed: int) -> dict[str, Array]:
+    """Returns a file of random conventions: at level weights for odd seeds, at level logits for even ones."""
+    drawn, weights = random.Random(seed), bool(seed % 2)
+    overrides = ["conventions=live", f"preset={drawn.choice(PRESETS)}"]
+    for name in LIVE:
+        if (weights or name != "update_step") and drawn.random() < 0.5:
+            overrides.append(f"{name if '.' in name else f'ppo.{name}'}={_drawn(drawn, name)}")
+    if weights and drawn.random() < 0.5:
+        sizes = {"hidden": drawn.randint(3, 5), "max_new_tokens": drawn.randint(1, 6), "episodes": drawn.randint(1, 4)}
+        overrides += [f"seed={seed}", *(f"sizes.{name}={size}" for name, size in sizes.items())]
+    if not weights and drawn.random() < 0.6:
+        overrides.append(f"text.mask={[_holed(drawn) for _ in range(RESPONSES)]}")
+    return live("default" if weights else "ten-libraries", *overrides)
+
+
+def _drawn(drawn: random.Random, name: str) -> str:
+    setting = LIVE[name]
+    if setting.words:
+        return f'"{drawn.choice(setting.words)}"'
+    if setting.high == OFF and drawn.random() < 0.4:
+        return '"off"'
+    if name in WHOLE:
+        return str(drawn.randint(0, WHOLE[name]))
+    return str(round(drawn.uniform(*RANGES.get(name, (0, 0.1))), 9))
+
+
+def _holed(drawn: random.Random) -> list[int]:
+    """Draws a mask with holes, either full or with its last slot empty: see test_a_hole_is_no_padding."""
+    row = [drawn.randint(0, 1) for _ in range(SLOTS)]
+    return row if all(row) else [*row[:-1], 0]
+
+
+@cache
+def live(name: str, *overrides: str) -> dict[str, Array]:
+    """Returns the blocks of a workbook by name."""
+    return arrays(book(name, *overrides))
+
+
+@cache
+def book(name: str, *overrides: str) -> Book:
+    """Returns the workbook of a built-in set of numbers."""
+    return Book(rlhf_ppo(load(name, overrides)))
+
+
+def parting(found: Mapping[str, Array], file: Mapping[str, Array], tolerance: float = TOLERANCE) -> list[str]:
+    """Lists where the witness and a file part, beside what is awaited."""
+    return differing({name: row for name, row in found.items() if name not in AWAITED}, file, tolerance)
