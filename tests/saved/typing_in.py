@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,9 +19,19 @@ def places(path: Path) -> dict[str, Found]:
 
 def typed_into(path: Path, target: Path, name: str, at: tuple[int, ...], value: object) -> Path:
     """Types into a cell of a block with openpyxl; edge cells are counted, as `read` returns them."""
-    found = places(path)[name]
+    return _typed(path, target, {(name, at): value})
+
+
+def all_typed_into(path: Path, target: Path, edits: Mapping[str, object]) -> Path:
+    """Types into the first cell of each of several blocks."""
+    return _typed(path, target, {(name, (0,) * len(places(path)[name].shape)): value for name, value in edits.items()})
+
+
+def _typed(path: Path, target: Path, edits: Mapping[tuple[str, tuple[int, ...]], object]) -> Path:
     loaded = openpyxl.load_workbook(path)
-    row, column = next((row, column) for here, row, column in found.cells() if here == at)
-    loaded[found.sheet].cell(row, column).value = value
+    for (name, at), value in edits.items():
+        found = places(path)[name]
+        row, column = next((row, column) for here, row, column in found.cells() if here == at)
+        loaded[found.sheet].cell(row, column).value = value
     loaded.save(target)
     return target
