@@ -85,6 +85,46 @@ def test_numbers_and_settings_are_those_of_build() -> None:
     assert "0.09 + 1·0.9·0.8·0.97 = 0.7884" in sleepy
 
 
+LIBRARY = ["library.advantages", "--episode", "1", "--token", "3", "--at", "l=verl"]
+
+
+def test_numbers_may_stand_before_the_block() -> None:
+    of = made(numbers="ten-libraries")
+    told = str(of.explain("advantages", n=1, t=3))
+    assert printed("ten-libraries", "advantages", "--episode", "1", "--token", "3") == told
+    assert printed("advantages", "--numbers", "ten-libraries", "--episode", "1", "--token", "3") == told
+    assert printed("ten-libraries", of.show("advantages", n=1, t=3).cell) == told
+    assert printed("ten-libraries", *LIBRARY) == str(of.explain("library.advantages", n=1, t=3, l="verl"))
+    assert "A[“verl”, 1, 3] = −0.13  (library.advantages, " in printed("ten-libraries", *LIBRARY)
+
+
+def test_classic_ppo_and_the_controller_are_explained() -> None:
+    told = printed("classic", "advantages", "--environment", "1", "--step", "3", "--preset", "sb3")
+    assert told == str(made("preset=sb3", numbers="classic").explain("advantages", n=1, t=3))
+    assert told.startswith("environment n = 1, step t = 3: ")
+    beta = printed("kl-controller", "kl_coef.after", "--at", "u=3", "--set", "controller.target=3")
+    assert beta == str(made("controller.target=3", numbers="kl-controller").explain("kl_coef.after", u=3))
+
+
+def test_conventions_are_those_of_build() -> None:
+    asked = ["--preset", "verl", "--compare", "trl_1.12,openrlhf", "--set", "ppo.gamma=0.5"]
+    of = made("preset=verl", "compare=trl_1.12,openrlhf", "ppo.gamma=0.5")
+    assert printed("total_loss", *asked) == str(of.explain("total_loss"))
+    assert "preset_no_l[“openrlhf”] = 4  (library.number, " in printed("library.number", "--at", "l=openrlhf", *asked)
+    assert "preset_no = 0  (preset.number, " in printed("preset.number", "--conventions", "live")
+    assert call("preset.number").exit_code == 2
+
+
+def test_a_file_with_live_conventions_is_asked_by_address_and_by_name() -> None:
+    of = made("text.episodes=[1]", "compare=openai,verl", numbers="ten-libraries")
+    of.save("ten.xlsx")
+    told = of.explain("library.advantages", n=1, t=3, l="verl")
+    assert printed("ten.xlsx", *LIBRARY) == printed("ten.xlsx", told.cell) == str(told)
+    assert json.loads(printed("ten.xlsx", *LIBRARY, "--json")) == told.to_dict()
+    assert printed("ten.xlsx", *LIBRARY, "--latex") == told.latex()
+    assert r"{A}_{\text{``verl''}, 1, 3} &= " in told.latex()
+
+
 @pytest.mark.parametrize("depth", ["1", "3", "all"])
 def test_the_depth_is_taken(default: Book, depth: str) -> None:
     expected = default.explain("policy_loss", depth="all" if depth == "all" else int(depth))
@@ -122,12 +162,30 @@ REFUSED = [
     (["gamma", "--at", "x"], "--at x: write a letter, an equals sign and a member, as in --at j=2"),
     (["gamma", "--set", "ppo.gama=1"], "ppo.gama: unknown key, did you mean ppo.gamma?"),
     (["mine.xlsx"], "mine.xlsx: which cell? Write blueprint explain mine.xlsx 'Loss!N51', or a block such as total_loss"),
-    (["mine.xlsx", "gamma", "--set", "ppo.gamma=1"],
-     "--numbers and --set are not for a file: mine.xlsx has its own numbers"),
+    (["mine.xlsx", "gamma", "--set", "ppo.gamma=1"], "--set is not for a file: mine.xlsx has its own numbers"),
+    (["mine.xlsx", "gamma", "--numbers", "default", "--preset", "verl"],
+     "--numbers and --preset are not for a file: mine.xlsx has its own numbers"),
+    (["ten-libraries"],
+     "ten-libraries: which block? Write blueprint explain ten-libraries and a name from its sheet Contents"),
+    (["classic", "gamma", "--numbers", "default"],
+     "classic and --numbers default both say which numbers: leave one out"),
+    (["classic", "advantages"],
+     "advantages has a number for each environment and step: add --environment 1 … 2 and --step 1 … 9"),
+    (["classic", "advantages", "--environment", "1", "--step", "10"], "advantages has no --step 10: give 1 … 9"),
+    (["library.gamma", "--compare", "verl,trl_1.12"],
+     "library.gamma has a number for each library: add --at l=verl|trl_1.12"),
+    (["library.gamma", "--compare", "verl,trl_1.12", "--at", "l=openrlhf"],
+     "library.gamma has no l = openrlhf: libraries are verl, trl_1.12"),
+    (["library.gamma", "--compare", "verl,trl_1.12", "--at", "l=3"],
+     "library.gamma has no l = 3: libraries run 1 … 2"),
+    (["gamma", "--preset", "verll"], "preset verll: unknown, did you mean verl?"),
+    (["kl_coef", "--numbers", "kl-controller", "--preset", "verl"],
+     "preset: these numbers have no conventions to choose; they begin at weights or logits."),
     (["mine.xlsx", "Reward", "&", "advantage!N14"],
      "mine.xlsx Reward &: one file and one cell at a time; put an address with spaces in quotes"),
     (["total_loss", "extra"],
-     "total_loss extra: the first of two must be an .xlsx file; ask for one block or cell at a time"),
+     "total_loss extra: the first of two must be an .xlsx file or numbers (see `blueprint list`); "
+     "ask for one block or cell at a time"),
     (["advantages", "--episode", "1", "--at", "n=2", "--token", "5"],
      "--episode 1 and --at n=2 both say which n: leave one out"),
     (["advantages", "--at", "n=1", "--at", "n=2", "--token", "5"],
@@ -176,7 +234,7 @@ def test_a_file_that_cannot_be_read_is_another_exit_code(file: str, sentence: st
 
 def test_the_examples_of_the_help_run() -> None:
     lines = [line.strip().removeprefix("blueprint explain ") for line in EXAMPLES.splitlines()[2:] if line.strip()]
-    assert len(lines) >= 5
+    assert len(lines) >= 7
     for line in lines:
         assert call(*(word.strip("'") for word in line.split())).exit_code == 0, line
 

@@ -26,7 +26,7 @@ MAY_READ = {
     "checking": ("checking", "page", "witness"),
     "explain": ("explain", "language", "page"),
     "book": ("explain", "language", "page"),
-    "saved": ("book", "explain", "language", "numbers", "page", "ppo"),
+    "saved": ("book", "explain", "language", "numbers", "page", "ppo", "saved"),
     "console": (),
     "refusals": (),
     "cli": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from blueprint.language import Block, Sum, block, maximum, sqrt
@@ -77,6 +78,15 @@ def faded_sum(
     A[n, t.last + 1] = 0
     A[n, t] = delta[n, t] + m[n, t] * gamma * lam * A[n, t + 1]
     return A
+
+
+def faded_by(used: Gae, m: Block, gamma: Block) -> Callable[[str, str, str, Block], Block]:
+    """Returns the recursion over the same TD errors, to be run with another λ."""
+
+    def fade(name: str, symbol: str, meaning: str, lam: Block) -> Block:
+        return faded_sum(name, symbol, meaning, used.td_errors, m, gamma, lam)
+
+    return fade
 
 
 def whiten(A: Block, m: Block, words: Block, eps: Block, switch: Switch) -> Whitened:

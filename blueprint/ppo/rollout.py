@@ -198,14 +198,17 @@ def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Tur
     return Turn(room, allowed, is_end, ends, ended)
 
 
-def slots_of(is_given: Block, max_new_tokens: Block) -> Slots:
-    """Counts the slots that a response may fill, whether it fills them or ends before: max_new_tokens for each."""
+def slots_of(is_given: Block, decisions: Block, max_new_tokens: Block) -> Slots:
+    """Counts the slots that a response may fill, whether it fills them or ends before.
+
+    There are max_new_tokens for each response, and none in the last column, which writes nothing.
+    """
     count = block("slots.number", (n, t), "slot_no", "slots up to here", decimals=0)
     S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
     count[n, t.first - 1] = 0
     count[n, t] = count[n, t - 1] + 1 - is_given[n, t]
     S[n, t.last + 1] = 0
-    S[n, t] = (1 - is_given[n, t]) * at_most(count[n, t], max_new_tokens)
+    S[n, t] = (1 - is_given[n, t]) * at_most(count[n, t], max_new_tokens) * less(number(t), decisions)
     return Slots(count, S)
 
 

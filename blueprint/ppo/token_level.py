@@ -12,7 +12,7 @@ from blueprint.language import Axis, Block, Sum, block, link, typed
 from blueprint.numbers import TokenNumbers
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.ppo import checks
-from blueprint.ppo.advantage import kept_on_response
+from blueprint.ppo.advantage import faded_by, kept_on_response
 from blueprint.ppo.axes import case, n, t
 from blueprint.ppo.facts import facts_of
 from blueprint.ppo.loss import Surrogate, surrogate
@@ -100,7 +100,7 @@ def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable | None, ch
         drawn.append(charts.clip_picture(1, points, chosen.used["clip_range"]))
     first = len(drawn) + 1
     bars = charts.advantage_picture(first, writes, made.gae.advantages, made.white.used, mask)
-    fading = charts.gae_picture(first + 1, made.gae, mask, chosen.used["gamma"], bars.words)
+    fading = charts.gae_picture(first + 1, made.gae, bars.words, faded_by(made.gae, mask, chosen.used["gamma"]))
     return [*drawn, bars.drawn, fading]
 
 

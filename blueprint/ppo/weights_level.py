@@ -11,6 +11,7 @@ from blueprint.language import Axis, Block
 from blueprint.numbers import WeightNumbers
 from blueprint.page.outline import Blueprint
 from blueprint.ppo import checks
+from blueprint.ppo.advantage import faded_by
 from blueprint.ppo.axes import j, k, n, one, t, v
 from blueprint.ppo.conventions.inputs import chosen_of
 from blueprint.ppo.conventions.plan import live_plan
@@ -55,6 +56,7 @@ def _plain(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRan
         vocabulary=given.vocabulary,
         walk=walk.walk_sections(steps),
         identities=checks.identities(s.gae, s.reward.rewards, s.V, mask, chosen),
+        fade=faded_by(s.gae, mask, chosen.used["gamma"]),
     )
 
 

@@ -23,8 +23,9 @@ class Plan:
     """What a workbook is made of; the steps' part comes first, then that of the level on which the numbers begin.
 
     before, after: sheets before the models, and after what is watched. sums: (n, t), 1 where shares of the loss lie.
-    walk, watched: sections of Walk, and more for Diagnostics. first: the decision shown on Walk. facts: what it says of
-    itself. checked: what must be 0 before and after what always must. by_name: what is typed, by the names of blocks.
+    fade: the recursion of the advantage, for the picture of λ. walk, watched: sections of Walk, and more for Diagnostics.
+    first: the decision shown on Walk. facts: what it says of itself. checked: what must be 0 before and after what always
+    must. by_name: what is typed, by the names of blocks.
     """
 
     steps: Steps
@@ -34,6 +35,7 @@ class Plan:
     vocabulary: Block
     walk: list[Section]
     identities: list[checks.Identity]
+    fade: charts.Fade
     after: tuple[Sheet, ...] = ()
     watched: tuple[Section, ...] = ()
     typed: Mapping[Block, object] = field(default_factory=dict)
@@ -61,7 +63,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1]]
     checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, plan.identities, outside)
     picked, first_choice = walk.choice(episode=1, decision=plan.first)
-    pictures, drawn = charts.charts_sheet(_drawn(steps, plan.vocabulary, chosen), head.on("charts").rows)
+    pictures, drawn = charts.charts_sheet(_drawn(plan), head.on("charts").rows)
     facts = facts_of(plan.name, plan.level) | dict(plan.facts)
     start = start_sheet(Made(plan.title, plan.about, facts), parts, listed, flow.flow_of_loss(steps), judged.verdict)
     told = walk.walk_sheet(picked, head.rows[:-1], plan.walk)
@@ -99,8 +101,9 @@ def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block]:
     ]
 
 
-def _drawn(steps: Steps, vocabulary: Block, chosen: Settings) -> list[charts.Drawn]:
+def _drawn(plan: Plan) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn."""
+    steps, chosen, fade = plan.steps, plan.chosen, plan.fade
     m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
     bars = charts.advantage_picture(2, run.word_written, s.gae.advantages, s.white.used, run.mask)
     points = charts.Points(loss.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
@@ -109,7 +112,7 @@ def _drawn(steps: Steps, vocabulary: Block, chosen: Settings) -> list[charts.Dra
     return [
         charts.clip_picture(1, points, chosen.used["clip_range"]),
         bars.drawn,
-        charts.gae_picture(3, s.gae, run.mask, chosen.used["gamma"], bars.words),
-        charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, vocabulary),
+        charts.gae_picture(3, s.gae, bars.words, fade),
+        charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, plan.vocabulary),
         charts.parts_picture(5, dict(zip(charts.PARTS[len(added)], added, strict=True))),
     ]

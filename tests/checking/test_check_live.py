@@ -15,7 +15,7 @@ from blueprint.page.read import Found, locate
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import judged
-from tests.witness.live import AWAITED, book
+from tests.witness.live import book
 
 CASES = {"logits": ("ten-libraries", "preset=verl"), "weights": ("default", "conventions=live")}
 
@@ -30,8 +30,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def firsts(verdict: Verdict) -> list[str]:
-    """Lists what deviates first, beside what waits to be repaired in the workbook."""
-    return [first.name for first in verdict.firsts if first.name not in AWAITED]
+    """Lists what deviates first."""
+    return [first.name for first in verdict.firsts]
 
 
 def cell_of(path: Path, found: Found, at: tuple[int, ...]) -> str:
@@ -48,7 +48,7 @@ def test_a_saved_workbook_agrees(saved: dict[str, Path], level: str) -> None:
     assert firsts(verdict) == []
     computed = {name for name, found in locate(saved[level]).items() if found.kind != "typed"}
     assert {line.name for line in verdict.lines} == computed
-    assert {line.name for line in verdict.lines if not line.agrees} <= set(AWAITED)
+    assert [line.name for line in verdict.lines if not line.agrees] == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_number_typed_over_a_convention_is_named(
     cell = cell_of(saved[level], found, at)
     change(saved[level], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.375)})
     verdict = judged(tmp_path / "a.xlsx")
-    first = next(each for each in verdict.firsts if each.name not in AWAITED)
+    first = verdict.firsts[0]
     assert (first.name, first.cell, first.sheet, first.cause.cause) == (
         name,
         f"{found.sheet}!{cell}",

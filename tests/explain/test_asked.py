@@ -9,6 +9,7 @@ import pytest
 from blueprint import Book, NotationError
 from blueprint.explain.spots import repeated
 from blueprint.page import grid
+from tests.page.workshop import made
 
 # (what is asked for, the block that is found)
 NAMED = [
@@ -102,3 +103,22 @@ def test_a_formula_of_the_page_that_only_repeats_a_block_leads_there(default: Bo
 )  # fmt: skip
 def test_a_formula_repeats_what_it_plainly_refers_to(formula: str | None, reference: str | None) -> None:
     assert repeated(formula) == reference
+
+
+def test_a_member_that_has_a_name_goes_by_it() -> None:
+    of = made("text.episodes=[1]", "compare=verl,trl_1.12", numbers="ten-libraries")
+    for told in (of.explain("library.gamma", l="TRL_1.12"), of.explain("library.gamma", l=2)):
+        assert (told.label, told.at) == ("γ_l[“trl_1.12”]", {"l": 2})
+    assert of.show("library.gamma", l="trl_1.12") == of.show("library.gamma", l=2)
+    assert of.show("old.p", n=1, t=1, v="dog") == of.show("old.p", n=1, t=1, v=4)
+    assert of.explain("presets.gamma", q="verl").value == of.show("library.gamma", l="verl").value == 1
+    with pytest.raises(NotationError, match=r"^library.gamma has no l = vrl: libraries are verl, trl_1.12$"):
+        of.show("library.gamma", l="vrl")
+
+
+def test_the_parts_of_a_joined_axis_go_by_their_letters() -> None:
+    of = made("text.episodes=[1]", "compare=verl", numbers="ten-libraries")
+    told = of.explain("library.differs", i="γ", l="verl", depth=1)
+    assert told.label.endswith("[γ, “verl”]")
+    assert told.at == {"i": 0, "l": 1}
+    assert "{\\gamma, \\text{``verl''}} &= 1 - \\left[ 0.9 = 1 \\right] = 1" in told.latex()

@@ -12,7 +12,6 @@ from blueprint.language.spelling.numbers import number
 from tests.explain.formulas import PICKS, cells_of, formulas, precedents, split_address
 from tests.page.workshop import made
 
-
 K3 = "ppo.kl_estimator=k3"
 # Every level of numbers, with and without live conventions.
 BOOKS = {

@@ -42,6 +42,18 @@ def test_an_untouched_file_explains_as_the_book_does(kinds: Path, kind: str) -> 
     assert str(saved.explain(told.cell, depth=4)) == str(told)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_are_found_by_the_address_of_one_of_their_cells(kinds: Path, kind: str) -> None:
+    of = book_of(kinds / f"{kind}.xlsx")
+    for i, (name, found) in enumerate([*of.file.places.items()][::5]):
+        cells = list(found.cells())
+        at, row, column = cells[i * 7 % len(cells)]
+        told = of.explain(f"{found.sheet}!{openpyxl.utils.get_column_letter(column)}{row}", depth=1)
+        value = arrays(of)[name][at]
+        assert told.value == value or (value != value and told.value != told.value), name
+        assert told.name == name or of.blocks[name].link
+
+
 # (kind, by block what is typed into its first cell, the overrides of a book that says the same)
 EDITS: list[tuple[str, dict[str, object], tuple[str, ...]]] = [
     ("logits", {"preset": "openrlhf", "gamma.yours": 0.5, "loss.aggregation.yours": "seq-mean-token-mean",
@@ -96,9 +108,7 @@ def test_another_action_is_taken_by_its_number(kinds: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_whose_sheets_were_moved_and_renamed_and_that_lost_its_properties(
-    kinds: Path, tmp_path: Path, kind: str
-) -> None:
+def test_a_file_whose_sheets_were_moved_and_that_lost_its_properties(kinds: Path, tmp_path: Path, kind: str) -> None:
     loaded = openpyxl.load_workbook(kinds / f"{kind}.xlsx")
     for prop in list(loaded.custom_doc_props.props):
         del loaded.custom_doc_props[prop.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from blueprint.language import Block
@@ -56,3 +57,12 @@ def faded(
     A[*use.lead, n, t.last + 1] = 0
     A[row] = delta[row] + ((S[n, t] - over[row]) * factor + over[row]) * A[*use.lead, n, t + 1]
     return A
+
+
+def faded_by(made: Estimate, S: Block, use: Choices) -> Callable[[str, str, str, Block], Block]:
+    """Returns the recursion over the same TD errors, to be run with another λ."""
+
+    def fade(name: str, symbol: str, meaning: str, gae_lambda: Block) -> Block:
+        return faded(name, symbol, meaning, made.td_errors, made.over, S, use, use.used["gamma"] * gae_lambda)
+
+    return fade

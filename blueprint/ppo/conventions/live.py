@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, link, typed
+from blueprint.language import Block, Max, Sum, block, link, maximum, typed
 from blueprint.page.outline import Section, Sheet
 from blueprint.ppo.advantage import Gae, Whitened
 from blueprint.ppo.axes import n, t, v
@@ -54,9 +54,9 @@ def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
     assert S is not None
     assert policy.entropy is not None
     at = places(S, m)
-    slots, by_word, by_pad = ends(S, m, models.ends)
+    slots, by_word, by_pad = ends(S, at.until, models.ends)
     most = block("response.most", (), "T_most", "slots of the longest response", decimals=0)
-    most[()] = Max(n, slots[n])
+    most[()] = maximum(Max(n, slots[n]), 1)
     cross = block("kl_new.cross", (n, t), "plogq_θ", "Σ p log q: p of π_θ, q of π_ref")
     exact = block("kl_new.exact", (n, t), "KL(π_θ‖π_ref)", "exact KL of new policy to the reference", unit="≥ 0")
     cross[n, t] = Sum(v, policy.policy.words.p[n, t, v] * reference.policy.words.logp[n, t, v])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, block, maximum, minimum
+from blueprint.language import Block, at_most, block, maximum
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
@@ -60,6 +60,6 @@ def counted(S: Block, m: Block, at: Places, use: Choices) -> Counted:
     M = use.row("response", "M", "1 on what counts as response", decimals=0, source=sources.MASK)
     K = use.row("kept", "K", "1 where value and reward are kept", decimals=0, source=sources.TAIL)
     M[*L, n, t] = use.switch["batch.response_mask"].choose(non_pad=m[n, t], all=S[n, t])
-    behind = minimum(tail, 1) * at.first_past[n, t] + maximum(tail - 1, 0) * at.second_past[n, t]
+    behind = at_most(1, tail) * at.first_past[n, t] + at_most(2, tail) * at.second_past[n, t]
     K[*L, n, t] = maximum(M[*L, n, t], behind)
     return Counted(M, K)

@@ -6,6 +6,7 @@ from blueprint.language import Block
 from blueprint.numbers import Conventions
 from blueprint.numbers.catalogue import DEFAULT
 from blueprint.page.outline import Sheet
+from blueprint.ppo.conventions.advantage import faded_by
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.identities import identities
 from blueprint.ppo.conventions.inputs import Chosen, conventions_sheet, presets_sheet
@@ -31,6 +32,7 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         vocabulary=vocabulary,
         walk=walk_sections(live),
         identities=identities(live.signal.gae, live.signal.rewards.used, live.batch.S, use),
+        fade=faded_by(live.signal.gae, live.batch.S, use),
         watched=live.watched,
         after=(beside.libraries, beside.which),
         typed=beside.typed,

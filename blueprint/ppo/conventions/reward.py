@@ -72,17 +72,17 @@ def kl_estimates(name: str, of: str, whose: str, logp: Block, logp_ref: Block, e
     return Estimates(k1, absolute, k2, k3, chosen, used)
 
 
-def ends(S: Block, m: Block, end_words: Block) -> tuple[Block, Block, Block]:
+def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]:
     """Tells for each response (n) its slots, whether the end word was written, and whether a slot was left over.
 
-    end_words: (n, t), 1 where the response ends in the end word.
+    until: (n, t), 1 up to the last word. end_words: (n, t), 1 where the response ends in the end word.
     """
     slots = block("response.slots", (n,), "T_n", "slots of the response", decimals=0)
     by_word = block("response.ended", (n,), "ended_n", "1 if it ended in the end word", decimals=0)
     by_pad = block("response.padded", (n,), "padded_n", "1 if a slot was left over", decimals=0)
     slots[n] = Sum(t, S[n, t])
     by_word[n] = Sum(t, end_words[n, t])
-    by_pad[n] = less(Sum(t, m[n, t]), slots[n])
+    by_pad[n] = less(Sum(t, S[n, t] * until[n, t]), slots[n])
     return slots, by_word, by_pad
 
 

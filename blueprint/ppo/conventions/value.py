@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.language import Block, maximum, minimum
+from blueprint.language import Block, at_most, maximum, minimum
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
@@ -14,7 +14,7 @@ def counted_values(M: Block, at: Places, use: Choices) -> Block:
     """Chooses which slots the value loss counts: the response, or one slot more."""
     row = (*use.lead, n, t)
     counts = use.row("value.counted", "m_V", "1 on words of the value loss", decimals=0, source=sources.TAIL)
-    counts[row] = maximum(M[row], use.used["value.tail"] * at.first_past[n, t])
+    counts[row] = maximum(M[row], at_most(1, use.used["value.tail"]) * at.first_past[n, t])
     return counts
 
 

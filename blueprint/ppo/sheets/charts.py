@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
-from blueprint.ppo.advantage import Gae, faded_sum
+from blueprint.ppo.advantage import Gae
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.loss import surrogate
 
@@ -22,6 +23,10 @@ PARTS = {
 }
 """Names below the bars, by how many there are."""
 PARKED = "A ratio beyond an end of the picture is drawn at that end; a dot outside the response is parked at ρ = −1, out of sight."
+
+
+Fade = Callable[[str, str, str, Block], Block]
+"""Makes advantages of the TD errors for another λ: of their name, symbol, meaning, and λ."""
 
 
 class Drawn(NamedTuple):
@@ -126,13 +131,13 @@ def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Blo
     return Bars(Drawn(chart, Section(f"{number}  The words below the bars", (named,)), {}), named)
 
 
-def gae_picture(number: int, used: Gae, m: Block, gamma: Block, words: Block) -> Drawn:
-    """Draws generalised advantage estimates of the same TD errors for four λ."""
+def gae_picture(number: int, used: Gae, words: Block, fade: Fade) -> Drawn:
+    """Draws generalised advantage estimates of the same TD errors for four λ; `fade` is the recursion."""
     lambdas = tuple(
         typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in range(1, len(LAMBDAS) + 1)
     )
     rows = [
-        faded_sum(f"gae_at.{i}", f"A_λ={value:g}", f"advantage for λ = {value:g}", used.td_errors, m, gamma, lam)
+        fade(f"gae_at.{i}", f"A_λ={value:g}", f"advantage for λ = {value:g}", lam)
         for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)
     ]
     chart = Chart(

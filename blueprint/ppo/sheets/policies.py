@@ -50,7 +50,7 @@ def old_policy(
     is_given, given_id = link("old.is_given", given.is_given), link("old.given_id", given.given_id)
     here = given._replace(is_given=is_given, given_id=given_id)
     run = rollout(here, memory, Y, max_new_tokens, temperature)
-    room = slots_of(is_given, max_new_tokens) if temperature else None
+    room = slots_of(is_given, given.decisions, max_new_tokens) if temperature else None
     counted = room.row if room else run.mask
     logprobs = word_logprobs("old", "log π_old", "old policy", run.distribution.logp, run.written, counted)
     words = run.distribution
