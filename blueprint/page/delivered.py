@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from blueprint.language import Block
-from blueprint.page import grid, own
+from blueprint.page import dress, grid, own
 from blueprint.page.layout import Copied, Hop, Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.place import spans
@@ -119,4 +119,5 @@ def _cells(block: Block, layout: Layout) -> Iterator[tuple[int, int, Value]]:
 
 
 def _style(block: Block) -> str:
-    return "live word" if block.text else f"delivered {block.about.decimals}"
+    reads = dress.READS + block.about.reads if block.about.reads else ""
+    return "live word" if block.text else f"delivered {block.about.decimals}{reads}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 Properties = dict[str, Any]
+READS = " reads "
+"""What stands in the style of a cell of the page's own before its number format, where it has one."""
 
 INK, NAVY, GREY, BROWN = "#000000", "#1F3864", "#595959", "#7F3F00"
 BLUE, GREEN, LINK = "#0000FF", "#006100", "#0563C1"
@@ -132,7 +134,10 @@ def label_dress(style: str) -> Properties:
 
 
 def _decimals(words: str) -> Properties:
+    words, _, reads = words.partition(READS)
     decimals, *key = words.split(" ")
+    if reads:
+        return {"num_format": reads} | (ROLES["key"] if key else {})
     look: Properties = {"align": "center"} if decimals == "word" else {"num_format": number_format(int(decimals))}
     return look | (ROLES["key"] if key else {})
 

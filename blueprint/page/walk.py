@@ -8,6 +8,7 @@ from blueprint.language import Axis
 from blueprint.language.nodes import Expr, Lookup, Op, Reduce, Ref
 from blueprint.language.spelling.text import reference, text
 from blueprint.page import grid
+from blueprint.page.dress import READS
 from blueprint.page.layout import Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.picking import Picker, Value, shift
@@ -113,4 +114,5 @@ def style_of(leaf: Leaf, is_word: bool, derived: bool) -> str:
     """Returns the dress of a value: whole numbers as such, others with the decimals by which one checks them."""
     finest = max(block.about.decimals for block in blocks_of(leaf))
     decimals = "word" if is_word else str(finest if finest == 0 or finest > SHOWN else SHOWN)
-    return f"live {decimals}" + " key" * derived
+    reads = "" if isinstance(leaf, Reduce) else leaf.block.about.reads
+    return f"live {decimals}" + " key" * derived + (READS + reads if reads else "")

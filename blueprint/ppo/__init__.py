@@ -9,6 +9,7 @@ from blueprint.ppo.classic import classic_ppo
 from blueprint.ppo.controller_sheets import kl_controller
 from blueprint.ppo.logits_level import logits_level
 from blueprint.ppo.notes import note_of
+from blueprint.ppo.notes.live_signal import LIVE
 from blueprint.ppo.sheets.beside import Witnessed
 from blueprint.ppo.token_level import token_level
 from blueprint.ppo.weights_level import weights_level
@@ -33,4 +34,6 @@ def rlhf_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
         return kl_controller(numbers)
     level = LEVELS[type(numbers)]
     made = level(numbers, witnessed)
-    return replace(made, notes={block.name: note_of(block.name) for block in made.blocks()})
+    live = not isinstance(numbers, TokenNumbers) and numbers.conventions.live
+    own = LIVE if live else {}
+    return replace(made, notes={block.name: own.get(block.name) or note_of(block.name) for block in made.blocks()})

@@ -143,7 +143,7 @@ def test_what_is_repeated_for_a_library_or_a_preset_has_the_note_of_the_original
     assert note_of("library.policy.weight.row") == note_of("value.weight.row") == NOTES[".weight.row"]
     assert note_of("library.value.counted") == NOTES["value.counted"]
     assert note_of("library.names") == NOTES["library.names"]
-    assert note_of("library.kl_estimator.number") == note_of("library.nothing") == note_of("library.mask") == ""
+    assert note_of("library.kl_estimator.number") == note_of("library.nothing") == ""
 
 
 def test_the_longest_ending_counts() -> None:

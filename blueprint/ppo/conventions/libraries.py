@@ -58,7 +58,7 @@ def compared(batch: pipeline.Batch, head: InView, chosen: Chosen, names: tuple[s
     here = _linked(batch)
     made = pipeline.signal(here, use)
     out = pipeline.loss(here, made, use)
-    libraries = _libraries(here, made, out, head.on("library"))
+    libraries = _libraries(here, made, out, head.on("libraries"))
     which = _which(like, out, chosen)
     typed_: dict[Block, object] = {like.names: list(names)}
     return Compared(

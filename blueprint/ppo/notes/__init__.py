@@ -24,9 +24,8 @@ NOTES: dict[str, str] = (
 )  # fmt: skip
 """By block name. A key that begins with a dot is the end of a name: it stands for every block that is called so."""
 
-REPEATED = {"library.": ("reads", "writes", "mask"), "presets.": ()}
-"""What begins the name of a block that is another one over again, for each library or in the table of presets; and the
-rows in view on every sheet, which begin like that but are mere links."""
+REPEATED = ("library.", "presets.")
+"""What begins the name of a block that is another one over again, for each library or in the table of presets."""
 
 
 def note_of(name: str) -> str:
@@ -37,9 +36,8 @@ def note_of(name: str) -> str:
     """
     if name in NOTES:
         return NOTES[name]
-    for prefix, links in REPEATED.items():
+    for prefix in REPEATED:
         if name.startswith(prefix):
-            original = name.removeprefix(prefix)
-            return "" if original in links else note_of(original)
+            return note_of(name.removeprefix(prefix))
     endings = [name[at:] for at, letter in enumerate(name) if letter == "."]
     return next((NOTES[key] for key in endings if key in NOTES), "")

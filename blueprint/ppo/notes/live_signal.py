@@ -115,3 +115,16 @@ NOTES: dict[str, str] = {
     ),
     "gae.ahead": "V itself, except in a hole: there it is the V that lies beyond. Without holes the two rows agree.",
 }
+
+
+LIVE: dict[str, str] = {
+    "old_critic.values": (
+        "A value in every slot, behind the response too: TRL 1.12, torchtune bd2a0fc, DeepSpeed-Chat 83757d9 and trlX "
+        "3340c2f read it one or two slots past the last word. Which of them are kept is decided on Reward & advantage."
+    ),
+    "critic.values": (
+        "A value in every slot, behind the response too: TRL 1.12 and torchtune bd2a0fc count one slot more in the value "
+        "loss. The row “value.counted” on Loss says which slots count."
+    ),
+}
+"""What is said instead where conventions are live."""
