@@ -8,7 +8,7 @@ from typing import NamedTuple
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Index, Lookup, Ref
+from blueprint.language.nodes import Constant, Count, Expr, Index, Lookup, Op, Ref
 from blueprint.language.values import Values
 
 Members = Mapping[Axis, int]
@@ -80,6 +80,18 @@ def _place(slot: Axis, index: Index, members: Members, values: Values) -> int:
         case Position(axis, by):
             return members[axis] + by + values.ahead(slot, axis)
         case Lookup(_, id):
-            if not isinstance(id, Ref):
-                raise NotationError(f"the id {id} is no cell: make it a step of its own")
-            return int(values.cell(id.block, *places_of(id, members, values)))
+            return int(_id(id, members, values))
+
+
+def _id(id: Expr, members: Members, values: Values) -> float:
+    """Returns the member that is looked up: a cell's, or one counted from the member at hand."""
+    match id:
+        case Ref():
+            return float(values.cell(id.block, *places_of(id, members, values)))
+        case Count("number", axis):
+            return members[axis] + axis.start
+        case Constant(float() | int() as value):
+            return value
+        case Op("sub", (left, right)):
+            return _id(left, members, values) - _id(right, members, values)
+    raise NotationError(f"the id {id} is no cell: make it a step of its own")

@@ -122,6 +122,11 @@ def cell_dress(
 
 def label_dress(style: str) -> Properties:
     """Returns how a label looks, or a cell of the page's own (`live 4 key`: a formula, decimals, one that one looks for)."""
+    style, _, reads = style.partition(READS)
+    return _label_dress(style) | ({"num_format": reads} if reads else {})
+
+
+def _label_dress(style: str) -> Properties:
     family, _, more = style.partition(" ")
     if family == "sample":
         kind, role, *faded = more.split("/")
@@ -134,10 +139,7 @@ def label_dress(style: str) -> Properties:
 
 
 def _decimals(words: str) -> Properties:
-    words, _, reads = words.partition(READS)
     decimals, *key = words.split(" ")
-    if reads:
-        return {"num_format": reads} | (ROLES["key"] if key else {})
     look: Properties = {"align": "center"} if decimals == "word" else {"num_format": number_format(int(decimals))}
     return look | (ROLES["key"] if key else {})
 

@@ -97,7 +97,7 @@ class Furniture:
             if self.layout.roles[block] == "paragraph":
                 place = self.layout.places[block]
                 longest = max(map(len, map(str, self.layout.values[block].ravel())))
-                lines = 1 + longest // (self.member_width() - 3)
+                lines = 2 + longest // self.member_width()
                 self.page.set_row(place.row, LINE * lines)
 
     def member_width(self) -> float:

@@ -11,7 +11,7 @@ from blueprint.page.layout import Echo, Hop, Jump, Label, Layout
 from blueprint.page.outline import Sheet
 
 MOST = 8
-"""A block of many parts prints the equations of its first ones."""
+"""A block of more parts prints the equation of its first one alone."""
 
 
 class Pen:
@@ -86,8 +86,9 @@ class Pen:
         """Returns a block's equations without those of its edges, in one line."""
         inner = [d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)]
         understood = self.layout.blueprint.understood(self.sheet)
-        shown = [equation(block, definition, understood) for definition in inner[:MOST]]
-        return ";   ".join([*shown, *(["…"] if len(inner) > MOST else [])])
+        shown = inner if len(inner) <= MOST else inner[:1]
+        told = [equation(block, definition, understood) for definition in shown]
+        return ";   ".join([*told, *(["…"] if len(inner) > MOST else [])])
 
     def equation(self, block: Block, style: str) -> None:
         """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""

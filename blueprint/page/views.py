@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from blueprint.page import grid, own
+from blueprint.page.dress import READS
 from blueprint.page.layout import Hung
 from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
 from blueprint.page.pen import Pen
@@ -25,9 +26,9 @@ def _piece(piece: Piece, pen: Pen) -> None:
     style = "verdict" if piece.shown.text else "piece" if piece.shown.about.decimals else "piece count"
     pen.label(pen.row, grid.SYMBOL, piece.about.symbol, "symbol")
     pen.label(pen.row, grid.NAME, piece.title, "name")
-    pen.echo(pen.row, VALUE, piece.shown, (), style)
+    pen.echo(pen.row, VALUE, piece.shown, (), style + (READS + piece.shown.about.reads) * bool(piece.shown.about.reads))
     pen.jump(pen.row, VALUE + 1, piece.about)
-    pen.label(pen.row, VALUE + 3, pen.equation_text(piece.about), "piece equation")
+    pen.label(pen.row, VALUE + 3, pen.equation_text(piece.about) if piece.told else "", "piece equation")
     pen.label(pen.row, VALUE + 9, piece.about.about.meaning, "name")
     pen.row += 1
 

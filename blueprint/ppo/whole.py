@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blueprint.language import Axis, Block
-from blueprint.page.outline import Blueprint, Section, Sheet
+from blueprint.page.outline import Blueprint, Piece, Section, Sheet
 from blueprint.ppo import checks
 from blueprint.ppo.facts import facts_of
 from blueprint.ppo.settings import Settings
@@ -25,7 +25,7 @@ class Plan:
     before, after: sheets before the models, and after what is watched. sums: (n, t), 1 where shares of the loss lie.
     fade: the recursion of the advantage, for the picture of λ. walk, watched: sections of Walk, and more for Diagnostics.
     first: the decision shown on Walk. facts: what it says of itself. checked: what must be 0 before and after what always
-    must. by_name: what is typed, by the names of blocks.
+    must. by_name: what is typed, by the names of blocks. choices_made: which PPO it is, for the first sheet.
     """
 
     steps: Steps
@@ -38,6 +38,7 @@ class Plan:
     fade: charts.Fade
     after: tuple[Sheet, ...] = ()
     watched: tuple[Section, ...] = ()
+    choices_made: tuple[Piece, ...] = ()
     typed: Mapping[Block, object] = field(default_factory=dict)
     sizes: Mapping[Axis, int] = field(default_factory=dict)
     names: Mapping[Axis, Block | str] = field(default_factory=dict)
@@ -65,11 +66,12 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     picked, first_choice = walk.choice(episode=1, decision=plan.first)
     pictures, drawn = charts.charts_sheet(_drawn(plan), head.on("charts").rows)
     facts = facts_of(plan.name, plan.level) | dict(plan.facts)
-    start = start_sheet(Made(plan.title, plan.about, facts), parts, listed, flow.flow_of_loss(steps), judged.verdict)
-    told = walk.walk_sheet(picked, head.rows[:-1], plan.walk)
+    told = Made(plan.title, plan.about, facts)
+    start = start_sheet(told, parts, listed, flow.flow_of_loss(steps), judged.verdict, plan.choices_made)
+    walked = walk.walk_sheet(picked, head.rows[:-1], plan.walk)
     blueprint = Blueprint(
         title=plan.title,
-        sheets=(start, told, *plan.before, *steps.sheets(), watched.sheet, *plan.after, checked, pictures),
+        sheets=(start, walked, *plan.before, *steps.sheets(), watched.sheet, *plan.after, checked, pictures),
         sizes=plan.sizes,
         typed=chosen.typed | tolerances | first_choice | drawn | dict(plan.typed),
         names=plan.names,

@@ -48,11 +48,12 @@ class Note:
 
 @dataclass(frozen=True)
 class Piece:
-    """A named number shown again, with the meaning, the equation and the row of the block that it speaks of."""
+    """A named number shown again, with the meaning, the equation (if `told`) and the row of the block it speaks of."""
 
     title: str
     shown: Block
     about: Block
+    told: bool = True
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from blueprint.language import Block
 from blueprint.numbers import Conventions
 from blueprint.numbers.catalogue import DEFAULT
-from blueprint.page.outline import Sheet
+from blueprint.page.outline import Piece, Sheet
 from blueprint.ppo.conventions.advantage import faded_by
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.identities import identities
@@ -16,6 +16,15 @@ from blueprint.ppo.conventions.walk import walk_sections
 from blueprint.ppo.presets import PRESET
 from blueprint.ppo.steps import Models
 from blueprint.ppo.whole import Plan
+
+SHOWN = {
+    "KL estimate": "kl_estimator",
+    "the score lands on": "reward.score_slot",
+    "whitening of the advantages": "whiten_advantages",
+    "dual clip": "loss.dual_clip",
+    "words are averaged": "loss.aggregation",
+}
+"""Conventions that the first sheet shows, under the names by which people ask for them."""
 
 
 def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: Sheet, vocabulary: Block) -> Plan:
@@ -34,10 +43,19 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         identities=identities(live.signal.gae, live.signal.rewards.used, live.batch.S, use),
         fade=faded_by(live.signal.gae, live.batch.S, use),
         watched=live.watched,
+        choices_made=_choices_made(chosen),
         after=(beside.libraries, beside.which),
         typed=beside.typed,
         choices=beside.choices,
         sizes={PRESET: len(chosen.catalogue.presets)} | beside.sizes,
         names={PRESET: chosen.table.names} | beside.names,
         facts={"preset": conventions.preset, "conventions": "live"},
+    )
+
+
+def _choices_made(chosen: Chosen) -> tuple[Piece, ...]:
+    """Lists which conventions are in use, for the first sheet."""
+    used, preset = chosen.settings.used, chosen.table.chosen
+    return Piece("preset in use", preset, preset, told=False), *(
+        Piece(title, used[name], used[name], told=False) for title, name in SHOWN.items()
     )

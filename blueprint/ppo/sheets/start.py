@@ -46,6 +46,9 @@ CHECKING = (
 )
 
 
+CHOICES = "Choose another preset on Conventions, and everything follows; Which PPO and Libraries set them side by side."
+
+
 class Made(NamedTuple):
     """What the first sheet says of the workbook: title and text of its numbers, and the facts of its making."""
 
@@ -54,10 +57,12 @@ class Made(NamedTuple):
     facts: Mapping[str, str]
 
 
-def start_sheet(told: Made, parts: list[Piece], pieces: list[Piece], flow: Flow, verdict: Block) -> Sheet:
+def start_sheet(
+    told: Made, parts: list[Piece], pieces: list[Piece], flow: Flow, verdict: Block, choices: tuple[Piece, ...] = ()
+) -> Sheet:
     """Outlines the first sheet.
 
-    parts: the total loss and what it is made of. pieces: every piece in the order of derivation.
+    parts: the total loss and what it is made of. pieces: every piece in the order of derivation. choices: which PPO it is.
     """
     made = "made by " + " · ".join(f"{name} {text}" for name, text in told.facts.items())
     sections = [
@@ -73,6 +78,8 @@ def start_sheet(told: Made, parts: list[Piece], pieces: list[Piece], flow: Flow,
         Section("Signs", tuple(map(Note, SIGNS))),
         Section("How to check this file", (*map(Note, CHECKING), Note(made))),
     ]
+    if choices:
+        sections.insert(2, Section("Which PPO this is", (*choices, Note(CHOICES))))
     if parts:
         sections.insert(2, Section("The loss", tuple(parts), COLUMNS))
     return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=HEADING)
