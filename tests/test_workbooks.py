@@ -14,7 +14,10 @@ from blueprint.numbers import load
 from blueprint.ppo import rlhf_ppo
 
 WORKBOOKS = Path(__file__).parent.parent / "workbooks"
-NUMBERS = {"rlhf_ppo.xlsx": "default", "very-very-sleepy.xlsx": "very-very-sleepy"}
+NUMBERS = {
+    "rlhf_ppo.xlsx": "default",
+    **{f"{name}.xlsx": name for name in ("very-very-sleepy", "ten-libraries", "classic", "kl-controller")},
+}
 CACHED = re.compile(r"(?<=</f><v>)[^<]*(?=</v>)")
 
 
