@@ -27,7 +27,7 @@ LARGE = (
     "sizes.vocabulary=64", "sizes.hidden=32", "sizes.embedding=31", "sizes.episodes=2", "sizes.prompt=1",
     "sizes.max_new_tokens=1",
 )  # fmt: skip
-FILES = ["default", "very-very-sleepy", "large"]
+FILES = ["default", "very-very-sleepy", "large", "ten-libraries", "live", "classic", "kl-controller"]
 
 Formulas = dict[tuple[str, str], str]
 Sides = tuple[bool, ...]
@@ -38,6 +38,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Saves the default, the per-token workbook, and one of the largest vocabulary and models."""
     folder = tmp_path_factory.mktemp("formulas")
     books = {"default": made(), "very-very-sleepy": made(numbers="very-very-sleepy"), "large": made(*LARGE)}
+    books |= {name: made(numbers=name) for name in ("ten-libraries", "classic", "kl-controller")}
+    books["live"] = made("conventions=live", "compare=trl_1.12,verl")
     for name, book in books.items():
         book.save(folder / f"{name}.xlsx")
     return {name: folder / f"{name}.xlsx" for name in books}
