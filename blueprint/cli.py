@@ -107,9 +107,12 @@ def _witnessed(book: Book) -> Witnessed:
     from blueprint.ppo.sheets.beside import Witnessed
 
     need_torch("build --witness")
-    from blueprint.witness import witness
+    from blueprint.witness import WitnessError, witness
 
-    found = witness([{block.name: array for block, array in book.values.arrays.items()}])
+    try:
+        found = witness([{block.name: array for block, array in book.values.arrays.items()}])
+    except WitnessError as error:
+        raise Refused(f"--witness: {error}") from error
     record = found.record
     numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
     return Witnessed(numbers, f"torch {record.torch}, {record.dtype} on {record.device}")

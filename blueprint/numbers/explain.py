@@ -73,7 +73,8 @@ def _unknown(where: str, known: list[str]) -> NumbersError:
 
     A level without conventions says so, if that is what was asked for.
     """
-    if where.partition(".")[0] in CONVENTIONS_KEYS:
+    first = where.partition(".")[0]
+    if first in CONVENTIONS_KEYS and first not in {key.partition(".")[0] for key in known}:
         return NumbersError(f"{where}: these numbers have no conventions to choose; they begin at weights or logits.")
     table, _, name = where.rpartition(".")
     neighbours = {key.rpartition(".")[2]: key for key in known if key.rpartition(".")[0] == table}

@@ -1,0 +1,84 @@
+"""The command `presets`, and the options of `build` that choose among them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.cli import main
+from blueprint.numbers import classic_presets, rlhf
+from blueprint.page.read import read
+
+
+def call(*arguments: str) -> Result:
+    """Runs the command in this process."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_presets_lists_every_library_with_version_source_and_what_differs() -> None:
+    said = call("presets").stdout
+    for catalogue in (rlhf(), classic_presets()):
+        for preset in catalogue.presets.values():
+            assert f"\n{preset.name}: {preset.title}, {preset.version}\n  {preset.source}\n  {preset.why}\n" in said
+    lines = re.findall(r"^    (\S+) = (\S+)  \(default (\S+)\)$", said, re.MULTILINE)
+    assert ("loss.dual_clip", "3", "off") in lines
+    differing = sum(
+        value != catalogue.settings[key].value
+        for catalogue in (rlhf(), classic_presets())
+        for preset in catalogue.presets.values()
+        for key, value in preset.values.items()
+    )
+    assert len(lines) == differing > 100
+
+
+def test_presets_of_one_name_tells_that_one() -> None:
+    said = call("presets", "trl_1.12").stdout
+    assert said.startswith("\ntrl_1.12: TRL PPOv2Trainer 0.11 to PPOTrainer 1.12, 1.12.0\n")
+    assert "    reward.score_slot = one_past  (default last)\n" in said
+    assert "verl" not in said
+    assert "CleanRL" in call("presets", "cleanrl").stdout
+
+
+def test_an_unknown_preset_is_refused_with_the_nearest_name() -> None:
+    for arguments in (("presets", "ver"), ("build", "--preset", "ver")):
+        result = call(*arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == "Error: preset ver: unknown, did you mean verl?\n"
+
+
+def test_build_takes_a_preset_and_settings_on_top(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    asked = ["--numbers", "ten-libraries", "--preset", "verl", "--set", "loss.aggregation=seq-mean-token-mean"]
+    result = call("build", *asked, "--compare", "trl_1.12,verl", "--no-proof", "-o", str(path))
+    assert result.exit_code == 0, result.output
+    assert "total loss 0.457921:" in result.stdout  # verl's own code: .45792142150393256
+    file = read(path)
+    assert (file["preset"].item(), file["library.names"].tolist()) == ("verl", ["trl_1.12", "verl"])
+    assert (file["loss.aggregation.yours"].item(), file["loss.dual_clip"].item()) == ("seq-mean-token-mean", 3.0)
+
+
+def test_live_conventions_of_the_default_preset_give_the_plain_builds_loss(tmp_path: Path) -> None:
+    live, plain = tmp_path / "live.xlsx", tmp_path / "plain.xlsx"
+    assert call("build", "--conventions", "live", "--compare", "verl", "--no-proof", "-o", str(live)).exit_code == 0
+    assert call("build", "--conventions", "plain", "--no-proof", "-o", str(plain)).exit_code == 0
+    ours, theirs = read(live), read(plain)
+    assert "loss.dual_clip" not in theirs
+    for name in ("total_loss", "policy_loss", "value_loss", "entropy", "policy_kl"):
+        assert ours[name].item() == pytest.approx(theirs[name].item(), rel=1e-12)
+    for name in ("rewards", "td_errors", "advantages", "returns", "advantages_used", "ratio", "surrogate"):
+        mask = theirs["mask"][:, 1:-1]
+        assert ours[name][:, : mask.shape[1]] * mask == pytest.approx(
+            theirs[name][:, : mask.shape[1]] * mask, rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("numbers", ["classic", "kl-controller"])
+def test_torch_knows_no_numbers_of_other_kinds_and_says_so(numbers: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    result = call("build", "--numbers", numbers, "--witness", "-o", str(tmp_path / "a.xlsx"))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: --witness: ")
+    assert not (tmp_path / "a.xlsx").exists()
