@@ -11,8 +11,7 @@ from blueprint.numbers.errors import counted, refusal
 from blueprint.numbers.kinds import About, Matrix, Number, Text, Title, Vector, Whole
 from blueprint.numbers.result import Ragged, Settings
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
-from blueprint.numbers.table import Table
-from blueprint.numbers.tables import table_of
+from blueprint.numbers.table import Table, table_of
 
 if TYPE_CHECKING:
     ClassicPpo = Table  # a type checker cannot read a table that is built from data

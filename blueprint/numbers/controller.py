@@ -11,8 +11,7 @@ from blueprint.numbers.kinds import About, Matrix, Title, Whole
 from blueprint.numbers.preset import Setting
 from blueprint.numbers.result import Ragged, Settings
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
-from blueprint.numbers.table import Table
-from blueprint.numbers.tables import table_of
+from blueprint.numbers.table import Table, table_of
 
 # TRL 0.11.4's defaults, but for the number of responses, which there is the batch size.
 CONTROLLER = MappingProxyType(

@@ -1,49 +1,21 @@
 """Describe the tables of a numbers file that say which conventions hold, and gather what they say."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, create_model
+from pydantic import BaseModel
 
 from blueprint.numbers.catalogue import DEFAULT, rlhf
-from blueprint.numbers.conventions import LIVE, OFF
+from blueprint.numbers.conventions import LIVE
 from blueprint.numbers.errors import NumbersError, refusal, shown
-from blueprint.numbers.kinds import Number, Text, between, one_of
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
 from blueprint.numbers.result import Conventions, Settings
-from blueprint.numbers.table import Table
+from blueprint.numbers.table import Table, table_of
 
 
-def _unlimited(value: object) -> object:
-    return OFF if value == "off" else value
-
-
-def field(setting: Setting) -> tuple[Any, Any]:
-    """Translate a setting into a field of a table that may be left out: its kind, and nothing as its default."""
-    if setting.words:
-        return Annotated[Text, BeforeValidator(one_of(setting.words))] | None, None
-    if setting.high == OFF:
-        limit = between(setting.low, OFF, 'a number, or "off",')
-        return Annotated[Number, AfterValidator(limit), BeforeValidator(_unlimited)] | None, None
-    check = _whole(setting) if setting.whole else between(setting.low, setting.high)
-    return Annotated[Number, AfterValidator(check)] | None, None
-
-
-def _whole(setting: Setting) -> Callable[[float], float]:
-    """Make a check that a number is one of a few whole ones."""
-
-    def check(number: float) -> float:
-        if number not in range(int(setting.low), int(setting.high) + 1):
-            raise ValueError(" or ".join(str(each) for each in range(int(setting.low), int(setting.high) + 1)))
-        return number
-
-    return check
-
-
-def _group(table: str) -> type[BaseModel]:
-    keys = [key for key in LIVE if key.partition(".")[0] == table and "." in key]
-    fields: dict[str, Any] = {key.partition(".")[2]: field(LIVE[key]) for key in keys}
-    return create_model(table.capitalize(), __base__=Table, **fields)
+def _of(table: str) -> dict[str, Setting]:
+    """Returns the conventions of one table, by their keys within it."""
+    keys = (key for key in LIVE if key.partition(".")[0] == table and "." in key)
+    return {key.partition(".")[2]: LIVE[key] for key in keys}
 
 
 if TYPE_CHECKING:  # a type checker cannot read tables that are built from data
@@ -69,10 +41,9 @@ if TYPE_CHECKING:  # a type checker cannot read tables that are built from data
     class MetricsTable(Table):
         """Conventions of one kind."""
 else:
-    _PPO = {key: field(setting) for key, setting in LIVE.items() if "." not in key}
-    Ppo = create_model("Ppo", __base__=Table, **_PPO)
+    Ppo = table_of("Ppo", {key: setting for key, setting in LIVE.items() if "." not in key})
     BatchTable, RewardTable, AdvantageTable, LossTable, ValueTable, MetricsTable = (
-        _group(name) for name in ("batch", "reward", "advantage", "loss", "value", "metrics")
+        table_of(name.capitalize(), _of(name)) for name in ("batch", "reward", "advantage", "loss", "value", "metrics")
     )
 
 

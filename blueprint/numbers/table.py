@@ -1,9 +1,48 @@
-"""Refuse unknown keys, in every table of a numbers file."""
+"""Make the tables of a numbers file: they refuse unknown keys, and those of settings are made from what may stand there."""
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, create_model
+
+from blueprint.numbers.conventions import OFF
+from blueprint.numbers.kinds import Number, Text, between, one_of
+from blueprint.numbers.preset import Setting
 
 
 class Table(BaseModel):
     """Refuse unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def table_of(name: str, settings: Mapping[str, Setting]) -> type[Table]:
+    """Make a table of settings, each of which may be left out."""
+    fields: dict[str, Any] = {key: field(setting) for key, setting in settings.items()}
+    return create_model(name, __base__=Table, **fields)
+
+
+def _unlimited(value: object) -> object:
+    return OFF if value == "off" else value
+
+
+def field(setting: Setting) -> tuple[Any, Any]:
+    """Translate a setting into a field of a table that may be left out: its kind, and nothing as its default."""
+    if setting.words:
+        return Annotated[Text, BeforeValidator(one_of(setting.words))] | None, None
+    if setting.high == OFF:
+        limit = between(setting.low, OFF, 'a number, or "off",')
+        return Annotated[Number, AfterValidator(limit), BeforeValidator(_unlimited)] | None, None
+    check = _whole(setting) if setting.whole else between(setting.low, setting.high)
+    return Annotated[Number, AfterValidator(check)] | None, None
+
+
+def _whole(setting: Setting) -> Callable[[float], float]:
+    """Make a check that a number is one of a few whole ones."""
+
+    def check(number: float) -> float:
+        if number not in range(int(setting.low), int(setting.high) + 1):
+            raise ValueError(" or ".join(str(each) for each in range(int(setting.low), int(setting.high) + 1)))
+        return number
+
+    return check
