@@ -41,6 +41,7 @@ def presets(name: str | None) -> None:
 def _tell_all(catalogue: Catalogue) -> None:
     for preset in catalogue.presets.values():
         _tell(catalogue, preset)
+    click.echo()
 
 
 def _tell(catalogue: Catalogue, preset: Preset) -> None:
@@ -51,8 +52,6 @@ def _tell(catalogue: Catalogue, preset: Preset) -> None:
         default = catalogue.settings[key].value
         if value != default:
             click.echo(f"    {key if '.' in key else f'ppo.{key}'} = {_said(value)}  (default {_said(default)})")
-    if preset.name == list(catalogue.presets)[-1]:
-        click.echo()
 
 
 def _said(value: float | str) -> str:

@@ -24,6 +24,7 @@ class Preset:
         title, version, source: the library, the version that was read, and where in it.
         why: one sentence on what sets it apart.
         values: a value for every setting.
+        unlogged: numbers that the library does not log itself.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Preset:
     source: str
     why: str
     values: Mapping[str, float | str]
+    unlogged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

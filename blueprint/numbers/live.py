@@ -47,11 +47,6 @@ else:
     )
 
 
-def _preset(name: str) -> str:
-    rlhf().preset(name)
-    return name
-
-
 class LiveFile(Table):
     """The part of a numbers file that says which conventions hold; every key may be left out."""
 
@@ -82,7 +77,7 @@ def gathered(file: LiveFile) -> tuple[Settings, Conventions]:
         given |= {f"{table}.{key}": value for key, value in said.items()}
     compare = file.compare.split(",") if isinstance(file.compare, str) else file.compare
     for name in (file.preset, *compare):
-        _preset(name)
+        rlhf().preset(name)
     asked = file.preset != DEFAULT or bool(compare) or not all(_plain(key, value) for key, value in given.items())
     if asked and file.conventions == "plain":
         raise NumbersError(

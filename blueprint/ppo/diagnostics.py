@@ -114,8 +114,16 @@ def mean_abs(A: Block, m: Block, words: Block) -> tuple[Block, Block]:
     return size, mean_over_words("advantage.mean_abs", "|A|_mean", "mean size of the raw advantages", size, m, words)
 
 
-def explained_variance(V: Block, R: Block, m: Block, words: Block) -> Explained:
-    """Asks how much of the returns' variance the old critic foresaw: 1 − var(R − V) / var(R), 0 if the returns agree."""
+def variance_floor() -> Block:
+    """Makes the typed number below which a variance is mere rounding."""
+    return typed("explained_variance.floor", (), "var_min", "a smaller variance is mere rounding", decimals=12)
+
+
+def explained_variance(V: Block, R: Block, m: Block, words: Block, floor: Block) -> Explained:
+    """Asks how much of the returns' variance the old critic foresaw: 1 − var(R − V) / var(R), 0 if the returns agree.
+
+    V, R, m: (n, t). floor: a smaller variance counts as 0.
+    """
     mean_R = mean_over_words("returns.mean", "R_mean", "mean return", R, m, words)
     centred_R, var_R = _variance("returns", "R", R, mean_R, m, words)
     error = block("value.residual", (n, t), "res", "residual R − V_old")
@@ -130,7 +138,6 @@ def explained_variance(V: Block, R: Block, m: Block, words: Block) -> Explained:
         unit="≤ 1",
         source=sources.EXPLAINED_VARIANCE,
     )
-    floor = typed("explained_variance.floor", (), "var_min", "a smaller variance is mere rounding", decimals=12)
     explained[()] = where(less(floor, var_R), 1 - var_e / var_R, 0)
     return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, floor, explained)
 

@@ -25,9 +25,8 @@ def logits_level(numbers: LogitNumbers, witnessed: Witnessed | None = None) -> B
     """Makes the blueprint that begins at logits; with a witness's numbers if there are any."""
     chosen = chosen_of(numbers.ppo, numbers.conventions, without=("update_step",))
     texts = given_texts()
-    given = given_models(texts, chosen.temperature)
     inputs = Sheet("Inputs", LEAD, texts_sheet(texts), (n, t))
-    made = live_plan(given.models, chosen, numbers.conventions, inputs, texts.vocabulary)
+    made = live_plan(given_models(texts, chosen.temperature), chosen, numbers.conventions, inputs, texts.vocabulary)
     plan = replace(
         made,
         name=numbers.name, title=numbers.title, about=numbers.about, level="logits",
@@ -48,7 +47,7 @@ def _typed(numbers: LogitNumbers) -> dict[str, object]:
     values = {f"{name}.out": array for name, array in numbers.values.items()}
     texts = {"vocabulary": list(numbers.vocabulary), "end_word": numbers.end_word, "mask": numbers.mask}
     words = {"word_written": np.array(numbers.words, dtype=object), "reward_model.score": numbers.scores}
-    return texts | words | logits | values | {"explained_variance.floor": EQUAL_RETURNS, "ev.floor": EQUAL_RETURNS}
+    return texts | words | logits | values | {"explained_variance.floor": EQUAL_RETURNS}
 
 
 def _mask(m: Block) -> Block:

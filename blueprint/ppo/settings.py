@@ -14,6 +14,7 @@ from blueprint.language import (
     Operand,
     block,
     choose,
+    equal,
     filled,
     match,
     maximum,
@@ -47,6 +48,10 @@ class Switch:
 
     words: tuple[str, ...]
     number: Arithmetic
+
+    def says(self, word: str) -> Expr:
+        """Returns 1 where the word is the chosen one, else 0."""
+        return equal(self.number, self.words.index(word))
 
     def choose(self, **alternatives: Operand) -> Expr:
         """Takes the alternative of the chosen word; there must be exactly one for each word."""

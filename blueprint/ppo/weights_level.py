@@ -15,7 +15,7 @@ from blueprint.ppo.advantage import faded_by
 from blueprint.ppo.axes import j, k, n, one, t, v
 from blueprint.ppo.conventions.inputs import chosen_of
 from blueprint.ppo.conventions.plan import live_plan
-from blueprint.ppo.diagnostics import EQUAL_RETURNS
+from blueprint.ppo.diagnostics import EQUAL_RETURNS, variance_floor
 from blueprint.ppo.rollout import DrawRange, Length, Prompts, draw_range, length, prompts
 from blueprint.ppo.settings import settings
 from blueprint.ppo.sheets import walk
@@ -37,7 +37,7 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
         name=numbers.name, title=numbers.title, about=numbers.about, level="weights", first=len(numbers.prompts[0]),
         facts={"seed": str(numbers.seed)} | dict(made.facts),
         sizes=_sizes(numbers) | dict(made.sizes), names=NAMES | {v: given.vocabulary} | dict(made.names),
-        checked=_checked(made.steps, given, draws, limit), by_name=_typed(numbers, draws, limit, numbers.conventions.live),
+        checked=_checked(made.steps, given, draws, limit), by_name=_typed(numbers, draws, limit),
         choices={given.given: given.vocabulary} | dict(made.choices), ranges=_ranges(numbers, made.steps, limit),
     )  # fmt: skip
     return whole(plan, witnessed)
@@ -57,6 +57,7 @@ def _plain(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRan
         walk=walk.walk_sections(steps),
         identities=checks.identities(s.gae, s.reward.rewards, s.V, mask, chosen),
         fade=faded_by(s.gae, mask, chosen.used["gamma"]),
+        floor=variance_floor(),
     )
 
 
@@ -79,14 +80,13 @@ def _sizes(numbers: WeightNumbers) -> dict[Axis, int]:
     return {n: len(numbers.prompts), t: numbers.draws.shape[1], v: len(numbers.vocabulary), k: embedding, j: memory}
 
 
-def _typed(numbers: WeightNumbers, draws: DrawRange, limit: Length, live: bool) -> Mapping[str, object]:
+def _typed(numbers: WeightNumbers, draws: DrawRange, limit: Length) -> Mapping[str, object]:
     """Lists texts, draws and weights by the names of their blocks."""
     weights = {block_name(key): weight for key, weight in numbers.weights.items()}
     most = numbers.max_new_tokens
     ends = {draws.low.name: LOWEST_DRAW, draws.high.name: HIGHEST_DRAW}
     ends |= {limit.most.name: most, limit.low.name: 1, limit.high.name: most}
     others = {"rollout.draw": numbers.draws, "explained_variance.floor": EQUAL_RETURNS}
-    others |= {"ev.floor": EQUAL_RETURNS} if live else {}
     return _texts(numbers, numbers.draws.shape[1]) | others | ends | weights
 
 

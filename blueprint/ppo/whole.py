@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blueprint.language import Axis, Block
@@ -23,9 +23,11 @@ class Plan:
     """What a workbook is made of; the steps' part comes first, then that of the level on which the numbers begin.
 
     before, after: sheets before the models, and after what is watched. sums: (n, t), 1 where shares of the loss lie.
-    fade: the recursion of the advantage, for the picture of λ. walk, watched: sections of Walk, and more for Diagnostics.
-    first: the decision shown on Walk. facts: what it says of itself. checked: what must be 0 before and after what always
-    must. by_name: what is typed, by the names of blocks. choices_made: which PPO it is, for the first sheet.
+    fade: the recursion of the advantage, for the picture of λ. floor: a smaller variance is rounding.
+    walk, watched: sections of Walk, and more for Diagnostics. first: the decision shown on Walk.
+    choices_made: which PPO it is, for the first sheet. facts: what it says of itself.
+    checked, checked_too: what must be 0, before and after what always must, and where conventions are live.
+    by_name: what is typed, by the names of blocks.
     """
 
     steps: Steps
@@ -36,9 +38,11 @@ class Plan:
     walk: list[Section]
     identities: list[checks.Identity]
     fade: charts.Fade
+    floor: Block
     after: tuple[Sheet, ...] = ()
     watched: tuple[Section, ...] = ()
     choices_made: tuple[Piece, ...] = ()
+    checked_too: Sequence[Block] = ()
     typed: Mapping[Block, object] = field(default_factory=dict)
     sizes: Mapping[Axis, int] = field(default_factory=dict)
     names: Mapping[Axis, Block | str] = field(default_factory=dict)
@@ -58,10 +62,12 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers if there are any."""
     steps, chosen = plan.steps, plan.chosen
     head, loss = steps.models.head, steps.loss
-    watched = diagnostics(head, steps.models.texts, steps.signal, loss, pieces.watched_rows(steps), plan.watched)
+    watched = diagnostics(
+        head, steps.models.texts, steps.signal, loss, pieces.watched_rows(steps), plan.floor, plan.watched
+    )
     parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched)
     outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
-    residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1]]
+    residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1], *plan.checked_too]
     checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, plan.identities, outside)
     picked, first_choice = walk.choice(episode=1, decision=plan.first)
     pictures, drawn = charts.charts_sheet(_drawn(plan), head.on("charts").rows)

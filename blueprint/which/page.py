@@ -21,8 +21,6 @@ is computed anew, and the new loss is taken off the old one. +0.1 means: the con
 effects do not add up to the whole difference, because one convention hides or magnifies another. The three largest are
 named; what is smaller than 0.00005 counts as not moving it. *Settings* are γ, λ, clips and coefficients, which users tune
 anyway; all else is a *rule* of the library's code."""
-NO_KL = frozenset({"dschat", "nemo_aligner", "nemo_rl"})
-"""Libraries that log neither an approximate KL of the update nor a clip fraction."""
 MOST, VISIBLE = 3, 0.00005
 
 
@@ -39,7 +37,7 @@ def page(batches: Sequence[Batch], command: str) -> str:
     parts = ["# Which PPO is it?", INTRODUCTION, "This page is what this command prints:", f"    {command}"]
     for batch in batches:
         parts += [f"## The batch `{batch.name}`", *filter(None, [batch.about]), _table(batch.answers)]
-        if any(answer.preset.name in NO_KL for answer in batch.answers):
+        if any(answer.preset.unlogged for answer in batch.answers):
             parts.append(UNLOGGED)
     parts += ["## Why they differ", EFFECTS]
     names = dict.fromkeys(answer.preset.name for batch in batches for answer in batch.answers)
@@ -55,8 +53,7 @@ def _table(answers: Sequence[Answer]) -> str:
 
 
 def _row(answer: Answer) -> list[str]:
-    unlogged = ("approximate KL", "clip fraction") if answer.preset.name in NO_KL else ()
-    numbers = ["–" if title in unlogged else number(answer.numbers[title]) for title in COLUMNS]
+    numbers = ["–" if title in answer.preset.unlogged else number(answer.numbers[title]) for title in COLUMNS]
     return [answer.preset.name, answer.preset.version, *numbers]
 
 

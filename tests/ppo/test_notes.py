@@ -52,10 +52,10 @@ LIVE_ROWS = (
     "vf_coef.used", "adds.kl_loss", "watch.over", "watch.eps", "watch.slots.count", "watch.words.count",
     "watch.values.count", "entropy.watched", "policy_kl.k2", "approx_kl.used", "ratio.mean", "clip_fraction.used",
     "clip_fraction.dual", "clip_fraction.value", "kl.statistic", "ev.free", "ev.returns_variance", "ev.residual_old",
-    "ev.residual_new", "ev.mse", "ev.error", "ev.floor", "ev.used",
+    "ev.residual_new", "ev.mse", "ev.error", "ev.used",
 )  # fmt: skip
 # These stand once in a workbook, for all libraries.
-SHARED = ("place.", "kl_new.exact", "ev.floor")
+SHARED = ("place.", "kl_new.exact")
 
 MUST_HAVE = (
     "gamma", "gae_lambda", "kl_coef", "clip_range", "value_clip_range", "vf_coef", "ent_coef", "policy_kl_coef",

@@ -71,6 +71,25 @@ def test_masks_with_holes_agree(holes: str, tail: int) -> None:
     assert parting(found, file) == []
 
 
+def test_a_response_that_goes_on_behind_an_end_word_has_ended_once() -> None:
+    """As in a conversation of several turns, whose mask takes in two end words."""
+    words = '["the", "<eos>", "dog", "<eos>", "is", "old"]'
+    responses = f"text.responses=[{words}, {words}, {words}, {words}]"
+    mask = "text.mask=[[1,1,0,1,0,0],[1,1,1,1,1,1],[1,0,0,0,0,0],[1,1,1,0,0,0]]"
+    for preset in ("nemo_aligner", "torchtune"):
+        file = live("ten-libraries", f"preset={preset}", responses, mask, "reward.missing_eos=set")
+        found = witness([file], device="cpu")[0]
+        assert found["response.ended"].tolist() == [1, 1, 0, 1]
+        assert parting(found, file) == []
+
+
+def test_a_score_that_lands_where_nothing_is_kept_is_noticed() -> None:
+    files = [live("ten-libraries", "preset=verl", f"reward.score_slot={slot}") for slot in ("last", "one_past")]
+    assert [file["check.score.verdict"].item() for file in files] == ["OK", "LOOK"]
+    for file, found in zip(files, witness(files, device="cpu"), strict=True):
+        assert parting(found, file) == []
+
+
 def test_a_hole_is_no_padding() -> None:
     file = live(
         "ten-libraries", "preset=torchtune", "text.mask=[[1,1,0,1,1,1],[1,1,1,1,0,0],[1,1,0,0,0,0],[1,1,1,1,1,1]]"
@@ -112,7 +131,7 @@ def test_texts_of_any_form_agree() -> None:
         changed(WEIGHTS[1], update_step__yours=0.0, clip_range__yours=0.0),
         changed(LOGITS[1], end_word="dog"),
         changed(LOGITS[1], mask=[[0] * 6] * 4),
-        changed(LOGITS[4], explained_variance__floor=100.0, ev__floor=100.0),
+        changed(LOGITS[4], explained_variance__floor=100.0),
     ]
     found = witness(files, device="cpu")
     assert [parting(*pair) for pair in zip(found, files, strict=True)] == [[]] * len(files)

@@ -23,7 +23,6 @@ class Watched(NamedTuple):
     sheet: Sheet
     kl: diagnostics.ApproxKL
     clipped: diagnostics.Fraction
-    clipped_values: diagnostics.Fraction
     weights: diagnostics.Weights
     mean_return: Block
     old: diagnostics.Explained
@@ -56,7 +55,7 @@ def watched(run: Rollout, made: Signal, loss: Loss, chosen: Settings) -> Watched
         Section("8  Means shown on the first sheet", tuple(means.values())),
     )
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head)
-    return Watched(sheet, kl, clipped, values, weights, spread[0], old, new, tiny, means)
+    return Watched(sheet, kl, clipped, weights, spread[0], old, new, tiny, means)
 
 
 def _mean(row: Block, N: Block) -> Block:

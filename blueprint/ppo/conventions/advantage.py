@@ -35,7 +35,7 @@ def estimate(r: Block, v: Block, kept: Block, S: Block, use: Choices) -> Estimat
     ahead = use.row("gae.ahead", "V_seen", "value that the slot before looks at")
     V[*use.lead, n, t.last + 1] = 0
     V[row] = kept[row] * v[n, t]
-    over[row] = S[n, t] * (1 - kept[row]) * use.switch["advantage.gae_holes"].number
+    over[row] = S[n, t] * (1 - kept[row]) * use.switch["advantage.gae_holes"].says("carry")
     ahead[*use.lead, n, t.last + 1] = 0
     ahead[row] = V[row] + over[row] * ahead[*use.lead, n, t + 1]
     delta = use.row("td_errors", "δ", "TD error: how far above expectation", source=papers.TD_ERROR)

@@ -115,9 +115,7 @@ def _libraries(given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.L
         items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
         placed |= {item.block for item in items}
         sections.append(Section(f"{number}  {section.title.partition('  ')[2]}", items))
-    watched = tuple(
-        item for section in pages.watched_sections(0, out.watched, None) for item in map(_folded, section.items)
-    )
+    watched = tuple(item for section in pages.watched_sections(0, out.watched) for item in map(_folded, section.items))
     sections.append(Section(f"{len(sections)}  What is watched", watched))
     return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, link, maximum, typed
+from blueprint.language import Block, Max, Sum, block, link, maximum
 from blueprint.page.outline import Section, Sheet
 from blueprint.ppo.advantage import Gae, Whitened
 from blueprint.ppo.axes import n, t, v
@@ -12,7 +12,7 @@ from blueprint.ppo.conventions import pages, pipeline
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.places import places
 from blueprint.ppo.conventions.reward import ends
-from blueprint.ppo.diagnostics import ClipFraction
+from blueprint.ppo.diagnostics import ClipFraction, variance_floor
 from blueprint.ppo.loss import Surrogate, mean_over_words
 from blueprint.ppo.reward import ReferenceKL, Reward
 from blueprint.ppo.settings import Settings
@@ -45,7 +45,7 @@ def live_steps(models: Models, chosen: Settings) -> Live:
     again = _again(made)
     out = pipeline.loss(there, again, use)
     steps = Steps(models, batch.entropy, _signal(models, here, made), _loss(models, there, again, out, cross))
-    return Live(steps, batch, made, out, pages.watched_sections(8, out.watched, batch.floor))
+    return Live(steps, batch, made, out, pages.watched_sections(8, out.watched))
 
 
 def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
@@ -61,7 +61,7 @@ def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
     exact = block("kl_new.exact", (n, t), "KL(π_θ‖π_ref)", "exact KL of new policy to the reference", unit="≥ 0")
     cross[n, t] = Sum(v, policy.policy.words.p[n, t, v] * reference.policy.words.logp[n, t, v])
     exact[n, t] = S[n, t] * (policy.policy.words.p_log_p[n, t] - cross[n, t])
-    floor = typed("ev.floor", (), "var_low", "below it, a variance is rounding", decimals=12)
+    floor = variance_floor()
     batch = pipeline.Batch(
         S, m, at, models.old.logprobs, reference.policy.logprobs, policy.policy.logprobs, reference.exact, exact,
         policy.exact, policy.entropy, models.V_old, models.V_new, _score(models.score), slots, by_word, by_pad, most, floor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.language import Block
-from blueprint.page.outline import Item, Row, Section, key, minor
+from blueprint.page.outline import Item, Section, key, minor
 from blueprint.ppo.conventions.pipeline import Batch, LossPart, SignalPart
 from blueprint.ppo.conventions.reward import Estimates
 from blueprint.ppo.conventions.watched import Watched
@@ -79,11 +79,8 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
     )  # fmt: skip
 
 
-def watched_sections(number: int, see: Watched, floor: Block | None) -> tuple[Section, ...]:
-    """Outlines what is watched, as the conventions count it.
-
-    floor: a smaller variance is mere rounding; where it stands on this sheet.
-    """
+def watched_sections(number: int, see: Watched) -> tuple[Section, ...]:
+    """Outlines what is watched, as the conventions count it."""
     ev, drift, kl = see.explained, see.drift, see.kl_rows
     weighing = (see.over, see.eps, *see.slots, *see.words, *see.values)
     (old, new), (of_old, of_new) = ev.residuals, ev.of_residuals
@@ -101,7 +98,7 @@ def watched_sections(number: int, see: Watched, floor: Block | None) -> tuple[Se
         Section(
             f"{number + 4}  As the preset counts: explained variance",
             (*_minor(ev.words, ev.free, *ev.of_returns, old, *of_old, new, *of_new), ev.mse, ev.error,
-             *((Row(floor, "fixed"),) if floor is not None else ()), key(ev.used)),
+             key(ev.used)),
         ),
     )  # fmt: skip
 

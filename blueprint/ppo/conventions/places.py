@@ -23,7 +23,7 @@ class Places(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Rows (n, t) of 0 and 1: what counts as response, and where values and rewards are kept."""
+    """Rows (n, t) of 0 and 1: what counts as response, and where values are kept."""
 
     response: Block
     kept: Block
@@ -58,7 +58,7 @@ def counted(S: Block, m: Block, at: Places, use: Choices) -> Counted:
     """Chooses which slots count as response, and how many slots behind it keep their value and reward."""
     L, tail = use.lead, use.used["advantage.tail_slots"]
     M = use.row("response", "M", "1 on what counts as response", decimals=0, source=sources.MASK)
-    K = use.row("kept", "K", "1 where value and reward are kept", decimals=0, source=sources.TAIL)
+    K = use.row("kept", "K", "1 where the value is kept", decimals=0, source=sources.TAIL)
     M[*L, n, t] = use.switch["batch.response_mask"].choose(non_pad=m[n, t], all=S[n, t])
     behind = at_most(1, tail) * at.first_past[n, t] + at_most(2, tail) * at.second_past[n, t]
     K[*L, n, t] = maximum(M[*L, n, t], behind)

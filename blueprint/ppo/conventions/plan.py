@@ -12,6 +12,7 @@ from blueprint.ppo.conventions.identities import identities
 from blueprint.ppo.conventions.inputs import Chosen, conventions_sheet, presets_sheet
 from blueprint.ppo.conventions.libraries import compared
 from blueprint.ppo.conventions.live import live_steps
+from blueprint.ppo.conventions.reward import score_stays
 from blueprint.ppo.conventions.walk import walk_sections
 from blueprint.ppo.presets import PRESET
 from blueprint.ppo.steps import Models
@@ -42,7 +43,9 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         walk=walk_sections(live),
         identities=identities(live.signal.gae, live.signal.rewards.used, live.batch.S, use),
         fade=faded_by(live.signal.gae, live.batch.S, use),
+        floor=live.batch.floor,
         watched=live.watched,
+        checked_too=[score_stays(live.signal.counted.kept, live.signal.score)],
         choices_made=_choices_made(chosen),
         after=(beside.libraries, beside.which),
         typed=beside.typed,

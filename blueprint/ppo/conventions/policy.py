@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, at_most, equal, exp, maximum, minimum, where
+from blueprint.language import Block, Sum, at_most, exp, maximum, minimum, where
 from blueprint.ppo import sources as papers
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
@@ -62,7 +62,7 @@ def filtered(M: Block, by_word: Block, use: Choices) -> tuple[Block, Block]:
     L = use.lead
     keep = use.each("loss.kept", "kept_n", "1 if the policy loss counts it", decimals=0, source=sources.FILTER)
     counts = use.row("loss.counted", "m_π", "1 on words of the policy loss", decimals=0)
-    keep[*L, n] = where(equal(use.switch["loss.sample_filter"].number, 0), 1, by_word[n])
+    keep[*L, n] = where(use.switch["loss.sample_filter"].says("none"), 1, by_word[n])
     counts[*L, n, t] = M[*L, n, t] * keep[*L, n]
     return keep, counts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Expr, Operand, Sum, block, equal, exp, less, maximum, minimum, where
+from blueprint.language import Block, Expr, Operand, Sum, block, exp, less, maximum, minimum, where
 from blueprint.language.nodes import wrap
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
@@ -81,7 +81,7 @@ def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]
     by_word = block("response.ended", (n,), "ended_n", "1 if it ended in the end word", decimals=0)
     by_pad = block("response.padded", (n,), "padded_n", "1 if a slot was left over", decimals=0)
     slots[n] = Sum(t, S[n, t])
-    by_word[n] = Sum(t, end_words[n, t])
+    by_word[n] = less(0, Sum(t, end_words[n, t]))
     by_pad[n] = less(Sum(t, S[n, t] * until[n, t]), slots[n])
     return slots, by_word, by_pad
 
@@ -108,6 +108,13 @@ def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices)
     return Score(ended, taken, replaced, corrected, held, place, placed)
 
 
+def score_stays(kept: Block, made: Score) -> Block:
+    """Measures for each response (n) how much of its score lands where nothing is kept."""
+    off = block("check.score", (n,), "|Σs−s|", "the score lands where values are kept")
+    off[n] = abs(Sum(t, kept[n, t] * made.placed[n, t]) - made.clipped[n])
+    return off
+
+
 def paid(M: Block, kl: Block, placed: Block, at: Places, use: Choices) -> Paid:
     """Adds the price of drifting from the reference to the score, where the conventions put it into the reward."""
     L, first_pad, kl_in = use.lead, use.switch["reward.kl_at_first_pad"], use.switch["reward.kl_in"]
@@ -116,8 +123,8 @@ def paid(M: Block, kl: Block, placed: Block, at: Places, use: Choices) -> Paid:
     penalty = use.row("reward.penalty", "pen", "KL penalty −β_r·kl")
     raw = use.row("rewards.raw", "r_raw", "reward: penalty + score")
     at_row = (*L, n, t)
-    support[at_row] = maximum(M[at_row], first_pad.number * at.first_past[n, t])
-    coef[L] = where(equal(kl_in.number, 0), use.used["kl_coef"], 0)
+    support[at_row] = maximum(M[at_row], first_pad.says("on") * at.first_past[n, t])
+    coef[L] = where(kl_in.says("reward"), use.used["kl_coef"], 0)
     penalty[at_row] = -(coef[L] * support[at_row] * kl[at_row])
     raw[at_row] = penalty[at_row] + placed[at_row]
     return Paid(support, coef, penalty, raw)

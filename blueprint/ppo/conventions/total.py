@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, equal, where
+from blueprint.language import Block, Sum, where
 from blueprint.ppo import sources as papers
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
@@ -56,8 +56,8 @@ def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     drift[L] = Sum((n, t), words.for_policy[row] * words.kl_loss[row])
     vf = use.one("vf_coef.used", "c1_used", "weight of the value loss in the total")
     beta = use.one("kl_coef.loss", "β_L", "price of drifting within the loss")
-    vf[L] = use.switch["loss.joint"].number * use.used["vf_coef"]
-    beta[L] = where(equal(use.switch["reward.kl_in"].number, 1), use.used["kl_coef"], 0)
+    vf[L] = use.switch["loss.joint"].says("on") * use.used["vf_coef"]
+    beta[L] = where(use.switch["reward.kl_in"].says("loss"), use.used["kl_coef"], 0)
     total = use.one("total_loss", "L", "total loss, which training makes smaller", source=papers.TOTAL)
     made = Total(policy, value, entropy, kl, total)
     adds = _adds(made, drift, vf, beta, use)

@@ -74,7 +74,7 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     over = use.row("watch.over", "m_watch", "1 on what is watched", decimals=0)
     over[row] = use.switch["metrics.over"].choose(mask=see.M[row], all=see.S[n, t])
     eps = use.one("watch.eps", "ε_watch", "added to N in what is watched", decimals=10)
-    eps[L] = (1 - use.switch["metrics.over"].number) * use.used["advantage.mean_eps"]
+    eps[L] = use.switch["metrics.over"].says("mask") * use.used["advantage.mean_eps"]
     slots = _weighing("watch.slots", "watch", "what is watched", over, eps[L], use)
     words = _weighing("watch.words", "word", "response words", see.M, use.used["advantage.mean_eps"], use)
     values = _weighing(

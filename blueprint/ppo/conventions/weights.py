@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand, Sum, equal, less, maximum, where
+from blueprint.language import Block, Operand, Sum, less, maximum, where
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
@@ -35,28 +35,29 @@ def weights(name: str, of: str, told: str, counted: Block, most: Block, use: Cho
     length[each] = Sum(t, counted[row])
     wrote[each] = less(0, length[each])
     rows[L] = maximum(Sum(n, wrote[each]), 1) + eps
-    forms: dict[str, tuple[str, str, Operand]] = {
-        "token_mean": ("1/N", "1 / all words counted", 1 / (maximum(Sum(n, length[each]), 1) + eps)),
-        "token_sum": ("1", "1 for every word", 1),
-        "seq_sum": ("1/B", "1 / responses", 1 / rows[L]),
-        "seq_norm": ("1/(BT)", "1 / (responses · slots)", 1 / (rows[L] * most)),
+    # By the word of the mode: the block's last name, its symbol, what it is, and its number.
+    forms: dict[str, tuple[str, str, str, Operand]] = {
+        "token-mean": ("token_mean", "1/N", "1 / all words counted", 1 / (maximum(Sum(n, length[each]), 1) + eps)),
+        "token-sum": ("token_sum", "1", "1 for every word", 1),
+        "seq-mean-token-sum": ("seq_sum", "1/B", "1 / responses", 1 / rows[L]),
+        "seq-mean-token-sum-norm": ("seq_norm", "1/(BT)", "1 / (responses · slots)", 1 / (rows[L] * most)),
     }
-    modes = []
-    for mode, (symbol, how, form) in forms.items():
-        modes.append(use.one(f"{name}.{mode}", f"{symbol}_{of}", f"{how}, {told}"))
-        modes[-1][L] = form
+    modes = {}
+    for word, (last, symbol, how, form) in forms.items():
+        modes[word] = use.one(f"{name}.{last}", f"{symbol}_{of}", f"{how}, {told}")
+        modes[word][L] = form
     of_words = use.each(f"{name}.seq_mean", f"1/(Bn)_{of}", f"1 / (responses · own words), {told}")
     of_words[each] = wrote[each] / (rows[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
     chosen = use.each(f"{name}.chosen", f"W_{of}", f"weight of its words, {told}", source=sources.AGGREGATION)
-    picked = (*(mode[L] for mode in modes), of_words[each])
-    chosen[each] = switch.choose(**dict(zip(switch.words, picked, strict=True)))
+    picked = {word: mode[L] for word, mode in modes.items()} | {"seq-mean-token-mean": of_words[each]}
+    chosen[each] = switch.choose(**picked)
     weight = use.row(f"{name}.row", f"w_{of}", f"weight of the word, {told}", source=sources.AGGREGATION)
     weight[row] = counted[row] * chosen[each]
-    return Weights(length, wrote, rows, tuple(modes), of_words, chosen, weight)
+    return Weights(length, wrote, rows, tuple(modes.values()), of_words, chosen, weight)
 
 
 def same_or_first(name: str, symbol: str, told: str, own: Switch, loss: Switch, use: Choices) -> tuple[Switch, Block]:
     """Makes the switch that picks the loss's mode where its own word is the first one, "as-policy"; else the first mode."""
     number = use.one(f"{name}.mode", symbol, f"number of the average, {told}", decimals=0)
-    number[use.lead] = where(equal(own.number, 0), loss.number, 0)
+    number[use.lead] = where(own.says("as-policy"), loss.number, loss.words.index("token-mean"))
     return Switch(loss.words, number[use.lead]), number

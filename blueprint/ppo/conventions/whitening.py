@@ -77,7 +77,7 @@ def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitene
     shifted = use.row("reward.shifted", "r_s", "whitened reward, mean put back", source=sources.REWARD_WHITEN)
     rewards = use.row("rewards", "r", "reward used")
     white[row] = (raw[row] - of.mean[mean]) / of.divisor[mean]
-    zeroed = use.switch["reward.whiten_rezero"].number
+    zeroed = use.switch["reward.whiten_rezero"].says("on")
     shifted[row] = S[n, t] * maximum(kept[row], 1 - zeroed) * (white[row] + of.mean[mean])
     rewards[row] = use.switch["reward.whiten"].choose(off=raw[row], on=shifted[row])
     return Whitened(of, white, shifted, rewards)

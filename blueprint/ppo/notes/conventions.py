@@ -54,7 +54,7 @@ NOTES: dict[str, str] = {
     ),
     "reward.missing_eos_test": (
         "token: the end word was written. has_padding: a slot was left over, the test of torchtune bd2a0fc, so an end "
-        "word on the very last slot is punished too. Idle while the rule for a missing end is off."
+        "word on the very last slot is punished too."
     ),
     "reward.whiten": (
         "on in lm-human-preferences cbfd210, off in TRL 0.11.4 and 1.12 unless asked for. The mean is put back, only "
@@ -67,7 +67,7 @@ NOTES: dict[str, str] = {
         "whitened."
     ),
     "advantage.tail_slots": (
-        "How far behind the last word V and r live on. 1 in TRL 1.12, DeepSpeed-Chat 83757d9 and torchtune bd2a0fc, "
+        "How far behind the last word V lives on. 1 in TRL 1.12, DeepSpeed-Chat 83757d9 and torchtune bd2a0fc, "
         "which so use the critic's value of the finished text; 2 in trlX 3340c2f; 0 in all others. It goes with the "
         "slot of the score."
     ),
@@ -159,8 +159,8 @@ NOTES: dict[str, str] = {
     ),
     "metrics.kl": (
         "k1: OpenRLHF 0.11.2, verl 0.9.1. k2: lm-human-preferences cbfd210, TRL 0.11.4 and 1.12, torchtune bd2a0fc. k3: "
-        "trlX 3340c2f, CleanRL fe8d8a0, Stable-Baselines3 2.9.2. Do not compare across them; stopping early on k1 went "
-        "wrong (sb3#417)."
+        "trlX 3340c2f, CleanRL fe8d8a0, Stable-Baselines3 2.9.2. OpenRLHF 0.11.2 takes d before its clamp, which here is clamped: "
+        "they part where |d| > 20."
     ),
     "metrics.over": (
         "all: TRL 1.12, trlX 3340c2f and torchtune bd2a0fc log means over padding, a known defect of the log, not of "

@@ -115,7 +115,6 @@ NOTES: dict[str, str] = {
     ),
     "ev.mse": "By N, not N − 1, and not centred: a critic that is off by a constant pays for it here.",
     "ev.error": "The only step in which the three forms differ: variance of either residual, or mean square.",
-    "ev.floor": "Equal returns leave about 1e-32 instead of 0, and a quotient by that is nonsense.",
     "ev.used": (
         "1: all foreseen; 0: no better than a constant; below 0: worse. Old critic in CleanRL fe8d8a0 and verl 0.9.1, new "
         "critic in TorchRL 0.14.1; by the mean square in lm-human-preferences cbfd210 and TRL 0.11.4."

@@ -69,7 +69,8 @@ NOTES: dict[str, str] = {
     ),
     "score.place": (
         "The first row to look at when the returns of two libraries disagree. One past the last word is no error, "
-        "provided that V and r are kept there (trl#1893, trl#3750, trlx PR#433)."
+        "provided that V is kept there (trl#1893, trl#3750, trlx PR#433): see check.score. torchtune bd2a0fc leaves the score "
+        "of a response of one word on that word; here it moves on."
     ),
     "score.placed": (
         "Added up over a response, its one score. Where a response fills all slots, all four places are the same."

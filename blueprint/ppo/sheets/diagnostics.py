@@ -38,9 +38,18 @@ class Diagnostics(NamedTuple):
 
 
 def diagnostics(
-    old_head: InView, run: Texts, signal: Signal, loss: Loss, rows: list[Block], more: tuple[Section, ...] = ()
+    old_head: InView,
+    run: Texts,
+    signal: Signal,
+    loss: Loss,
+    rows: list[Block],
+    floor: Block,
+    more: tuple[Section, ...] = (),
 ) -> Diagnostics:
-    """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows; more: sections that follow."""
+    """Defines and outlines the diagnostics.
+
+    rows: those whose mean the first sheet shows. floor: a smaller variance of returns is rounding. more: what follows.
+    """
     head = old_head.on("diagnostics")
     m, words = head.mask, run.words
     fractions = (key(loss.by_loss.fraction), key(loss.by_ratio.fraction))
@@ -48,7 +57,7 @@ def diagnostics(
     drifted, kl_word, per = _per_response(signal, run, m, words)
     A = link("diagnostics.advantages", signal.gae.advantages)
     size, mean_size = mean_abs(A, m, words)
-    foreseen_section, foreseen = _foreseen(signal, m, words)
+    foreseen_section, foreseen = _foreseen(signal, m, words, floor)
     means = means_of(rows, m, words)
     sections = (
         Section("1  Clip fraction (which words: see Loss)", fractions),
@@ -81,9 +90,9 @@ def _per_response(signal: Signal, run: Texts, m: Block, words: Block) -> tuple[S
     return Section("3  KL to the reference and reward", (*drift, *scores)), kl_word, per
 
 
-def _foreseen(signal: Signal, m: Block, words: Block) -> tuple[Section, Explained]:
+def _foreseen(signal: Signal, m: Block, words: Block, floor: Block) -> tuple[Section, Explained]:
     V, R = link("diagnostics.values", signal.V), link("diagnostics.returns", signal.gae.returns)
-    x = explained_variance(V, R, m, words)
+    x = explained_variance(V, R, m, words, floor)
     returns = (R, x.mean_return, x.centred_return, x.return_variance)
     errors = (V, x.error, x.mean_error, x.centred_error, x.error_variance)
     title = "6  Explained variance: did the old critic foresee the returns?"

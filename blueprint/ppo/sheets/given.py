@@ -32,15 +32,6 @@ class GivenTexts(NamedTuple):
     head: InView
 
 
-class Given(NamedTuple):
-    """Models whose logits, values and scores are typed, and the blocks in which those stand."""
-
-    models: Models
-    logits: dict[str, Block]
-    values: dict[str, Block]
-    score: Block
-
-
 def given_texts() -> GivenTexts:
     """Makes the typed words of every slot, the typed mask, and what follows from them."""
     vocabulary = typed("vocabulary", (v,), "vocab", "words", text=True)
@@ -90,32 +81,30 @@ def texts_sheet(given: GivenTexts) -> tuple[Section, ...]:
     )
 
 
-def given_models(given: GivenTexts, temperature: Temperature) -> Given:
+def given_models(given: GivenTexts, temperature: Temperature) -> Models:
     """Outlines three policies by their typed logits, and two critics and a reward model by their typed numbers."""
-    z = {part.name: _logits(part.name) for part in (OLD, REFERENCE, NEW)}
-    old = _old(given, tempered("old", z["old"], temperature))
+    old = _old(given, _logits("old", temperature))
     heard = Heard(given.head, given.slots, given.texts.written, old.words)
     reference, policy = (
-        policy_that_reads(part, heard, tempered(part.name, z[part.name], temperature), (), 1)
-        for part in (REFERENCE, NEW)
+        policy_that_reads(part, heard, _logits(part.name, temperature), (), 1) for part in (REFERENCE, NEW)
     )
     before, after = (_critic(name, symbol, whose, given) for name, symbol, whose in CRITICS)
     score = typed("reward_model.score", (n,), "RM", "score of the response")
     sheets = [_critic_sheet(title, given, parts) for title, parts in (("Old critic", before), ("Critic", after))]
     scored = _scored(score, given)
-    models = Models(
+    return Models(
         given.texts, given.head, old, reference, policy, before[-1], after[-1], score,
         (old.sheet, reference.policy.sheet, scored, sheets[0]), (policy.policy.sheet, sheets[1]), given.ends, given.slots,
     )  # fmt: skip
-    return Given(models, z, {"old_critic": before[1], "critic": after[1]}, score)
 
 
 OLD = Part("old", "Old policy", "old policy", LEAD, "log π_old", ("", "", ""))
 CRITICS = (("old_critic", "V_old", "old"), ("critic", "V", "new"))
 
 
-def _logits(name: str) -> Block:
-    return typed(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=2)
+def _logits(name: str, temperature: Temperature) -> tuple[Block, ...]:
+    """Types a policy's logits, and divides them by the temperature."""
+    return tempered(name, typed(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=2), temperature)
 
 
 def _old(given: GivenTexts, logits: tuple[Block, ...]) -> Policy:

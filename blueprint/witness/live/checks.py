@@ -31,6 +31,7 @@ def add_checks(batch: Batch, rows: Rows, mask: Tensor) -> None:
         ends = (batch.typed(f"rollout.draw{end}") for end in ("", ".low", ".high"))
         lengths = (batch.typed(f"max_new_tokens{end}") for end in ("", ".low", ".high"))
         found |= {"check.draws": checks.range_distance(*ends), "check.length": checks.range_distance(*lengths)}
+    found |= {"check.score": score_distance(rows)}
     checks.add_verdicts(batch, rows, found | of_signal)
 
 
@@ -49,6 +50,11 @@ def identity_rows(batch: Batch, rows: Rows) -> Named:
         "identity.gamma_0_td": gamma_0,
         "identity.gamma_0": with_end(masked_sums(gamma_0, passes, slots)),
     }
+
+
+def score_distance(rows: Rows) -> Tensor:
+    """Returns for each response [F, N] how much of its score lands in a slot where no value is kept."""
+    return ((rows["kept"] * rows["score.placed"]).sum(dim=-1) - rows["score.clipped"]).abs()
 
 
 def signal_distances(rows: Rows) -> Named:

@@ -30,7 +30,7 @@ def add_libraries(batch: Batch, rows: Rows, texts: Texts) -> None:
     options = Options({name: found[name].reshape(-1, 1, 1) for name in (*NUMBERS, *WORDS)})
     count = len(places[0])
     repeated = {each.name: getattr(texts, each.name).repeat_interleave(count, dim=0) for each in fields(Texts)}
-    floor = batch.typed("ev.floor").repeat_interleave(count)
+    floor = batch.typed("explained_variance.floor").repeat_interleave(count)
     beside = renamed(recompute(Texts(**repeated), options, floor))
     rows.add_whole(
         {

@@ -32,11 +32,6 @@ def add_update(rows: Rows) -> None:
     rows.add({"policy.entropy": -slots_of(rows) * rows["policy.p_log_p"]})
 
 
-def add_values(rows: Rows, name: str) -> None:
-    """Adds the values of a critic in every slot, 0 elsewhere; its number stands in the rows or is given."""
-    rows.add({f"{name}.values": rows["slots"] * rows[f"{name}.out"]})
-
-
 def slots_of(rows: Rows) -> Tensor:
     """Returns 1 in every slot, [F, N, T]."""
     return rows["slots"][..., :-1]

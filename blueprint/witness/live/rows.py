@@ -80,7 +80,7 @@ def texts_of(rows: Rows, mask: Tensor) -> Texts:
 
 def add_conventions(batch: Batch, rows: Rows, texts: Texts, options: Options) -> None:
     """Adds every row of the conventions in use."""
-    rows.add(renamed(recompute(texts, options, batch.typed("ev.floor"))))
+    rows.add(renamed(recompute(texts, options, batch.typed("explained_variance.floor"))))
 
 
 def renamed(found: Named) -> Named:
