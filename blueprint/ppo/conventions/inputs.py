@@ -8,10 +8,10 @@ from blueprint.language import Block, typed
 from blueprint.numbers import Catalogue, Conventions, rlhf
 from blueprint.numbers.result import Settings as Given
 from blueprint.page.outline import Line, Note, Row, Section, Sheet
-from blueprint.ppo.conventions.told import TOLD as MORE
+from blueprint.ppo.conventions.told import LIVE_TOLD
 from blueprint.ppo.models import Temperature
 from blueprint.ppo.presets import PRESET, PresetTable, preset_table
-from blueprint.ppo.settings import TOLD, Offer, Settings, settings
+from blueprint.ppo.settings import Offer, Settings, settings
 from blueprint.ppo.sheets.inputs import settings_sections
 
 GROUPS = {
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
 
 def chosen_of(yours: Given, conventions: Conventions, without: tuple[str, ...] = ()) -> Chosen:
     """Makes the settings of a workbook. without: settings that have no use there."""
-    found, told = rlhf(), TOLD | MORE
+    found, told = rlhf(), LIVE_TOLD
     table = preset_table(found, told, conventions.preset)
     keys = [key for key in found.settings if key not in without]
     made = settings(yours, keys, Offer(found.settings, told, table))

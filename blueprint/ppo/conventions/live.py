@@ -124,8 +124,8 @@ def _loss(
     by_loss, by_ratio = (
         ClipFraction(flag, mean_over_words(name, symbol, told, flag, head.mask, words))
         for flag, name, symbol, told in (
-            (seen.flags[0], "clip_fraction.loss", "cf_loss", "share of words whose loss the clip changed"),
-            (seen.flags[1], "clip_fraction.ratio", "cf_ratio", "share of words whose ratio left its range"),
+            (seen.flags.by_loss, "clip_fraction.loss", "cf_loss", "share of words whose loss the clip changed"),
+            (seen.flags.by_ratio, "clip_fraction.ratio", "cf_ratio", "share of words whose ratio left its range"),
         )
     )
     surrogate = Surrogate(clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller)

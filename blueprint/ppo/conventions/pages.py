@@ -59,11 +59,11 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
             (given.at.first_past, out.value_counted, given.V_new, made.gae.V, made.gae.returns, *squares),
         ),
         Section(
-            "5  Value loss: weights and mean", (out.modes[0], *_weights(out.value_weights), key(total.value_loss))
+            "5  Value loss: weights and mean", (out.value_mode, *_weights(out.value_weights), key(total.value_loss))
         ),
         Section(
             "6  Entropy bonus and policy KL",
-            (out.modes[1], *_weights(out.entropy_weights), given.entropy, key(total.entropy),
+            (out.entropy_mode, *_weights(out.entropy_weights), given.entropy, key(total.entropy),
              given.policy_kl, key(total.policy_kl)),
         ),
         Section(
@@ -88,7 +88,7 @@ def watched_sections(number: int, see: Watched) -> tuple[Section, ...]:
         Section(f"{number}  As the preset counts: what is averaged over what", _minor(*weighing)),
         Section(
             f"{number + 1}  As the preset counts: approximate KL, ratio, entropy",
-            (see.estimates.k1, kl[0], see.estimates.k3, kl[1], key(see.approx_kl), key(see.mean_ratio), key(see.entropy)),
+            (see.estimates.k1, kl.k2, see.estimates.k3, kl.used, key(see.approx_kl), key(see.mean_ratio), key(see.entropy)),
         ),
         Section(
             f"{number + 2}  As the preset counts: clip fractions",

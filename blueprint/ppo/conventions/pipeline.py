@@ -59,7 +59,7 @@ class LossPart(NamedTuple):
     """From the advantage to the total loss, and what is watched."""
 
     clip: policy.Clip
-    filter: tuple[Block, Block]
+    filter: policy.Filter
     guard: policy.Guard
     policy_weights: Weights
     value_counted: Block
@@ -67,7 +67,8 @@ class LossPart(NamedTuple):
     larger: Block
     value_weights: Weights
     entropy_weights: Weights
-    modes: tuple[Block, Block]
+    value_mode: Block
+    entropy_mode: Block
     kl: reward.Estimates
     sums: Sums
     watched: Watched
@@ -90,16 +91,16 @@ def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
     """Runs the conventions from the advantage to the total loss."""
     M, mode = made.counted.response, use.switch["loss.aggregation"]
     clip = policy.clip(given.logp_new, given.logp_old, M, made.white.used, use)
-    keep, counts = policy.filtered(M, given.by_word, use)
+    counted_words = policy.filtered(M, given.by_word, use)
     held = policy.guard(clip.ratio, M, use)
     of_value, value_mode = same_or_first("value", "mode_V", "value loss", use.switch["value.aggregation"], mode, use)
     own = use.switch["loss.entropy_aggregation"]
     of_entropy, entropy_mode = same_or_first("entropy", "mode_H", "entropy", own, mode, use)
     value_counts = value.counted_values(M, given.at, use)
     squares, larger = value.value_loss(given.V_new, made.gae.V, made.gae.returns, value_counts, use)
-    w_policy = weights("policy.weight", "π", "policy loss", counts, given.most, use, mode)
+    w_policy = weights("policy.weight", "π", "policy loss", counted_words.counted, given.most, use, mode)
     w_value = weights("value.weight", "V", "value loss", value_counts, given.most, use, of_value)
-    w_entropy = weights("entropy.weight", "H", "entropy", counts, given.most, use, of_entropy)
+    w_entropy = weights("entropy.weight", "H", "entropy", counted_words.counted, given.most, use, of_entropy)
     kl = reward.kl_estimates("kl_new", "_θ", "new policy", given.logp_new, given.logp_ref, given.kl_new_ref, use)
     words = Weighed(
         w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl
@@ -108,6 +109,7 @@ def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
         given.S, M, value_counts, clip, squares, made.gae.V, given.V_new, made.gae.returns, made.kl.used, given.entropy
     )
     return LossPart(
-        clip, (keep, counts), held, w_policy, value_counts, squares, larger, w_value, w_entropy,
-        (value_mode, entropy_mode), kl, sums(words, held, use), watched(see, given.floor, use),
+        clip=clip, filter=counted_words, guard=held, policy_weights=w_policy, value_counted=value_counts, value=squares,
+        larger=larger, value_weights=w_value, entropy_weights=w_entropy, value_mode=value_mode,
+        entropy_mode=entropy_mode, kl=kl, sums=sums(words, held, use), watched=watched(see, given.floor, use),
     )  # fmt: skip

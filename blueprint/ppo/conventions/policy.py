@@ -28,6 +28,13 @@ class Clip(NamedTuple):
     smaller: Block
 
 
+class Filter(NamedTuple):
+    """1 for each response that the policy loss counts (n), and on each of its words (a row)."""
+
+    kept: Block
+    counted: Block
+
+
 class Guard(NamedTuple):
     """The mean ratio, and 1 while it is below the threshold."""
 
@@ -57,14 +64,14 @@ def clip(logp_new: Block, logp_old: Block, M: Block, A: Block, use: Choices) -> 
     return Clip(d, ratio, free, near, held, pessimistic, floor, smaller)
 
 
-def filtered(M: Block, by_word: Block, use: Choices) -> tuple[Block, Block]:
+def filtered(M: Block, by_word: Block, use: Choices) -> Filter:
     """Drops responses without an end word from the policy loss, where the conventions say so."""
     L = use.lead
     keep = use.each("loss.kept", "kept_n", "1 if the policy loss counts it", decimals=0, source=sources.FILTER)
     counts = use.row("loss.counted", "m_π", "1 on words of the policy loss", decimals=0)
     keep[*L, n] = where(use.switch["loss.sample_filter"].says("none"), 1, by_word[n])
     counts[*L, n, t] = M[*L, n, t] * keep[*L, n]
-    return keep, counts
+    return Filter(keep, counts)
 
 
 def guard(ratio: Block, M: Block, use: Choices) -> Guard:

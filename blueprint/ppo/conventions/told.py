@@ -1,5 +1,7 @@
 """What each convention is called: its symbol, its meaning, and the decimals that it is shown with."""
 
+from blueprint.ppo.settings import TOLD as SETTINGS_TOLD
+
 TOLD: dict[str, tuple[str, str, int]] = {
     "batch.temperature": ("τ", "logits are divided by it", 3),
     "batch.temperature_eps": ("ε_τ", "added to the temperature", 10),
@@ -26,7 +28,7 @@ TOLD: dict[str, tuple[str, str, int]] = {
     "loss.log_ratio_clamp": ("d_max", "log-ratio stays within ±", 1),
     "loss.clip_range_high": ("ε_up", "clip above: ratio counts up to 1 + this", 3),
     "loss.dual_clip": ("c", "dual clip: for Â < 0 not below c · Â", 1),
-    "loss.ratio_threshold": ("ρ_max", "a mean ratio above it sets the losses to 0", 1),
+    "loss.ratio_threshold": ("ρ_max", "above this mean ratio L_π and L_V are 0", 1),
     "loss.aggregation": ("agg_is", "how words are averaged", 0),
     "loss.agg_eps": ("ε_N", "added to N in the token mean", 10),
     "loss.seq_eps": ("ε_n", "added to n_i in the response mean", 10),
@@ -44,3 +46,6 @@ TOLD: dict[str, tuple[str, str, int]] = {
     "metrics.kl_stat": ("KL_ref_is", "statistic of the KL to the reference", 0),
 }
 """By key: (symbol, meaning, decimals)."""
+
+LIVE_TOLD = SETTINGS_TOLD | TOLD
+"""Every setting of a workbook whose conventions are live."""

@@ -26,7 +26,7 @@ def walk_sections(live: Live) -> list[Section]:
                 clip.floor, clip.smaller),
         section(10, "Value loss", value.error, value.square, value.held, value.held_error,
                 value.held_square, out.larger, value.loss),
-        section(11, "The weight of the word", out.filter[1], out.policy_weights.row, out.value_weights.row,
+        section(11, "The weight of the word", out.filter.counted, out.policy_weights.row, out.value_weights.row,
                 out.entropy_weights.row),
         section(12, "What the word adds to the total", live.steps.entropy, *out.sums.parts, out.sums.share, out.sums.total.total),
     ]  # fmt: skip

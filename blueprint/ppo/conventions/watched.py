@@ -45,6 +45,21 @@ class Drift(NamedTuple):
     mean: Block
 
 
+class Estimated(NamedTuple):
+    """Beside k1 and k3: the estimate k2 of the policy KL, and the estimate in use; rows."""
+
+    k2: Block
+    used: Block
+
+
+class Flags(NamedTuple):
+    """1 where a word counts as clipped: by the loss, by the ratio, and as is asked; rows."""
+
+    by_loss: Block
+    by_ratio: Block
+    used: Block
+
+
 class Watched(NamedTuple):
     """Diagnostics of a batch: weights, the rows of which they are made, and the numbers, the last of each group."""
 
@@ -54,8 +69,8 @@ class Watched(NamedTuple):
     words: Weighing
     values: Weighing
     estimates: PolicyKL
-    kl_rows: tuple[Block, Block]
-    flags: tuple[Block, Block, Block]
+    kl_rows: Estimated
+    flags: Flags
     at_floor: Block
     value_held: Block
     approx_kl: Block
@@ -80,7 +95,7 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     values = _weighing(
         "watch.values", "critic", "value-loss words", see.value_counted, use.used["advantage.mean_eps"], use
     )
-    estimates, second, chosen = _policy_kl(see.clip.log_ratio, use)
+    estimates, more = _policy_kl(see.clip.log_ratio, use)
     flags = _clipped(see.clip, use)
     floored = use.row("clip_fraction.floored", "at_floor", "1 where the floor counts", decimals=0)
     floored[row] = less(see.clip.pessimistic[row], see.clip.floor[row])
@@ -89,11 +104,11 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     entropy = use.one("entropy.watched", "H_watch", "entropy, over what is watched")
     entropy[L] = Sum((n, t), slots.row[row] * see.entropy[n, t])
     return Watched(
-        over, eps, slots, words, values, estimates, (second, chosen), flags, floored, held,
-        _mean("approx_kl.used", "aKL", "approximate KL of the update", slots, chosen, use),
+        over, eps, slots, words, values, estimates, more, flags, floored, held,
+        _mean("approx_kl.used", "aKL", "approximate KL of the update", slots, more.used, use),
         entropy,
         _mean("ratio.mean", "ρ_watch", "mean ratio, over what is watched", slots, see.clip.ratio, use),
-        _mean("clip_fraction.used", "cf", "clip fraction", words, flags[2], use),
+        _mean("clip_fraction.used", "cf", "clip fraction", words, flags.used, use),
         _mean("clip_fraction.dual", "cf_dual", "share of words at the dual clip's floor", words, floored, use),
         _mean("clip_fraction.value", "cf_V", "share of words whose clipped value counts", values, held, use),
         _drift(see, use),
@@ -118,7 +133,7 @@ def _mean(name: str, symbol: str, meaning: str, by: Weighing, x: Block, use: Cho
     return mean
 
 
-def _policy_kl(d: Block, use: Choices) -> tuple[PolicyKL, Block, Block]:
+def _policy_kl(d: Block, use: Choices) -> tuple[PolicyKL, Estimated]:
     """Estimates KL(π_old ‖ π_θ) from the log-ratio: k1 and k3, k2, and the one in use."""
     row = (*use.lead, n, t)
     k1 = use.row("policy_kl.k1", "pk1", "policy KL estimate k1: −d")
@@ -129,10 +144,10 @@ def _policy_kl(d: Block, use: Choices) -> tuple[PolicyKL, Block, Block]:
     k2[row] = d[row] * d[row] / 2
     k3[row] = exp(d[row]) - 1 - d[row]
     used[row] = use.switch["metrics.kl"].choose(k1=k1[row], k2=k2[row], k3=k3[row])
-    return PolicyKL(k1, k3), k2, used
+    return PolicyKL(k1, k3), Estimated(k2, used)
 
 
-def _clipped(clip: Clip, use: Choices) -> tuple[Block, Block, Block]:
+def _clipped(clip: Clip, use: Choices) -> Flags:
     """Flags the words that count as clipped: by the loss, by the ratio, and the flag in use."""
     row = (*use.lead, n, t)
     changed = use.row("clip_fraction.changed", "clipped", "1 where the clip changed the surrogate", decimals=0)
@@ -141,7 +156,7 @@ def _clipped(clip: Clip, use: Choices) -> tuple[Block, Block, Block]:
     changed[row] = less(clip.clipped[row], clip.unclipped[row])
     outside[row] = less(0, abs(clip.ratio[row] - clip.clipped_ratio[row]))
     flag[row] = use.switch["metrics.clip_fraction"].choose(loss=changed[row], ratio=outside[row])
-    return changed, outside, flag
+    return Flags(changed, outside, flag)
 
 
 def _drift(see: Seen, use: Choices) -> Drift:

@@ -72,25 +72,25 @@ def _divisors(name: str, of: str, var: Block, use: Choices) -> tuple[tuple[Block
 
 def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitened:
     """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
-    of, row, mean = statistics("reward", "r", raw, kept, S, use), (*use.lead, n, t), use.lead
+    of, L, row = statistics("reward", "r", raw, kept, S, use), use.lead, (*use.lead, n, t)
     white = use.row("reward.whitened", "r_w", "whitened reward, mean 0")
     shifted = use.row("reward.shifted", "r_s", "whitened reward, mean put back", source=sources.REWARD_WHITEN)
     rewards = use.row("rewards", "r", "reward used")
-    white[row] = (raw[row] - of.mean[mean]) / of.divisor[mean]
+    white[row] = (raw[row] - of.mean[L]) / of.divisor[L]
     zeroed = use.switch["reward.whiten_rezero"].says("on")
-    shifted[row] = S[n, t] * maximum(kept[row], 1 - zeroed) * (white[row] + of.mean[mean])
+    shifted[row] = S[n, t] * maximum(kept[row], 1 - zeroed) * (white[row] + of.mean[L])
     rewards[row] = use.switch["reward.whiten"].choose(off=raw[row], on=shifted[row])
     return Whitened(of, white, shifted, rewards)
 
 
 def whitened_advantages(A: Block, M: Block, S: Block, use: Choices) -> Whitened:
     """Shifts and scales the advantages; or only scales them, or leaves them."""
-    of, row, mean = statistics("advantage", "A", A, M, S, use), (*use.lead, n, t), use.lead
+    of, L, row = statistics("advantage", "A", A, M, S, use), use.lead, (*use.lead, n, t)
     white = use.row("advantage.whitened", "Â", "whitened advantage", source=sources.WHITEN)
     shifted = use.row("advantage.shifted", "Â_s", "whitened advantage, mean put back", source=sources.WHITEN)
     used = use.row("advantages_used", "Â_used", "advantage used by the loss")
-    white[row] = of.centred[row] / of.divisor[mean]
-    shifted[row] = white[row] + of.counted[row] * of.mean[mean]
+    white[row] = of.centred[row] / of.divisor[L]
+    shifted[row] = white[row] + of.counted[row] * of.mean[L]
     rows = {"on": white[row], "off": A[row], "keep_mean": shifted[row]}
     used[row] = M[row] * use.switch["whiten_advantages"].choose(**rows)
     return Whitened(of, white, shifted, used)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Sum, block, equal, link, match, maximum, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Table, key
-from blueprint.ppo import sources
+from blueprint.ppo.advantage import masked_values
 from blueprint.ppo.axes import n, t, v
 from blueprint.ppo.models import Temperature, softmax, tempered, word_logprobs
 from blueprint.ppo.rollout import Texts
@@ -122,10 +122,7 @@ def _critic(name: str, symbol: str, whose: str, given: GivenTexts) -> tuple[Bloc
     """Types a critic's number in every slot; returns the slots, the typed row and the values."""
     out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number in the slot", decimals=2)
     S = link(f"{name}.slots", given.slots)
-    V = block(f"{name}.values", (n, t), symbol, f"{whose} critic's value before the word", source=sources.VALUES)
-    V[n, t.last + 1] = 0
-    V[n, t] = S[n, t] * out[n, t]
-    return S, out, V
+    return S, out, masked_values(name, symbol, whose, S, out)
 
 
 def _critic_sheet(title: str, given: GivenTexts, parts: tuple[Block, Block, Block]) -> Sheet:
