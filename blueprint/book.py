@@ -74,7 +74,7 @@ class Book:
     def show(self, block: Block | str, **members: int | str) -> Shown:
         """Shows one cell four ways. `book.show("advantages", n=1, t=5)`: members are named as the page counts them.
 
-        A member that has a word may go by it: `book.show("library.total", l="verl")`.
+        A member that has a word may go by it: `book.show("library.total_loss", l="verl")`.
         """
         from blueprint.explain.members import places as places_of
         from blueprint.page.cells import address, formula_at

@@ -16,14 +16,19 @@ Examples:
   blueprint presets
   blueprint presets verl
   blueprint presets cleanrl
+  blueprint presets --keys
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("name", required=False)
-def presets(name: str | None) -> None:
+@click.option("--keys", is_flag=True, help="List the conventions instead: what each is, and what may stand there.")
+def presets(name: str | None, keys: bool) -> None:
     """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
     from blueprint.numbers import NumbersError, classic_presets, rlhf
+
+    if keys:
+        return _tell_keys()
 
     of_texts, of_classic = rlhf(), classic_presets()
     if name is not None:
@@ -36,6 +41,21 @@ def presets(name: str | None) -> None:
     _tell_all(of_texts)
     click.echo("Classic PPO: blueprint build --numbers classic --preset NAME")
     _tell_all(of_classic)
+
+
+def _tell_keys() -> None:
+    """Prints every convention: its key, what it means, and what may stand there, the default first."""
+    from blueprint.numbers import rlhf
+    from blueprint.ppo.conventions.told import LIVE_TOLD
+
+    for key, setting in rlhf().settings.items():
+        others = [word for word in setting.words if word != setting.value]
+        allowed = f"or {', '.join(others)}" if others else f"{_said(setting.low)} … {_said(setting.high)}"
+        click.echo(f"{_dotted(key)} = {_said(setting.value)}  ({allowed})\n    {LIVE_TOLD[key][1]}")
+
+
+def _dotted(key: str) -> str:
+    return key if "." in key else f"ppo.{key}"
 
 
 def _tell_all(catalogue: Catalogue) -> None:
@@ -51,7 +71,7 @@ def _tell(catalogue: Catalogue, preset: Preset) -> None:
     for key, value in preset.values.items():
         default = catalogue.settings[key].value
         if value != default:
-            click.echo(f"    {key if '.' in key else f'ppo.{key}'} = {_said(value)}  (default {_said(default)})")
+            click.echo(f"    {_dotted(key)} = {_said(value)}  (default {_said(default)})")
 
 
 def _said(value: float | str) -> str:

@@ -75,6 +75,26 @@ def test_live_conventions_of_the_default_preset_give_the_plain_builds_loss(tmp_p
         )
 
 
+def test_keys_lists_every_convention_with_what_may_stand_there() -> None:
+    said = call("presets", "--keys").stdout
+    assert re.findall(r"^(\S+) = ", said, re.MULTILINE) == [
+        key if "." in key else f"ppo.{key}" for key in rlhf().settings
+    ]
+    assert "reward.score_slot = last  (or end, one_past, two_past)\n    where the score lands\n" in said
+    assert "loss.dual_clip = off  (1 … off)\n" in said
+
+
+def test_check_goes_on_behind_a_file_of_another_kind_and_names_it(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    good, other = tmp_path / "good.xlsx", tmp_path / "classic.xlsx"
+    for numbers, path in (("very-very-sleepy", good), ("classic", other)):
+        assert call("build", "--numbers", numbers, "--no-proof", "-o", str(path)).exit_code == 0
+    result = call("check", str(other), str(good))
+    assert result.exit_code == 3
+    assert "good.xlsx: agrees" in result.stdout
+    assert f"Error: {other} is of a kind that check does not know" in result.stderr
+
+
 @pytest.mark.parametrize("numbers", ["classic", "kl-controller"])
 def test_torch_knows_no_numbers_of_other_kinds_and_says_so(numbers: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")

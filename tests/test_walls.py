@@ -43,7 +43,7 @@ MAY_READ = {
         "refusals",
         "witness",
     ),
-    "cli_presets": ("numbers", "refusals"),
+    "cli_presets": ("numbers", "ppo", "refusals"),
     "cli_which": ("book", "language", "numbers", "ppo", "refusals", "which"),
     "which": ("book", "numbers", "which"),
     "cli_check": ("checking", "page", "refusals", "witness"),

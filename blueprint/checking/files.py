@@ -22,6 +22,10 @@ PASSWORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How the container begins into which Excel puts a workbook that has a password."""
 
 
+BEGINNINGS = {"old.W", "old.logits", "reference.logprobs"}
+"""Blocks of which a workbook has one from which the witness can start."""
+
+
 @dataclass(frozen=True)
 class Checked:
     """A workbook as it was saved.
@@ -82,6 +86,7 @@ def read_checked(path: Path) -> Checked:
     _refuse_password(path)
     book = opened(path)
     found = places(book, path)
+    _refuse_unknown(path, found)
     arrays = {name: array_of(block, book) for name, block in found.items()}
     empty = _without_numbers(found, arrays)
     if empty:
@@ -104,6 +109,14 @@ def _refuse_password(path: Path) -> None:
         with path.open("rb") as file:
             if file.read(len(PASSWORD)) == PASSWORD:
                 raise ReadError(f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx")
+
+
+def _refuse_unknown(path: Path, found: Mapping[str, Found]) -> None:
+    """Refuses a workbook of a kind that torch has no numbers for, such as classic PPO."""
+    if not found.keys() & BEGINNINGS:
+        raise ReadError(
+            f"{path} is of a kind that check does not know: it knows RLHF PPO that begins at weights, logits or log-probs"
+        )
 
 
 def _without_numbers(found: Mapping[str, Found], arrays: Mapping[str, Array]) -> list[str]:

@@ -51,7 +51,9 @@ class Catalogue:
         """
         if name not in self.presets:
             known = list(self.presets)
-            raise NumbersError(f"preset {printable(name)}: unknown, {suggestion(nearest(name, known), known)}")
+            begun = [each for each in known if name and each.startswith(name.lower())]
+            meant = " or ".join(begun) or nearest(name.lower(), known)
+            raise NumbersError(f"preset {printable(name)}: unknown, {suggestion(meant, known)}")
         return self.presets[name]
 
 

@@ -11,6 +11,7 @@ OFF = 1e9
 """A limit so wide that it limits nothing: how a number says "off" without a second formula."""
 
 _LARGEST = 100.0
+_LARGEST_EPS = 0.1  # what keeps from dividing by 0 is small; it is shown as a power of ten
 _ON_OFF = ("off", "on")
 
 
@@ -23,7 +24,7 @@ def _limit(value: float = OFF, low: float = 0.0) -> Setting:
 CONVENTIONS = MappingProxyType(
     {
         "batch.temperature": Setting(1.0, low=0.01, high=_LARGEST),
-        "batch.temperature_eps": Setting(0.0),
+        "batch.temperature_eps": Setting(0.0, high=_LARGEST_EPS),
         "batch.response_mask": Setting("non_pad", words=("non_pad", "all")),
         "reward.kl_clamp_in": _limit(),
         "reward.kl_clamp_out": _limit(),
@@ -41,8 +42,8 @@ CONVENTIONS = MappingProxyType(
         "advantage.stats": Setting("mask", words=("mask", "all")),
         "advantage.ddof": Setting(1.0, whole=True),
         "advantage.eps_form": Setting("rsqrt_var_plus", words=("rsqrt_var_plus", "clamp", "std_plus", "std_max")),
-        "advantage.mean_eps": Setting(0.0),
-        "advantage.ddof_eps": Setting(0.0),
+        "advantage.mean_eps": Setting(0.0, high=_LARGEST_EPS),
+        "advantage.ddof_eps": Setting(0.0, high=_LARGEST_EPS),
         "loss.sample_filter": Setting("none", words=("none", "ended")),
         "loss.log_ratio_clamp": _limit(),
         "loss.clip_range_high": Setting(0.2, high=OFF),
@@ -54,8 +55,8 @@ CONVENTIONS = MappingProxyType(
                 "token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm", "seq-mean-token-mean",
             ),
         ),
-        "loss.agg_eps": Setting(0.0),
-        "loss.seq_eps": Setting(0.0),
+        "loss.agg_eps": Setting(0.0, high=_LARGEST_EPS),
+        "loss.seq_eps": Setting(0.0, high=_LARGEST_EPS),
         "loss.joint": Setting("on", words=_ON_OFF),
         "loss.entropy_aggregation": Setting("as-policy", words=("as-policy", "token-mean")),
         "value.factor": Setting(0.5, high=_LARGEST),
@@ -66,7 +67,7 @@ CONVENTIONS = MappingProxyType(
         "metrics.over": Setting("mask", words=("mask", "all")),
         "metrics.clip_fraction": Setting("loss", words=("loss", "ratio")),
         "metrics.explained": Setting("var_old", words=("var_old", "var_new", "mse_new")),
-        "metrics.ev_eps": Setting(0.0),
+        "metrics.ev_eps": Setting(0.0, high=_LARGEST_EPS),
         "metrics.kl_stat": Setting("seq_sum", words=("seq_sum", "token_mean")),
     }
 )  # fmt: skip

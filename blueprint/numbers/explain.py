@@ -75,7 +75,9 @@ def _unknown(where: str, known: list[str]) -> NumbersError:
     """
     first = where.partition(".")[0]
     if first in CONVENTIONS_KEYS and first not in {key.partition(".")[0] for key in known}:
-        return NumbersError(f"{where}: these numbers have no conventions to choose; they begin at weights or logits.")
+        return NumbersError(
+            f"{where}: not at this level; live conventions need numbers that begin at weights or logits."
+        )
     table, _, name = where.rpartition(".")
     neighbours = {key.rpartition(".")[2]: key for key in known if key.rpartition(".")[0] == table}
     others = [key for key in known if "." in key and key not in neighbours.values()]

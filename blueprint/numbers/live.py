@@ -50,7 +50,7 @@ else:
 class LiveFile(Table):
     """The part of a numbers file that says which conventions hold; every key may be left out."""
 
-    preset: str = DEFAULT
+    preset: str | None = None
     conventions: Literal["plain", "live"] | None = None
     compare: tuple[str, ...] | str = ()
     ppo: Ppo = Ppo()
@@ -75,10 +75,12 @@ def gathered(file: LiveFile) -> tuple[Settings, Conventions]:
     for table in TABLES:
         said: dict[str, Any] = getattr(file, table).model_dump(exclude_none=True)
         given |= {f"{table}.{key}": value for key, value in said.items()}
-    compare = file.compare.split(",") if isinstance(file.compare, str) else file.compare
-    for name in (file.preset, *compare):
+    said_compare = file.compare.split(",") if isinstance(file.compare, str) else file.compare
+    compare = [name.strip() for name in said_compare if name.strip()]
+    preset = DEFAULT if file.preset is None else file.preset
+    for name in (preset, *compare):
         rlhf().preset(name)
-    asked = file.preset != DEFAULT or bool(compare) or not all(_plain(key, value) for key, value in given.items())
+    asked = file.preset is not None or bool(compare) or not all(_plain(key, value) for key, value in given.items())
     if asked and file.conventions == "plain":
         raise NumbersError(
             "conventions: found plain, but a preset or convention is asked for, which only live ones have."
@@ -86,7 +88,7 @@ def gathered(file: LiveFile) -> tuple[Settings, Conventions]:
     live = file.conventions == "live" or asked
     if live and "clip_range" in given:
         given.setdefault("loss.clip_range_high", given["clip_range"])
-    return given, Conventions(live, file.preset, tuple(compare))
+    return given, Conventions(live, preset, tuple(compare))
 
 
 def plain(table: BaseModel) -> Settings:

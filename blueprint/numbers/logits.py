@@ -1,7 +1,7 @@
 """Check that the numbers of level "logits" belong to the same slots and words, and freeze them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,8 @@ def logit_numbers(name: str, file: LogitFile) -> LogitNumbers:
     Raises:
         NumbersError: if tables differ in shape, a word is not in the vocabulary, or the mask is not 0 and 1.
     """
+    if file.conventions == "plain":
+        raise NumbersError("conventions: found plain, expected live, the only ones of numbers that begin at logits.")
     ppo, conventions = gathered(file)
     text, words = file.text, file.text.responses
     _check_words(words, text.vocabulary)
@@ -75,7 +77,7 @@ def logit_numbers(name: str, file: LogitFile) -> LogitNumbers:
         values={each: array[rows] for each, array in values.items()},
         scores=np.array(scores)[rows],
         ppo=ppo,
-        conventions=conventions,
+        conventions=replace(conventions, live=True),
     )
 
 
@@ -88,9 +90,11 @@ def _check_words(words: list[list[str]], vocabulary: list[str]) -> None:
     if len({word.lower() for word in vocabulary}) < len(vocabulary):
         raise NumbersError("text.vocabulary: two words are equal but for capitals; a sheet cannot tell them apart.")
     for row, response in enumerate(words, start=1):
-        if len(response) != len(words[0]) or not 1 <= len(response) <= LONGEST_TEXT:
-            expected = f"{len(words[0])}, as in row 1 (1 to {LONGEST_TEXT})"
-            raise refusal(f"text.responses, row {row}", counted(len(response), "word"), expected)
+        if not 1 <= len(response) <= LONGEST_TEXT:
+            raise refusal(f"text.responses, row {row}", counted(len(response), "word"), f"1 to {LONGEST_TEXT}")
+        if len(response) != len(words[0]):
+            found = counted(len(response), "word")
+            raise refusal(f"text.responses, row {row}", found, f"{len(words[0])}, as in row 1")
         for word in response:
             _check_known(word, f"text.responses, row {row}", vocabulary)
 

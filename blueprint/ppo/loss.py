@@ -56,10 +56,13 @@ def policy_ratio(logp_new: Block, logp_old: Block) -> tuple[Block, Block]:
     return d, ratio
 
 
-def surrogate(ratio: Block, advantages: Block, clip_range: Block, prefix: str = "") -> Surrogate:
+def surrogate(
+    ratio: Block, advantages: Block, clip_range: Block, prefix: str = "", above: Block | None = None
+) -> Surrogate:
     """Clips the ratio so that a word is not pushed farther than clip_range from where it was; takes the worse outcome.
 
     ratio, advantages: over any axes, the same for both. prefix: put before the names, where it is used a second time.
+    above: how far the ratio counts above 1, if not as far as below.
     """
     at = ratio.axes
     free = block(f"{prefix}surrogate.unclipped", at, "U", "unclipped surrogate: ratio · advantage")
@@ -67,7 +70,7 @@ def surrogate(ratio: Block, advantages: Block, clip_range: Block, prefix: str = 
     held = block(f"{prefix}surrogate.clipped", at, "U_c", "clipped ratio · advantage")
     smaller = block(f"{prefix}surrogate", at, "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
     free[at] = ratio[at] * advantages[at]
-    near[at] = maximum(1 - clip_range, minimum(1 + clip_range, ratio[at]))
+    near[at] = maximum(1 - clip_range, minimum(1 + (clip_range if above is None else above), ratio[at]))
     held[at] = near[at] * advantages[at]
     smaller[at] = minimum(free[at], held[at])
     return Surrogate(free, near, held, smaller)

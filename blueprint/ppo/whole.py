@@ -25,7 +25,7 @@ class Plan:
     before, after: sheets before the models, and after what is watched. sums: (n, t), 1 where shares of the loss lie.
     fade: the recursion of the advantage, for the picture of λ. floor: a smaller variance is rounding.
     walk, watched: sections of Walk, and more for Diagnostics. first: the decision shown on Walk.
-    choices_made: which PPO it is, for the first sheet. facts: what it says of itself.
+    choices_made, metrics: for the first sheet, which PPO it is, and what its library logs instead. facts: what it says of itself.
     checked, checked_too: what must be 0, before and after what always must, and where conventions are live.
     by_name: what is typed, by the names of blocks.
     """
@@ -42,6 +42,7 @@ class Plan:
     after: tuple[Sheet, ...] = ()
     watched: tuple[Section, ...] = ()
     choices_made: tuple[Piece, ...] = ()
+    metrics: Mapping[str, Block] = field(default_factory=dict)
     checked_too: Sequence[Block] = ()
     typed: Mapping[Block, object] = field(default_factory=dict)
     sizes: Mapping[Axis, int] = field(default_factory=dict)
@@ -65,7 +66,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     watched = diagnostics(
         head, steps.models.texts, steps.signal, loss, pieces.watched_rows(steps), plan.floor, plan.watched
     )
-    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched)
+    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched, plan.metrics)
     outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
     residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1], *plan.checked_too]
     checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, plan.identities, outside)
@@ -118,7 +119,7 @@ def _drawn(plan: Plan) -> list[charts.Drawn]:
     policies = {"π_old": m.old, "π_ref": m.reference.policy, "π_θ": m.policy.policy}
     added = (loss.total.policy_loss, *loss.adds, loss.total.total)
     return [
-        charts.clip_picture(1, points, chosen.used["clip_range"]),
+        charts.clip_picture(1, points, chosen.used["clip_range"], chosen.used.get("loss.clip_range_high")),
         bars.drawn,
         charts.gae_picture(3, s.gae, bars.words, fade),
         charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, plan.vocabulary),

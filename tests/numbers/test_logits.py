@@ -79,8 +79,10 @@ def test_a_minibatch_is_taken_in_the_order_asked_for(small: Path) -> None:
 
 # (override, the sentence)
 REFUSED = [
-    ('text.responses=[["a"], ["b", "b"]]', "text.responses, row 2: found 2 words, expected 1, as in row 1 (1 to 500)."),
+    ('text.responses=[["a"], ["b", "b"]]', "text.responses, row 2: found 2 words, expected 1, as in row 1."),
     ('text.responses=[["c", "a", "a"], ["b", "b", "b"]]', 'text.responses, row 1: found "c", expected a word of the vocabulary.'),
+    ("text.responses=[[], []]", "text.responses, row 1: found 0 words, expected 1 to 500."),
+    ('conventions="plain"', "conventions: found plain, expected live, the only ones of numbers that begin at logits."),
     ("text.responses=[]", "text.responses: found 0 episodes, expected 1 to 64."),
     ('text.vocabulary=["a"]', "text.vocabulary: found 1 word, expected 2 to 64."),
     ('text.vocabulary=["a", "A", "b", "<eos>"]',

@@ -27,8 +27,10 @@ WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
 LEAD = "what each library does, as data: a row per convention, a column per preset; 1E+09 reads “off”"
 CHOOSING = "Choose a preset, and everything follows. What you type under “yours” goes before it; empty, the preset's value is used."
-OFF = "A limit that is “off” is the number 1E+09, which nothing reaches; type 1E+09 to switch one off."
-BUILD_TIME = "When built: whitening per minibatch (text.episodes picks the responses), smooth-L1 (classic PPO)."
+OFF = "A limit that is “off” is the number 1E+09, beyond anything sensible; type 1E+09 to switch one off."
+BUILD_TIME = (
+    "Chosen when a workbook is built, not here: a minibatch of its own (text.episodes=[1, 2] at the level logits)."
+)
 MOVES = "The temperature divides every policy's logits; where words are drawn, other words may be drawn."
 
 

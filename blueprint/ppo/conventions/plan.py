@@ -14,6 +14,7 @@ from blueprint.ppo.conventions.libraries import compared
 from blueprint.ppo.conventions.live import live_steps
 from blueprint.ppo.conventions.reward import score_stays
 from blueprint.ppo.conventions.walk import walk_sections
+from blueprint.ppo.conventions.watched import Watched
 from blueprint.ppo.presets import PRESET
 from blueprint.ppo.steps import Models
 from blueprint.ppo.whole import Plan
@@ -47,6 +48,7 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         watched=live.watched,
         checked_too=[score_stays(live.signal.counted.kept, live.signal.score)],
         choices_made=_choices_made(chosen),
+        metrics=_metrics(live.loss.watched),
         after=(beside.libraries, beside.which),
         typed=beside.typed,
         choices=beside.choices,
@@ -54,6 +56,15 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         names={PRESET: chosen.table.names} | beside.names,
         facts={"preset": conventions.preset, "conventions": "live"},
     )
+
+
+def _metrics(see: Watched) -> dict[str, Block]:
+    """Lists what is logged, as the conventions count it, by the names of the first sheet."""
+    return {
+        "clip fraction": see.clip_fraction,
+        "approximate KL": see.approx_kl,
+        "explained variance": see.explained.used,
+    }
 
 
 def _choices_made(chosen: Chosen) -> tuple[Piece, ...]:

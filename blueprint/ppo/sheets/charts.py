@@ -62,21 +62,21 @@ def charts_sheet(drawn: list[Drawn], head: tuple[Block, ...]) -> tuple[Sheet, di
     return Sheet("Charts", LEAD, (gallery, *below), (n, t), head, head[-1]), given
 
 
-def clip_picture(number: int, points: Points, clip_range: Block) -> Drawn:
+def clip_picture(number: int, points: Points, clip_range: Block, above: Block | None = None) -> Drawn:
     """Draws the clipped surrogate over the ratio for advantages +1 and −1, and this batch's words on it."""
-    ratio, given = _corners(clip_range)
+    ratio, given, reach = _corners(clip_range, above)
     good = block("curve.good", ratio.axes, "Â+", "advantage +1")
     bad = block("curve.bad", ratio.axes, "Â−", "advantage −1")
     good[ratio.axes] = 1
     bad[ratio.axes] = -good[ratio.axes]
-    curves = [(each, surrogate(ratio, each, clip_range, f"{each.name}.")) for each in (good, bad)]
+    curves = [(each, surrogate(ratio, each, clip_range, f"{each.name}.", above)) for each in (good, bad)]
     ends = (
         typed("dot.low", (), "ρ_low", "left end of the picture"),
         typed("dot.high", (), "ρ_high", "right end of the picture"),
     )
     dots = _dots(points, ends)
     given |= dict(zip(ends, (LOW, HIGH), strict=True))
-    rows = [Line((each,)) for each in (*given, ratio)]  # the ends among them
+    rows = [Line((each,)) for each in (*given, *reach, ratio)]  # the ends among them
     rows += [Line((each,)) for advantage, curve in curves for each in (advantage, *curve)]
     upper, lower = (curve.smaller for _, curve in curves)
     chart = Chart(
@@ -89,15 +89,24 @@ def clip_picture(number: int, points: Points, clip_range: Block) -> Drawn:
     return Drawn(chart, Section(f"{number}  The clip: curves and dots", (*rows, *_dot_rows(points, dots))), given)
 
 
-def _corners(clip_range: Block) -> tuple[Block, dict[Block, object]]:
-    """Places the corners of the curves: the ends of the picture, 1 − ε, 1 and 1 + ε; and what is typed for it."""
+def _corners(clip_range: Block, above: Block | None) -> tuple[Block, dict[Block, object], tuple[Block, ...]]:
+    """Places the corners of the curves: the ends of the picture, 1 − ε, 1 and 1 + ε.
+
+    Returns the corners, what is typed for them, and how far each reaches, where that differs above 1.
+    """
     corner = Axis("c", "corner", start=1, size=len(CORNERS))
     begin = typed("curve.from", (corner,), "from", "corners of the curves: from here", decimals=1)
     by = typed("curve.by", (corner,), "by", "so many ε further", decimals=0)
     ratio = block("curve.ratio", (corner,), "ρ_grid", "corners of the curves")
-    ratio[corner] = begin[corner] + by[corner] * clip_range
     starts, steps = zip(*CORNERS, strict=True)
-    return ratio, {begin: starts, by: steps}
+    given: dict[Block, object] = {begin: starts, by: steps}
+    if above is None:
+        ratio[corner] = begin[corner] + by[corner] * clip_range
+        return ratio, given, ()
+    reach = block("curve.reach", (corner,), "ε_side", "ε of the corner's side", reads=above.about.reads)
+    reach[corner] = where(less(0, by[corner]), above, clip_range)
+    ratio[corner] = begin[corner] + by[corner] * reach[corner]
+    return ratio, given, (reach,)
 
 
 def _dots(points: Points, ends: tuple[Block, Block]) -> tuple[Block, Block, Block]:

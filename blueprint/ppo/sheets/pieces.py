@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from blueprint.language import Block
 from blueprint.page.outline import Piece
 from blueprint.ppo.sheets.diagnostics import Diagnostics
@@ -31,14 +33,17 @@ def parts_of(steps: Steps) -> list[Piece]:
     ]
 
 
-def pieces_of(steps: Steps, d: Diagnostics) -> list[Piece]:
-    """Lists the pieces of RLHF PPO under their usual names, in the order in which they are computed."""
+def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list[Piece]:
+    """Lists the pieces of RLHF PPO under their usual names, in the order in which they are computed.
+
+    logged: by the name of a piece, the number that is shown instead, as a library logs it.
+    """
     m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
 
     def mean(title: str, row: Block) -> Piece:
         return Piece(title, d.means[row.name], row)
 
-    return [
+    listed = [
         Piece("masks and EOS", run.words, run.mask),
         mean("proximity model θ_old", m.old.logprobs),
         mean("reference model θ_ref", m.reference.policy.logprobs),
@@ -62,3 +67,4 @@ def pieces_of(steps: Steps, d: Diagnostics) -> list[Piece]:
         Piece("approximate KL", d.approx_kl[1], d.approx_kl[1]),
         Piece("explained variance", d.explained.explained, d.explained.explained),
     ]
+    return [Piece(p.title, logged[p.title], logged[p.title]) if p.title in logged else p for p in listed]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from blueprint.witness import diagnostics
 from blueprint.witness.batch import Batch, Rows
-from blueprint.witness.charts import CURVES, curve_rows, dot_rows
+from blueprint.witness.charts import CURVES, dot_rows
 from blueprint.witness.gae import masked_sums
 from blueprint.witness.live.rows import Start
 from blueprint.witness.models import Named
@@ -42,7 +42,7 @@ def per_response_rows(rows: Rows, mask: Tensor) -> Named:
 
 def add_charts(batch: Batch, rows: Rows, start: Start) -> None:
     """Adds the curve of the clip with its dots, the words of the bars, GAE for several λ, and the parts of the loss."""
-    rows.add_whole(curve_rows(batch, batch.setting("clip_range")[..., 0]))
+    rows.add_whole(clip_curve_rows(batch))
     rows.add(dot_rows(batch, rows["ratio"], rows["advantages_used"], rows["surrogate"], start.mask))
     shown = start.mask.cpu().numpy() > 0
     rows.add_words("bar.word", [np.where(*each, "") for each in zip(shown, start.written, strict=True)])
@@ -50,6 +50,26 @@ def add_charts(batch: Batch, rows: Rows, start: Start) -> None:
         gae_lambda = batch.typed(f"gae_at.lambda{number}").view(-1, 1, 1)
         rows.add({f"gae_at.{number}": with_end(faded(batch, rows, gae_lambda * batch.setting("gamma")))})
     rows.add_whole({"parts": torch.stack([rows[name] for name in PARTS], dim=-1)})
+
+
+def clip_curve_rows(batch: Batch) -> Named:
+    """Returns the corners of the clipped surrogate for advantage 1 and −1, each [F, C], with an ε for either side of 1."""
+    below, above = (batch.setting(name)[..., 0] for name in ("clip_range", "loss.clip_range_high"))
+    steps = batch.typed("curve.by")
+    reach = torch.where(steps > 0, above, below)
+    ratio = batch.typed("curve.from") + steps * reach
+    clipped = torch.minimum(torch.maximum(ratio, 1 - below), 1 + above)
+    found = {"curve.reach": reach, "curve.ratio": ratio}
+    for name, sign in (("curve.good", 1.0), ("curve.bad", -1.0)):
+        free, held = sign * ratio, sign * clipped
+        found |= {
+            name: torch.full_like(ratio, sign),
+            f"{name}.surrogate.unclipped": free,
+            f"{name}.ratio.clipped": clipped,
+            f"{name}.surrogate.clipped": held,
+            f"{name}.surrogate": torch.minimum(free, held),
+        }
+    return found
 
 
 def faded(batch: Batch, rows: Rows, decay: Tensor) -> Tensor:
