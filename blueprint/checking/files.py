@@ -22,7 +22,7 @@ PASSWORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How the container begins into which Excel puts a workbook that has a password."""
 
 
-BEGINNINGS = {"old.W", "old.logits", "reference.logprobs"}
+BEGINNINGS = {"old.W", "reference.logits", "reference.logprobs"}
 """Blocks of which a workbook has one from which the witness can start."""
 
 
