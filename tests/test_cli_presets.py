@@ -91,7 +91,7 @@ def test_check_goes_on_behind_a_file_of_another_kind_and_names_it(tmp_path: Path
         assert call("build", "--numbers", numbers, "--no-proof", "-o", str(path)).exit_code == 0
     result = call("check", str(other), str(good))
     assert result.exit_code == 3
-    assert "good.xlsx: agrees" in result.stdout
+    assert "good.xlsx  agrees" in result.stdout
     assert f"Error: {other} is of a kind that check does not know" in result.stderr
 
 
