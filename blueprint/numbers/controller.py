@@ -59,7 +59,7 @@ class ControllerNumbers:
     """Hold all numbers of level "controller": a row per update, an entry per response.
 
     Attributes:
-        settings: the settings the file gives, and only those.
+        ppo: the settings the file gives, and only those.
         kl_sums: the KL to the reference of each response, summed over its words.
         lengths: how many words each response has.
     """
@@ -67,7 +67,7 @@ class ControllerNumbers:
     name: str
     title: str
     about: str
-    settings: Settings
+    ppo: Settings
     kl_sums: Ragged
     lengths: Ragged
     drawn_anew: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ def controller_numbers(name: str, file: ControllerFile) -> ControllerNumbers:
         name=name,
         title=file.title or name,
         about=file.about,
-        settings=file.controller.model_dump(exclude_none=True),
+        ppo=file.controller.model_dump(exclude_none=True),
         kl_sums=tuple(map(tuple, sums)),
         lengths=tuple(map(tuple, lengths)),
     )

@@ -42,7 +42,7 @@ LONGEST = 1_000_000
 
 def kl_controller(numbers: ControllerNumbers) -> Blueprint:
     """Makes the blueprint of the adaptive KL controller."""
-    chosen = settings(numbers.settings, CONTROLLER, Offer(CONTROLLER, TOLD))
+    chosen = settings(numbers.ppo, CONTROLLER, Offer(CONTROLLER, TOLD))
     given = controller.fed(chosen)
     made = controller.controlled(given.used, chosen)
     checked, judged, tolerances = _checks(given, made, chosen)

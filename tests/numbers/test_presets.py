@@ -56,13 +56,28 @@ PART = {
     **{(name, "vf_coef"): "an optimiser of its own has no coefficient; 1 stands where the table needs a number"
        for name in ("openrlhf", "verl", "dschat", "nemo_aligner", "nemo_rl")},
 }  # fmt: skip
-READ = {
-    **{ours: (lambda o, key=key: o[key]) for ours, key in SAME.items()},
-    **{ours: (lambda o, key=key: OFF if o[key] is None else o[key]) for ours, key in LIMITS.items()},
-    **{ours: (lambda o, key=key: ON[o[key]]) for ours, key in SWITCHES.items()},
+Read = Callable[[dict[str, Any]], object]
+
+
+def _same(key: str) -> Read:
+    return lambda options: options[key]
+
+
+def _limit(key: str) -> Read:
+    return lambda options: OFF if options[key] is None else options[key]
+
+
+def _switch(key: str) -> Read:
+    return lambda options: ON[options[key]]
+
+
+READ: dict[str, Read] = {
+    **{ours: _same(key) for ours, key in SAME.items()},
+    **{ours: _limit(key) for ours, key in LIMITS.items()},
+    **{ours: _switch(key) for ours, key in SWITCHES.items()},
     **OTHERS,
-    "kl_coef": lambda o: o["kl_coef"],
-    "vf_coef": lambda o: o["vf_coef"],
+    "kl_coef": _same("kl_coef"),
+    "vf_coef": _same("vf_coef"),
 }
 
 
@@ -157,4 +172,4 @@ def test_any_convention_makes_all_of_them_live_and_one_clip_range_means_both_sid
     asked = load("default", ["compare=verl, trlx,"])
     assert asked.conventions.compare == ("verl", "trlx")  # type: ignore[union-attr]
     both = load("default", ["preset=verl", "ppo.clip_range=0.1"])
-    assert (both.ppo["clip_range"], both.ppo["loss.clip_range_high"]) == (0.1, 0.1)  # type: ignore[union-attr]
+    assert (both.ppo["clip_range"], both.ppo["loss.clip_range_high"]) == (0.1, 0.1)

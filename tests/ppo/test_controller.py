@@ -177,5 +177,5 @@ def test_what_is_refused(override: str, sentence: str) -> None:
 def test_the_numbers_are_frozen_and_tell_only_what_the_file_gives() -> None:
     loaded = load("kl-controller", ["controller.target=4"])
     assert isinstance(loaded, ControllerNumbers)
-    assert loaded.settings == {"target": 4.0}
+    assert loaded.ppo == {"target": 4.0}
     assert loaded.kl_sums[0] == (10, 14, 11, 13)
