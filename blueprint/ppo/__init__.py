@@ -1,39 +1,48 @@
 """The paper, in the notation: models, rollout, reward, advantage, ratio, losses and diagnostics of RLHF PPO."""
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import assert_never
 
 from blueprint.numbers import ClassicNumbers, ControllerNumbers, LogitNumbers, Numbers, TokenNumbers, WeightNumbers
 from blueprint.page.outline import Blueprint
-from blueprint.ppo.classic import classic_ppo
-from blueprint.ppo.controller_sheets import kl_controller
-from blueprint.ppo.logits_level import logits_level
 from blueprint.ppo.notes import note_of
 from blueprint.ppo.notes.live_signal import LIVE
 from blueprint.ppo.sheets.beside import Witnessed
-from blueprint.ppo.token_level import token_level
-from blueprint.ppo.weights_level import weights_level
-
-LEVELS: dict[type, Callable[..., Blueprint]] = {
-    WeightNumbers: weights_level,
-    LogitNumbers: logits_level,
-    TokenNumbers: token_level,
-}
 
 
 def rlhf_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Makes the blueprint of RLHF PPO at the level of the numbers: from weights, or from log-probs on.
+    """Makes the blueprint of RLHF PPO at the level of the numbers: from weights, from logits, or from log-probs on.
 
     The numbers of classic PPO and of the KL controller make blueprints of their own.
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    if isinstance(numbers, ClassicNumbers):
-        return classic_ppo(numbers)
-    if isinstance(numbers, ControllerNumbers):
-        return kl_controller(numbers)
-    level = LEVELS[type(numbers)]
-    made = level(numbers, witnessed)
-    live = not isinstance(numbers, TokenNumbers) and numbers.conventions.live
+    # Each is imported where it is needed: a build needs one of them, and all together take as long as its start.
+    match numbers:
+        case WeightNumbers():
+            from blueprint.ppo.weights_level import weights_level
+
+            return _with_notes(weights_level(numbers, witnessed), numbers.conventions.live)
+        case LogitNumbers():
+            from blueprint.ppo.logits_level import logits_level
+
+            return _with_notes(logits_level(numbers, witnessed), live=True)
+        case TokenNumbers():
+            from blueprint.ppo.token_level import token_level
+
+            return _with_notes(token_level(numbers, witnessed), live=False)
+        case ClassicNumbers():
+            from blueprint.ppo.classic import classic_ppo
+
+            return classic_ppo(numbers)
+        case ControllerNumbers():
+            from blueprint.ppo.controller_sheets import kl_controller
+
+            return kl_controller(numbers)
+    assert_never(numbers)
+
+
+def _with_notes(made: Blueprint, live: bool) -> Blueprint:
+    """Adds what is said of each block; some of it differs where conventions are live."""
     own = LIVE if live else {}
     return replace(made, notes={block.name: own.get(block.name) or note_of(block.name) for block in made.blocks()})

@@ -13,8 +13,6 @@ from blueprint.page.outline import Blueprint
 from blueprint.ppo import checks
 from blueprint.ppo.advantage import faded_by
 from blueprint.ppo.axes import j, k, n, one, t, v
-from blueprint.ppo.conventions.inputs import chosen_of
-from blueprint.ppo.conventions.plan import live_plan
 from blueprint.ppo.diagnostics import EQUAL_RETURNS, variance_floor
 from blueprint.ppo.rollout import DrawRange, Length, Prompts, draw_range, length, prompts
 from blueprint.ppo.settings import settings
@@ -63,6 +61,10 @@ def _plain(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRan
 
 def _live(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRange) -> Plan:
     """Takes the steps in which every convention is live."""
+    # Imported here, because the plain build, which most people run, needs none of it.
+    from blueprint.ppo.conventions.inputs import chosen_of
+    from blueprint.ppo.conventions.plan import live_plan
+
     chosen = chosen_of(numbers.ppo, numbers.conventions)
     models = models_of(given, limit.most, draws, chosen.settings.used["update_step"], chosen.temperature)
     return live_plan(models, chosen, numbers.conventions, inputs_sheet([], given, limit), given.vocabulary)

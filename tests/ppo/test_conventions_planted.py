@@ -17,8 +17,8 @@ from blueprint.numbers import load
 from blueprint.ppo import rlhf_ppo
 from blueprint.ppo.axes import n, t
 from tests.ppo.switched import asked
-from tests.ppo.test_conventions_golden import differing, found_in
-from tests.witness.golden_table import RUNS
+from tests.ppo.test_conventions_golden import found_in
+from tests.witness.golden_table import RUNS, differing
 
 Blocks = Mapping[str, Block]
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from tests.witness.golden import Changes, Derive, Found, Run
+from tests.witness.golden import Changes, Derive, Found, Run, distance, numbers, results
+
+# Times 1 + the largest number of the row. The libraries ran in float64 too, so that only rounding parts us from them.
+TOLERANCE = 1e-12
 
 # As verl and NeMo-RL clamp it: the log-ratio before the estimate, the estimate behind it.
 CLAMPED_K3: Changes = {"kl_estimator": "k3", "reward.kl_clamp_in": 20, "reward.kl_clamp_out": 10}
@@ -174,3 +177,15 @@ EVERYWHERE = {"mask", "mask_p1", "value_mask", "is_end_mask"}
 def derivation(run: Run, quantity: str) -> Derive:
     """Returns how a quantity of a run is read off the rows."""
     return EXCEPTIONS.get((*run.place, quantity), QUANTITIES[quantity])
+
+
+def differing(run: Run, found: Found, tolerance: float = TOLERANCE) -> list[str]:
+    """Lists the recorded quantities of a run that are not reproduced, rows of words at response positions."""
+    theirs = results(run)
+    response = numbers(theirs["mask"]) if "mask" in theirs else None
+    return [
+        name
+        for name in theirs
+        if name not in NOT_COMPARED
+        and distance(derivation(run, name), found, theirs[name], None if name in EVERYWHERE else response) > tolerance
+    ]

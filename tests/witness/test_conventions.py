@@ -10,23 +10,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.witness.conventions import WORDS
 from blueprint.witness.conventions.options import NUMBERS
-from tests.witness.golden import ALL, Found, Run, computed, distance, number_of, numbers, presets, recorded, results
-from tests.witness.golden_table import EVERYWHERE, NOT_COMPARED, QUANTITIES, RUNS, derivation
-
-# Times 1 + the largest number of the row. The libraries' own float64 runs differ from the witness's by rounding only.
-TOLERANCE = 1e-12
-
-
-def differing(run: Run, found: Found) -> list[str]:
-    """Lists the recorded quantities of a run that torch does not reproduce, rows of words at response positions."""
-    theirs = results(run)
-    response = numbers(theirs["mask"]) if "mask" in theirs else None
-    return [
-        name
-        for name in theirs
-        if name not in NOT_COMPARED
-        and distance(derivation(run, name), found, theirs[name], None if name in EVERYWHERE else response) > TOLERANCE
-    ]
+from tests.witness.golden import ALL, Run, computed, number_of, presets, recorded, results
+from tests.witness.golden_table import NOT_COMPARED, QUANTITIES, RUNS, differing
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.run}-{run.variant}-{''.join(map(str, run.responses))}")
