@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator
 
 from blueprint.numbers.classic_settings import CLASSIC, classic_presets
-from blueprint.numbers.errors import counted, refusal
+from blueprint.numbers.errors import check_count, counted, refusal
 from blueprint.numbers.kinds import About, Matrix, Number, Text, Title, Vector, Whole
 from blueprint.numbers.result import Ragged, Settings
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
@@ -119,9 +119,9 @@ def classic_numbers(name: str, file: ClassicFile) -> ClassicNumbers:
 
 def _check_shapes(given: ClassicRollout) -> None:
     """Check that there is an entry per step of every environment, and a score per action."""
-    _check_count("rollout.actions", len(given.actions), "environment", *LIMITS["episodes"])
+    check_count("rollout.actions", len(given.actions), "environment", *LIMITS["episodes"])
     steps = len(given.actions[0])
-    _check_count("rollout.actions, row 1", steps, "step", 1, LONGEST_TEXT)
+    check_count("rollout.actions, row 1", steps, "step", 1, LONGEST_TEXT)
     for key in ("actions", "rewards", "done", "terminated", "values_old", "values_new", "logits_old", "logits_new"):
         rows: list[list[Any]] | None = getattr(given, key)
         if rows is not None:
@@ -130,16 +130,11 @@ def _check_shapes(given: ClassicRollout) -> None:
         found = counted(len(given.next_values), "number")
         raise refusal("rollout.next_values", found, f"{len(given.actions)}, one per environment")
     actions = len(given.logits_old[0][0])
-    _check_count("rollout.logits_old, row 1, item 1", actions, "number", *LIMITS["vocabulary"])
+    check_count("rollout.logits_old, row 1, item 1", actions, "number", *LIMITS["vocabulary"])
     for key, scores in (("logits_old", given.logits_old), ("logits_new", given.logits_new)):
         for place, step in _steps(scores):
             if len(step) != actions:
                 raise refusal(f"rollout.{key}, {place}", counted(len(step), "number"), f"{actions}, one per action")
-
-
-def _check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
-    if not low <= found <= high:
-        raise refusal(where, counted(found, noun), f"{low} to {high}")
 
 
 def _check_rows(where: str, rows: list[list[Any]], environments: int, steps: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator
 
-from blueprint.numbers.errors import counted, refusal
+from blueprint.numbers.errors import check_count, counted, refusal
 from blueprint.numbers.kinds import About, Matrix, Title, Whole
 from blueprint.numbers.preset import Setting
 from blueprint.numbers.result import Ragged, Settings
@@ -80,8 +80,8 @@ def controller_numbers(name: str, file: ControllerFile) -> ControllerNumbers:
         NumbersError: if the tables differ in shape, or there are too many updates or responses.
     """
     sums, lengths = file.responses.kl_sums, file.responses.lengths
-    _check_count("responses.kl_sums", len(sums), "update", 1, LONGEST_TEXT)
-    _check_count("responses.kl_sums, row 1", len(sums[0]), "response", *LIMITS["episodes"])
+    check_count("responses.kl_sums", len(sums), "update", 1, LONGEST_TEXT)
+    check_count("responses.kl_sums, row 1", len(sums[0]), "response", *LIMITS["episodes"])
     if len(lengths) != len(sums):
         raise refusal("responses.lengths", counted(len(lengths), "row"), f"{len(sums)}, one per update")
     _check_rows("responses.kl_sums", [len(row) for row in sums], len(sums[0]))
@@ -94,11 +94,6 @@ def controller_numbers(name: str, file: ControllerFile) -> ControllerNumbers:
         kl_sums=tuple(map(tuple, sums)),
         lengths=tuple(map(tuple, lengths)),
     )
-
-
-def _check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
-    if not low <= found <= high:
-        raise refusal(where, counted(found, noun), f"{low} to {high}")
 
 
 def _check_rows(where: str, found: list[int], expected: int) -> None:

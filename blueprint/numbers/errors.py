@@ -51,6 +51,12 @@ def shown(value: object) -> str:
             return str(value)
 
 
+def check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
+    """Refuse a number of things outside its bounds, both included."""
+    if not low <= found <= high:
+        raise refusal(where, counted(found, noun), f"{low} to {high}")
+
+
 def printable(text: str) -> str:
     """Escape what would break a line and cut what would flood it."""
     return escaped(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blueprint.numbers.errors import NumbersError, counted, refusal, shown
+from blueprint.numbers.errors import NumbersError, check_count, counted, refusal, shown
 from blueprint.numbers.live import gathered
 from blueprint.numbers.result import PLAIN, Array, Conventions, Settings
 from blueprint.numbers.schema import LogitFile
@@ -82,16 +82,12 @@ def logit_numbers(name: str, file: LogitFile) -> LogitNumbers:
 
 
 def _check_words(words: list[list[str]], vocabulary: list[str]) -> None:
-    low, high = LIMITS["episodes"]
-    if not low <= len(words) <= high:
-        raise refusal("text.responses", counted(len(words), "episode"), f"{low} to {high}")
-    if not LIMITS["vocabulary"][0] <= len(vocabulary) <= LIMITS["vocabulary"][1]:
-        raise refusal("text.vocabulary", counted(len(vocabulary), "word"), "2 to 64")
+    check_count("text.responses", len(words), "episode", *LIMITS["episodes"])
+    check_count("text.vocabulary", len(vocabulary), "word", *LIMITS["vocabulary"])
     if len({word.lower() for word in vocabulary}) < len(vocabulary):
         raise NumbersError("text.vocabulary: two words are equal but for capitals; a sheet cannot tell them apart.")
     for row, response in enumerate(words, start=1):
-        if not 1 <= len(response) <= LONGEST_TEXT:
-            raise refusal(f"text.responses, row {row}", counted(len(response), "word"), f"1 to {LONGEST_TEXT}")
+        check_count(f"text.responses, row {row}", len(response), "word", 1, LONGEST_TEXT)
         if len(response) != len(words[0]):
             found = counted(len(response), "word")
             raise refusal(f"text.responses, row {row}", found, f"{len(words[0])}, as in row 1")

@@ -1,6 +1,6 @@
 """Check that the numbers of level "per-token" belong to the same words, and freeze them."""
 
-from blueprint.numbers.errors import counted, refusal
+from blueprint.numbers.errors import check_count, counted, refusal
 from blueprint.numbers.live import plain
 from blueprint.numbers.result import Ragged, TokenNumbers
 from blueprint.numbers.schema import PerToken, TokenFile
@@ -35,12 +35,9 @@ def token_numbers(name: str, file: TokenFile) -> TokenNumbers:
 
 
 def _check_words(words: list[list[str]]) -> None:
-    low, high = LIMITS["episodes"]
-    if not low <= len(words) <= high:
-        raise refusal("per_token.words", counted(len(words), "episode"), f"{low} to {high}")
+    check_count("per_token.words", len(words), "episode", *LIMITS["episodes"])
     for row, episode in enumerate(words, start=1):
-        if not 1 <= len(episode) <= LONGEST_TEXT:
-            raise refusal(f"per_token.words, row {row}", counted(len(episode), "word"), f"1 to {LONGEST_TEXT}")
+        check_count(f"per_token.words, row {row}", len(episode), "word", 1, LONGEST_TEXT)
 
 
 def _check_alike(tokens: PerToken) -> None:
