@@ -13,6 +13,19 @@ class SaveError(OSError):
     """A file could not be saved; nothing was changed."""
 
 
+def refuse_existing(path: Path, force: bool) -> None:
+    """Refuses to write over a file, unless that is asked for by name: it may hold somebody's own numbers.
+
+    Raises SaveError if something is there and `force` is false; a link is something, wherever it leads.
+    """
+    if force or os.path.isdir(path):
+        return  # a directory is refused where it is saved, forced or not
+    if os.path.islink(path):
+        raise SaveError(f"{path} is a link to {os.readlink(path)}: name another file, or write through it with --force")
+    if os.path.exists(path):
+        raise SaveError(f"{path} is there already: name another file, or replace it with --force")
+
+
 @contextmanager
 def saved_whole(path: Path) -> Iterator[Path]:
     """Gives an unfinished file beside the target; it takes the target's place at the end and is gone after a failure.

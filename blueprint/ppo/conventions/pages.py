@@ -113,7 +113,8 @@ def _estimates(kl: Estimates) -> tuple[Block, ...]:
 
 def _whitening(made: Whitened) -> tuple[Item, ...]:
     of = made.of
-    steps = (of.counted, of.number, of.mean, of.centred, of.bessel, of.variance, *of.roots, of.divisor)
+    bessel = () if of.bessel is None else (of.bessel,)
+    steps = (of.counted, of.number, of.mean, of.centred, *bessel, of.variance, *of.roots, of.divisor)
     return (*_minor(*steps), made.whitened, made.shifted)
 
 

@@ -92,7 +92,7 @@ def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
     M, mode = made.counted.response, use.switch["loss.aggregation"]
     clip = policy.clip(given.logp_new, given.logp_old, M, made.white.used, use)
     counted_words = policy.filtered(M, given.by_word, use)
-    held = policy.guard(clip.ratio, M, use)
+    held = policy.guard(policy.mean_ratio(clip.ratio, M, use), use)
     of_value, value_mode = same_or_first("value", "mode_V", "value loss", use.switch["value.aggregation"], mode, use)
     own = use.switch["loss.entropy_aggregation"]
     of_entropy, entropy_mode = same_or_first("entropy", "mode_H", "entropy", own, mode, use)

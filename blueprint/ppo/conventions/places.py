@@ -29,8 +29,10 @@ class Counted(NamedTuple):
     kept: Block
 
 
-def places(S: Block, m: Block) -> Places:
+def places(S: Block, m: Block, more: Block | None = None) -> Places:
     """Finds the last word of each response and the slots behind it; S has 1 in every slot, m in every response word.
+
+    more: (n), 1 where words follow behind the last column, of which only a part of the response stands here.
 
     A place behind the last slot falls back on the last one: min(A, T − 1) and min(A + 1, T − 1) for A words in T slots.
     """
@@ -41,7 +43,7 @@ def places(S: Block, m: Block) -> Places:
     end = block("place.end", (n, t), "at_end", "1 in the last slot", decimals=0)
     one = block("place.one_past", (n, t), "at_past1", "one past the last word, or the last slot", decimals=0)
     two = block("place.two_past", (n, t), "at_past2", "two past the last word, or the last slot", decimals=0)
-    until[n, t.last + 1] = 0
+    until[n, t.last + 1] = 0 if more is None else more[n]
     until[n, t] = maximum(m[n, t], until[n, t + 1])
     for row in (last, first, one):
         row[n, t.first - 1] = 0

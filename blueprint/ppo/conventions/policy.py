@@ -74,12 +74,17 @@ def filtered(M: Block, by_word: Block, use: Choices) -> Filter:
     return Filter(keep, counts)
 
 
-def guard(ratio: Block, M: Block, use: Choices) -> Guard:
-    """Switches the losses off when the mean ratio is above a threshold."""
-    L, row = use.lead, (*use.lead, n, t)
+def mean_ratio(ratio: Block, M: Block, use: Choices) -> Block:
+    """Averages the ratio over what counts as response."""
+    row = (*use.lead, n, t)
     mean = use.one("loss.mean_ratio", "ρ_mean", "mean ratio over what counts as response")
-    told = "1 while the mean ratio is within ρ_max"
+    mean[use.lead] = Sum((n, t), M[row] * ratio[row]) / maximum(Sum((n, t), M[row]), 1)
+    return mean
+
+
+def guard(mean: Block, use: Choices) -> Guard:
+    """Switches the losses off when the mean ratio is above a threshold."""
+    L, told = use.lead, "1 while the mean ratio is within ρ_max"
     keep = use.one("loss.keep", "g", told, decimals=0, source=sources.GUARD)
-    mean[L] = Sum((n, t), M[row] * ratio[row]) / maximum(Sum((n, t), M[row]), 1)
     keep[L] = where(at_most(mean[L], use.used["loss.ratio_threshold"]), 1, 0)
     return Guard(mean, keep)

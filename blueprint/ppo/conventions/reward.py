@@ -49,10 +49,13 @@ def clamped(x: Operand, limit: Operand) -> Expr:
     return maximum(-wrap(limit), minimum(limit, x))
 
 
-def kl_estimates(name: str, of: str, whose: str, logp: Block, logp_ref: Block, exact: Block, use: Choices) -> Estimates:
+def kl_estimates(
+    name: str, of: str, whose: str, logp: Block, logp_ref: Block, exact: Block | None, use: Choices
+) -> Estimates:
     """Estimates how far a policy is from the reference on the sampled word.
 
-    name, of: what the names of the blocks begin with, and their symbols end with. logp, logp_ref, exact: (n, t).
+    name, of: what the names of the blocks begin with, and their symbols end with. logp, logp_ref, exact: (n, t); without
+    an exact KL there is no word for it to choose.
     """
     told, L = f"KL estimate, {whose}", use.lead
     k1 = use.row(f"{name}.k1", f"k1{of}", f"{told}: clamped log-ratio", source=sources.KL_CLAMP)
@@ -66,8 +69,9 @@ def kl_estimates(name: str, of: str, whose: str, logp: Block, logp_ref: Block, e
     absolute[at] = abs(k1[at])
     k2[at] = k1[at] * k1[at] / 2
     k3[at] = exp(-k1[at]) - 1 + k1[at]
-    each = {"k1": k1[at], "k2": k2[at], "k3": k3[at], "abs": absolute[at], "full": exact[n, t]}
-    chosen[at] = use.switch["kl_estimator"].choose(**each)
+    each = {"k1": k1[at], "k2": k2[at], "k3": k3[at], "abs": absolute[at]}
+    whole = {} if exact is None else {"full": exact[n, t]}
+    chosen[at] = use.switch["kl_estimator"].choose(**each, **whole)
     used[at] = clamped(chosen[at], use.used["reward.kl_clamp_out"])
     return Estimates(k1, absolute, k2, k3, chosen, used)
 

@@ -11,6 +11,14 @@ from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.settings import Switch
 
 
+class Totals(NamedTuple):
+    """What is counted of a batch of which only a part stands here, typed: words and responses, words of each response (n)."""
+
+    words: Block
+    responses: Block
+    length: Block
+
+
 class Weights(NamedTuple):
     """How the weight of a word comes about: counts, a weight per mode, the one in use (n), and the row (n, t)."""
 
@@ -23,21 +31,32 @@ class Weights(NamedTuple):
     row: Block
 
 
-def weights(name: str, of: str, told: str, counted: Block, most: Block, use: Choices, switch: Switch) -> Weights:
+def weights(
+    name: str,
+    of: str,
+    told: str,
+    counted: Block,
+    most: Block,
+    use: Choices,
+    switch: Switch,
+    whole: Totals | None = None,
+) -> Weights:
     """Weighs every word that is counted: Σ weight · x is the mean of x that the aggregation asks for.
 
     of: what their symbols end in. counted: a row. most: slots of the longest response. switch: picks the mode.
+    whole: what is counted, where that is of a larger batch.
     """
     L, each, row, eps = use.lead, (*use.lead, n), (*use.lead, n, t), use.used["loss.agg_eps"]
-    length = use.each(f"{name}.length", f"n_{of}", f"words counted in the response, {told}", decimals=0)
+    length = whole.length if whole else _length(name, of, told, counted, use)
     wrote = use.each(f"{name}.wrote", f"any_{of}", f"1 if a word is counted, {told}", decimals=0)
     rows = use.one(f"{name}.rows", f"B_{of}", f"responses counted, plus ε_N: {told}")
-    length[each] = Sum(t, counted[row])
     wrote[each] = less(0, length[each])
-    rows[L] = maximum(Sum(n, wrote[each]), 1) + eps
+    responses = whole.responses if whole else Sum(n, wrote[each])
+    words = whole.words if whole else Sum(n, length[each])
+    rows[L] = maximum(responses, 1) + eps
     # By the word of the mode: the block's last name, its symbol, what it is, and its number.
     forms: dict[str, tuple[str, str, str, Operand]] = {
-        "token-mean": ("token_mean", "1/N", "1 / all words counted", 1 / (maximum(Sum(n, length[each]), 1) + eps)),
+        "token-mean": ("token_mean", "1/N", "1 / all words counted", 1 / (maximum(words, 1) + eps)),
         "token-sum": ("token_sum", "1", "1 for every word", 1),
         "seq-mean-token-sum": ("seq_sum", "1/B", "1 / responses", 1 / rows[L]),
         "seq-mean-token-sum-norm": ("seq_norm", "1/(BT)", "1 / (responses · slots)", 1 / (rows[L] * most)),
@@ -54,6 +73,13 @@ def weights(name: str, of: str, told: str, counted: Block, most: Block, use: Cho
     weight = use.row(f"{name}.row", f"w_{of}", f"weight of the word, {told}", source=sources.AGGREGATION)
     weight[row] = counted[row] * chosen[each]
     return Weights(length, wrote, rows, tuple(modes.values()), of_words, chosen, weight)
+
+
+def _length(name: str, of: str, told: str, counted: Block, use: Choices) -> Block:
+    """Counts the words of each response."""
+    length = use.each(f"{name}.length", f"n_{of}", f"words counted in the response, {told}", decimals=0)
+    length[*use.lead, n] = Sum(t, counted[*use.lead, n, t])
+    return length
 
 
 def same_or_first(name: str, symbol: str, told: str, own: Switch, loss: Switch, use: Choices) -> tuple[Switch, Block]:

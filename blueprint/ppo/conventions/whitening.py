@@ -17,10 +17,18 @@ class Statistics(NamedTuple):
     number: Block
     mean: Block
     centred: Block
-    bessel: Block
+    bessel: Block | None
     variance: Block
     roots: tuple[Block, ...]
     divisor: Block
+
+
+class Moments(NamedTuple):
+    """Count, mean and variance of a batch of which only a part stands here; typed."""
+
+    number: Block
+    mean: Block
+    variance: Block
 
 
 class Whitened(NamedTuple):
@@ -32,24 +40,38 @@ class Whitened(NamedTuple):
     used: Block
 
 
-def statistics(name: str, of: str, x: Block, mask: Block, S: Block, use: Choices) -> Statistics:
-    """Takes mean and variance of a row (n, t), over its mask or over all slots. name, of: what the blocks and symbols say."""
-    L, eps, row = use.lead, use.used["advantage.mean_eps"], (*use.lead, n, t)
+def statistics(
+    name: str, of: str, x: Block, mask: Block, S: Block, use: Choices, whole: Moments | None = None
+) -> Statistics:
+    """Takes mean and variance of a row (n, t), over its mask or over all slots. name, of: what the blocks and symbols say.
+
+    whole: the moments, where they are those of a larger batch.
+    """
+    L, row = use.lead, (*use.lead, n, t)
     counts = use.row(f"{name}.counted", f"m_{of}", f"1 on {name}s that are counted", decimals=0)
+    counts[row] = use.switch["advantage.stats"].choose(mask=mask[row], all=S[n, t])
+    centred = use.row(f"{name}.centred", f"{of}_c", f"{name} less the mean")
+    N, mean, var, bessel = (*whole, None) if whole else _moments(name, of, x, counts, centred, use)
+    centred[row] = counts[row] * (x[row] - mean[L])
+    roots, divisor = _divisors(name, of, var, use)
+    return Statistics(counts, N, mean, centred, bessel, var, roots, divisor)
+
+
+def _moments(
+    name: str, of: str, x: Block, counts: Block, centred: Block, use: Choices
+) -> tuple[Block, Block, Block, Block]:
+    """Counts, and takes mean, variance and the factor n/(n − ddof) in it; `centred` is read, and filled by the mean."""
+    L, eps, row = use.lead, use.used["advantage.mean_eps"], (*use.lead, n, t)
     N = use.one(f"{name}.count", f"N_{of}", f"{name}s counted", decimals=0)
     mean = use.one(f"{name}.mean", f"μ_{of}", f"mean of the {name}s")
-    centred = use.row(f"{name}.centred", f"{of}_c", f"{name} less the mean")
     bessel = use.one(f"{name}.bessel", f"bessel_{of}", f"N/(N − ddof), of the {name}s", unit="≥ 1")
     var = use.one(f"{name}.variance", f"σ²_{of}", f"variance of the {name}s", unit="≥ 0", source=sources.WHITEN)
-    counts[row] = use.switch["advantage.stats"].choose(mask=mask[row], all=S[n, t])
     N[L] = Sum((n, t), counts[row])
     mean[L] = Sum((n, t), counts[row] * x[row]) / (maximum(N[L], 1) + eps)
-    centred[row] = counts[row] * (x[row] - mean[L])
     enough = N[L] + use.used["advantage.ddof_eps"]
     bessel[L] = maximum(enough, 1) / maximum(enough - use.used["advantage.ddof"], 1)
     var[L] = Sum((n, t), centred[row] * centred[row]) / (maximum(N[L], 1) + eps) * bessel[L]
-    roots, divisor = _divisors(name, of, var, use)
-    return Statistics(counts, N, mean, centred, bessel, var, roots, divisor)
+    return N, mean, var, bessel
 
 
 def _divisors(name: str, of: str, var: Block, use: Choices) -> tuple[tuple[Block, ...], Block]:
@@ -70,9 +92,9 @@ def _divisors(name: str, of: str, var: Block, use: Choices) -> tuple[tuple[Block
     return tuple(roots.values()), divisor
 
 
-def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitened:
+def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices, whole: Moments | None = None) -> Whitened:
     """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
-    of, L, row = statistics("reward", "r", raw, kept, S, use), use.lead, (*use.lead, n, t)
+    of, L, row = statistics("reward", "r", raw, kept, S, use, whole), use.lead, (*use.lead, n, t)
     white = use.row("reward.whitened", "r_w", "whitened reward, mean 0")
     shifted = use.row("reward.shifted", "r_s", "whitened reward, mean put back", source=sources.REWARD_WHITEN)
     rewards = use.row("rewards", "r", "reward used")
@@ -83,9 +105,9 @@ def whitened_rewards(raw: Block, kept: Block, S: Block, use: Choices) -> Whitene
     return Whitened(of, white, shifted, rewards)
 
 
-def whitened_advantages(A: Block, M: Block, S: Block, use: Choices) -> Whitened:
+def whitened_advantages(A: Block, M: Block, S: Block, use: Choices, whole: Moments | None = None) -> Whitened:
     """Shifts and scales the advantages; or only scales them, or leaves them."""
-    of, L, row = statistics("advantage", "A", A, M, S, use), use.lead, (*use.lead, n, t)
+    of, L, row = statistics("advantage", "A", A, M, S, use, whole), use.lead, (*use.lead, n, t)
     white = use.row("advantage.whitened", "Â", "whitened advantage", source=sources.WHITEN)
     shifted = use.row("advantage.shifted", "Â_s", "whitened advantage, mean put back", source=sources.WHITEN)
     used = use.row("advantages_used", "Â_used", "advantage used by the loss")
