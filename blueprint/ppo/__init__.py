@@ -4,13 +4,14 @@ from dataclasses import replace
 from typing import assert_never
 
 from blueprint.numbers import ClassicNumbers, ControllerNumbers, LogitNumbers, Numbers, TokenNumbers, WeightNumbers
+from blueprint.numbers.minibatch import MinibatchNumbers
 from blueprint.page.outline import Blueprint
 from blueprint.ppo.notes import note_of
 from blueprint.ppo.notes.live_signal import LIVE
 from blueprint.ppo.sheets.beside import Witnessed
 
 
-def rlhf_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
+def rlhf_ppo(numbers: Numbers | MinibatchNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of RLHF PPO at the level of the numbers: from weights, from logits, or from log-probs on.
 
     The numbers of classic PPO and of the KL controller make blueprints of their own.
@@ -31,6 +32,10 @@ def rlhf_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
             from blueprint.ppo.token_level import token_level
 
             return _with_notes(token_level(numbers, witnessed), live=False)
+        case MinibatchNumbers():
+            from blueprint.ppo.minibatch import minibatch_level
+
+            return _with_notes(minibatch_level(numbers), live=True)
         case ClassicNumbers():
             from blueprint.ppo.classic import classic_ppo
 

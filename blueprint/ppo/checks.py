@@ -37,10 +37,10 @@ def sums_to_one(name: str, p: Block) -> Block:
     return off
 
 
-def not_positive(name: str, logprobs: Block) -> Block:
-    """Measures how far a log-probability is above 0."""
+def not_positive(name: str, logprobs: Block, m: Block | None = None) -> Block:
+    """Measures how far a log-probability is above 0. m: (n, t), 1 where it must not be; none: everywhere."""
     above = block(f"check.log {name}".replace(" ", "_"), (n, t), "above 0", f"log-probs are at most 0: {name}")
-    above[n, t] = maximum(0, logprobs[n, t])
+    above[n, t] = maximum(0, logprobs[n, t]) if m is None else m[n, t] * maximum(0, logprobs[n, t])
     return above
 
 

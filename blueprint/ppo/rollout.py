@@ -31,13 +31,17 @@ from blueprint.ppo.models import Distribution, Memory, Network, Temperature, log
 
 
 class Prompts(NamedTuple):
-    """The given words: `given` (n, t) as text, blank where the policy writes; their ids; 1 where a word is given."""
+    """The given words: `given` (n, t) as text, blank where the policy writes; their ids; 1 where a word is given.
+
+    response: (n, t) as text, the words that the policy writes whatever it draws; blank where the draw decides.
+    """
 
     vocabulary: Block
     given: Block
     given_id: Block
     is_given: Block
     decisions: Block
+    response: Block | None = None
 
 
 class DrawRange(NamedTuple):
@@ -87,7 +91,10 @@ class Slots(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """What was read and written (ids and words), the mask m, the draws, the counts, and the network that did it."""
+    """What was read and written (ids and words), the mask m, the draws, the counts, and the network that did it.
+
+    fixed: the typed response and the ids that come of it, where responses are typed.
+    """
 
     read: Block
     written: Block
@@ -98,6 +105,7 @@ class Rollout(NamedTuple):
     draw: Block
     cumulative: Block
     drawn: Block
+    fixed: tuple[Block, ...]
     length: Block
     words: Block
     network: Network
@@ -109,8 +117,8 @@ class Rollout(NamedTuple):
         return Texts(self.written, self.word_written, self.mask, self.length, self.words, (self.draw,))
 
 
-def prompts() -> Prompts:
-    """Makes the typed prompts and their ids; the start column writes the first word."""
+def prompts(with_responses: bool = False) -> Prompts:
+    """Makes the typed prompts and their ids; the start column writes the first word. Responses may be typed too."""
     vocabulary = typed("vocabulary", (v,), "vocab", "words; the first one (id 0) ends a text", text=True)
     given = typed("given", (n, t), "prompt", "given word; blank: the policy writes", text=True, edges=(t.first - 1,))
     is_given = block("is_given", (n, t), "given", "1 where the word is given", unit="0 or 1", decimals=0)
@@ -120,7 +128,9 @@ def prompts() -> Prompts:
         is_given[at] = filled(given[at])
         given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
     decisions[()] = size(t)
-    return Prompts(vocabulary, given, given_id, is_given, decisions)
+    told = "word that is written; blank: the draw decides"
+    response = typed("rollout.response", (n, t), "response", told, text=True) if with_responses else None
+    return Prompts(vocabulary, given, given_id, is_given, decisions, response)
 
 
 def length() -> Length:
@@ -140,7 +150,7 @@ def draw_range() -> DrawRange:
 def rollout(
     given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block, temperature: Temperature | None = None
 ) -> Rollout:
-    """Lets the old policy read the prompt and write the response, one drawn word after the other."""
+    """Lets the old policy read the prompt and write the response, one drawn (or typed) word after the other."""
     s = block("rollout.read", (n, t), "s", "id of the word read", decimals=0)
     a = block("rollout.written", (n, t), "a", "id of the word written", decimals=0)
     m = block("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
@@ -152,14 +162,25 @@ def rollout(
     z = tempered("old", logits("old", network.h, Y), temperature)
     distribution = softmax("old", z[-1])
     u, cumulative, drawn = draw(distribution.p)
-    a[n, t] = given.given_id[n, t] + m[n, t] * drawn[n, t]
+    fixed = typed_or_drawn(given, drawn)
+    a[n, t] = given.given_id[n, t] + m[n, t] * (fixed[-1] if fixed else drawn)[n, t]
     turn = whose_turn(given, a, m, max_new_tokens)
     read, written = as_words(given, a, m)
     length = block("response.length", (n,), "len", "words of the response", decimals=0)
     total = block("response.words", (), "N", "response words of the batch (at least 1)", decimals=0)
     length[n] = Sum(t, m[n, t])
     total[()] = maximum(Sum((n, t), m[n, t]), 1)
-    return Rollout(s, a, read, written, m, turn, u, cumulative, drawn, length, total, network, z, distribution)
+    return Rollout(s, a, read, written, m, turn, u, cumulative, drawn, fixed, length, total, network, z, distribution)
+
+
+def typed_or_drawn(given: Prompts, drawn: Block) -> tuple[Block, ...]:
+    """Takes the word that is typed for the response, and where none is the drawn one; nothing if none can be typed."""
+    if given.response is None:
+        return ()
+    forced = block("rollout.forced", (n, t), "takes", "id of the word typed, else of the one drawn", decimals=0)
+    word = given.response[n, t]
+    forced[n, t] = where(filled(word), match(v, given.vocabulary[v], word), drawn[n, t])
+    return given.response, forced
 
 
 def draw(p: Block) -> tuple[Block, Block, Block]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blueprint.language import Axis, Block
 from blueprint.numbers import WeightNumbers
@@ -28,7 +29,7 @@ LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 
 def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings; with a witness's numbers if there are any."""
-    given, draws, limit = prompts(), draw_range(), length()
+    given, draws, limit = prompts(bool(numbers.responses)), draw_range(), length()
     made = _live(numbers, given, limit, draws) if numbers.conventions.live else _plain(numbers, given, limit, draws)
     plan = replace(
         made,
@@ -36,7 +37,7 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
         facts={"seed": str(numbers.seed)} | dict(made.facts),
         sizes=_sizes(numbers) | dict(made.sizes), names=NAMES | {v: given.vocabulary} | dict(made.names),
         checked=_checked(made.steps, given, draws, limit), by_name=_typed(numbers, draws, limit),
-        choices={given.given: given.vocabulary} | dict(made.choices), ranges=_ranges(numbers, made.steps, limit),
+        choices=_choices(given) | dict(made.choices), ranges=_ranges(numbers, made.steps, limit),
     )  # fmt: skip
     return whole(plan, witnessed)
 
@@ -68,6 +69,11 @@ def _live(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRang
     chosen = chosen_of(numbers.ppo, numbers.conventions)
     models = models_of(given, limit.most, draws, chosen.settings.used["update_step"], chosen.temperature)
     return live_plan(models, chosen, numbers.conventions, inputs_sheet([], given, limit), given.vocabulary)
+
+
+def _choices(given: Prompts) -> dict[Block, Block]:
+    """Returns what is chosen from the vocabulary: the words of prompts, and of responses where these are typed."""
+    return {each: given.vocabulary for each in (given.given, given.response) if each is not None}
 
 
 def _ranges(numbers: WeightNumbers, steps: Steps, limit: Length) -> dict[Block, tuple[float, float]]:
@@ -116,4 +122,13 @@ def _checked(steps: Steps, given: Prompts, draws: DrawRange, limit: Length) -> t
 def _texts(numbers: WeightNumbers, decisions: int) -> dict[str, object]:
     """Lays the prompts out: the start column holds the first word, empty cells follow the last."""
     rows = [[*prompt, *[""] * (decisions + 1 - len(prompt))] for prompt in numbers.prompts]
-    return {"given": np.array(rows, dtype=object), "vocabulary": list(numbers.vocabulary)}
+    texts = {"given": np.array(rows, dtype=object), "vocabulary": list(numbers.vocabulary)}
+    return texts | ({"rollout.response": _responses(numbers, decisions)} if numbers.responses else {})
+
+
+def _responses(numbers: WeightNumbers, decisions: int) -> NDArray[np.object_]:
+    """Lays the responses out, (episodes, T): the first word where the last prompt word is read, empty cells elsewhere."""
+    rows = np.full((len(numbers.prompts), decisions), "", dtype=object)
+    for row, prompt, response in zip(rows, numbers.prompts, numbers.responses, strict=True):
+        row[len(prompt) - 1 : len(prompt) - 1 + len(response)] = response
+    return rows

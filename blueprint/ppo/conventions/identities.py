@@ -11,10 +11,10 @@ from blueprint.ppo.conventions.choices import Choices
 
 def identities(made: Estimate, r: Block, S: Block, use: Choices) -> list[Identity]:
     """Runs the recursion of the advantage at the ends of λ and γ."""
-    return [_lambda_0(made, S, use), _lambda_1(made, r, S, use), _gamma_0(made, r, S, use)]
+    return [lambda_0(made, S, use), _lambda_1(made, r, S, use), gamma_0(made, r, S, use)]
 
 
-def _lambda_0(made: Estimate, S: Block, use: Choices) -> Identity:
+def lambda_0(made: Estimate, S: Block, use: Choices) -> Identity:
     """With λ = 0 no later TD error counts: A is δ, but in a hole."""
     told = "advantage for λ = 0"
     A = faded("identity.lambda_0", "A_λ0", told, made.td_errors, made.over, S, use, use.used["gamma"] * 0)
@@ -35,7 +35,7 @@ def _lambda_1(made: Estimate, r: Block, S: Block, use: Choices) -> Identity:
     return Identity((A, G), off)
 
 
-def _gamma_0(made: Estimate, r: Block, S: Block, use: Choices) -> Identity:
+def gamma_0(made: Estimate, r: Block, S: Block, use: Choices) -> Identity:
     """With γ = 0 nothing later counts, whatever λ is: A is r − V, but in a hole."""
     here = S[n, t] - made.over[n, t]
     delta = block("identity.gamma_0_td", (n, t), "δ_γ0", "TD error for γ = 0")

@@ -35,42 +35,50 @@ MOVES = "The temperature divides every policy's logits; where words are drawn, o
 
 
 class Chosen(NamedTuple):
-    """The settings in use, the table of presets, the catalogue that it shows, why each is apart, the temperature."""
+    """The settings in use, the table of presets, the catalogue that it shows, and why each is apart."""
 
     settings: Settings
     table: PresetTable
     catalogue: Catalogue
     why: Block
-    temperature: Temperature
+
+    @property
+    def temperature(self) -> Temperature:
+        """What logits are divided by; only where there are logits."""
+        used = self.settings.used
+        return Temperature(used["batch.temperature"], used["batch.temperature_eps"])
 
 
-def chosen_of(yours: Given, conventions: Conventions, without: tuple[str, ...] = ()) -> Chosen:
-    """Makes the settings of a workbook. without: settings that have no use there."""
-    found, told = rlhf(), LIVE_TOLD
+def chosen_of(
+    yours: Given, conventions: Conventions, without: tuple[str, ...] = (), of: Catalogue | None = None
+) -> Chosen:
+    """Makes the settings of a workbook. without: settings that have no use there. of: what is chosen from."""
+    found, told = rlhf() if of is None else of, LIVE_TOLD
     table = preset_table(found, told, conventions.preset)
     keys = [key for key in found.settings if key not in without]
     made = settings(yours, keys, Offer(found.settings, told, table))
     why = typed("presets.why", (PRESET,), "why_table", "what sets each preset apart", text=True)
     made.typed |= dict(table.typed) | {why: [preset.why for preset in found.presets.values()]}
     made.choices[table.chosen] = table.names
-    used = made.used
-    return Chosen(made, table, found, why, Temperature(used["batch.temperature"], used["batch.temperature_eps"]))
+    return Chosen(made, table, found, why)
 
 
-def conventions_sheet(chosen: Chosen) -> Sheet:
-    """Outlines the preset in use and all settings."""
-    notes = tuple(map(Note, (CHOOSING, OFF, MOVES, BUILD_TIME)))
-    preset = Section("0  Preset", (*notes, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
+def conventions_sheet(chosen: Chosen, notes: tuple[str, ...] = (MOVES, BUILD_TIME)) -> Sheet:
+    """Outlines the preset in use and all settings. notes: what is to be known besides how one chooses."""
+    told = tuple(map(Note, (CHOOSING, OFF, *notes)))
+    preset = Section("0  Preset", (*told, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
     sections = (preset, *settings_sections(chosen.settings))
     return Sheet("Conventions", CONVENTIONS, sections, widths=WIDTHS)
 
 
 def presets_sheet(chosen: Chosen) -> Sheet:
     """Outlines the table of presets."""
-    table, sections = chosen.table, []
-    for number, (group, title) in enumerate(GROUPS.items(), start=1):
+    table = chosen.table
+    sections: list[Section] = []
+    for group, title in GROUPS.items():
         rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
-        sections.append(Section(f"{number}  {title}", tuple(Row(row, "text" if row.text else "") for row in rows)))
+        shown = tuple(Row(row, "text" if row.text else "") for row in rows)
+        sections += [Section(f"{len(sections) + 1}  {title}", shown)] if shown else []
     read = [
         Note(f"{name}: {preset.title}, {preset.version}; {preset.source}")
         for name, preset in chosen.catalogue.presets.items()

@@ -96,7 +96,7 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
         "watch.values", "critic", "value-loss words", see.value_counted, use.used["advantage.mean_eps"], use
     )
     estimates, more = _policy_kl(see.clip.log_ratio, use)
-    flags = _clipped(see.clip, use)
+    flags = clip_flags(see.clip, use)
     floored = use.row("clip_fraction.floored", "at_floor", "1 where the floor counts", decimals=0)
     floored[row] = less(see.clip.pessimistic[row], see.clip.floor[row])
     held = use.row("value.held_counts", "held", "1 where the clipped square counts", decimals=0)
@@ -147,7 +147,7 @@ def _policy_kl(d: Block, use: Choices) -> tuple[PolicyKL, Estimated]:
     return PolicyKL(k1, k3), Estimated(k2, used)
 
 
-def _clipped(clip: Clip, use: Choices) -> Flags:
+def clip_flags(clip: Clip, use: Choices) -> Flags:
     """Flags the words that count as clipped: by the loss, by the ratio, and the flag in use."""
     row = (*use.lead, n, t)
     changed = use.row("clip_fraction.changed", "clipped", "1 where the clip changed the surrogate", decimals=0)

@@ -26,6 +26,8 @@ from blueprint.ppo.sheets.reading import NEW, REFERENCE, Heard, Part, Policy, Re
 
 DRAW = "Another u, another word. A u below the first F draws word 0, which ends the text: the response is then shorter."
 
+TYPED = "A word typed below is written, whatever the draw above it says; empty, the draw decides. What follows the end word is not read."
+
 
 class OldPolicy(NamedTuple):
     """The old policy, which also wrote the response: its weights, and what it wrote.
@@ -80,6 +82,7 @@ def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id:
                 *(Line((end,), "fixed") for end in draws),
                 Row(run.draw, "draw"),
                 run.drawn,
+                *_typed_rows(run),
             ),
         ),
         Section(
@@ -87,6 +90,14 @@ def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id:
             (*whose, key(run.written), turn.is_end, turn.ends, *counts),
         ),
     )
+
+
+def _typed_rows(run: Rollout) -> tuple[Note | Row | Block, ...]:
+    """Outlines the typed response, where there is one."""
+    if not run.fixed:
+        return ()
+    response, forced = run.fixed
+    return (Note(TYPED), Row(response, "text"), forced)
 
 
 def reference(old: OldPolicy) -> Read:

@@ -49,12 +49,21 @@ CHECKING = (
 CHOICES = "Choose another preset on Conventions, and everything follows; Which PPO and Libraries set them side by side."
 
 
+class Says(NamedTuple):
+    """Sentences that differ from one kind of workbook to another: how to read it, what a value is, where to choose."""
+
+    reading: tuple[str, ...] = READING
+    means: str = MEANS
+    choices: str = CHOICES
+
+
 class Made(NamedTuple):
-    """What the first sheet says of the workbook: title and text of its numbers, and the facts of its making."""
+    """What the first sheet says of the workbook: title and text of its numbers, the facts of its making, its sentences."""
 
     title: str
     about: str
     facts: Mapping[str, str]
+    says: Says = Says()
 
 
 def start_sheet(
@@ -66,20 +75,20 @@ def start_sheet(
     """
     made = "made by " + " · ".join(f"{name} {text}" for name, text in told.facts.items())
     sections = [
-        Section("What this is", tuple(map(Note, READING))),
+        Section("What this is", tuple(map(Note, told.says.reading))),
         Section(
             "Does everything add up?",
             (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
         ),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
-        Section("The pieces, in the order of computation", (*pieces, Note(MEANS)), COLUMNS),
+        Section("The pieces, in the order of computation", (*pieces, Note(told.says.means)), COLUMNS),
         Section("The sheets", (Tour(),)),
         Section("Colours", LEGEND),
         Section("Signs", tuple(map(Note, SIGNS))),
         Section("How to check this file", (*map(Note, CHECKING), Note(made))),
     ]
     if choices:
-        sections.insert(2, Section("Which PPO this is", (*choices, Note(CHOICES))))
+        sections.insert(2, Section("Which PPO this is", (*choices, Note(told.says.choices))))
     if parts:
         sections.insert(2, Section("The loss", tuple(parts), COLUMNS))
     return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=HEADING)

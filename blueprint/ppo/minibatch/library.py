@@ -1,0 +1,97 @@
+"""What the library logged, beside what follows from its own numbers: rows word by word, and numbers of the whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from blueprint.language import Block, Max, block, link, typed
+from blueprint.page.outline import Item, Line, Note, Section, Sheet, key
+from blueprint.ppo.axes import n, t
+from blueprint.ppo.minibatch.batch import number
+from blueprint.ppo.minibatch.signal import Signal
+from blueprint.ppo.sheets.head import InView
+
+LEAD = "what the library logged beside what its own numbers come to: look for the first row that differs"
+HOW = "A difference of the size of its number format is rounding (bfloat16: the third digit). Rows follow from those above."
+LOGGED = "logged."
+"""What begins the names of what the library logged."""
+WHOLE = {
+    "policy_loss": ("L_π", "policy loss"),
+    "value_loss": ("L_V", "value loss"),
+    "entropy": ("H_mean", "entropy"),
+    "kl_loss": ("L_kl", "KL to the reference, as a loss"),
+    "total_loss": ("L", "total loss"),
+    "clip_fraction.used": ("cf", "clip fraction"),
+    "approx_kl.used": ("aKL", "approximate KL of the update"),
+    "loss.mean_ratio": ("ρ_mean", "mean ratio"),
+    "ratio.mean": ("ρ_watch", "mean ratio, over what is watched"),
+    "ev.used": ("EV", "explained variance"),
+    "kl.statistic": ("KL_ref", "KL to the reference, per response"),
+    "entropy.watched": ("H_watch", "entropy, over what is watched"),
+}
+"""Numbers of the batch that a library may log: symbol and meaning, by the names of the rows that they are held against."""
+
+
+class Beside(NamedTuple):
+    """A row of ours on this sheet, the library's, how far apart they are, and the farthest."""
+
+    ours: Block
+    theirs: Block
+    off: Block
+    worst: Block
+
+
+def rows_of(made: Signal) -> dict[str, Block]:
+    """Returns our rows by the names under which a library's are held against them, as far as they are computed here."""
+    rows = {
+        "score.placed": made.placed,
+        "rewards": made.rewards,
+        "advantages": made.gae.advantages if made.gae else None,
+        "returns": made.gae.returns if made.gae else None,
+        "advantages_used": made.used,
+    }
+    return {name: row for name, row in rows.items() if row is not None and not row.typed}
+
+
+def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Block], head: InView) -> Sheet:
+    """Outlines what was logged, of which `names` are there. numbers: those of the whole batch that are computed here."""
+    here = head.on("library")
+    sections: list[Section] = []
+    for name, ours in rows_of(made).items():
+        if LOGGED + name in names:
+            beside = _beside(name, ours, here.mask)
+            title = f"{len(sections) + 1}  {ours.about.meaning}"
+            sections.append(Section(title, (*beside[:2], key(beside.off), key(beside.worst))))
+    lines = _lines(names, numbers)
+    if lines:
+        headings = ("recomputed", "logged", "difference")
+        sections.append(Section(f"{len(sections) + 1}  Numbers of the whole batch", lines, headings))
+    first = sections[0] if sections else Section("1  Nothing was logged", (Note("The dump has no tensor to compare."),))
+    first = Section(first.title, (Note(HOW), *first.items), first.columns)
+    return Sheet("Library", LEAD, (first, *sections[1:]), (n, t), here.rows, here.mask)
+
+
+def _beside(name: str, ours: Block, m: Block) -> Beside:
+    symbol = ours.symbol
+    again = link(f"library.{name}", ours)
+    theirs = typed(LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {ours.about.meaning}")
+    off = block(f"off.{name}", (n, t), f"off_{symbol}", "distance, on the response", decimals=7)
+    worst = block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7)
+    off[n, t] = m[n, t] * abs(theirs[n, t] - again[n, t])
+    worst[()] = Max((n, t), off[n, t])
+    return Beside(again, theirs, off, worst)
+
+
+def _lines(names: Collection[str], computed: Mapping[str, Block]) -> tuple[Item, ...]:
+    """Outlines a line for each number that was logged; one that only the whole batch could give is typed."""
+    lines = []
+    for name, (symbol, told) in WHOLE.items():
+        if LOGGED + name in names:
+            own, here = computed.get(name), f"{told} (whole dump)"
+            ours = link(f"library.{name}", own) if own is not None else number(f"batch.{name}", symbol, here)
+            theirs = number(LOGGED + name, f"{symbol}_lib", f"logged: {told}")
+            off = block(f"off.{name}", (), f"off_{symbol}", f"difference: {told}", decimals=7)
+            off[()] = abs(ours - theirs)
+            lines.append(Line((ours, theirs, off)))
+    return tuple(lines)
