@@ -22,8 +22,8 @@ STALE = (
 )
 
 
-FITS = "[>=100]0.000;[<=-100]-0.000;0.0000##"
-"""How a typed number is shown: with as many decimals as there is room for."""
+SHOWN = 2
+"""Decimals of what is typed; a typed number may show two more, and real ones do: the four that computed rows have."""
 
 
 class Rest(NamedTuple):
@@ -87,12 +87,12 @@ def batch_sheet(whole: Whole, words: Block, means: Mapping[str, Block]) -> Sheet
     return Sheet("Batch", LEAD, (first, counts, shown, rest, below), (n, t))
 
 
-def number(name: str, symbol: str, meaning: str, decimals: int = 4) -> Block:
-    """Types a number of the whole batch; of a large one fewer decimals are shown, so that it fits its column."""
-    return typed(name, (), symbol, meaning, decimals=decimals, reads=FITS if decimals else "")
+def number(name: str, symbol: str, meaning: str, decimals: int = SHOWN) -> Block:
+    """Types a number of the whole batch."""
+    return typed(name, (), symbol, meaning, decimals=decimals)
 
 
-def _each(name: str, symbol: str, meaning: str, decimals: int = 4) -> Block:
+def _each(name: str, symbol: str, meaning: str, decimals: int = SHOWN) -> Block:
     return typed(name, (n,), symbol, meaning, decimals=decimals)
 
 

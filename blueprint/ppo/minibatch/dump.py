@@ -8,7 +8,7 @@ from typing import NamedTuple
 from blueprint.language import Block, typed
 from blueprint.page.outline import Item, Note, Row, Section, Sheet
 from blueprint.ppo.axes import n, t
-from blueprint.ppo.minibatch.batch import FITS
+from blueprint.ppo.minibatch.batch import SHOWN
 from blueprint.ppo.sheets.head import InView
 
 LEAD = "what the dump says of the words shown here, as it stands there; everything else follows from it"
@@ -52,7 +52,7 @@ def dump_of(names: Collection[str]) -> Dump:
     """Makes the blocks whose names are among those of the numbers; the others are None."""
 
     def row(name: str, symbol: str, meaning: str, unit: str = "") -> Block | None:
-        return typed(name, (n, t), symbol, meaning, unit=unit, reads=FITS) if name in names else None
+        return typed(name, (n, t), symbol, meaning, unit=unit, decimals=SHOWN) if name in names else None
 
     def flag(name: str, symbol: str, meaning: str) -> Block:
         return typed(name, (n,), symbol, meaning, decimals=0)
@@ -66,13 +66,19 @@ def dump_of(names: Collection[str]) -> Dump:
         S=typed("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0, edges=edge),
         ended=flag("response.ended", "ended_n", "1 if it ended in the end word"),
         padded=flag("response.padded", "padded_n", "1 if a slot was left over"),
-        logp_old=typed("old.logprobs", (n, t), "log π_old", "log-prob under the old policy", unit="≤ 0", reads=FITS),
-        logp_new=typed("policy.logprobs", (n, t), "log π_θ", "log-prob under the new policy", unit="≤ 0", reads=FITS),
+        logp_old=typed(
+            "old.logprobs", (n, t), "log π_old", "log-prob under the old policy", unit="≤ 0", decimals=SHOWN
+        ),
+        logp_new=typed(
+            "policy.logprobs", (n, t), "log π_θ", "log-prob under the new policy", unit="≤ 0", decimals=SHOWN
+        ),
         logp_ref=row("reference.logprobs", "log π_ref", "log-prob under the reference", "≤ 0"),
         V_old=row("old_critic.values", "V_old", "old critic's value before the word"),
         V_new=row("critic.values", "V", "new critic's value before the word"),
         entropy=row("policy.entropy", "H", "entropy of the new policy", "≥ 0"),
-        score=typed("score.given", (n,), "s_n", "score of the response") if "score.given" in names else None,
+        score=typed("score.given", (n,), "s_n", "score of the response", decimals=SHOWN)
+        if "score.given" in names
+        else None,
         placed=row("score.placed", "score", "score of each word, as given"),
         rewards=row("rewards", "r", "reward of each word, as given"),
         advantages=row("advantages_used", "Â_used", "advantage, as given"),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from blueprint.language import Block, Max, block, link, typed
 from blueprint.page.outline import Item, Line, Note, Section, Sheet, key
 from blueprint.ppo.axes import n, t
-from blueprint.ppo.minibatch.batch import number
+from blueprint.ppo.minibatch.batch import SHOWN, number
 from blueprint.ppo.minibatch.signal import Signal
 from blueprint.ppo.sheets.head import InView
 
@@ -75,7 +75,7 @@ def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Bl
 def _beside(name: str, ours: Block, m: Block) -> Beside:
     symbol = ours.symbol
     again = link(f"library.{name}", ours)
-    theirs = typed(LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {ours.about.meaning}")
+    theirs = typed(LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {ours.about.meaning}", decimals=SHOWN)
     off = block(f"off.{name}", (n, t), f"off_{symbol}", "distance, on the response", decimals=7)
     worst = block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7)
     off[n, t] = m[n, t] * abs(theirs[n, t] - again[n, t])
