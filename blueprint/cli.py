@@ -71,23 +71,31 @@ def list_numbers() -> None:
 )
 @click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 def build(
-    numbers: str, overrides: tuple[str, ...], output: Path | None, witness: bool, no_proof: bool, **asked: str | None
+    numbers: str,
+    overrides: tuple[str, ...],
+    output: Path | None,
+    witness: bool,
+    no_proof: bool,
+    force: bool,
+    **asked: str | None,
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
     from blueprint.language import NotationError
     from blueprint.numbers import NumbersError, load
-    from blueprint.page.saving import SaveError
+    from blueprint.page.saving import SaveError, refuse_existing
     from blueprint.ppo import rlhf_ppo
 
     try:
         said = [f"{key}={value}" for key, value in asked.items() if value is not None]
         loaded = load(numbers, [*said, *overrides])
+        path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
+        refuse_existing(path, force)
         book = Book(rlhf_ppo(loaded))
         if witness:
             book = Book(rlhf_ppo(loaded, _witnessed(book)))
-        path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
         formulas = book.save(path)
     except (NumbersError, NotationError, SaveError) as error:
         raise Refused(str(error)) from error

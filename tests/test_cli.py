@@ -84,7 +84,7 @@ REFUSED = [
 def test_what_cannot_be_built_is_refused_and_the_old_file_kept(folder: Path, arguments: str, sentence: str) -> None:
     (folder / "old.xlsx").write_bytes(b"an older file")
     (folder / "corrupt.toml").write_text("level = ", encoding="utf-8")
-    result = call("build", "--no-proof", "-o", "old.xlsx", *arguments.split())
+    result = call("build", "--no-proof", "--force", "-o", "old.xlsx", *arguments.split())
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"Error: {sentence}")
     assert result.stderr.count("\n") == 1
@@ -111,6 +111,23 @@ def test_where_nothing_can_be_written_is_said(folder: Path, target: str, sentenc
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.fullmatch(f"Error: {sentence}\n", result.stderr)
     assert sorted(path.name for path in folder.rglob("*")) == ["file", "here"]
+
+
+def test_a_file_that_is_there_is_replaced_only_when_that_is_asked_for(folder: Path) -> None:
+    (folder / "old.xlsx").write_bytes(b"my own numbers")
+    (folder / "link.xlsx").symlink_to("old.xlsx")
+    (folder / "nowhere.xlsx").symlink_to("gone.xlsx")
+    for target, found in (
+        ("old.xlsx", "old.xlsx is there already: name another file, or replace it with --force"),
+        ("link.xlsx", "link.xlsx is a link to old.xlsx: name another file, or write through it with --force"),
+        ("nowhere.xlsx", "nowhere.xlsx is a link to gone.xlsx: name another file, or write through it with --force"),
+    ):
+        result = call("build", *SMALL, "-o", target)
+        assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: {found}\n")
+    assert (folder / "old.xlsx").read_bytes() == b"my own numbers"
+    assert call("build", *SMALL, "--force", "-o", "link.xlsx").exit_code == 0
+    assert (folder / "link.xlsx").is_symlink()
+    assert (folder / "old.xlsx").read_bytes() != b"my own numbers"
 
 
 @pytest.mark.parametrize(

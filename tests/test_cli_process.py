@@ -104,7 +104,7 @@ def test_numbers_that_explode_are_refused_in_one_sentence() -> None:
 
 def test_a_build_that_dies_leaves_the_old_file_whole(folder: Path) -> None:
     (folder / "old.xlsx").write_bytes(b"an older file")
-    said = start(*SMALL, "-o", "old.xlsx", code="import os\nos.replace = lambda *paths: os._exit(9)")
+    said = start(*SMALL, "--force", "-o", "old.xlsx", code="import os\nos.replace = lambda *paths: os._exit(9)")
     assert said.returncode == 9
     assert (folder / "old.xlsx").read_bytes() == b"an older file"
 
@@ -114,7 +114,7 @@ def test_a_build_that_dies_leaves_the_old_file_whole(folder: Path) -> None:
 def test_a_full_disk_is_said_and_nothing_is_lost(folder: Path, limit: int) -> None:
     (folder / "old.xlsx").write_bytes(b"an older file")
     full = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
-    said = start(*SMALL, "-o", "old.xlsx", code=full)
+    said = start(*SMALL, "--force", "-o", "old.xlsx", code=full)
     assert (said.returncode, said.stdout) == (2, b"")
     assert said.stderr.startswith(b"Error: old.xlsx cannot be written: ")
     assert said.stderr.count(b"\n") == 1

@@ -18,7 +18,7 @@ from blueprint.page.saving import SaveError, saved_whole
 from tests.page.workshop import made
 
 OLD = b"the old file"
-BUILD = [sys.executable, "-m", "blueprint", "build", "--no-proof"]
+BUILD = [sys.executable, "-m", "blueprint", "build", "--no-proof", "--force"]
 LARGE = ["--set", "sizes.vocabulary=20", "--set", "sizes.episodes=6"]
 
 

@@ -33,7 +33,7 @@ class Dump(NamedTuple):
     padded: Block
     logp_old: Block
     logp_new: Block
-    logp_ref: Block | None
+    logp_ref: Block
     V_old: Block | None
     V_new: Block | None
     entropy: Block | None
@@ -41,6 +41,7 @@ class Dump(NamedTuple):
     placed: Block | None
     rewards: Block | None
     advantages: Block | None
+    returns: Block | None
 
     @property
     def head(self) -> InView:
@@ -72,7 +73,9 @@ def dump_of(names: Collection[str]) -> Dump:
         logp_new=typed(
             "policy.logprobs", (n, t), "log π_θ", "log-prob under the new policy", unit="≤ 0", decimals=SHOWN
         ),
-        logp_ref=row("reference.logprobs", "log π_ref", "log-prob under the reference", "≤ 0"),
+        logp_ref=typed(
+            "reference.logprobs", (n, t), "log π_ref", "log-prob under the reference", unit="≤ 0", decimals=SHOWN
+        ),
         V_old=row("old_critic.values", "V_old", "old critic's value before the word"),
         V_new=row("critic.values", "V", "new critic's value before the word"),
         entropy=row("policy.entropy", "H", "entropy of the new policy", "≥ 0"),
@@ -82,6 +85,7 @@ def dump_of(names: Collection[str]) -> Dump:
         placed=row("score.placed", "score", "score of each word, as given"),
         rewards=row("rewards", "r", "reward of each word, as given"),
         advantages=row("advantages_used", "Â_used", "advantage, as given"),
+        returns=row("returns", "R", "return, as given"),
     )
 
 
@@ -93,7 +97,7 @@ def dump_sheet(given: Dump, notes: tuple[str, ...]) -> Sheet:
                                               Row(given.words, "text"), given.mask, given.S, given.ended, given.padded)),
         Section("2  Log-probs and entropy", _there(*probs)),
         Section("3  Values", (Note(BEHIND), *_there(given.V_old, given.V_new))),
-        Section("4  What was scored", _there(given.score, given.placed, given.rewards, given.advantages)),
+        Section("4  What was scored", _there(given.score, given.placed, given.rewards, given.advantages, given.returns)),
     ]  # fmt: skip
     whole = tuple(section for section in sections if any(not isinstance(item, Note) for item in section.items))
     return Sheet("Dump", LEAD, whole, (n, t))

@@ -84,12 +84,12 @@ def _beside(name: str, ours: Block, m: Block) -> Beside:
 
 
 def _lines(names: Collection[str], computed: Mapping[str, Block]) -> tuple[Item, ...]:
-    """Outlines a line for each number that was logged; one that only the whole batch could give is typed."""
+    """Outlines a line for each number that was logged; what it comes to is typed where only the whole batch could give it."""
     lines = []
     for name, (symbol, told) in WHOLE.items():
         if LOGGED + name in names:
-            own, here = computed.get(name), f"{told} (whole dump)"
-            ours = link(f"library.{name}", own) if own is not None else number(f"batch.{name}", symbol, here)
+            of_dump, here = f"batch.{name}", f"{told} (whole dump)"
+            ours = number(of_dump, symbol, here) if of_dump in names else link(f"library.{name}", computed[name])
             theirs = number(LOGGED + name, f"{symbol}_lib", f"logged: {told}")
             off = block(f"off.{name}", (), f"off_{symbol}", f"difference: {told}", decimals=7)
             off[()] = abs(ours - theirs)

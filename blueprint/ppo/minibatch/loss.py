@@ -73,12 +73,11 @@ def _value(
     given: Dump, made: Signal, M: Block, whole: Whole, keep: Block, use: Choices, shown: Sections
 ) -> tuple[ValueLoss | None, Part | None]:
     """Makes the value loss of each word, if there are two critics and returns."""
-    if given.V_new is None or made.gae is None:
+    found = _targets(given, made, use)
+    if given.V_new is None or found is None:
         return None, None
-    V_new, V, R = (
-        link(f"loss.{name}", row)
-        for name, row in (("V_new", given.V_new), ("V_old", made.gae.V), ("returns", made.gae.returns))
-    )
+    rows = {"V_new": given.V_new, "V_old": found[0], "returns": found[1]}
+    V_new, V, R = (link(f"loss.{name}", row) for name, row in rows.items())
     counts = value.counted_values(M, made.at, use)
     squares, larger = value.value_loss(V_new, V, R, counts, use)
     own = use.switch["value.aggregation"]
@@ -87,6 +86,15 @@ def _value(
     steps = (squares.error, squares.square, squares.held, squares.held_error, squares.held_square, larger)
     shown.append(("Value loss", (counts, V_new, V, R, *steps, key(squares.loss), minor(mode), *_weights(w))))
     return squares, Part("value", w.row, squares.loss, whole.rest.value, keep)
+
+
+def _targets(given: Dump, made: Signal, use: Choices) -> tuple[Block, Block] | None:
+    """Returns old values, where they are kept, and returns: estimated, or as the dump gives them; None if it does not."""
+    if made.gae is not None:
+        return made.gae.V, made.gae.returns
+    if made.kept is None or given.returns is None:
+        return None
+    return made.kept, given.returns
 
 
 def _entropy(given: Dump, counted: Block, whole: Whole, use: Choices, shown: Sections) -> Part | None:
@@ -101,10 +109,8 @@ def _entropy(given: Dump, counted: Block, whole: Whole, use: Choices, shown: Sec
     return Part("entropy", w.row, H, whole.rest.entropy)
 
 
-def _reference(given: Dump, new: Block, w: Weights, whole: Whole, use: Choices, shown: Sections) -> Part | None:
+def _reference(given: Dump, new: Block, w: Weights, whole: Whole, use: Choices, shown: Sections) -> Part:
     """Weighs the KL of the new policy to the reference, which some libraries pay in the loss."""
-    if given.logp_ref is None:
-        return None
     ref = link("loss.logp_ref", given.logp_ref)
     kl = reward.kl_estimates("kl_new", "_θ", "new policy", new, ref, None, use)
     steps = (kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen)

@@ -31,6 +31,7 @@ class Signal(NamedTuple):
     gae: Estimate | None
     white: Whitened | None
     used: Block
+    kept: Block | None
 
 
 class _Rewards(NamedTuple):
@@ -53,17 +54,20 @@ def signal(given: Dump, whole: Whole, use: Choices) -> Signal:
     shown: Sections = [("Slots: what counts as response, and what is kept behind it", first)]
     found = _rewards(given, whole, S, at, counts, use, shown)
     gae, white, used = _advantages(given, whole, S, counts, found.used, use, shown)
+    kept = _kept_values(given, counts, use, shown) if gae is None else None
     sections = tuple(Section(f"{number}  {title}", items) for number, (title, items) in enumerate(shown, 1))
     head = given.head.on("signal")
     sheet = Sheet(TITLE, LEAD, sections, (n, t), head.rows, head.mask)
-    return Signal(sheet, at, counts, found.kl, found.paid, found.whitened, found.placed, found.used, gae, white, used)
+    return Signal(
+        sheet, at, counts, found.kl, found.paid, found.whitened, found.placed, found.used, gae, white, used, kept
+    )
 
 
 def _rewards(
     given: Dump, whole: Whole, S: Block, at: Places, counts: Counted, use: Choices, shown: Sections
 ) -> _Rewards:
     """Makes the reward of each word, unless the dump gives it, or has nothing to make it of."""
-    if given.rewards is not None or given.logp_ref is None or (given.score is None and given.placed is None):
+    if given.rewards is not None or (given.score is None and given.placed is None):
         return _Rewards(None, None, None, None, given.rewards)
     old, ref = link("signal.logp_old", given.logp_old), link("signal.logp_ref", given.logp_ref)
     kl = reward.kl_estimates("kl", "", "old policy", old, ref, None, use)
@@ -103,6 +107,16 @@ def _advantages(
     white = whitened_advantages(gae.advantages, counts.response, S, use, whole.advantage)
     shown.append(("Whitening of the advantages", (*_whitening(white), key(white.used))))
     return gae, white, white.used
+
+
+def _kept_values(given: Dump, counts: Counted, use: Choices, shown: Sections) -> Block | None:
+    """Keeps the old values for the value loss where advantages are given, and the returns with them."""
+    if given.V_old is None or given.returns is None:
+        return None
+    V = use.row("values.kept", "V_kept", "old value, where it is kept")
+    V[n, t] = counts.kept[n, t] * given.V_old[n, t]
+    shown.append(("Old values, for the value loss", (V,)))
+    return V
 
 
 def _whitening(made: Whitened) -> tuple[Item, ...]:

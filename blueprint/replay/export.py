@@ -1,0 +1,244 @@
+"""From a minibatch that was computed again to the numbers of a workbook: a few words, and what the whole batch says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from blueprint.minibatch import Minibatch, MinibatchError
+from blueprint.minibatch.batch import Array
+from blueprint.numbers import Conventions, rlhf
+from blueprint.numbers.minibatch import MinibatchNumbers
+from blueprint.replay.inputs import TENSORS, per_word, texts_of
+from blueprint.replay.recompute import Replay
+from blueprint.replay.settings import Setting, number_of, options_of
+from blueprint.replay.window import Window
+
+ROWS = {
+    "old.logprobs": "old_logprobs",
+    "policy.logprobs": "logprobs",
+    "reference.logprobs": "reference_logprobs",
+    "old_critic.values": "old_values",
+    "critic.values": "values",
+    "policy.entropy": "entropy",
+}
+"""By name of a block, the input of the replay that is typed there."""
+
+ALWAYS = ("old.logprobs", "policy.logprobs", "reference.logprobs")
+STAND_IN = {
+    "logprobs_new": "The dump has no logprobs_new: those of the old policy stand there, so that every ratio is 1.",
+    "logprobs_ref": "The dump has no logprobs_ref: those of the old policy stand there, so that the KL is 0.",
+    "entropy": "The dump has no entropy: the workbook has no entropy bonus.",
+    "values_new": "The dump has no values_new: the workbook has no value loss.",
+}
+"""What is said of a tensor that the dump has not."""
+
+STATISTICS = (
+    "response.most", "loss.mean_ratio", "reward.count", "reward.mean", "reward.variance", "advantage.count",
+    "advantage.mean", "advantage.variance",
+)  # fmt: skip
+LOGGED = {"rewards": "rewards", "returns": "returns", "scores": "score.placed"}
+"""By name of a tensor, our row that a library's is held against; that of the advantages depends on what was logged."""
+
+
+def numbers_of(replay: Replay, window: Window, name: str, preset: str) -> MinibatchNumbers:
+    """Gathers what a workbook types, 15 digits of each number: all that a cell holds.
+
+    Raises MinibatchError where the file has too little for a loss, and for an exact KL, which needs every word's probability.
+    """
+    _check(replay)
+    batch, picked = replay.batch, Picked(window)
+    rows = replay.rows(window.episodes)
+    typed = _given(replay, window, picked, rows) | _responses(replay, window, picked, rows) | _whole(replay)
+    typed |= _rest(replay, picked, rows, typed) | _logged(replay, picked, rows, window, _computed(typed))
+    step = f", step {batch.step}" if batch.step is not None else ""
+    notes = (
+        f"Shown: {window.told}.",
+        *(STAND_IN[each] for each in STAND_IN if each not in batch.tensors),
+        *batch.notes,
+    )
+    return MinibatchNumbers(
+        name=name,
+        title=f"{name}{step}",
+        about=f"{len(window.episodes)} of {len(batch.slots)} responses of a training minibatch, by preset {preset}",
+        words=_words(batch, window, picked),
+        typed={key: _fifteen_digits(value) for key, value in typed.items()},
+        ppo=_differences(replay.options, preset),
+        conventions=Conventions(True, preset),
+        notes=notes,
+    )
+
+
+class Picked:
+    """Cuts the window out of rows of the chosen responses."""
+
+    def __init__(self, window: Window):
+        self.at = np.arange(window.columns)[None, :] + np.asarray(window.first)[:, None]
+        self.end = self.at[:, -1] + 1
+
+    def row(self, values: Array, edge: int = 0) -> Array:
+        """Returns the columns of the window, and so many behind it; 0 where there are none."""
+        at = np.arange(self.at.shape[1] + edge)[None, :] + self.at[:, :1]
+        wide = np.pad(values, ((0, 0), (0, max(0, int(at.max()) + 1 - values.shape[1]))))
+        return np.asarray(np.take_along_axis(wide, at, axis=1), dtype=float)
+
+    def behind(self, values: Array) -> Array:
+        """Returns the column behind the window."""
+        return self.row(values, 1)[:, -1]
+
+
+def _check(replay: Replay) -> None:
+    if number_of("kl_estimator", replay.options["kl_estimator"]) == number_of("kl_estimator", "full"):
+        raise MinibatchError(
+            "kl_estimator is full: an exact KL needs every word's probability; --set ppo.kl_estimator=k1"
+        )
+    for quantity in ("advantages", "ratio"):
+        lacking = replay.missing.get(quantity)
+        if lacking and quantity not in replay.started and lacking != "logprobs_new":
+            raise MinibatchError(
+                f"{replay.batch.path} has no {lacking}, of which {quantity} are made: save it with the others"
+            )
+
+
+def _given(replay: Replay, window: Window, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns what the dump says of each word, as the replay read it; where computation starts, that row instead."""
+    batch, episodes = replay.batch, np.asarray(window.episodes)
+    texts = texts_of(batch, episodes, options_of(replay.options))
+    found = {
+        "episode.number": episodes.astype(float),
+        "mask": picked.row(texts.mask[0].numpy()),
+        "slots": picked.row(texts.slots[0].numpy(), 1),
+        "response.ended": texts.ended[0].numpy(),
+    }
+    columns = picked.row(batch.first[episodes][:, None] + np.arange(batch.mask.shape[1])[None, :])
+    found["slot.column"] = np.where(found["slots"][:, :-1] > 0, columns, -1)
+    for name, each in ROWS.items():
+        if name in ALWAYS or TENSORS[each] in batch.tensors:
+            found[name] = picked.row(getattr(texts, each)[0].numpy())
+    return found | _starts(replay, picked, rows, texts.score[0].numpy())
+
+
+def _starts(replay: Replay, picked: Picked, rows: Mapping[str, Array], score: Array) -> dict[str, Array]:
+    """Returns the rows in which the computation starts: scores, or what the dump has of later ones."""
+    started, found = replay.started, {}
+    if "advantages" in started:
+        found["advantages_used"] = picked.row(rows["advantages_used"])
+        return found | ({"returns": picked.row(rows["returns"])} if "returns" in started else {})
+    if "rewards" in started:
+        return {"rewards": picked.row(rows["rewards"])}
+    return {"score.placed": picked.row(rows["score.placed"])} if per_word(replay.batch) else {"score.given": score}
+
+
+def _responses(replay: Replay, window: Window, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns what enters behind the window, and what is counted of each response."""
+    episodes = list(window.episodes)
+    found = {
+        "after.words": picked.behind(rows["place.until"]),
+        "after.ahead": picked.behind(rows["gae.ahead"]),
+        "after.advantages": picked.behind(rows["advantages"]),
+        "response.padded": replay.responses["response.padded"][episodes],
+    }
+    return found | {
+        f"{part}.weight.length": replay.responses[f"{part}.weight.length"][episodes] for part in ("policy", "value")
+    }
+
+
+def _whole(replay: Replay) -> dict[str, Array]:
+    found = {name: np.asarray(replay.whole[name]) for name in STATISTICS}
+    for part in ("policy", "value"):
+        length = replay.responses[f"{part}.weight.length"]
+        found |= {f"{part}.words": np.asarray(length.sum()), f"{part}.responses": np.asarray((length > 0).sum())}
+    return found
+
+
+def _rest(replay: Replay, picked: Picked, rows: Mapping[str, Array], typed: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns the weighted sums over the words that are not shown: those of all words less those of the words shown."""
+    of_value, of_policy = _sums(replay)
+    entropy = typed.get("policy.entropy", 0.0)
+    shown = {
+        "policy": picked.row(rows["policy.weight.row"]) * picked.row(rows["surrogate"]),
+        "value": picked.row(rows["value.weight.row"]) * picked.row(rows["value.word_loss"]),
+        "entropy": picked.row(rows["entropy.weight.row"]) * entropy,
+        "kl": picked.row(rows["policy.weight.row"]) * picked.row(rows["kl_new.used"]),
+    }
+    whole = {"policy": of_policy, "value": of_value, "entropy": replay.whole["entropy"], "kl": replay.whole["kl_loss"]}
+    return {f"rest.{part}": np.asarray(whole[part] - float(shown[part].sum())) for part in shown}
+
+
+def _sums(replay: Replay) -> tuple[float, float]:
+    """Returns the weighted sums of value losses and surrogates; a guard that switches the losses off hides them."""
+    if replay.whole["loss.keep"]:
+        return replay.whole["value_loss"], -replay.whole["policy_loss"]
+    pairs = (("value.weight.row", "value.word_loss"), ("policy.weight.row", "surrogate"))
+    names = tuple(name for pair in pairs for name in pair)
+    found = [0.0, 0.0]
+    for _, rows in replay.tiles(names):
+        for at, (weight, weighed) in enumerate(pairs):
+            found[at] += float((rows[weight] * rows[weighed]).sum())
+    return found[0], found[1]
+
+
+def _computed(typed: Mapping[str, Array]) -> set[str]:
+    """Returns the numbers of the whole batch that the workbook computes, of what is typed in it."""
+    found = {"policy_loss", "kl_loss", "total_loss", "loss.mean_ratio"}
+    has_returns = "advantages_used" not in typed or "returns" in typed
+    found |= {"value_loss"} if has_returns and {"critic.values", "old_critic.values"} <= typed.keys() else set()
+    return found | ({"entropy"} if "policy.entropy" in typed else set())
+
+
+def _logged(
+    replay: Replay, picked: Picked, rows: Mapping[str, Array], window: Window, here: Collection[str]
+) -> dict[str, Array]:
+    """Returns what the library logged, and beside numbers that only the whole batch gives, what they come to."""
+    batch, found = replay.batch, {}
+    against = dict(LOGGED) | {"advantages": _like(batch, rows, window)}
+    for name, row in against.items():
+        tensor = batch.tensors.get(name)
+        if (
+            tensor is not None
+            and tensor.ndim == 2
+            and name not in replay.started
+            and not (name == "scores" and per_word(batch))
+        ):
+            found[f"logged.{row}"] = picked.row(np.nan_to_num(tensor[list(window.episodes)].astype(float)))
+    for name in batch.logged.keys() & replay.whole.keys():
+        found[f"logged.{name}"] = np.asarray(batch.logged[name])
+        if name not in here:
+            found[f"batch.{name}"] = np.asarray(replay.whole[name])
+    return found
+
+
+def _like(batch: Minibatch, rows: Mapping[str, Array], window: Window) -> str:
+    """Returns which row the advantages of the dump are nearer to: those that the loss uses, or the raw ones."""
+    if "advantages" not in batch.tensors:
+        return "advantages_used"
+    episodes = list(window.episodes)
+    mask, logged = batch.mask[episodes], np.nan_to_num(batch.tensors["advantages"][episodes].astype(float))
+    columns = mask.shape[1]
+    off = {name: np.abs((rows[name][:, :columns] - logged) * mask).sum() for name in ("advantages_used", "advantages")}
+    return min(off, key=lambda name: off[name])
+
+
+def _words(batch: Minibatch, window: Window, picked: Picked) -> tuple[tuple[str, ...], ...]:
+    """Returns what stands for each word: its id, or its number within the response."""
+    episodes = list(window.episodes)
+    if "response_ids" in batch.tensors:
+        ids = picked.row(batch.tensors["response_ids"][episodes].astype(float))
+        return tuple(tuple(f"#{int(each)}" for each in row) for row in ids)
+    return tuple(tuple(f"word {each + 1}" for each in row) for row in picked.at)
+
+
+def _differences(options: Mapping[str, Setting], preset: str) -> dict[str, float | str]:
+    """Returns the settings in which the run differs from its preset."""
+    of_preset = rlhf().preset(preset).values
+    return {
+        key: value for key, value in options.items()
+        if key in of_preset and number_of(key, value) != number_of(key, of_preset[key])
+    }  # fmt: skip
+
+
+def _fifteen_digits(values: Array) -> Array:
+    """Rounds to what a cell holds; what is not a number, because the dump has too little for it, is 0."""
+    clean = np.nan_to_num(np.asarray(values, dtype=float))
+    return np.asarray(np.vectorize(lambda value: float(f"{value:.15g}"), otypes=[float])(clean))

@@ -1,0 +1,92 @@
+"""Which words of a minibatch are shown: the responses that are asked for, or the worst, and a window around the worst word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+
+import numpy as np
+
+from blueprint.minibatch import MinibatchError
+from blueprint.minibatch.batch import Array
+from blueprint.replay.recompute import Replay
+
+MOST_RESPONSES = 64
+FEWEST_TOKENS, MOST_TOKENS = 16, 64
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A way to tell how far off a word is: the row that says it, how far from which number, and in words."""
+
+    row: str
+    from_: float
+    told: str
+
+
+MEASURES = {
+    "ratio": Measure("ratio", 1.0, "|ratio − 1|"),
+    "advantage": Measure("advantages_used", 0.0, "|advantage|"),
+    "kl": Measure("kl.used", 0.0, "|KL to the reference|"),
+}
+
+
+@dataclass(frozen=True)
+class Window:
+    """What is shown: responses of the dump, from 0; the first slot of each, and how many columns."""
+
+    episodes: tuple[int, ...]
+    first: tuple[int, ...]
+    columns: int
+    told: str
+
+
+def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
+    """Takes the responses with the worst words of the whole minibatch, the worst first.
+
+    Raises MinibatchError for a count that is not 1 to 64.
+    """
+    _check_count(count)
+    found: list[tuple[float, int]] = []
+    for first, rows in replay.tiles((MEASURES[by].row, "response")):
+        worst = _off(rows, by).max(axis=1)
+        found = nlargest(count, [*found, *((float(off), -first - at) for at, off in enumerate(worst))])
+    told = f"the {len(found)} responses with the largest {MEASURES[by].told}"
+    return _around(replay, [-at for _, at in found], by, tokens, told)
+
+
+def chosen_window(replay: Replay, episodes: Sequence[int], by: str, tokens: int) -> Window:
+    """Takes the responses that are asked for, in that order.
+
+    Raises MinibatchError for one that is not there, or is asked for twice, and for more than 64.
+    """
+    _check_count(len(episodes))
+    twice = next((each for at, each in enumerate(episodes) if each in episodes[:at]), None)
+    if twice is not None:
+        raise MinibatchError(f"row {twice} is asked for twice: name each row once")
+    return _around(replay, episodes, by, tokens, f"rows {', '.join(map(str, episodes))}")
+
+
+def _check_count(count: int) -> None:
+    if not 1 <= count <= MOST_RESPONSES:
+        raise MinibatchError(f"{count} responses are asked for: a workbook shows 1 to {MOST_RESPONSES}")
+
+
+def _around(replay: Replay, episodes: Sequence[int], by: str, tokens: int, told: str) -> Window:
+    """Lays a window of so many columns around the worst word of each response, within its slots."""
+    if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
+        raise MinibatchError(f"{tokens} tokens are asked for: a window has {FEWEST_TOKENS} to {MOST_TOKENS}")
+    off = _off(replay.rows(episodes), by)
+    slots = replay.batch.slots[list(episodes)]
+    columns = int(min(tokens, slots.max()))
+    middle = off.argmax(axis=1) - columns // 2
+    first = np.clip(middle, 0, np.maximum(slots - columns, 0))
+    shown = f"; {columns} columns around the word with the largest {MEASURES[by].told}" if columns < slots.max() else ""
+    return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, told + shown)
+
+
+def _off(rows: dict[str, Array], by: str) -> Array:
+    """Returns how far off each word is, below 0 outside the response."""
+    measure = MEASURES[by]
+    return np.asarray(np.where(rows["response"] > 0, np.abs(rows[measure.row] - measure.from_), -1.0))
