@@ -7,6 +7,7 @@ from openpyxl import Workbook, load_workbook
 
 from tests.page.fits import clipped, shown
 from tests.page.workshop import made
+from tests.replayed import window_book, with_everything_logged
 
 BUILDS = {
     "default": ((), "default"),
@@ -37,6 +38,11 @@ def test_every_number_and_every_label_has_room(tmp_path: Path, name: str) -> Non
 def test_every_row_of_live_conventions_has_room(tmp_path: Path, name: str) -> None:
     overrides, numbers = OTHERS[name]
     made(*overrides, numbers=numbers).save(tmp_path / "a.xlsx")
+    assert [each for each in clipped(tmp_path / "a.xlsx") if each.sheet not in ELSEWHERE] == []
+
+
+def test_every_row_of_a_minibatch_has_room(tmp_path: Path) -> None:
+    window_book(columns=64, batch=with_everything_logged()).save(tmp_path / "a.xlsx")
     assert [each for each in clipped(tmp_path / "a.xlsx") if each.sheet not in ELSEWHERE] == []
 
 

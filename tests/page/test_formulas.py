@@ -12,6 +12,7 @@ from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_bo
 from blueprint.page.read import Found, locate
 from tests.audit import formulas, relative_form, spoil
 from tests.page.workshop import made
+from tests.replayed import window_book, with_everything_logged
 
 FUNCTIONS = {
     "EXP", "LN", "TANH", "SQRT", "ABS", "SUM", "SUMPRODUCT", "MAX", "MIN", "IF", "AND", "OR", "INDEX", "MATCH", "ROUND",
@@ -25,7 +26,7 @@ LARGE = (
     "sizes.vocabulary=64", "sizes.hidden=32", "sizes.embedding=31", "sizes.episodes=2", "sizes.prompt=1",
     "sizes.max_new_tokens=1",
 )  # fmt: skip
-FILES = ["default", "very-very-sleepy", "large", "ten-libraries", "live", "classic", "kl-controller"]
+FILES = ["default", "very-very-sleepy", "large", "ten-libraries", "live", "classic", "kl-controller", "a minibatch"]
 
 Formulas = dict[tuple[str, str], str]
 Sides = tuple[bool, ...]
@@ -38,6 +39,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     books = {"default": made(), "very-very-sleepy": made(numbers="very-very-sleepy"), "large": made(*LARGE)}
     books |= {name: made(numbers=name) for name in ("ten-libraries", "classic", "kl-controller")}
     books["live"] = made("conventions=live", "compare=trl_1.12,verl")
+    books["a minibatch"] = window_book(batch=with_everything_logged())
     for name, book in books.items():
         book.save(folder / f"{name}.xlsx")
     return {name: folder / f"{name}.xlsx" for name in books}

@@ -14,6 +14,7 @@ from blueprint.page import grid
 from blueprint.page.furniture import NAME
 from blueprint.page.outline import blocks_on
 from blueprint.ppo import rlhf_ppo
+from tests.replayed import window_book, with_everything_logged
 
 NUMBERS = {
     "default": ("default", ()),
@@ -24,7 +25,8 @@ NUMBERS = {
     "kl-controller": ("kl-controller", ()),
 }
 BOOKS = {name: Book(rlhf_ppo(load(*numbers))) for name, numbers in NUMBERS.items()}
-LIVE = ("ten-libraries", "live default")
+BOOKS["a minibatch"] = window_book(batch=with_everything_logged())
+LIVE = ("ten-libraries", "live default", "a minibatch")
 
 # Calibri's letters are narrower than its digits, in which a column's width is counted: 1.12 letters to the unit.
 LETTERS_PER_UNIT = 1.12

@@ -19,24 +19,28 @@ from blueprint.ppo.notes import (
     live_loss,
     live_signal,
     loss,
+    minibatch,
     models,
     note_of,
     rollout,
     settings,
     signal,
 )
+from tests.replayed import window_book, with_everything_logged
 
 BUILDS: dict[str, Blueprint] = {
     "default": rlhf_ppo(load("default")),
     "very-very-sleepy": rlhf_ppo(load("very-very-sleepy")),
     "ten-libraries": rlhf_ppo(load("ten-libraries")),
     "live default": rlhf_ppo(load("default", ["conventions=live"])),
+    "a minibatch": window_book().blueprint,
+    "a minibatch, all logged": window_book(batch=with_everything_logged()).blueprint,
 }
 ALL = [(build, block) for build, made in BUILDS.items() for block in made.blocks()]
 BLOCKS: dict[str, Block] = {block.name: block for _, block in ALL}
 # A block may be called otherwise where conventions are live: every way is looked at once.
 ABOUT: dict[tuple[str, About], str] = {(block.name, block.about): build for build, block in ALL if note_of(block.name)}
-PARTS = (settings, conventions, rollout, models, signal, live_signal, loss, live_loss, diagnostics)
+PARTS = (settings, conventions, rollout, models, signal, live_signal, loss, live_loss, diagnostics, minibatch)
 LONGEST = 320
 
 LIVE_ROWS = (

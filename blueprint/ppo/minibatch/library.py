@@ -20,15 +20,15 @@ WHOLE = {
     "policy_loss": ("L_π", "policy loss"),
     "value_loss": ("L_V", "value loss"),
     "entropy": ("H_mean", "entropy"),
-    "kl_loss": ("L_kl", "KL to the reference, as a loss"),
+    "kl_loss": ("L_kl", "KL to the reference"),
     "total_loss": ("L", "total loss"),
     "clip_fraction.used": ("cf", "clip fraction"),
-    "approx_kl.used": ("aKL", "approximate KL of the update"),
+    "approx_kl.used": ("aKL", "approximate KL"),
     "loss.mean_ratio": ("ρ_mean", "mean ratio"),
-    "ratio.mean": ("ρ_watch", "mean ratio, over what is watched"),
+    "ratio.mean": ("ρ_watch", "mean ratio, watched"),
     "ev.used": ("EV", "explained variance"),
-    "kl.statistic": ("KL_ref", "KL to the reference, per response"),
-    "entropy.watched": ("H_watch", "entropy, over what is watched"),
+    "kl.statistic": ("KL_ref", "KL per response"),
+    "entropy.watched": ("H_watch", "entropy, watched"),
 }
 """Numbers of the batch that a library may log: symbol and meaning, by the names of the rows that they are held against."""
 
@@ -56,7 +56,7 @@ def rows_of(made: Signal) -> dict[str, Block]:
 
 def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Block], head: InView) -> Sheet:
     """Outlines what was logged, of which `names` are there. numbers: those of the whole batch that are computed here."""
-    here = head.on("library")
+    here = head.on("beside")
     sections: list[Section] = []
     for name, ours in rows_of(made).items():
         if LOGGED + name in names:
@@ -74,8 +74,10 @@ def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Bl
 
 def _beside(name: str, ours: Block, m: Block) -> Beside:
     symbol = ours.symbol
-    again = link(f"library.{name}", ours)
-    theirs = typed(LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {ours.about.meaning}", decimals=SHOWN)
+    again = link(f"beside.{name}", ours)
+    theirs = typed(
+        LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {ours.about.meaning.partition(':')[0]}", decimals=SHOWN
+    )
     off = block(f"off.{name}", (n, t), f"off_{symbol}", "distance, on the response", decimals=7)
     worst = block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7)
     off[n, t] = m[n, t] * abs(theirs[n, t] - again[n, t])
@@ -89,7 +91,7 @@ def _lines(names: Collection[str], computed: Mapping[str, Block]) -> tuple[Item,
     for name, (symbol, told) in WHOLE.items():
         if LOGGED + name in names:
             of_dump, here = f"batch.{name}", f"{told} (whole dump)"
-            ours = number(of_dump, symbol, here) if of_dump in names else link(f"library.{name}", computed[name])
+            ours = number(of_dump, symbol, here) if of_dump in names else link(f"beside.{name}", computed[name])
             theirs = number(LOGGED + name, f"{symbol}_lib", f"logged: {told}")
             off = block(f"off.{name}", (), f"off_{symbol}", f"difference: {told}", decimals=7)
             off[()] = abs(ours - theirs)

@@ -41,7 +41,7 @@ TOLD = {
     "policy": Told("policy_loss", "L_π", "policy loss of the batch", "", ""),
     "value": Told("value_loss", "L_V", "value loss of the batch", "adds.value_loss", "c1L_V"),
     "entropy": Told("entropy", "H_mean", "entropy of the batch", "adds.entropy", "−c2H"),
-    "kl": Told("kl_loss", "L_kl", "KL to the reference, as a loss", "adds.kl_loss", "β_LL_kl"),
+    "kl": Told("kl_loss", "L_kl", "KL to the reference", "adds.kl_loss", "β_LL_kl"),
 }
 
 

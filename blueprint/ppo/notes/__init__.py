@@ -12,6 +12,7 @@ from blueprint.ppo.notes import (
     live_loss,
     live_signal,
     loss,
+    minibatch,
     models,
     rollout,
     settings,
@@ -20,7 +21,7 @@ from blueprint.ppo.notes import (
 
 NOTES: dict[str, str] = (
     settings.NOTES | conventions.NOTES | rollout.NOTES | models.NOTES | signal.NOTES | live_signal.NOTES | loss.NOTES
-    | live_loss.NOTES | diagnostics.NOTES
+    | live_loss.NOTES | diagnostics.NOTES | minibatch.NOTES
 )  # fmt: skip
 """By block name. A key that begins with a dot is the end of a name: it stands for every block that is called so."""
 

@@ -26,7 +26,10 @@ from blueprint.ppo.sheets.reading import NEW, REFERENCE, Heard, Part, Policy, Re
 
 DRAW = "Another u, another word. A u below the first F draws word 0, which ends the text: the response is then shorter."
 
-TYPED = "A word typed below is written, whatever the draw above it says; empty, the draw decides. What follows the end word is not read."
+TYPED = (
+    "A word typed below is written, whatever the draw above says; where the cell is empty, the draw decides. "
+    "What stands behind the end word counts for nothing."
+)
 
 
 class OldPolicy(NamedTuple):

@@ -1,0 +1,221 @@
+"""A few words of a minibatch in a workbook: they come to what the whole minibatch comes to, in every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprint.book import Book
+from blueprint.minibatch import Minibatch, MinibatchError
+from blueprint.minibatch.batch import Array
+from blueprint.numbers import rlhf
+from blueprint.numbers.minibatch import MinibatchNumbers
+from blueprint.page.cells import expected
+from blueprint.page.recalculate import compare, with_ironcalc, with_libreoffice
+from blueprint.ppo import rlhf_ppo
+from blueprint.replay import Replay
+from blueprint.replay.export import Picked, numbers_of
+from blueprint.replay.window import Window, chosen_window, worst_window
+from tests.audit import spoil
+from tests.replayed import FIRST, LOGGED, RESPONSES, SLOTS, minibatch, replayed, window_book
+
+PRESETS = tuple(rlhf().presets)
+NEAR = 1e-12
+"""Both are float64; the sheet's statistics are typed with 15 digits, which moves them by 1e-15 of themselves."""
+WHOLE = {"policy_loss", "value_loss", "entropy", "kl_loss", "total_loss", "loss.keep", "advantage.divisor"}
+ROWS = {
+    "rewards",
+    "td_errors",
+    "advantages",
+    "returns",
+    "advantages_used",
+    "ratio",
+    "surrogate",
+    "share",
+    "value.word_loss",
+}
+
+
+def part_of(found: Replay, window: Window, preset: str) -> MinibatchNumbers:
+    return numbers_of(found, window, "run", preset)
+
+
+def values_of(numbers: MinibatchNumbers) -> dict[str, Array]:
+    return {block.name: array for block, array in Book(rlhf_ppo(numbers)).values.arrays.items()}
+
+
+def distances(found: Replay, window: Window, preset: str) -> dict[str, float]:
+    """Returns by name how far the workbook is from the replay of the whole minibatch, by row or number, over 1 + max."""
+    values, rows = values_of(part_of(found, window, preset)), found.rows(window.episodes)
+    picked, off = Picked(window), {}
+    shapes = [(len(window.episodes), window.columns + edge) for edge in (0, 1)]
+    slots = values["slots"][:, :-1]
+    for name, array in values.items():
+        if array.dtype == object:
+            continue
+        if array.shape == () and name in found.whole:
+            off[name] = abs(float(array) - found.whole[name]) / (1 + abs(found.whole[name]))
+        elif array.shape in shapes and name in rows and not name.startswith("place."):
+            theirs = picked.row(rows[name])
+            off[name] = float((np.abs(array[:, : window.columns] - theirs) * slots).max() / (1 + np.abs(theirs).max()))
+    return off
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_words_shown_come_to_what_the_whole_minibatch_comes_to(preset: str) -> None:
+    found = replayed(preset)
+    for window in (
+        worst_window(found, 4, "ratio", 16),
+        chosen_window(found, [0, 1, 5], "kl", 24),
+        worst_window(found, RESPONSES, "advantage", 64),
+    ):
+        off = distances(found, window, preset)
+        assert off.keys() >= ROWS | WHOLE
+        assert {name: each for name, each in off.items() if each > NEAR} == {}
+
+
+def test_a_guard_that_switches_the_losses_off_hides_no_sum() -> None:
+    found = replayed("trl_0.11.4", loss_ratio_threshold=0.5)
+    assert found.whole["loss.keep"] == 0
+    window = worst_window(found, 2, "ratio", 16)
+    values = values_of(part_of(found, window, "trl_0.11.4"))
+    shown = (values["policy.weight.row"] * values["surrogate"]).sum() + values["rest.policy"]
+    assert abs(shown - -replayed("trl_0.11.4").whole["policy_loss"]) < NEAR
+
+
+def test_the_rest_of_the_batch_matters() -> None:
+    """A test of the tests: with the words shown alone, the loss would be another."""
+    values = values_of(part_of(found := replayed(), worst_window(found, 2, "ratio", 16), "verl"))
+    assert abs(values["rest.policy"]) > 1e-3
+    assert np.abs(values["after.advantages"]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("lacking", "gone"),
+    [
+        (("logprobs_ref",), set()),
+        (("entropy",), {"entropy", "adds.entropy"}),
+        (("values_new",), {"value_loss", "adds.value_loss"}),
+        (("values_old", "values_new"), {"td_errors", "returns", "value_loss"}),
+        (("scores", "values_old", "values_new", "entropy"), {"rewards", "td_errors", "returns", "entropy"}),
+        (("logprobs_new",), set()),
+    ],
+)
+def test_a_dump_that_lacks_a_tensor_begins_later_or_ends_earlier(lacking: tuple[str, ...], gone: set[str]) -> None:
+    found = replayed("verl", minibatch(*lacking), reward_kl_in="none")
+    window = worst_window(found, 3, "ratio", 16)
+    values = values_of(part_of(found, window, "verl"))
+    assert values.keys() & gone == set()
+    off = distances(found, window, "verl")
+    assert "total_loss" in off
+    assert {name: each for name, each in off.items() if each > NEAR} == {}
+
+
+def test_scores_of_single_words_stand_where_they_stand() -> None:
+    dense = np.random.default_rng(5).normal(size=(RESPONSES, SLOTS)).astype(np.float32)
+    found = replayed("openrlhf", minibatch("advantages", scores=dense))
+    window = worst_window(found, 3, "kl", 16)
+    off = distances(found, window, "openrlhf")
+    assert {name: each for name, each in off.items() if each > NEAR} == {}
+    assert "score.given" not in part_of(found, window, "openrlhf").typed
+
+
+def test_a_row_says_where_it_stands_in_the_dump() -> None:
+    found = replayed()
+    window = chosen_window(found, [4, 0], "ratio", 16)
+    typed = part_of(found, window, "verl").typed
+    assert typed["episode.number"].tolist() == [4, 0]
+    for row, (episode, first) in enumerate(zip(window.episodes, window.first, strict=True)):
+        assert typed["slot.column"][row].tolist() == list(range(first + FIRST, first + FIRST + 16))
+        logprobs = found.batch.tensors["logprobs_new"][episode, first : first + 16]
+        inside = typed["mask"][row] > 0
+        assert np.allclose(typed["policy.logprobs"][row][inside], logprobs[inside], rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("by", ["ratio", "advantage", "kl"])
+def test_the_worst_word_is_in_its_window(by: str) -> None:
+    found = replayed()
+    row, centre = {"ratio": ("ratio", 1.0), "advantage": ("advantages_used", 0.0), "kl": ("kl.used", 0.0)}[by]
+    off = np.abs(found.rows(range(RESPONSES))[row] - centre) * found.batch.mask
+    window = worst_window(found, 3, by, 16)
+    assert list(window.episodes) == np.argsort(-off.max(axis=1))[:3].tolist()
+    for episode, first in zip(window.episodes, window.first, strict=True):
+        assert first <= off[episode].argmax() < first + window.columns
+
+
+@pytest.mark.parametrize(
+    ("episodes", "tokens", "sentence"),
+    [
+        ([99], 16, "run.safetensors has no row 99: rows are counted from 0 to 11"),
+        ([1, 1], 16, "row 1 is asked for twice: name each row once"),
+        ([], 16, "0 responses are asked for: a workbook shows 1 to 64"),
+        ([1], 8, "8 tokens are asked for: a window has 16 to 64"),
+        ([1], 65, "65 tokens are asked for: a window has 16 to 64"),
+    ],
+)
+def test_a_window_that_makes_no_sense_is_refused(episodes: list[int], tokens: int, sentence: str) -> None:
+    with pytest.raises(MinibatchError) as refused:
+        chosen_window(replayed(), episodes, "ratio", tokens)
+    assert str(refused.value) == sentence
+
+
+LACKS = "run.safetensors has no {}, of which advantages are made: save it with the others"
+EXACT = "kl_estimator is full: an exact KL needs every word's probability; --set ppo.kl_estimator=k1"
+
+
+@pytest.mark.parametrize(
+    ("batch", "options", "sentence"),
+    [
+        (minibatch(), {"kl_estimator": "full"}, EXACT),
+        (minibatch("scores", "advantages"), {}, LACKS.format("scores")),
+        (minibatch("values_old", "advantages"), {}, LACKS.format("values_old")),
+    ],
+)
+def test_what_no_loss_can_be_made_of_is_refused(batch: Minibatch, options: dict[str, str], sentence: str) -> None:
+    found = replayed("verl", batch, **options)
+    with pytest.raises(MinibatchError) as refused:
+        part_of(found, chosen_window(found, [0], "ratio", 16), "verl")
+    assert str(refused.value) == sentence
+
+
+def test_what_was_logged_stands_beside_what_it_comes_to() -> None:
+    found = replayed()
+    values = values_of(part_of(found, worst_window(found, 2, "ratio", 16), "verl"))
+    for name, logged in LOGGED.items():
+        assert float(values[f"logged.{name}"]) == logged
+        assert float(values[f"off.{name}"]) == pytest.approx(abs(logged - found.whole[name]), rel=1e-12)
+    assert values["off.advantages_used"].max() > 0.1
+
+
+def test_settings_that_differ_from_the_preset_stand_under_yours() -> None:
+    found = replayed("verl", loss_dual_clip=2.0, gamma=0.99)
+    numbers = part_of(found, worst_window(found, 1, "ratio", 16), "verl")
+    assert numbers.ppo == {"gamma": 0.99, "loss.dual_clip": 2.0}
+    values = values_of(numbers)
+    assert (float(values["gamma.yours"]), float(values["gamma.preset"]), float(values["gamma"])) == (0.99, 1.0, 0.99)
+
+
+@pytest.mark.parametrize("preset", ["verl", "trl_1.12", "openai"])
+def test_an_engine_recalculates_every_formula_to_the_same_value(preset: str, tmp_path: Path) -> None:
+    book = window_book(preset)
+    book.save(tmp_path / "run.xlsx")
+    spoil(tmp_path / "run.xlsx", tmp_path / "spoiled.xlsx")
+    proof = compare(expected(book.layout), with_ironcalc(tmp_path / "spoiled.xlsx"))
+    assert proof.failures == []
+    assert proof.total > 2000
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_libreoffice_recalculates_every_formula_to_the_same_value(tmp_path: Path) -> None:
+    book = window_book("trl_1.12")
+    book.save(tmp_path / "run.xlsx")
+    spoil(tmp_path / "run.xlsx", tmp_path / "spoiled.xlsx")
+    (cells,) = with_libreoffice([tmp_path / "spoiled.xlsx"])
+    assert compare(expected(book.layout), cells).failures == []
+
+
+def test_a_long_minibatch_is_shown_in_part() -> None:
+    with pytest.raises(MinibatchError, match="65 responses"):
+        worst_window(replayed(), 65, "ratio", 16)

@@ -1,0 +1,71 @@
+"""A minibatch as a run would have left it, in float32, with a mask that ends early, and the workbook of a part of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blueprint.book import Book
+from blueprint.minibatch import Minibatch
+from blueprint.minibatch.batch import Array
+from blueprint.numbers import rlhf
+from blueprint.numbers.minibatch import MinibatchNumbers
+from blueprint.ppo import rlhf_ppo
+from blueprint.replay import Replay, replay
+from blueprint.replay.export import numbers_of
+from blueprint.replay.window import worst_window
+
+RESPONSES, SLOTS, FIRST = 12, 40, 7
+LOGGED = {"total_loss": 0.5, "entropy": 1.0, "clip_fraction.used": 0.2}
+
+
+def minibatch(*without: str, **instead: Array) -> Minibatch:
+    """Makes one of 12 responses of up to 40 words; TRL's log-prob 1.0 stands outside the mask.
+
+    without: tensors that the dump lacks. instead: tensors that it has instead of these, or besides.
+    """
+    rng = np.random.default_rng(3)
+    length = rng.integers(1, SLOTS + 1, RESPONSES)
+    length[:2] = SLOTS, 1
+    mask, shape = np.arange(SLOTS) < length[:, None], (RESPONSES, SLOTS)
+    old = -rng.exponential(1.5, shape)
+    tensors: dict[str, Array] = {
+        "logprobs_old": np.where(mask, old, 1.0),
+        "logprobs_ref": np.minimum(old + rng.normal(0, 0.4, shape), -1e-3),
+        "logprobs_new": np.minimum(old + rng.normal(0, 0.3, shape), -1e-3),
+        "values_old": rng.normal(0, 1, shape),
+        "values_new": rng.normal(0, 1, shape),
+        "entropy": rng.exponential(1, shape),
+        "scores": rng.normal(0, 3, RESPONSES),
+        "advantages": rng.normal(0, 1, shape),
+    }
+    tensors = {name: each.astype(np.float32) for name, each in tensors.items()}
+    tensors |= {"response_mask": mask, "response_ids": rng.integers(0, 150_000, shape)} | instead
+    kept = {name: each for name, each in tensors.items() if name not in without}
+    where = np.full(RESPONSES, SLOTS), np.full(RESPONSES, FIRST)
+    return Minibatch("run.safetensors", kept, *where, dtypes={}, called={}, step=120, logged=LOGGED)
+
+
+def replayed(preset: str = "verl", batch: Minibatch | None = None, **options: float | str) -> Replay:
+    """Computes a minibatch again by a preset and changes of it, `loss_dual_clip=3` for `loss.dual_clip`."""
+    values = dict(rlhf().preset(preset).values)
+    changes = {key if key in values else key.replace("_", ".", 1): value for key, value in options.items()}
+    return replay(batch or minibatch(), values | changes)
+
+
+def with_everything_logged(preset: str = "verl") -> Minibatch:
+    """Returns a minibatch whose library logged every row: scores on their slots, and raw advantages."""
+    rows = replayed(preset).rows(range(RESPONSES))
+    logged = {"rewards": "rewards", "returns": "returns", "scores": "score.placed"}
+    found = {name: rows[row].astype(np.float32) for name, row in logged.items()}
+    return minibatch(advantages=rows["advantages"][:, :SLOTS].astype(np.float32), **found)
+
+
+def window_numbers(preset: str = "verl", columns: int = 16, batch: Minibatch | None = None) -> MinibatchNumbers:
+    """Returns the numbers of a workbook of the three worst responses."""
+    found = replayed(preset, batch)
+    return numbers_of(found, worst_window(found, 3, "ratio", columns), "run", preset)
+
+
+def window_book(preset: str = "verl", columns: int = 16, batch: Minibatch | None = None) -> Book:
+    """Makes the workbook of the three worst responses."""
+    return Book(rlhf_ppo(window_numbers(preset, columns, batch)))
