@@ -46,14 +46,27 @@ def weights(
     of: what their symbols end in. counted: a row. most: slots of the longest response. switch: picks the mode.
     whole: what is counted, where that is of a larger batch.
     """
-    L, each, row, eps = use.lead, (*use.lead, n), (*use.lead, n, t), use.used["loss.agg_eps"]
+    L, each, row = use.lead, (*use.lead, n), (*use.lead, n, t)
     length = whole.length if whole else _length(name, of, told, counted, use)
     wrote = use.each(f"{name}.wrote", f"any_{of}", f"1 if a word is counted, {told}", decimals=0)
     rows = use.one(f"{name}.rows", f"B_{of}", f"responses counted, plus ε_N: {told}")
     wrote[each] = less(0, length[each])
-    responses = whole.responses if whole else Sum(n, wrote[each])
+    rows[L] = maximum(whole.responses if whole else Sum(n, wrote[each]), 1) + use.used["loss.agg_eps"]
     words = whole.words if whole else Sum(n, length[each])
-    rows[L] = maximum(responses, 1) + eps
+    modes = _modes(name, of, told, words, rows, most, use)
+    of_words = use.each(f"{name}.seq_mean", f"1/(Bn)_{of}", f"1 / (responses · own words), {told}")
+    of_words[each] = wrote[each] / (rows[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
+    chosen = use.each(f"{name}.chosen", f"W_{of}", f"weight of its words, {told}", source=sources.AGGREGATION)
+    picked = {word: mode[L] for word, mode in modes.items()} | {"seq-mean-token-mean": of_words[each]}
+    chosen[each] = switch.choose(**picked)
+    weight = use.row(f"{name}.row", f"w_{of}", f"weight of the word, {told}", source=sources.AGGREGATION)
+    weight[row] = counted[row] * chosen[each]
+    return Weights(length, wrote, rows, tuple(modes.values()), of_words, chosen, weight)
+
+
+def _modes(name: str, of: str, told: str, words: Operand, rows: Block, most: Block, use: Choices) -> dict[str, Block]:
+    """Makes the weights that all words share, by the words of their modes."""
+    L, eps = use.lead, use.used["loss.agg_eps"]
     # By the word of the mode: the block's last name, its symbol, what it is, and its number.
     forms: dict[str, tuple[str, str, str, Operand]] = {
         "token-mean": ("token_mean", "1/N", "1 / all words counted", 1 / (maximum(words, 1) + eps)),
@@ -65,14 +78,7 @@ def weights(
     for word, (last, symbol, how, form) in forms.items():
         modes[word] = use.one(f"{name}.{last}", f"{symbol}_{of}", f"{how}, {told}")
         modes[word][L] = form
-    of_words = use.each(f"{name}.seq_mean", f"1/(Bn)_{of}", f"1 / (responses · own words), {told}")
-    of_words[each] = wrote[each] / (rows[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
-    chosen = use.each(f"{name}.chosen", f"W_{of}", f"weight of its words, {told}", source=sources.AGGREGATION)
-    picked = {word: mode[L] for word, mode in modes.items()} | {"seq-mean-token-mean": of_words[each]}
-    chosen[each] = switch.choose(**picked)
-    weight = use.row(f"{name}.row", f"w_{of}", f"weight of the word, {told}", source=sources.AGGREGATION)
-    weight[row] = counted[row] * chosen[each]
-    return Weights(length, wrote, rows, tuple(modes.values()), of_words, chosen, weight)
+    return modes
 
 
 def _length(name: str, of: str, told: str, counted: Block, use: Choices) -> Block:

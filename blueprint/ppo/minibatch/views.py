@@ -15,6 +15,7 @@ from blueprint.ppo.sheets.flow import ON, UP, with_
 from blueprint.ppo.sheets.walk import READING, section
 
 ADDS = {"value": "value loss, weighted", "entropy": "entropy bonus, weighted", "kl": "KL to the reference, weighted"}
+Groups = list[tuple[str, tuple[Block, ...]]]
 BARS = {"policy": "policy", "value": "value", "entropy": "entropy", "kl": "ref. KL"}
 
 
@@ -74,12 +75,19 @@ def _signal_boxes(given: Dump, made: Signal) -> list[tuple[str, Block]]:
 
 def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
     """Outlines the derivation of one word."""
-    clip, sums = out.clip, out.sums
-    probs = [
-        row for row in (given.logp_old, given.logp_ref, given.logp_new, given.V_old, given.V_new) if row is not None
+    groups = [*_walked_signal(given, made), *_walked_loss(out)]
+    first, *others = [(number, title, rows) for number, (title, rows) in enumerate(groups, 1)]
+    return [
+        section(1, first[1], READING, *first[2]),
+        *(section(number, title, *rows) for number, title, rows in others),
     ]
-    groups: list[tuple[str, tuple[Block, ...]]] = [("The decision", (given.column, given.mask, given.S, *made.counted))]
-    groups.append(("What the dump says", tuple(probs)))
+
+
+def _walked_signal(given: Dump, made: Signal) -> Groups:
+    """Lists the way of one word to its advantage, as far as it is computed here."""
+    probs = (given.logp_old, given.logp_ref, given.logp_new, given.V_old, given.V_new)
+    groups: Groups = [("The decision", (given.column, given.mask, given.S, *made.counted))]
+    groups.append(("What the dump says", tuple(row for row in probs if row is not None)))
     if made.kl is not None and made.paid is not None and made.placed is not None and made.rewards is not None:
         kl, paid = made.kl, made.paid
         groups.append(("KL to the reference", (kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.used)))
@@ -89,31 +97,18 @@ def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
         groups.append(("Advantage", (gae.V, gae.ahead, gae.td_errors, gae.advantages, gae.returns)))
         steps = (white.of.mean, white.of.centred, white.of.variance, white.of.divisor, white.whitened, white.used)
         groups.append(("Whitening", steps))
-    groups.append(
-        (
-            "Ratio and clip",
-            (
-                clip.log_ratio,
-                clip.ratio,
-                clip.unclipped,
-                clip.clipped_ratio,
-                clip.clipped,
-                clip.pessimistic,
-                clip.floor,
-                clip.smaller,
-            ),
-        )
-    )
-    if out.value is not None:
-        value = out.value
+    return groups
+
+
+def _walked_loss(out: Loss) -> Groups:
+    """Lists the way of one word from its ratio to what it adds to the total."""
+    clip, value, sums = out.clip, out.value, out.sums
+    held = (clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor, clip.smaller)
+    groups: Groups = [("Ratio and clip", (clip.log_ratio, clip.ratio, clip.unclipped, *held))]
+    if value is not None:
         squares = (value.error, value.square, value.held, value.held_error, value.held_square, value.loss)
         groups.append(("Value loss", squares))
-    groups.append(("What the word adds to the total", (*out.steps, *sums.of_parts, sums.share, sums.total)))
-    first, *others = [(number, title, rows) for number, (title, rows) in enumerate(groups, 1)]
-    return [
-        section(1, first[1], READING, *first[2]),
-        *(section(number, title, *rows) for number, title, rows in others),
-    ]
+    return [*groups, ("What the word adds to the total", (*out.steps, *sums.of_parts, sums.share, sums.total))]
 
 
 def pictures(given: Dump, made: Signal, out: Loss, chosen: Settings) -> tuple[Sheet, dict[Block, object]]:
