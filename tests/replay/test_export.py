@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +17,13 @@ from blueprint.page.cells import expected
 from blueprint.page.recalculate import compare, with_ironcalc, with_libreoffice
 from blueprint.ppo import rlhf_ppo
 from blueprint.replay import Replay
-from blueprint.replay.export import Picked, numbers_of
+from blueprint.replay.agree import NEAR, Agreement, agreement
+from blueprint.replay.export import numbers_of
 from blueprint.replay.window import Window, chosen_window, worst_window
 from tests.audit import spoil
 from tests.replayed import FIRST, LOGGED, RESPONSES, SLOTS, minibatch, replayed, window_book
 
 PRESETS = tuple(rlhf().presets)
-NEAR = 1e-12
-"""Both are float64; the sheet's statistics are typed with 15 digits, which moves them by 1e-15 of themselves."""
 WHOLE = {"policy_loss", "value_loss", "entropy", "kl_loss", "total_loss", "loss.keep", "advantage.divisor"}
 ROWS = {
     "rewards",
@@ -46,21 +46,8 @@ def values_of(numbers: MinibatchNumbers) -> dict[str, Array]:
     return {block.name: array for block, array in Book(rlhf_ppo(numbers)).values.arrays.items()}
 
 
-def distances(found: Replay, window: Window, preset: str) -> dict[str, float]:
-    """Returns by name how far the workbook is from the replay of the whole minibatch, by row or number, over 1 + max."""
-    values, rows = values_of(part_of(found, window, preset)), found.rows(window.episodes)
-    picked, off = Picked(window), {}
-    shapes = [(len(window.episodes), window.columns + edge) for edge in (0, 1)]
-    slots = values["slots"][:, :-1]
-    for name, array in values.items():
-        if array.dtype == object:
-            continue
-        if array.shape == () and name in found.whole:
-            off[name] = abs(float(array) - found.whole[name]) / (1 + abs(found.whole[name]))
-        elif array.shape in shapes and name in rows and not name.startswith("place."):
-            theirs = picked.row(rows[name])
-            off[name] = float((np.abs(array[:, : window.columns] - theirs) * slots).max() / (1 + np.abs(theirs).max()))
-    return off
+def agreed(found: Replay, window: Window, preset: str) -> Agreement:
+    return agreement(values_of(part_of(found, window, preset)), found, window)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -71,9 +58,9 @@ def test_the_words_shown_come_to_what_the_whole_minibatch_comes_to(preset: str) 
         chosen_window(found, [0, 1, 5], "kl", 24),
         worst_window(found, RESPONSES, "advantage", 64),
     ):
-        off = distances(found, window, preset)
-        assert off.keys() >= ROWS | WHOLE
-        assert {name: each for name, each in off.items() if each > NEAR} == {}
+        made = agreed(found, window, preset)
+        assert made.distances.keys() >= ROWS | WHOLE
+        assert made.apart == []
 
 
 def test_a_guard_that_switches_the_losses_off_hides_no_sum() -> None:
@@ -108,17 +95,28 @@ def test_a_dump_that_lacks_a_tensor_begins_later_or_ends_earlier(lacking: tuple[
     window = worst_window(found, 3, "ratio", 16)
     values = values_of(part_of(found, window, "verl"))
     assert values.keys() & gone == set()
-    off = distances(found, window, "verl")
-    assert "total_loss" in off
-    assert {name: each for name, each in off.items() if each > NEAR} == {}
+    made = agreed(found, window, "verl")
+    assert "total_loss" in made.distances
+    assert made.apart == []
+
+
+@pytest.mark.parametrize(
+    "name", ["advantage.mean", "after.advantages", "rest.policy", "policy.words", "old_critic.values"]
+)
+def test_a_wrong_number_is_seen(name: str) -> None:
+    """A test of the comparison: one typed number off by 1e-9 of itself is farther than rounding."""
+    found = replayed()
+    window = worst_window(found, 3, "ratio", 16)
+    numbers = part_of(found, window, "verl")
+    wrong = dict(numbers.typed) | {name: numbers.typed[name] * (1 + 1e-9)}
+    assert agreement(values_of(replace(numbers, typed=wrong)), found, window).apart != []
 
 
 def test_scores_of_single_words_stand_where_they_stand() -> None:
     dense = np.random.default_rng(5).normal(size=(RESPONSES, SLOTS)).astype(np.float32)
     found = replayed("openrlhf", minibatch("advantages", scores=dense))
     window = worst_window(found, 3, "kl", 16)
-    off = distances(found, window, "openrlhf")
-    assert {name: each for name, each in off.items() if each > NEAR} == {}
+    assert agreed(found, window, "openrlhf").apart == []
     assert "score.given" not in part_of(found, window, "openrlhf").typed
 
 

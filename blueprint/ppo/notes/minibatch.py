@@ -17,5 +17,5 @@ NOTES: dict[str, str] = {
     "logged.advantages_used": "Most libraries save them whitened; if only this row differs, look at mean, variance and ddof.",
     "logged.advantages": "Saved before whitening: these are the raw ones.",
     "logged.returns": "Made of the raw advantages, whichever of the two the dump has: verl 0.9.1 whitens after it has added V.",
-    "logged.score.placed": "A score one column further is the convention of TRL 1.12, DeepSpeed-Chat 83757d9 and torchtune bd2a0fc.",
+    "logged.score.placed": "One column further is the convention of TRL 1.12, DeepSpeed-Chat 83757d9 and torchtune bd2a0fc.",
 }

@@ -1,0 +1,60 @@
+"""Whether the numbers of a workbook are those of the replay: every row and number that both have, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from blueprint.minibatch.batch import Array
+from blueprint.replay.export import Picked
+from blueprint.replay.recompute import Replay
+from blueprint.replay.window import Window
+
+NEAR = 1e-12
+"""How far |a − b| may be, over 1 + the largest of the row. Both are float64; a cell has 15 digits."""
+
+SHIFTED = "place."
+"""What begins the names of rows that do not begin in the same column on both sides."""
+
+
+class Agreement(NamedTuple):
+    """By name how far a row or a number is from the replay's, over 1 + its largest."""
+
+    distances: Mapping[str, float]
+
+    @property
+    def worst(self) -> float:
+        """The largest distance."""
+        return max(self.distances.values(), default=0.0)
+
+    @property
+    def apart(self) -> list[str]:
+        """What is farther than rounding, in order."""
+        return [name for name, off in self.distances.items() if not off <= NEAR]
+
+
+def agreement(values: Mapping[str, Array], replay: Replay, window: Window) -> Agreement:
+    """Compares the values of a workbook's blocks, by their names, with the replay of the whole minibatch."""
+    rows, picked, found = replay.rows(window.episodes), Picked(window), {}
+    slots = np.asarray(values["slots"], dtype=float)[:, :-1]
+    for name, array in values.items():
+        if array.dtype != object and not name.startswith(SHIFTED):
+            off = _distance(np.asarray(array, dtype=float), name, replay, rows, picked, slots)
+            if off is not None:
+                found[name] = off
+    return Agreement(found)
+
+
+def _distance(
+    values: Array, name: str, replay: Replay, rows: Mapping[str, Array], picked: Picked, slots: Array
+) -> float | None:
+    """Returns how far a row is, in the slots of its window, or a number; None if the replay has none of that name."""
+    if values.ndim == 0 and name in replay.whole:
+        return abs(float(values) - replay.whole[name]) / (1 + abs(replay.whole[name]))
+    if values.ndim == 2 and name in rows and rows[name].ndim == 2:
+        theirs = picked.row(rows[name])
+        off = np.abs(values[:, : slots.shape[1]] - theirs) * slots
+        return float(off.max() / (1 + np.abs(theirs * slots).max()))
+    return None
