@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from blueprint.minibatch import MinibatchError
 from blueprint.minibatch.batch import Array
 from blueprint.replay.recompute import Replay
 
+NOWHERE: Mapping[int, int] = MappingProxyType({})
 MOST_RESPONSES = 64
 FEWEST_TOKENS, MOST_TOKENS = 16, 64
 
@@ -56,6 +58,15 @@ def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
     return _around(replay, [-at for _, at in found], by, tokens, told)
 
 
+def deviating_window(replay: Replay, row: int, column: int, by: str, tokens: int) -> Window:
+    """Takes the response in which a column of the dump deviates, around it, and beside it the one with the worst word."""
+    worst = [each for each in worst_window(replay, min(2, len(replay.batch.slots)), by, tokens).episodes if each != row]
+    told = f"the response that deviates first, row {row}"
+    told += f", and the one with the largest {MEASURES[by].told}" if worst else ""
+    at = {row: column - int(replay.batch.first[row])}
+    return _around(replay, [row, *worst[:1]], by, tokens, told, at)
+
+
 def chosen_window(replay: Replay, episodes: Sequence[int], by: str, tokens: int) -> Window:
     """Takes the responses that are asked for, in that order.
 
@@ -73,16 +84,22 @@ def _check_count(count: int) -> None:
         raise MinibatchError(f"{count} responses are asked for: a workbook shows 1 to {MOST_RESPONSES}")
 
 
-def _around(replay: Replay, episodes: Sequence[int], by: str, tokens: int, told: str) -> Window:
-    """Lays a window of so many columns around the worst word of each response, within its slots."""
+def _around(
+    replay: Replay, episodes: Sequence[int], by: str, tokens: int, told: str, at: Mapping[int, int] = NOWHERE
+) -> Window:
+    """Lays a window of so many columns around the worst word of each response, within its slots.
+
+    at: by response, the slot around which it is laid instead.
+    """
     if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
         raise MinibatchError(f"{tokens} tokens are asked for: a window has {FEWEST_TOKENS} to {MOST_TOKENS}")
     off = _off(replay.rows(episodes), by)
     slots = replay.batch.slots[list(episodes)]
     columns = int(min(tokens, slots.max()))
-    middle = off.argmax(axis=1) - columns // 2
-    first = np.clip(middle, 0, np.maximum(slots - columns, 0))
-    shown = f"; {columns} columns around the word with the largest {MEASURES[by].told}" if columns < slots.max() else ""
+    middle = [at.get(episode, int(worst)) for episode, worst in zip(episodes, off.argmax(axis=1), strict=True)]
+    first = np.clip(np.asarray(middle) - columns // 2, 0, np.maximum(slots - columns, 0))
+    around = f"the word that deviates, or has the largest {MEASURES[by].told}" if at else "its worst word"
+    shown = f"; {columns} columns of each, around {around}" if columns < slots.max() else ""
     return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, told + shown)
 
 

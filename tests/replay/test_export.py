@@ -19,7 +19,7 @@ from blueprint.ppo import rlhf_ppo
 from blueprint.replay import Replay
 from blueprint.replay.agree import NEAR, Agreement, agreement
 from blueprint.replay.export import numbers_of
-from blueprint.replay.window import Window, chosen_window, worst_window
+from blueprint.replay.window import Window, chosen_window, deviating_window, worst_window
 from tests.audit import spoil
 from tests.replayed import FIRST, LOGGED, RESPONSES, SLOTS, minibatch, replayed, window_book
 
@@ -141,6 +141,16 @@ def test_the_worst_word_is_in_its_window(by: str) -> None:
     assert list(window.episodes) == np.argsort(-off.max(axis=1))[:3].tolist()
     for episode, first in zip(window.episodes, window.first, strict=True):
         assert first <= off[episode].argmax() < first + window.columns
+
+
+def test_what_deviates_stands_in_the_middle_and_the_worst_word_beside_it() -> None:
+    found = replayed()
+    window = deviating_window(found, 3, FIRST + 17, "ratio", 16)
+    (worst,) = worst_window(found, 1, "ratio", 16).episodes
+    assert worst != 3
+    assert window.episodes == (3, worst)
+    assert window.first[0] == 17 - 8
+    assert deviating_window(found, worst, FIRST, "ratio", 16).first[0] == 0
 
 
 @pytest.mark.parametrize(
