@@ -15,6 +15,7 @@ class MinibatchNumbers:
         typed: by the name of its block, every other number: rows (episodes, columns), numbers of responses (episodes,),
             numbers of the whole batch (). Which rows are there decides where the workbook begins.
         ppo: the settings in which the run differs from its preset.
+        focus: the column of the first response, from 1, that one looks at first.
         notes: sentences on where the numbers come from, and on what the dump has not.
     """
 
@@ -25,5 +26,6 @@ class MinibatchNumbers:
     typed: Mapping[str, Array]
     ppo: Settings
     conventions: Conventions = PLAIN
+    focus: int = 1
     notes: tuple[str, ...] = ()
     drawn_anew: tuple[str, ...] = ()

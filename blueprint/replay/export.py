@@ -35,7 +35,7 @@ STAND_IN = {
 """What is said of a tensor that the dump has not."""
 
 STATISTICS = (
-    "response.most", "loss.mean_ratio", "reward.count", "reward.mean", "reward.variance", "advantage.count",
+    "loss.mean_ratio", "reward.count", "reward.mean", "reward.variance", "advantage.count",
     "advantage.mean", "advantage.variance",
 )  # fmt: skip
 LOGGED = {"rewards": "rewards", "returns": "returns", "scores": "score.placed"}
@@ -66,6 +66,7 @@ def numbers_of(replay: Replay, window: Window, name: str, preset: str) -> Miniba
         typed={key: _fifteen_digits(value) for key, value in typed.items()},
         ppo=_differences(replay.options, preset),
         conventions=Conventions(True, preset),
+        focus=window.focus + 1,
         notes=notes,
     )
 
@@ -146,6 +147,7 @@ def _responses(replay: Replay, window: Window, picked: Picked, rows: Mapping[str
 
 def _whole(replay: Replay) -> dict[str, Array]:
     found = {name: np.asarray(replay.whole[name]) for name in STATISTICS}
+    found["response.most"] = np.asarray(replay.whole["most"])
     for part in ("policy", "value"):
         length = replay.responses[f"{part}.weight.length"]
         found |= {f"{part}.words": np.asarray(length.sum()), f"{part}.responses": np.asarray((length > 0).sum())}

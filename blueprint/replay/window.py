@@ -36,11 +36,15 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Window:
-    """What is shown: responses of the dump, from 0; the first slot of each, and how many columns."""
+    """What is shown: responses of the dump, from 0; the first slot of each, and how many columns.
+
+    focus: the column, from 0, of the word in the first response around which the window was laid.
+    """
 
     episodes: tuple[int, ...]
     first: tuple[int, ...]
     columns: int
+    focus: int
     told: str
 
 
@@ -100,7 +104,7 @@ def _around(
     first = np.clip(np.asarray(middle) - columns // 2, 0, np.maximum(slots - columns, 0))
     around = f"the word that deviates, or has the largest {MEASURES[by].told}" if at else "its worst word"
     shown = f"; {columns} columns of each, around {around}" if columns < slots.max() else ""
-    return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, told + shown)
+    return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, int(middle[0] - first[0]), told + shown)
 
 
 def _off(rows: dict[str, Array], by: str) -> Array:

@@ -150,6 +150,7 @@ def test_what_deviates_stands_in_the_middle_and_the_worst_word_beside_it() -> No
     assert worst != 3
     assert window.episodes == (3, worst)
     assert window.first[0] == 17 - 8
+    assert float(values_of(part_of(found, window, "verl"))["walk.decision"]) == 9
     assert deviating_window(found, worst, FIRST, "ratio", 16).first[0] == 0
 
 

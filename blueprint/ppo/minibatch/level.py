@@ -85,7 +85,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
     checked, judged, tolerances = checks_sheet(
         given.head.on("checks").rows, _residuals(parts, chosen), _identities(made, given, use)
     )
-    picked, first_choice = walk.choice(episode=1, decision=_first(numbers))
+    picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
     drawn, of_pictures = pictures(parts.given, made, out, chosen.settings)
     facts = facts_of(numbers.name, "minibatch") | {"preset": numbers.conventions.preset, "conventions": "live"}
     told = Made(numbers.title, numbers.about, facts, SAYS)
@@ -115,11 +115,6 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
         chosen=picked,
     )
     return blueprint.with_typed({"word_written": np.array(numbers.words, dtype=object), **numbers.typed})
-
-
-def _first(numbers: MinibatchNumbers) -> int:
-    """Picks the first word of the response that is shown, counted from 1, to walk through."""
-    return int(np.argmax(numbers.typed["mask"][0] > 0)) + 1
 
 
 def _words(given: Dump) -> Block:
