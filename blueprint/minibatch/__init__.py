@@ -1,5 +1,8 @@
 """A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
 
 from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
+from blueprint.minibatch.inspecting import Inspection, inspect
+from blueprint.minibatch.read import read_minibatch
+from blueprint.minibatch.save import save
 
-__all__ = ["SCHEMA", "Minibatch", "MinibatchError", "Raw"]
+__all__ = ["SCHEMA", "Inspection", "Minibatch", "MinibatchError", "Raw", "inspect", "read_minibatch", "save"]

@@ -29,6 +29,7 @@ class Raw:
     lengths: by name, [B], how many entries each row had, for names that were ragged lists.
     texts: by name, columns of text, one per row.
     metadata: a dictionary as JSON has it.
+    format: what the content was: "safetensors", "npz", "jsonl", "parquet" or "torch".
     """
 
     tensors: Mapping[str, Array]
@@ -36,6 +37,7 @@ class Raw:
     lengths: Mapping[str, Array] = field(default_factory=dict)
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    format: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Minibatch:
     logged: by neutral name (`total_loss`, `policy_loss`, `value_loss`, `clip_fraction`, `approx_kl`, `entropy` …), what it
         logged for this minibatch.
     notes: sentences on what was assumed or mended while reading, for people.
+    rows: [B], which row of the file each row is, where rows were left out; else None.
     """
 
     path: str
@@ -72,6 +75,7 @@ class Minibatch:
     hyperparameters: Mapping[str, float | str] = field(default_factory=dict)
     logged: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    rows: Array | None = None
 
     @property
     def mask(self) -> Array:

@@ -107,7 +107,7 @@ def _given(replay: Replay, window: Window, picked: Picked, rows: Mapping[str, Ar
     batch, episodes = replay.batch, np.asarray(window.episodes)
     texts = texts_of(batch, episodes, options_of(replay.options))
     found = {
-        "episode.number": episodes.astype(float),
+        "episode.number": (episodes if batch.rows is None else batch.rows[episodes]).astype(float),
         "mask": picked.row(texts.mask[0].numpy()),
         "slots": picked.row(texts.slots[0].numpy(), 1),
         "response.ended": texts.ended[0].numpy(),

@@ -1,0 +1,97 @@
+"""How much of a file is read at most, and how a damaged one is spoken of."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+import zlib
+from typing import Any
+
+from blueprint.minibatch.batch import MinibatchError
+
+LARGEST_TENSOR = 100_000_000
+"""Entries of one tensor: ten times the 1e7 tokens that a verification on a desk is made for."""
+
+LARGEST_FILE = 1 << 33
+"""Bytes that all tensors of a file may fill when unpacked: ten of 1e8 tokens in float64."""
+
+LONGEST_HEADER = 1 << 24
+"""Bytes of a header or of metadata: thousands of names and a whole training configuration."""
+
+LONGEST_LINE = 1 << 26
+"""Bytes of one line of a jsonl file: ten tensors of a response of 300,000 tokens."""
+
+MOST_AXES = 3
+
+DAMAGE = (
+    ValueError, OSError, EOFError, LookupError, RuntimeError, TypeError, OverflowError, MemoryError, SyntaxError,
+    ArithmeticError, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+"""What readers of damaged files raise; RuntimeError covers RecursionError and NotImplementedError."""
+
+
+def check_shape(name: str, shape: tuple[int, ...]) -> None:
+    """Refuses a shape that no dump of a minibatch has, before anything of that size is made.
+
+    Raises:
+        MinibatchError: more entries or axes than a tensor here may have, or a negative length.
+    """
+    if len(shape) > MOST_AXES or any(length < 0 for length in shape):
+        raise MinibatchError(f"{shown(name)}: found {said_shape(shape)}, expected one to {MOST_AXES} axes.")
+    if math.prod(shape) > LARGEST_TENSOR:
+        raise MinibatchError(
+            f"{shown(name)}: found {said_shape(shape)}, which is more than {LARGEST_TENSOR:,} entries; "
+            "save fewer responses, and no logits."
+        )
+
+
+def check_total(total: int) -> None:
+    """Refuses a file whose tensors together would not fit.
+
+    Raises:
+        MinibatchError: more than `LARGEST_FILE` bytes.
+    """
+    if total > LARGEST_FILE:
+        raise MinibatchError(f"its tensors fill {total:,} bytes, more than {LARGEST_FILE:,}: save fewer responses.")
+
+
+def from_json(text: str | bytes, where: str) -> Any:
+    """Returns what JSON says; NaN and Infinity are numbers, as Python writes them.
+
+    Raises:
+        MinibatchError: no JSON, the same key twice, nested too deeply, or a number too long to read.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except MinibatchError as error:
+        raise MinibatchError(f"{where}: {error}") from error
+    except RecursionError as error:
+        raise MinibatchError(f"{where}: the JSON is nested too deeply to be read.") from error
+    except (ValueError, MemoryError) as error:
+        raise MinibatchError(f"{where}: this is no JSON: {str(error)[:80]}.") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise MinibatchError(f"the key {shown(twice)} stands there twice; keep one.")
+    return found
+
+
+def shown(name: str) -> str:
+    """Spells a name from a file on one line, shortened."""
+    plain = one_line(name[:61])
+    return plain if len(name) <= 60 else plain[:59] + "…"
+
+
+def one_line(text: str) -> str:
+    """Spells line breaks and other unprintable letters as Python does."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def said_shape(shape: tuple[int, ...]) -> str:
+    """Spells a shape: [2, 8]."""
+    return f"[{', '.join(str(length) for length in shape)}]"

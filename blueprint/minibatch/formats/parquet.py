@@ -1,0 +1,117 @@
+"""Reads parquet: a row per response, columns of numbers, texts or lists of numbers; needs pyarrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blueprint.minibatch.batch import Array, MinibatchError, Raw
+from blueprint.minibatch.formats.limits import LARGEST_TENSOR, LONGEST_HEADER, check_total, one_line, shown
+from blueprint.minibatch.formats.ragged import padded_flat
+from blueprint.minibatch.formats.said import from_strings
+
+_NOT_OURS = ("ARROW:schema", "pandas", "huggingface")
+
+
+def read_parquet(path: Path) -> Raw:
+    """Reads a parquet file; its metadata are the key-value pairs of the schema.
+
+    Raises:
+        MinibatchError: pyarrow is missing, lists of lists, or entries that are missing (null).
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
+    try:
+        with parquet.ParquetFile(path, thrift_string_size_limit=LONGEST_HEADER) as file:
+            _check_size(file.metadata)
+            return _raw(file)
+    except pyarrow.ArrowException as error:
+        raise MinibatchError(f"the parquet file is damaged: {one_line(str(error)[:120])}.") from error
+
+
+def _check_size(metadata: Any) -> None:
+    """Refuses by what the footer says, before anything is unpacked."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    check_total(sum(max(group.total_byte_size, 0) for group in groups))
+    for column in range(metadata.num_columns):
+        count = sum(group.column(column).num_values for group in groups)
+        if count > LARGEST_TENSOR:
+            name = shown(metadata.schema.column(column).path)
+            raise MinibatchError(f"{name}: more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits.")
+
+
+def _raw(file: Any) -> Raw:
+    """Reads column by column, so that no more than one of them stands in memory twice."""
+    tensors: dict[str, Array] = {}
+    lengths: dict[str, Array] = {}
+    texts: dict[str, tuple[str, ...]] = {}
+    schema = file.schema_arrow
+    if len(set(schema.names)) < len(schema.names):
+        raise MinibatchError("two columns have the same name; keep one.")
+    for name in schema.names:
+        column = _column(file, name)
+        if _is_list(column.type):
+            tensors[name], lengths[name] = _rows(name, column)
+        elif _is_number(column.type):
+            tensors[name] = _numbers(name, column)
+        else:
+            texts[name] = tuple(str(value) for value in column.to_pylist())
+    said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    metadata = from_strings({key: text for key, text in said.items() if key not in _NOT_OURS})
+    dtypes = {name: str(array.dtype) for name, array in tensors.items()} | _halves(schema)
+    return Raw(tensors, dtypes, lengths, texts, metadata)
+
+
+def _column(file: Any, name: str) -> Any:
+    """Returns a column as one array."""
+    import pyarrow
+
+    column = file.read(columns=[name]).column(name).combine_chunks()
+    return column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
+
+
+def _halves(schema: Any) -> dict[str, str]:
+    """Returns the columns whose numbers were of half precision in the file."""
+    return {field.name: "float16" for field in schema if "halffloat" in str(field.type)}
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow
+
+    return bool(
+        pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind) or pyarrow.types.is_fixed_size_list(kind)
+    )
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow
+
+    return bool(pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind) or pyarrow.types.is_boolean(kind))
+
+
+def _rows(name: str, column: Any) -> tuple[Array, Array]:
+    """Returns a column of lists as one array, and how long each list is."""
+    import pyarrow.compute
+
+    if column.null_count:
+        raise MinibatchError(f"{shown(name)}: {column.null_count} rows have no list; write an empty one.")
+    flat = column.flatten()
+    if not _is_number(flat.type):
+        raise MinibatchError(f"{shown(name)}: found {shown(str(column.type))}, expected lists of numbers.")
+    lengths = np.asarray(pyarrow.compute.list_value_length(column)).astype(np.int64)
+    return padded_flat(name, _numbers(name, flat), lengths), lengths
+
+
+def _numbers(name: str, column: Any) -> Array:
+    """Returns numbers; a null is NaN, and refused among whole numbers."""
+    import pyarrow
+
+    if column.null_count and not pyarrow.types.is_floating(column.type):
+        raise MinibatchError(f"{shown(name)}: {column.null_count} entries are missing (null); write numbers.")
+    found = np.asarray(column.to_numpy(zero_copy_only=False))
+    return found.astype(np.float32) if found.dtype == np.float16 else found

@@ -1,0 +1,60 @@
+"""Rows of different lengths, made into one array: behind a row's end stands NaN, or 0 for whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from blueprint.minibatch.batch import Array, MinibatchError
+from blueprint.minibatch.formats.limits import check_shape, shown
+
+
+def row_of(name: str, values: Sequence[Any], where: str) -> Array:
+    """Returns one row of numbers; null is NaN.
+
+    Raises:
+        MinibatchError: something that is neither a number, true, false nor null, or a whole number beyond 64 bits.
+    """
+    kinds = set(map(type, values))
+    if not kinds <= {int, float, bool, type(None)}:
+        odd = next(each for each in values if type(each) not in (int, float, bool, type(None)))
+        raise MinibatchError(f"{where}, {shown(name)}: found {shown(repr(odd)[:70])} among the numbers of a row.")
+    if kinds == {bool}:
+        return np.array(values, np.bool_)
+    try:
+        return np.array(values, np.int64 if kinds and kinds <= {int, bool} else np.float64)
+    except OverflowError as error:
+        raise MinibatchError(f"{where}, {shown(name)}: a whole number is larger than 64 bits hold.") from error
+
+
+def padded(name: str, rows: Sequence[Array]) -> tuple[Array, Array]:
+    """Returns rows as one array [B, longest], and the length of each, [B].
+
+    Raises:
+        MinibatchError: so long a row that the array would not fit.
+    """
+    lengths = np.array([len(row) for row in rows], np.int64)
+    shape = (len(rows), int(lengths.max(initial=0)))
+    check_shape(name, shape)
+    dtype = np.result_type(*{row.dtype for row in rows if row.size} or {np.dtype(np.float64)})
+    found = np.full(shape, np.nan if dtype.kind == "f" else 0, dtype)
+    for number, row in enumerate(rows):
+        found[number, : len(row)] = row
+    return found, lengths
+
+
+def padded_flat(name: str, flat: Array, lengths: Array) -> Array:
+    """Returns the rows that lie one after another in a flat array as one array [B, longest].
+
+    Raises:
+        MinibatchError: so long a row that the array would not fit.
+    """
+    shape = (len(lengths), int(lengths.max(initial=0)))
+    check_shape(name, shape)
+    if np.all(lengths == shape[1]):
+        return flat.reshape(shape)
+    found = np.full(shape, np.nan if flat.dtype.kind == "f" else 0, flat.dtype)
+    found[np.arange(shape[1]) < lengths[:, None]] = flat
+    return found

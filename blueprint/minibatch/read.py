@@ -1,0 +1,82 @@
+"""Reads a dump of any format and library into a minibatch under neutral names, checked inside its mask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
+from blueprint.minibatch.checks import Places, check_numbers, check_responses
+from blueprint.minibatch.formats import open_raw
+from blueprint.minibatch.mentioned import mentioned
+from blueprint.minibatch.recognise import Recognised, recognise
+from blueprint.minibatch.shaping import shape
+
+
+def read_minibatch(path: Path) -> Minibatch:
+    """Reads a dump of a training step.
+
+    Raises:
+        MinibatchError: the file cannot be read, two readings are possible, something needed is missing, shapes disagree, or
+            what stands inside the mask cannot be (NaN, log-probs above 0 …); in one sentence that begins with the path.
+    """
+    raw = open_raw(path)
+    try:
+        return minibatch_of(raw, recognise(raw), str(path))
+    except MinibatchError as error:
+        raise MinibatchError(f"{path}: {error}") from error
+
+
+def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
+    """Makes a minibatch of a file whose names are recognised.
+
+    Raises:
+        MinibatchError: as `read_minibatch`, without the path.
+    """
+    check_schema(raw.metadata.get("schema", SCHEMA))
+    said = mentioned(raw.metadata, found.preset or found.library)
+    shaped = shape(raw, found)
+    places = Places(found.called, shaped.first, shaped.rows)
+    check_responses(shaped.tensors["response_mask"], places)
+    check_numbers(shaped.tensors, shaped.dtypes, places)
+    version = raw.metadata.get("version")
+    return Minibatch(
+        path,
+        shaped.tensors,
+        shaped.slots,
+        shaped.first,
+        shaped.dtypes,
+        {name: found.called[name] for name in shaped.tensors if name in found.called},
+        library=found.library,
+        version=None if version is None else str(version),
+        step=_step(raw.metadata.get("step")),
+        preset=found.preset,
+        hyperparameters=said.settings,
+        logged=said.logged,
+        notes=(*found.notes, *shaped.notes),
+        rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
+    )
+
+
+def check_schema(found: Any) -> None:
+    """Refuses a schema later than ours.
+
+    Raises:
+        MinibatchError: also where it is no whole number.
+    """
+    if type(found) is not int or found < 1:
+        raise MinibatchError(f"metadata, schema: found {found!r:.40}, expected a whole number, at present {SCHEMA}.")
+    if found > SCHEMA:
+        raise MinibatchError(f"metadata, schema: found {found}, this program knows {SCHEMA}; install a later one.")
+
+
+def _step(found: Any) -> int | None:
+    if found is None:
+        return None
+    if isinstance(found, float) and found.is_integer():
+        found = int(found)
+    if type(found) is not int:
+        raise MinibatchError(f"metadata, step: found {found!r:.40}, expected a whole number.")
+    return found

@@ -1,0 +1,152 @@
+"""The command `inspect`: what it says of a dump, as text and JSON, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.cli_inspect import inspect
+from tests.minibatch.batches import batch, raw_npz
+
+SAID = {
+    "library": "verl", "version": "0.9.1", "step": 120, "colour": "red",
+    "hyperparameters": {"gamma": 1, "clip_ratio_c": None, "lr": 1e-6},
+    "logged": {"actor/pg_loss": 0.25, "perf/mfu": 0.5},
+}  # fmt: skip
+
+
+def call(*arguments: str) -> Result:
+    """Runs the command in this process."""
+    return CliRunner().invoke(inspect, list(arguments))
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """Returns a dump of three responses with names of verl, one that nobody knows, and one that is nearly known."""
+    names = {
+        "response_mask": "response_mask",
+        "logprobs_old": "old_log_probs",
+        "logprobs_ref": "ref_log_prob",
+        "scores": "scores",
+    }
+    tensors: dict[str, Any] = {called: batch()[name] for name, called in names.items()}
+    return raw_npz(
+        tmp_path, tensors | {"value": np.ones((3, 6)), "quux": np.ones(3), "position_ids": np.ones(3)}, json.dumps(SAID)
+    )
+
+
+def test_it_says_what_was_recognised(dump: Path) -> None:
+    result = call(str(dump))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        f"{dump}: npz, 3 responses of up to 6 slots, 14 words inside the mask",
+        "library verl 0.9.1, step 120; preset verl",
+        "",
+        "  response_mask  response_mask  [3, 6]  bool     1 where a word of the response stands",
+        "  old_log_probs  logprobs_old   [3, 6]  float32  log-prob of each word before the update",
+        "  ref_log_prob   logprobs_ref   [3, 6]  float32  its log-prob under the reference policy",
+        "  scores         scores         [3]     float32  score of the reward model or rule",
+        "not recognised: value (did you mean values?), quux",
+        "known, not needed: position_ids",
+        "missing: prompt_ids, response_ids, tokens, logprobs_new, logprobs_rollout, entropy, values_old, values_new, rewards, "
+        "advantages, returns, ended",
+        "",
+        "can be recomputed:",
+        "  rewards                       yes",
+        "  advantages                    no, lacks values_old",
+        "  returns                       no, lacks values_old",
+        "  ratio, approximate KL         no, lacks logprobs_new",
+        "  policy loss, clip fraction    no, lacks logprobs_new, values_old",
+        "  value loss                    no, lacks values_old, values_new",
+        "  explained variance            no, lacks values_old",
+        "  KL to the reference           yes",
+        "  mean entropy                  no, lacks entropy",
+        "  gap to the generating engine  no, lacks logprobs_rollout",
+        "",
+        "hyperparameters:",
+        "  ppo.gamma       1",
+        "  loss.dual_clip  off",
+        "  not understood: lr",
+        "",
+        "logged:",
+        "  policy_loss  0.25",
+        "  not understood: perf/mfu",
+        "metadata not recognised: colour",
+        "",
+        "note: layout: response, every response begins in the first column",
+    ]  # fmt: skip
+
+
+def test_json_says_the_same(dump: Path) -> None:
+    said = json.loads(call(str(dump), "--json").stdout)
+    assert (said["format"], said["library"], said["preset"], said["step"]) == ("npz", "verl", "verl", 120)
+    assert (said["responses"], said["slots"], said["words"]) == (3, 6, 14)
+    assert said["tensors"][1] == {
+        "name": "old_log_probs",
+        "neutral": "logprobs_old",
+        "shape": [3, 6],
+        "dtype": "float32",
+    }
+    assert said["unknown"] == {"value": "values", "quux": None}
+    assert said["recomputable"]["rewards"] is True
+    assert said["recomputable"]["value loss"] is False
+    assert said["hyperparameters"] == {"ppo.gamma": 1.0, "loss.dual_clip": 1e9}
+    assert said["logged"] == {"policy_loss": 0.25}
+    assert said["not_understood"] == ["lr", "perf/mfu", "colour"]
+    assert said["refusal"] == ""
+
+
+def test_rewards_need_no_reference_where_no_kl_is_paid(tmp_path: Path) -> None:
+    path = raw_npz(
+        tmp_path, {name: batch()[name] for name in ("response_mask", "logprobs_old", "scores")}, '{"library": "verl"}'
+    )
+    assert json.loads(call(str(path), "--json").stdout)["recomputable"]["rewards"] is True
+    path = raw_npz(tmp_path, {name: batch()[name] for name in ("response_mask", "logprobs_old", "scores")})
+    assert json.loads(call(str(path), "--json").stdout)["recomputable"]["rewards"] is False
+
+
+def test_what_cannot_be_replayed_is_still_told_and_the_exit_code_is_3(tmp_path: Path) -> None:
+    tensors = batch()
+    tensors["advantages"][0, 0] = np.nan
+    path = raw_npz(tmp_path, tensors)
+    result = call(str(path))
+    assert result.exit_code == 3
+    assert "advantages     advantages     [3, 6]  float32  advantage of each word" in result.stdout
+    assert result.stderr == (
+        f"Error: {path}: advantages: NaN or infinity in 1 of its places inside the mask, the first is nan in row 0, column 0; "
+        "find out where it comes from first.\n"
+    )
+    said = json.loads(call(str(path), "--json").stdout)
+    assert said["refusal"].startswith("advantages: NaN")
+    assert said["responses"] is None
+
+
+def test_a_file_without_old_log_probs_names_what_it_has(tmp_path: Path) -> None:
+    result = call(str(raw_npz(tmp_path, {"logprob_olds": np.zeros((2, 2)), "values": np.zeros((2, 2))})))
+    assert result.exit_code == 3
+    assert "not recognised: logprob_olds (did you mean logprobs_old?)" in result.stdout
+    assert "logprobs_old is missing (log-prob of each word before the update); the file has values" in result.stderr
+
+
+def test_unreadable_files_end_with_3_and_wrong_use_with_2(tmp_path: Path) -> None:
+    (tmp_path / "a.pkl").write_bytes(b"\x80\x04.")
+    for path in (tmp_path, tmp_path / "none.npz", tmp_path / "a.pkl"):
+        result = call(str(path))
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert result.stderr.startswith(f"Error: {path}: ")
+    assert call().exit_code == 2
+    assert call("a", "b").exit_code == 2
+
+
+def test_help_names_the_formats_and_needs_no_heavy_module() -> None:
+    assert "Formats: safetensors, npz, jsonl, parquet, and .pt of plain tensors." in call("--help").stdout
+    code = "import sys, blueprint.minibatch, blueprint.cli_inspect; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "safetensors", "pyarrow", "openpyxl", "xlsxwriter"} & set(loaded)
