@@ -7,7 +7,7 @@ response, `reference_episode` joins both; here they become a batch. Sources: PPO
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,10 @@ __all__ = ["Numbers", "Ppo", "Result", "clipped_surrogate", "gae", "per_token", 
 
 
 class Numbers(TypedDict):
-    """Hold all numbers of one batch; `draws` has one uniform per possible response word of each episode."""
+    """Hold all numbers of one batch; `draws` has one uniform per possible response word of each episode.
+
+    `fixed` has the words that are written instead of drawn ones, None where the draw decides.
+    """
 
     vocabulary: Sequence[str]
     prompts: Sequence[Sequence[int]]
@@ -28,6 +31,7 @@ class Numbers(TypedDict):
     draws: Sequence[Sequence[float]]
     weights: Mapping[str, ArrayLike]
     ppo: Ppo
+    fixed: NotRequired[Sequence[Sequence[int | None]]]
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,8 @@ def run(numbers: Numbers) -> Result:
     ppo, weights = numbers["ppo"], every_weight(numbers)
     prompts = [list(prompt) for prompt in numbers["prompts"]]
     draws = [episode[: numbers["max_new_tokens"]] for episode in numbers["draws"]]
-    answers = [respond(weights, prompt, us) for prompt, us in zip(prompts, draws, strict=True)]
+    fixed = numbers.get("fixed") or [()] * len(prompts)
+    answers = [respond(weights, *episode) for episode in zip(prompts, draws, fixed, strict=True)]
     words = [response for response, _ in answers]
     rows = [rollout(weights, prompt, response, ppo) for prompt, response in zip(prompts, words, strict=True)]
     used = advantages_used([row["advantages"] for row in rows], ppo)

@@ -56,14 +56,23 @@ def score(weights: Mapping[str, Array], text: list[int]) -> float:
     return float(states(weights, "reward_model", text)[-1] @ weights["reward_model.w"] + weights["reward_model.b"])
 
 
-def respond(weights: Mapping[str, Array], prompt: list[int], draws: Sequence[float]) -> tuple[list[int], float]:
+def respond(
+    weights: Mapping[str, Array], prompt: list[int], draws: Sequence[float], fixed: Sequence[int | None] = ()
+) -> tuple[list[int], float]:
     """Let the old policy answer, at most one word per draw; return the word ids and the smallest draw margin.
 
-    Word v is drawn when u lies in [sum of p before v, sum of p up to v); <eos> is the last word of its response.
+    Word v is drawn when u lies in [sum of p before v, sum of p up to v); <eos> is the last word of its response. A fixed
+    word stands instead of the draw of its place; None, and every place behind the last one, is drawn.
     """
     response: list[int] = []
     margin = np.inf
-    for u in draws:
+    for place, u in enumerate(draws):
+        word = fixed[place] if place < len(fixed) else None
+        if word is not None:
+            response.append(word)
+            if word == EOS:
+                break
+            continue
         log_probs = log_softmax(states(weights, "old", prompt + response)[-1] @ weights["old.Y"])
         boundaries = np.cumsum(np.exp(log_probs))[:-1]
         margin = min(margin, float(np.abs(boundaries - u).min()))

@@ -133,7 +133,7 @@ def test_a_file_that_is_there_is_replaced_only_when_that_is_asked_for(folder: Pa
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["buld"], "No such command 'buld'. Did you mean 'build'?"),
+        (["buld"], "No such command 'buld'. (Did you mean one of: 'build', 'rebuild'?)"),
         (["build", "--nubers", "default"], "No such option '--nubers'. Did you mean '--numbers'?"),
         (["build", "default"], "Got unexpected extra argument (default)"),
     ],

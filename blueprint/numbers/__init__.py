@@ -5,11 +5,12 @@ from blueprint.numbers.classic import ClassicNumbers
 from blueprint.numbers.classic_settings import CLASSIC, classic_presets
 from blueprint.numbers.controller import CONTROLLER, ControllerNumbers
 from blueprint.numbers.conventions import OFF
+from blueprint.numbers.doors import SCHEMA_FILE, origins, schema_of, toml_of
 from blueprint.numbers.errors import NumbersError
 from blueprint.numbers.load import Numbers, load
 from blueprint.numbers.logits import LogitNumbers
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
-from blueprint.numbers.read import names
+from blueprint.numbers.read import Source, names, read, source_of
 from blueprint.numbers.result import Conventions, TokenNumbers, WeightNumbers
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "CONTROLLER",
     "OFF",
     "PRESET_DEFAULT",
+    "SCHEMA_FILE",
     "Catalogue",
     "ClassicNumbers",
     "ControllerNumbers",
@@ -26,11 +28,17 @@ __all__ = [
     "NumbersError",
     "Preset",
     "Setting",
+    "Source",
     "TokenNumbers",
     "WeightNumbers",
     "catalogue",
     "classic_presets",
     "load",
     "names",
+    "origins",
+    "read",
     "rlhf",
+    "schema_of",
+    "source_of",
+    "toml_of",
 ]

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 from blueprint.numbers.classic_settings import CLASSIC, classic_presets
 from blueprint.numbers.errors import check_count, counted, refusal
 from blueprint.numbers.kinds import About, Matrix, Number, Text, Title, Vector, Whole
 from blueprint.numbers.result import Ragged, Settings
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
-from blueprint.numbers.table import Table, table_of
+from blueprint.numbers.table import Table, entry, table_of
 
 if TYPE_CHECKING:
     ClassicPpo = Table  # a type checker cannot read a table that is built from data
@@ -25,33 +25,35 @@ def _flag(number: float) -> float:
     return number
 
 
-Flags = list[list[Annotated[Number, AfterValidator(_flag)]]]
+Flags = list[list[Annotated[Number, AfterValidator(_flag), WithJsonSchema({"enum": [0, 1]})]]]
 Scores = list[list[list[Number]]]
 
 
 class ClassicRollout(Table):
     """A row per environment with an entry per step; scores have a list per step; a next value per environment."""
 
-    actions: list[list[Whole]]
-    rewards: Matrix
-    done: Flags
-    terminated: Flags | None = None
-    values_old: Matrix
-    values_new: Matrix
-    next_values: Vector
-    logits_old: Scores
-    logits_new: Scores
+    actions: list[list[Whole]] = entry("the action taken, counted from 0", needed=True)
+    rewards: Matrix = entry("the reward of the step", needed=True)
+    done: Flags = entry("1 where the episode ended after the step, else 0", needed=True)
+    terminated: Flags | None = entry("as done, but 0 where only a time limit ended it; else the same as done")
+    values_old: Matrix = entry("the critic's values before the update", needed=True)
+    values_new: Matrix = entry("the critic's values after the update", needed=True)
+    next_values: Vector = entry("before the update, the value of the state after the last step", needed=True)
+    logits_old: Scores = entry(
+        "the policy's scores before the update: a list per step, a number per action", needed=True
+    )
+    logits_new: Scores = entry("the policy's scores after the update, in the same shape", needed=True)
 
 
 class ClassicFile(Table):
     """A file of level "classic": it begins at scores, rewards and values, and nothing is drawn."""
 
-    level: Literal["classic"]
-    title: Title = ""
-    about: About = ""
-    preset: Text = "default"
+    level: Literal["classic"] = entry("where the numbers begin: rewards are given, nothing is drawn", needed=True)
+    title: Title = entry("heads the workbook; else the file's name", "")
+    about: About = entry("a sentence below the title", "")
+    preset: Text = entry("the library whose settings are used where none is given", "default")
     ppo: ClassicPpo = ClassicPpo()
-    rollout: ClassicRollout
+    rollout: ClassicRollout = entry("a row per environment, an entry per step", needed=True)
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,8 @@ def _check_rows(where: str, rows: list[list[Any]], environments: int, steps: int
 def _steps(rows: list[list[Any]]) -> Iterator[tuple[str, Any]]:
     """Yield every entry with its place, in words."""
     for row, entries in enumerate(rows, start=1):
-        for item, entry in enumerate(entries, start=1):
-            yield f"row {row}, item {item}", entry
+        for item, each in enumerate(entries, start=1):
+            yield f"row {row}, item {item}", each
 
 
 def _check_actions(actions: list[list[int]], known: int) -> None:

@@ -1,6 +1,6 @@
 """Complete a checked file: every part given or drawn, every draw in its column."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,13 @@ def text(seed: int, parts: Mapping[str, Any], sizes: Sizes) -> tuple[list[str], 
 
 
 def draws(seed: int, given: list[list[float]] | None, prompts: list[list[str]], sizes: Sizes) -> Array:
-    """Return a draw for every column, (episodes, T); given ones begin at the column of the last prompt word."""
+    """Return a draw for every column, (episodes, T); given ones begin at the column of the last prompt word.
+
+    Given ones may also have all T columns.
+    """
     columns = draw.uniforms(seed, sizes)
+    if given and len(given[0]) == sizes.columns:
+        return np.array(given, dtype=float)
     for row, response, prompt in zip(columns, given or [], prompts, strict=given is not None):
         first = len(prompt) - 1  # column t = len(prompt), counted from 1, writes the first response word
         row[first : first + len(response)] = response
@@ -50,18 +55,25 @@ def weights(seed: int, parts: Mapping[str, Any], sizes: Sizes) -> dict[str, Arra
     return done
 
 
+def base_of(name: str) -> str:
+    """Name the weights from which others start: `old.E` for `reference.E` and `policy.delta_E`; "" where there are none."""
+    model, _, part = name.partition(".")
+    return f"{_BASES[model]}.{part.removeprefix('delta_')}" if model in _BASES else ""
+
+
+def is_drawn(name: str, parts: Collection[str]) -> bool:
+    """Tell whether weights that are left out are drawn: they are not where those from which they start are given."""
+    return base_of(name) not in parts
+
+
 def _left_out(seed: int, name: str, parts: Mapping[str, Any], sizes: Sizes, done: Mapping[str, Array]) -> Array:
     """Fill one part: an update is 0 and a reference the old policy where those are given; the rest is drawn."""
-    model, _, part = name.partition(".")
-    base = f"{_BASES.get(model)}.{part.removeprefix('delta_')}"
-    match model:
-        case "policy" | "critic" if base in parts:
-            return np.zeros_like(done[base])
-        case "policy" | "critic":
-            return draw.nudge(seed, name, sizes)
-        case "reference" if base not in parts:  # near the old policy, but not it: else every KL would be 0
-            return (done[base] + draw.nudge(seed, name, sizes)).round(2) + 0.0
-        case "reference":
-            return done[base].copy()
-        case _:
-            return draw.weights(seed, name, sizes)
+    base, is_update = base_of(name), "delta_" in name
+    if not base:
+        return draw.weights(seed, name, sizes)
+    if not is_drawn(name, parts):
+        return np.zeros_like(done[base]) if is_update else done[base].copy()
+    if is_update:
+        return draw.nudge(seed, name, sizes)
+    # A reference near the old policy, but not it: else every KL would be 0.
+    return (done[base] + draw.nudge(seed, name, sizes)).round(2) + 0.0

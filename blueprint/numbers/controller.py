@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 from blueprint.numbers.errors import check_count, counted, refusal
 from blueprint.numbers.kinds import About, Matrix, Title, Whole
 from blueprint.numbers.preset import Setting
 from blueprint.numbers.result import Ragged, Settings
 from blueprint.numbers.sizes import LIMITS, LONGEST_TEXT
-from blueprint.numbers.table import Table, table_of
+from blueprint.numbers.table import Table, entry, table_of
 
 # TRL 0.11.4's defaults, but for the number of responses, which there is the batch size.
 CONTROLLER = MappingProxyType(
@@ -37,21 +37,24 @@ def _length(words: int) -> int:
     return words
 
 
+Length = Annotated[Whole, AfterValidator(_length), WithJsonSchema({"type": "integer", "minimum": 1})]
+
+
 class Responses(Table):
     """A row per update, an entry per response: its KL to the reference summed over its words, and how many it has."""
 
-    kl_sums: Matrix
-    lengths: list[list[Annotated[Whole, AfterValidator(_length)]]]
+    kl_sums: Matrix = entry("KL to the reference, summed over the words of a response", needed=True)
+    lengths: list[list[Length]] = entry("words of a response, in the shape of kl_sums", needed=True)
 
 
 class ControllerFile(Table):
     """A file of level "controller": it begins at the KL of whole responses, and nothing is drawn."""
 
-    level: Literal["controller"]
-    title: Title = ""
-    about: About = ""
+    level: Literal["controller"] = entry("where the numbers begin: what the KL controller is fed", needed=True)
+    title: Title = entry("heads the workbook; else the file's name", "")
+    about: About = entry("a sentence below the title", "")
     controller: ControllerSettings = ControllerSettings()
-    responses: Responses
+    responses: Responses = entry("a row per update, an entry per response", needed=True)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ def _check(key: str, value: Any, sizes: Sizes, vocabulary: list[str] | None) -> 
             _check_vocabulary(value, sizes)
         case ["text", "prompts"]:
             _check_prompts(value, vocabulary or draw.vocabulary(sizes.vocabulary), sizes)
+        case ["rollout", "responses"]:
+            _check_responses(value, vocabulary or draw.vocabulary(sizes.vocabulary), sizes)
+        case ["rollout", "draws"] if value and {len(row) for row in value} == {sizes.columns}:
+            _check_shape(key, value, ("episodes", "columns"), sizes)
         case [_, part]:
             _check_shape(key, value, SHAPES[part.removeprefix("delta_")], sizes)
 
@@ -72,10 +76,30 @@ def _check_prompt_word(where: str, word: str, vocabulary: list[str]) -> None:
     end, *others = vocabulary
     if word == end:
         raise refusal(where, shown(word), "a word that does not end the text")
-    if word not in others:
-        raise NumbersError(
-            f"{where}: found {shown(word)}, not in the vocabulary, {suggestion(nearest(word, others), others)}"
-        )
+    _check_known(where, word, others)
+
+
+def _check_known(where: str, word: str, words: list[str]) -> None:
+    if word not in words:
+        hint = suggestion(nearest(word, words), words)
+        raise NumbersError(f"{where}: found {shown(word)}, not in the vocabulary, {hint}")
+
+
+def _check_responses(responses: list[list[str]], vocabulary: list[str], sizes: Sizes) -> None:
+    """Check that every response has words of the vocabulary, not too many, and none behind the end word."""
+    _check_count("rollout.responses", len(responses), sizes.episodes, "response")
+    for row, response in enumerate(responses, start=1):
+        where = f"rollout.responses, row {row}"
+        if len(response) > sizes.max_new_tokens:
+            raise refusal(where, counted(len(response), "word"), f"at most {sizes.max_new_tokens} (max_new_tokens)")
+        for item, word in enumerate(response, start=1):
+            if word:  # an empty one leaves it to the draw
+                _check_known(f"{where}, item {item}", word, vocabulary)
+            if word == vocabulary[0] and item < len(response):
+                behind = counted(len(response) - item, "word")
+                raise refusal(
+                    f"{where}, item {item}", f"{shown(word)} and {behind} behind it", "it to end the response"
+                )
 
 
 def _check_count(where: str, found: int, expected: int, noun: str) -> None:

@@ -3,6 +3,8 @@
 A check that fails raises `ValueError` with what is *expected*, as a noun phrase; `explain.py` makes the sentence of it.
 Nothing is converted silently, but for two things: a whole number may stand for a number, and a number with more than 15
 significant digits is rounded to 15, because a spreadsheet stores no more.
+
+Each kind also says what an editor may check: as JSON Schema, which cannot say all that the checks here do.
 """
 
 import unicodedata
@@ -10,9 +12,10 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Strict
+from pydantic import AfterValidator, BeforeValidator, Strict, WithJsonSchema
 
 _LARGEST = 9.99e307  # about the largest number that can be typed into a cell
+DRAW_LOW, DRAW_HIGH = 0.01, 0.99
 _LARGEST_SEED = 2**32 - 1
 _PATTERN_SIGNS = "*?~"  # MATCH, which finds a word's id, reads these as patterns
 _ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!")
@@ -101,17 +104,44 @@ def _not_empty(words: list[str]) -> list[str]:
     return words
 
 
+def _numeric(**limits: float) -> WithJsonSchema:
+    """Tell editors the limits of a number."""
+    return WithJsonSchema({"type": "number", **limits})
+
+
+def _textual(longest: int, **more: object) -> WithJsonSchema:
+    """Tell editors how long a text may be."""
+    return WithJsonSchema({"type": "string", "maxLength": longest, **more})
+
+
+_WORDS = {"type": "array", "items": {"type": "string"}}
+_SENTENCE = {"type": "string"}
+_LONGEST_TITLE, _LONGEST_ABOUT, _LONGEST_WORD = 100, 255, 40
+
 Text = Annotated[str, Strict()]
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict(), AfterValidator(_fifteen_digits)]
-Seed = Annotated[Whole, AfterValidator(between(0, _LARGEST_SEED, "a whole number"))]
-Draw = Annotated[Number, AfterValidator(between(0.01, 0.99))]
-LogProb = Annotated[Number, AfterValidator(_log_probability)]
-Ratio = Annotated[Number, AfterValidator(_ratio)]
-Title = Annotated[Text, AfterValidator(_line(100))]
-About = Annotated[Text, AfterValidator(_line(255))]
-Token = Annotated[Text, AfterValidator(_token), AfterValidator(_line(40))]
-Word = Annotated[Token, AfterValidator(_word)]
-Prompt = Annotated[list[Text], BeforeValidator(_split), AfterValidator(_not_empty)]
+Seed = Annotated[
+    Whole,
+    AfterValidator(between(0, _LARGEST_SEED, "a whole number")),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": _LARGEST_SEED}),
+]
+Draw = Annotated[Number, AfterValidator(between(DRAW_LOW, DRAW_HIGH)), _numeric(minimum=DRAW_LOW, maximum=DRAW_HIGH)]
+Flag = Annotated[Number, WithJsonSchema({"enum": [0, 1]})]
+LogProb = Annotated[Number, AfterValidator(_log_probability), _numeric(maximum=0)]
+Ratio = Annotated[Number, AfterValidator(_ratio), _numeric(exclusiveMinimum=0)]
+Title = Annotated[Text, AfterValidator(_line(_LONGEST_TITLE)), _textual(_LONGEST_TITLE)]
+About = Annotated[Text, AfterValidator(_line(_LONGEST_ABOUT)), _textual(_LONGEST_ABOUT)]
+Token = Annotated[
+    Text, AfterValidator(_token), AfterValidator(_line(_LONGEST_WORD)), _textual(_LONGEST_WORD, minLength=1)
+]
+Word = Annotated[Token, AfterValidator(_word), _textual(_LONGEST_WORD, pattern=r"^[^\s*?~]+$")]
+Prompt = Annotated[
+    list[Text],
+    BeforeValidator(_split),
+    AfterValidator(_not_empty),
+    WithJsonSchema({"anyOf": [{**_SENTENCE, "pattern": r"\S"}, {**_WORDS, "minItems": 1}]}),
+]
+Response = Annotated[list[Text], BeforeValidator(_split), WithJsonSchema({"anyOf": [_SENTENCE, _WORDS]})]
 Vector = list[Number]
 Matrix = list[list[Number]]

@@ -9,7 +9,7 @@ from blueprint.numbers.conventions import LIVE
 from blueprint.numbers.errors import NumbersError, refusal, shown
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
 from blueprint.numbers.result import Conventions, Settings
-from blueprint.numbers.table import Table, table_of
+from blueprint.numbers.table import Table, entry, table_of
 
 
 def _of(table: str) -> dict[str, Setting]:
@@ -50,9 +50,11 @@ else:
 class LiveFile(Table):
     """The part of a numbers file that says which conventions hold; every key may be left out."""
 
-    preset: str | None = None
-    conventions: Literal["plain", "live"] | None = None
-    compare: tuple[str, ...] | str = ()
+    preset: str | None = entry("what a library does, for every setting that is left out", example="verl")
+    conventions: Literal["plain", "live"] | None = entry("live: every convention is a switch", example="live")
+    compare: tuple[str, ...] | str = entry(
+        "the presets that stand side by side; else all", (), example=["trl_1.12", "verl"]
+    )
     ppo: Ppo = Ppo()
     batch: BatchTable = BatchTable()
     reward: RewardTable = RewardTable()

@@ -11,7 +11,7 @@ from blueprint.numbers.explain import checked
 from blueprint.numbers.fit import fitting
 from blueprint.numbers.live import TABLES, gathered
 from blueprint.numbers.logits import LogitNumbers, logit_numbers
-from blueprint.numbers.read import overridden, read
+from blueprint.numbers.read import Source, overridden, read
 from blueprint.numbers.result import TokenNumbers, WeightNumbers
 from blueprint.numbers.schema import LogitFile, TokenFile, WeightFile
 from blueprint.numbers.sizes import resolved
@@ -21,7 +21,7 @@ Numbers = WeightNumbers | LogitNumbers | TokenNumbers | ClassicNumbers | Control
 _NOT_PARTS = {"level", "title", "about", "seed", "preset", "conventions", "compare", "ppo", *TABLES}
 
 
-def load(source: str | Path = "default", overrides: Mapping[str, str] | Sequence[str] = ()) -> Numbers:
+def load(source: str | Path | Source = "default", overrides: Mapping[str, str] | Sequence[str] = ()) -> Numbers:
     """Load a built-in set of numbers, or a path ending in .toml, and lay overrides such as `sizes.hidden=6` over it.
 
     Numbers with more than 15 significant digits are rounded to 15: a spreadsheet stores no more. If an override makes
@@ -30,11 +30,11 @@ def load(source: str | Path = "default", overrides: Mapping[str, str] | Sequence
     Raises:
         NumbersError: one sentence on the first thing that is wrong with the file or an override.
     """
-    found = read(source)
+    found = source if isinstance(source, Source) else read(source)
     changed = overridden(found.raw, overrides)
     match checked(found.raw):
         case WeightFile() as file:
-            return _weight_numbers(found.name, file, _spare(file, changed) if found.built_in else [])
+            return _weight_numbers(found.name, file, spare_of(found, file, changed))
         case LogitFile() as file:
             return logit_numbers(found.name, file)
         case TokenFile() as file:
@@ -45,19 +45,20 @@ def load(source: str | Path = "default", overrides: Mapping[str, str] | Sequence
             return controller_numbers(found.name, file)
 
 
-def _parts(file: WeightFile) -> dict[str, Any]:
+def parts_of(file: WeightFile) -> dict[str, Any]:
     """List the given parts by dotted key."""
     tables: dict[str, dict[str, Any]] = file.model_dump(exclude_unset=True, exclude=_NOT_PARTS)
     return {f"{table}.{key}": value for table, parts in tables.items() for key, value in parts.items()}
 
 
-def _spare(file: WeightFile, changed: Collection[str]) -> list[str]:
-    """List the parts that no override has named, neither by key nor by table."""
-    return [key for key in _parts(file) if key not in changed and key.partition(".")[0] not in changed]
+def spare_of(found: Source, file: WeightFile, changed: Collection[str]) -> list[str]:
+    """List the parts of a built-in file that no override has named, neither by key nor by table."""
+    named = (key for key in parts_of(file) if key not in changed and key.partition(".")[0] not in changed)
+    return list(named) if found.built_in else []
 
 
 def _weight_numbers(name: str, file: WeightFile, spare: Collection[str]) -> WeightNumbers:
-    given = _parts(file)
+    given = parts_of(file)
     ppo, conventions = gathered(file)
     sizes = resolved(given, spare)
     parts = fitting(given, sizes, spare)
@@ -75,4 +76,5 @@ def _weight_numbers(name: str, file: WeightFile, spare: Collection[str]) -> Weig
         conventions=conventions,
         weights=complete.weights(file.seed, parts, sizes),
         drawn_anew=tuple(key for key in given if key not in parts),
+        responses=tuple(map(tuple, parts.get("rollout.responses", ()))),
     )

@@ -1,7 +1,11 @@
 """Hold the default preset as data: for each setting its value and what may stand there instead."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+
+Told = Mapping[str, Mapping[str, str]]
+"""What each setting means, by level and by its key in the file, such as `ppo.gamma`."""
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,18 @@ from typing import Any
 from blueprint.numbers.errors import NumbersError, escaped, nearest, printable, shown, suggestion
 
 _FOLDER = Path(__file__).parent
+_LOOKED_AT = 2000
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Hold a file's tables as they were read, and whether the file is one of the built-in ones."""
+    """Hold a file's tables as they were read, and whether the file is one of the built-in ones; `told`: where they are from."""
 
     name: str
     built_in: bool
     raw: dict[str, Any]
+    told: str
 
 
 def names() -> list[tuple[str, str]]:
@@ -38,23 +40,36 @@ def read(source: str | Path) -> Source:
     """
     label = str(source)
     if label in _built_in():
-        return Source(label, True, _parsed(_text(_FOLDER / f"{label}.toml", label), label))
+        return Source(label, True, _parsed(_text(_FOLDER / f"{label}.toml", label), label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
         hint = suggestion(nearest(label, _built_in()), _built_in())
         raise NumbersError(f"{escaped(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
-    return Source(path.stem, False, _parsed(_text(path, escaped(label)), escaped(label)))
+    return Source(path.stem, False, _parsed(_text(path, escaped(label)), escaped(label)), escaped(path.name))
+
+
+def source_of(text: str, path: Path) -> Source:
+    """Read the tables of a text that was made of another kind of file, such as a workbook."""
+    return Source(path.stem, False, tomllib.loads(text), escaped(path.name))
 
 
 def _text(path: Path, label: str) -> str:
     data = _bytes(path, label)
-    if data.startswith(_UTF16_MARKS) or b"\0" in data[:4]:
-        raise NumbersError(f"{label}: found UTF-16 text, expected UTF-8; save it again as UTF-8.")
+    if _is_utf16(data):
+        hint = "save it again as UTF-8 (PowerShell: write it with -o, not with >)"
+        raise NumbersError(f"{label}: found UTF-16 text, expected UTF-8; {hint}.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise NumbersError(f"{label}, line {line}: found bytes that are not UTF-8; save it again as UTF-8.") from None
+
+
+def _is_utf16(data: bytes) -> bool:
+    """Tell UTF-16 by its mark or, without one, by what it makes of plain letters: of every two bytes one is 0."""
+    looked_at = data[:_LOOKED_AT]
+    halves = (looked_at[0::2], looked_at[1::2])
+    return data.startswith(_UTF16_MARKS) or any(half.count(0) > len(half) / 2 for half in halves)
 
 
 def _bytes(path: Path, label: str) -> bytes:

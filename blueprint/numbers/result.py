@@ -32,6 +32,7 @@ class WeightNumbers:
             written at t, so episode n's first response word is drawn at t = its number of prompt words.
         ppo: the settings the file gives, and only those; the rest is the preset's.
         weights: by dotted name, such as `old.E`, `policy.delta_Y`, `reward_model.b` (the last a 0-d array).
+        responses: words that are written whatever the draws say, for each episode; () where the draws decide everything.
         drawn_anew: the built-in parts that no longer fitted the overrides, and were drawn from the seed instead.
     """
 
@@ -47,6 +48,7 @@ class WeightNumbers:
     weights: dict[str, Array]
     drawn_anew: tuple[str, ...] = ()
     conventions: Conventions = PLAIN
+    responses: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Find the six sizes from what is given: stated under [sizes], else told by a part's shape, else the default's."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
     Raises:
         NumbersError: if a size is outside its limits, or the text would be longer than 500 words.
     """
-    sizes = Sizes(**_settled(sorted(_claims(parts), key=lambda claim: _rank(claim, spare))))
+    sizes = Sizes(**{size: claim.value for size, claim in told_by(parts, spare).items()})
     if sizes.columns > LONGEST_TEXT:
         raise NumbersError(
             f"sizes.max_new_tokens: found {counted(sizes.prompt, 'prompt word')} and "
@@ -64,17 +64,18 @@ def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
     return sizes
 
 
-def _rank(claim: Claim, spare: Collection[str]) -> tuple[bool, bool]:
-    return claim.source in spare, not claim.source.startswith("sizes.")
+def _rank(claim: Claim, spare: Collection[str]) -> tuple[bool, bool, bool]:
+    """Order the claims; fixed responses come last of all, because they may be shorter than what is allowed."""
+    return claim.source == "rollout.responses", claim.source in spare, not claim.source.startswith("sizes.")
 
 
-def _settled(claims: Iterable[Claim]) -> dict[str, int]:
-    """Take the first claim for each size, and check it."""
-    settled: dict[str, int] = {}
-    for claim in claims:
+def told_by(parts: Mapping[str, Any], spare: Collection[str]) -> dict[str, Claim]:
+    """Take the first claim for each size that is told, and check it."""
+    settled: dict[str, Claim] = {}
+    for claim in sorted(_claims(parts), key=lambda claim: _rank(claim, spare)):
         if claim.size not in settled:
             _check_limits(claim)
-            settled[claim.size] = claim.value
+            settled[claim.size] = claim
     return settled
 
 
@@ -103,6 +104,9 @@ def _told(key: str, value: Any) -> list[tuple[str, int]]:
             return [("episodes", len(value)), ("prompt", max(map(len, value), default=1))]
         case ["rollout", "draws"]:
             return [("episodes", len(value)), ("max_new_tokens", _width(value))]
+        case ["rollout", "responses"]:
+            longest = max(map(len, value), default=0)
+            return [("episodes", len(value)), *([("max_new_tokens", longest)] if longest else [])]
         case [_, part]:
             return _told_by_weights(part.removeprefix("delta_"), value)
     return []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from blueprint.numbers.conventions import OFF
 from blueprint.numbers.kinds import Number, Text, between, one_of
@@ -14,6 +14,12 @@ class Table(BaseModel):
     """Refuse unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def entry(described: str, default: Any = None, *, example: Any = None, needed: bool = False) -> Any:
+    """Describe a key: what a written file says beside it, and an example where it may be left out without a default."""
+    examples = None if example is None else [example]
+    return Field(... if needed else default, description=described, examples=examples)
 
 
 def table_of(name: str, settings: Mapping[str, Setting]) -> type[Table]:

@@ -9,7 +9,18 @@ from blueprint.witness import checks, diagnostics, loss, signal
 from blueprint.witness.batch import Batch, Rows
 from blueprint.witness.charts import curve_rows, dot_rows, gae_at_rows
 from blueprint.witness.models import Named, Policy, Recurrent, Scored, distribution, logprobs
-from blueprint.witness.rollout import Prompts, Rollout, Tie, check_draws, prompts, replay, rollout_rows, ties, words
+from blueprint.witness.rollout import (
+    Prompts,
+    Rollout,
+    Tie,
+    check_draws,
+    fixed,
+    prompts,
+    replay,
+    rollout_rows,
+    ties,
+    words,
+)
 from blueprint.witness.setting_rows import add_settings, outside_all
 
 POLICY, SCORED = ("E", "W", "Y"), ("E", "W", "head.w", "head.b")
@@ -37,7 +48,8 @@ def texts(batch: Batch, temperature: Tensor | None = None) -> tuple[Prompts, Rol
     given = prompts(batch)
     last = batch.exists - torch.nn.functional.pad(batch.exists[..., 1:], (0, 1))
     old = Policy(weights_of(batch, "old", POLICY))
-    return given, replay(old, given, batch.typed("rollout.draw", fill=0.5), batch.exists, last, temperature)
+    draws = batch.typed("rollout.draw", fill=0.5)
+    return given, replay(old, given, draws, batch.exists, last, temperature, fixed(batch))
 
 
 def add_language_model(rows: Rows, name: str, model: Policy, rollout: Rollout) -> None:

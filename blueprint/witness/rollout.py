@@ -18,6 +18,9 @@ from blueprint.witness.errors import WitnessError
 from blueprint.witness.models import Named, Policy, lookup
 from blueprint.witness.settings import Array, File, block, is_blank, numbers
 
+FIXED = "rollout.response"
+"""The block of a response's typed words, which not every file has."""
+
 
 @dataclass(frozen=True)
 class Prompts:
@@ -36,20 +39,34 @@ def prompts(batch: Batch) -> Prompts:
     return Prompts(ids=found.clamp(min=0).long(), given=(found >= 0).to(batch.dtype), room=room)
 
 
-def _ids(file: File) -> Array:
-    """Returns the id of every given word, −1 where none is; capitals do not matter, as spreadsheets match."""
+def fixed(batch: Batch) -> Tensor | None:
+    """Reads the words that are typed for the responses, as ids [F, N, T], −1 where the draw decides.
+
+    None if no file has a row for them. Raises WitnessError for a word that is not in its file's vocabulary.
+    """
+    if not any(FIXED in file for file in batch.files):
+        return None
+    blank = [np.full(size, -1.0) for size in batch.sizes]
+    ids = [
+        _ids(file, FIXED, "response") if FIXED in file else none for file, none in zip(batch.files, blank, strict=True)
+    ]
+    return batch.padded(ids, fill=-1).long()
+
+
+def _ids(file: File, name: str = "given", where: str = "prompt") -> Array:
+    """Returns the id of every typed word, −1 where none is; capitals do not matter, as spreadsheets match."""
     known: dict[str, int] = {}
     for number, word in enumerate(block(file, "vocabulary").tolist()):
         known.setdefault(str(word).lower(), number)
-    ids: Array = np.vectorize(lambda word: _id(word, known), otypes=[float])(block(file, "given"))
+    ids: Array = np.vectorize(lambda word: _id(word, known, where), otypes=[float])(block(file, name))
     return ids
 
 
-def _id(word: object, known: dict[str, int]) -> int:
+def _id(word: object, known: dict[str, int], where: str) -> int:
     if is_blank(word):
         return -1
     if str(word).lower() not in known:
-        raise WitnessError(f"the prompt has the word {str(word)!r}, which is not in the vocabulary: add it there")
+        raise WitnessError(f"the {where} has the word {str(word)!r}, which is not in the vocabulary: add it there")
     return known[str(word).lower()]
 
 
@@ -57,7 +74,8 @@ def _id(word: object, known: dict[str, int]) -> int:
 class Rollout:
     """The texts. Ids and flags have the axes [F, N, T], those with a start column [F, N, 1 + T].
 
-    `margin` says how far each draw lies from the nearest boundary between two words.
+    `margin` says how far each draw lies from the nearest boundary between two words. `fixed` has the ids of words that are
+    written whatever is drawn, −1 where the draw decides.
     """
 
     written: Tensor
@@ -67,6 +85,7 @@ class Rollout:
     allowed: Tensor
     drawn: Tensor
     margin: Tensor
+    fixed: Tensor | None = None
 
     @property
     def read(self) -> Tensor:
@@ -75,11 +94,13 @@ class Rollout:
 
 
 def replay(
-    policy: Policy, prompts: Prompts, draws: Tensor, exists: Tensor, last: Tensor, temperature: Tensor | None = None
-) -> Rollout:
+    policy: Policy, prompts: Prompts, draws: Tensor, exists: Tensor, last: Tensor,
+    temperature: Tensor | None = None, fixed: Tensor | None = None,
+) -> Rollout:  # fmt: skip
     """Writes the texts word after word; `last` [F, N, T] has a 1 in the last column of a file, which writes nothing.
 
-    A response runs up to and including the end word (id 0), or the last allowed one. After it, id 0 is read.
+    A response runs up to and including the end word (id 0), or the last allowed one. After it, id 0 is read. `fixed`
+    [F, N, T] has the ids of words that are written whatever is drawn, −1 where the draw decides.
     """
     folded, weights, memory = policy.folded(), policy.recurrent(), policy.start(draws.shape[1])
     written = prompts.ids[:, :, 0]
@@ -94,10 +115,18 @@ def replay(
         drawn, margin = draw(logits if temperature is None else logits / temperature, draws[:, :, column])
         allowed = (room >= 1).to(draws.dtype) * (1 - last[:, :, column])
         mask = (1 - prompts.given[:, :, column + 1]) * (1 - ended) * allowed * exists[:, :, column]
-        written = prompts.ids[:, :, column + 1] + mask.long() * drawn
+        taken = drawn if fixed is None else fixed_or(drawn, fixed[:, :, column])
+        written = prompts.ids[:, :, column + 1] + mask.long() * taken
         steps.append((written, mask, ended, room, allowed, drawn, margin))
     whole = [torch.stack(each, dim=-1) for each in zip(*steps, strict=True)]
-    return Rollout(*whole[:4], *(each[:, :, 1:] for each in whole[4:]))
+    allowed, drawn, margin = (each[:, :, 1:] for each in whole[4:])
+    written, mask, ended, room = whole[:4]
+    return Rollout(written, mask, ended, room, allowed, drawn, margin, fixed)
+
+
+def fixed_or(drawn: Tensor, fixed: Tensor) -> Tensor:
+    """Returns the ids that are typed, and where none is (−1) those that are drawn."""
+    return torch.where(fixed >= 0, fixed, drawn)
 
 
 def draw(logits: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
@@ -111,13 +140,15 @@ def draw(logits: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
 def rollout_rows(prompts: Prompts, rollout: Rollout) -> Named:
     """Returns the quantities of the texts by the names of their blocks; the mask also gets its end column."""
     dtype, is_end = prompts.given.dtype, (rollout.written == 0)
-    mask = rollout.mask
+    mask, drawn, fixed = rollout.mask, rollout.drawn, rollout.fixed
+    forced = {} if fixed is None else {"rollout.forced": fixed_or(drawn, fixed).to(dtype)}
     return {
         "is_given": prompts.given,
         "given_id": prompts.ids.to(dtype),
         "mask": torch.cat([mask, torch.zeros_like(mask[..., :1])], dim=-1),
         "rollout.read": rollout.read.to(dtype),
-        "rollout.drawn": rollout.drawn.to(dtype),
+        "rollout.drawn": drawn.to(dtype),
+        **forced,
         "rollout.room": rollout.room,
         "rollout.allowed": rollout.allowed,
         "rollout.ended": rollout.ended,

@@ -7,23 +7,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blueprint.numbers
-from blueprint.numbers import NumbersError, load
+from blueprint.numbers import NumbersError, load, origins, read, toml_of
 
 FOLDER = Path(blueprint.numbers.__file__).parent
 TEXTS = [(FOLDER / f"{name}.toml").read_bytes() for name, _ in blueprint.numbers.names()]
+TEXTS += [toml_of(load("default", ["preset=verl", "rollout.responses=['very', '']"])).encode()]
 PIECES = [b"nan", b"inf", b"-", b'"', b"[", b"]", b"=", b"\n", b"{}", b"1e400", b"0x" + b"f" * 5000, b"true", b"\xff"]
 PIECES += [b"1" * 5000, b"[" * 3000, b"a." * 3000, b"1979-05-27", b"'''", b"\\u0000", b"\\udc00", "é".encode()]
 
 KEYS = ["sizes.hidden", "sizes.prompt", "text.vocabulary", "text.prompts", "old.E", "old.W", "rollout.draws"]
-KEYS += ["old_critic.b", "critic.delta_w", "ppo.gamma", "ppo.kl_estimator", "title", "seed", "sizes", "level", "old"]
+KEYS += [
+    "rollout.responses",
+    "old_critic.b",
+    "critic.delta_w",
+    "ppo.gamma",
+    "ppo.kl_estimator",
+    "title",
+    "seed",
+    "sizes",
+    "level",
+    "old",
+]
 SCALARS = st.one_of(st.integers(), st.floats(), st.booleans(), st.sampled_from(['"the"', '""', "x", "1979-05-27"]))
 VALUES = st.recursive(SCALARS.map(str), lambda inner: st.lists(inner, max_size=5).map(lambda v: f"[{', '.join(v)}]"))
 
 
 def answered(source: str | Path, overrides: list[str]) -> None:
-    """Load, and allow nothing but a sentence on one line."""
+    """Load, write and explain, and allow nothing but a sentence on one line."""
     try:
-        load(source, overrides)
+        toml_of(load(source, overrides))
+        origins(read(source), [("--set", each) for each in overrides])
     except NumbersError as error:
         assert str(error).isprintable()
         assert str(error).endswith((".", "?", "…"))
@@ -48,6 +61,16 @@ def test_a_damaged_file_is_answered_in_a_sentence(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "damaged.toml"
         path.write_bytes(data)
+        answered(path, [])
+
+
+@settings(max_examples=100, deadline=None)
+@given(damaged(), st.sampled_from(["utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"]))
+def test_a_damaged_file_in_another_encoding_is_answered_in_a_sentence(data: bytes, encoding: str) -> None:
+    text = data.decode("utf-8", errors="replace").replace("\ufffd", "?")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "damaged.toml"
+        path.write_bytes(text.encode(encoding, errors="replace"))
         answered(path, [])
 
 

@@ -119,7 +119,7 @@ KEYS = [
     ("[text]\ndraws = 1", "text.draws: unknown key, did you mean rollout.draws?"),
     ("[policy]\nE = 1", "policy.E: unknown key, did you mean policy.delta_E?"),
     ("[critic]\nw = 1", "critic.w: unknown key, did you mean critic.delta_w?"),
-    ("[rollout]\nxyz = 1", "rollout.xyz: unknown key, write one of rollout.draws."),
+    ("[rollout]\nxyz = 1", "rollout.xyz: unknown key, write one of rollout.draws, rollout.responses."),
     (
         '"x\\ny" = 1',
         "x\\ny: unknown key, write one of level, title, about, seed, sizes, text, rollout, ppo, old, reference, "

@@ -6,6 +6,8 @@ import pytest
 
 from blueprint.numbers import NumbersError, load
 
+UTF8 = "save it again as UTF-8 (PowerShell: write it with -o, not with >)."
+
 
 def refused(source: str | Path, *overrides: str) -> str:
     with pytest.raises(NumbersError) as caught:
@@ -62,8 +64,15 @@ def test_path_that_no_system_can_open() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ('level = "weights"'.encode("utf-16"), ": found UTF-16 text, expected UTF-8; save it again as UTF-8."),
-        ('level = "weights"'.encode("utf-16-le"), ": found UTF-16 text, expected UTF-8; save it again as UTF-8."),
+        ('level = "weights"'.encode("utf-16"), ": found UTF-16 text, expected UTF-8; " + UTF8),
+        ('level = "weights"'.encode("utf-16-le"), ": found UTF-16 text, expected UTF-8; " + UTF8),
+        ('level = "weights"'.encode("utf-16-be"), ": found UTF-16 text, expected UTF-8; " + UTF8),
+        ("# 雪, and then letters\nseed = 1".encode("utf-16-le"), ": found UTF-16 text, expected UTF-8; " + UTF8),
+        (
+            b"seed\0 = 1",
+            ", line 1, column 5: this is not TOML (Expected '=' after a key in a key/value pair); "
+            "text stands in quotes, a list in [ ] with commas.",
+        ),
         (b'seed = 1\ntitle = "caf\xe9"', ", line 2: found bytes that are not UTF-8; save it again as UTF-8."),
         (
             b"seed = 1\nlevel = weights",

@@ -23,4 +23,5 @@ def reference_numbers(numbers: WeightNumbers) -> Numbers:
         draws=draws,
         weights=numbers.weights,
         ppo=settings,
+        fixed=[[ids[word] if word else None for word in response] for response in numbers.responses],
     )

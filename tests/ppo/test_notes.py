@@ -33,6 +33,7 @@ BUILDS: dict[str, Blueprint] = {
     "very-very-sleepy": rlhf_ppo(load("very-very-sleepy")),
     "ten-libraries": rlhf_ppo(load("ten-libraries")),
     "live default": rlhf_ppo(load("default", ["conventions=live"])),
+    "fixed responses": rlhf_ppo(load("default", ['rollout.responses=["very happy <eos>", ""]'])),
     "a minibatch": window_book().blueprint,
     "a minibatch, all logged": window_book(batch=with_everything_logged()).blueprint,
 }

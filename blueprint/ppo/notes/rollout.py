@@ -33,6 +33,14 @@ NOTES: dict[str, str] = {
         "suppressed end word draw from another distribution than the one whose log-probs they take: the usual "
         "cause of a KL below 0 over a whole batch (trl#925)."
     ),
+    "rollout.response": (
+        "Typed words go before the draw, so that a response can be one that somebody really got. An empty cell leaves its "
+        "word to the draw."
+    ),
+    "rollout.forced": (
+        "The same as the draw where nothing is typed. The log-probs are those of the policy in either case; only the "
+        "choice is not its own."
+    ),
     "old.cumulative": (
         "Each word owns the stretch of the line from 0 to 1 that ends at its entry and begins at the entry "
         "before; u falls on one of them. A likely word owns a long stretch."

@@ -1,0 +1,159 @@
+"""The command `blueprint numbers`: what it writes, prints and refuses, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+
+from blueprint.cli_numbers import numbers
+from blueprint.numbers import SCHEMA_FILE, load
+from tests.numbers.equal import differing
+from tests.page.workshop import made
+
+MINE = Path("mine.toml")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs every test in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments: str | Path) -> Result:
+    """Runs the command in this process; what is no refusal but a fault of ours is raised."""
+    return CliRunner().invoke(numbers, list(map(str, arguments)), catch_exceptions=False)
+
+
+def files() -> list[str]:
+    """Lists the files of the folder, unfinished ones too."""
+    return sorted(path.name for path in Path().iterdir())
+
+
+def test_a_file_and_its_schema_are_written() -> None:
+    result = call("-o", "mine.toml")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "mine.toml: all numbers of The old dog is …; blueprint build --numbers makes a workbook of it\n"
+        f"{SCHEMA_FILE}: beside it, for editors that complete and check TOML\n"
+    )
+    assert files() == [SCHEMA_FILE, "mine.toml"]
+    assert MINE.read_text(encoding="utf-8").startswith(f"#:schema ./{SCHEMA_FILE}\n")
+    checker = Draft202012Validator(json.loads(Path(SCHEMA_FILE).read_text(encoding="utf-8")))
+    assert list(checker.iter_errors(tomllib.loads(MINE.read_text(encoding="utf-8")))) == []
+
+
+def test_what_is_written_is_what_is_built() -> None:
+    overrides = ["sizes.hidden=3", "seed=5", "ppo.gamma=0.25"]
+    assert (
+        call("--preset", "verl", *(word for each in overrides for word in ("--set", each)), "-o", MINE).exit_code == 0
+    )
+    Path("default.toml").write_bytes(MINE.read_bytes())
+    assert differing(load("default", ["preset=verl", *overrides]), load("default.toml")) == []
+
+
+def test_parts_that_no_longer_fit_are_named() -> None:
+    found = call("--set", "sizes.max_new_tokens=3", "-o", MINE).stdout
+    assert "drawn anew from the seed, because they no longer fit: rollout.draws\n" in found
+
+
+def test_without_a_file_it_is_printed_as_utf8() -> None:
+    assert call("-o", MINE).exit_code == 0
+    assert call().stdout_bytes == MINE.read_bytes()
+    assert call("classic").stdout.splitlines()[4] == (
+        'level = "classic"               # where the numbers begin: rewards are given, nothing is drawn'
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        ("# gamma = 0.9                   # γ: discount of later rewards (RLHF: often 1); 0 to 1", "default"),
+        ('# kl_estimator = "k1"           # KL estimate that enters the reward; k1, k2, k3, abs or full', "default"),
+        (
+            '# dual_clip = "off"             # c: dual clip: for Â < 0 not below c · Â; 1 or more, or "off"',
+            "ten-libraries",
+        ),
+        ("# horizon = 10000.0             # K: horizon: the larger, the slower; 1 to 1000000", "kl-controller"),
+        ('# bootstrap = "done"            # which end cuts V(next) off; done or terminated', "classic"),
+    ],
+)
+def test_settings_say_what_they_mean(line: str, level: str) -> None:
+    assert line in call(level).stdout.splitlines()
+
+
+@pytest.mark.parametrize("level", ["default", "classic", "kl-controller", "ten-libraries", "very-very-sleepy"])
+def test_no_key_is_without_its_meaning(level: str) -> None:
+    lines = call(level).stdout.splitlines()
+    for number, line in enumerate(lines):
+        key = line.removeprefix("# ").split(" = ")[0]
+        if " = " in line and key.isidentifier() and not line.startswith("    "):
+            behind = line.partition("  # ")[2]
+            above = lines[number - 1] if lines[number - 1].startswith("# ") else ""
+            assert any(letter.isalpha() for letter in behind or above), line
+
+
+def test_where_the_numbers_come_from() -> None:
+    MINE.write_text('level = "weights"\nseed = 7\n[ppo]\ngamma = 0.5\n', encoding="utf-8")
+    result = call(MINE, "--show", "--preset", "verl", "--set", "ppo.kl_coef=0.3")
+    assert result.exit_code == 0
+    found = {line.split()[0]: line.split("  ")[-1].strip() for line in result.stdout.splitlines()}
+    expected = {
+        "seed": "mine.toml", "ppo.gamma": "mine.toml", "ppo.kl_coef": "--set", "preset": "--preset",
+        "ppo.vf_coef": "preset verl", "loss.dual_clip": "preset verl", "old.E": "seed 7", "sizes.hidden": "default",
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+    assert files() == ["mine.toml"]
+
+
+def test_the_schema_is_printed_or_written() -> None:
+    printed = call("--schema")
+    assert json.loads(printed.stdout)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert call("--schema", "-o", "here.json").exit_code == 0
+    assert Path("here.json").read_bytes() == printed.stdout_bytes
+    described = json.loads(printed.stdout)["$defs"]["weights"]["properties"]["ppo"]["properties"]["gamma"]
+    assert described["description"] == "γ: discount of later rewards (RLHF: often 1)"
+
+
+def test_the_schema_that_lies_there_is_not_touched() -> None:
+    assert call("-o", MINE).exit_code == 0
+    assert f"{SCHEMA_FILE}: lies beside it already\n" in call("-o", MINE, "--force").stdout
+    Path(SCHEMA_FILE).write_text("{}", encoding="utf-8")
+    found = call("-o", MINE, "--force").stdout.splitlines()[-1]
+    assert found == (
+        f"{SCHEMA_FILE}: is there already, but is not this version's; "
+        f"blueprint numbers --schema --force -o {SCHEMA_FILE} renews it"
+    )
+    assert Path(SCHEMA_FILE).read_text(encoding="utf-8") == "{}"
+
+
+@pytest.mark.parametrize("name", ["mine.xlsx", "MINE.XLSX", "mine.other"])
+def test_a_workbook_gives_the_numbers_that_are_typed_in_it(name: str) -> None:
+    made("ppo.gamma=0.25").save(Path("made.xlsx"))
+    os.replace("made.xlsx", name)
+    assert call(name, "-o", MINE).exit_code == 0
+    assert differing(load("default", ["ppo.gamma=0.25"]), load(MINE)) == ["name"]
+    shown = call(name, "--show", "--set", "ppo.gamma=0.5").stdout.splitlines()
+    assert [line.split()[1:] for line in shown if line.startswith("ppo.gamma ")] == [["0.5", "--set"]]
+    assert [line.split()[-1] for line in shown if line.startswith("old.E ")] == [name]
+
+
+def test_a_build_loads_nothing_of_it() -> None:
+    """Writing and schemas take time to load, which the start of a build has not to spare."""
+    code = (
+        "import sys; from blueprint.cli import main\n"
+        "main(['build', '--numbers', 'very-very-sleepy', '--no-proof'], standalone_mode=False)\n"
+        "print(*(name for name in sys.modules if name.startswith('blueprint.numbers.')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert "blueprint.numbers.load" in loaded
+    assert not loaded & {f"blueprint.numbers.{name}" for name in ("write", "spell", "values", "json_schema", "origin")}
