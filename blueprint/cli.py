@@ -9,14 +9,19 @@ import click
 
 from blueprint.cli_check import check
 from blueprint.cli_explain import explain
+from blueprint.cli_import import import_
+from blueprint.cli_inspect import inspect
+from blueprint.cli_numbers import numbers as numbers_file
 from blueprint.cli_presets import presets
+from blueprint.cli_rebuild import diff, rebuild
+from blueprint.cli_verify import verify
 from blueprint.cli_which import which
 from blueprint.console import speak_plainly
 from blueprint.refusals import Refused
+from blueprint.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
     from blueprint.book import Book
-    from blueprint.page.recalculate import Proof
     from blueprint.ppo.sheets.beside import Witnessed
 
 EXAMPLES = """\b
@@ -37,10 +42,8 @@ def main() -> None:
     speak_plainly()
 
 
-main.add_command(explain)
-main.add_command(presets)
-main.add_command(which)
-main.add_command(check)
+for command in (numbers_file, rebuild, diff, explain, presets, which, check, inspect, verify, import_):
+    main.add_command(command)
 
 
 @main.command("list")
@@ -99,11 +102,11 @@ def build(
         formulas = book.save(path)
     except (NumbersError, NotationError, SaveError) as error:
         raise Refused(str(error)) from error
-    click.echo(f"{path}: {len(book.layout.body)} sheets, {formulas:,} formulas")
+    tell_saved(book, path, formulas)
     if loaded.drawn_anew:
         click.echo(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
-    proved = no_proof or _prove(book, path)
-    _report(book)
+    proved = no_proof or tell_proof(book, path)
+    tell_result(book)
     click.echo(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
@@ -124,44 +127,3 @@ def _witnessed(book: Book) -> Witnessed:
     record = found.record
     numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
     return Witnessed(numbers, f"torch {record.torch}, {record.dtype} on {record.device}")
-
-
-def _prove(book: Book, path: Path) -> bool:
-    """Says how many formulas an independent engine recalculated to our number; False if not all."""
-    from blueprint.page.recalculate import EngineMissing
-
-    try:
-        proof = book.prove(path)
-    except EngineMissing as error:
-        click.echo(f"not proved: {error}")
-        return True
-    except RuntimeError as error:
-        click.echo(f"not proved: {error}", err=True)
-        return False
-    agree = f"{proof.agreeing:,} of {proof.total:,} formulas to the same value"
-    click.echo(f"proof: ironcalc recalculated {agree} (largest difference {proof.worst:.1e})")
-    return _complain(proof)
-
-
-def _complain(proof: Proof) -> bool:
-    """Names the first cells that an engine did not agree with; True if there are none."""
-    for failure in proof.failures[:5]:
-        click.echo(f"  {failure}", err=True)
-    return not proof.failures
-
-
-def _report(book: Book) -> None:
-    """Prints what everything leads to: the equation, its numbers, and its parts by name; or the rows of a quantity."""
-    result = book.blueprint.result
-    if result is None:
-        return
-    title = result.name.replace("_", " ")
-    if result.axes:
-        for number, row in enumerate(book.values[result], result.axes[0].start):
-            click.echo(f"{title}, {result.axes[0].meaning} {number}: {' '.join(f'{value:.4f}' for value in row)}")
-        return
-    shown = book.show(result)
-    click.echo(f"{title} {shown.value:.6g}: {shown.equation}")
-    click.echo(f"  {shown.numbers}")
-    for part in book.blueprint.parts:
-        click.echo(f"  {float(book.values.cell(part)) + 0.0:>10.6f}  {part.about.meaning}")

@@ -79,9 +79,13 @@ def _source(name: str) -> Source:
 
     if not _is_workbook(name):
         return read(name)
-    from blueprint.saved import numbers_in
+    from blueprint.saved import back_from
 
-    return source_of(toml_of(numbers_in(Path(name))), Path(name))
+    back = back_from(Path(name))
+    for told, lines in (("not in a numbers file", back.unheld), ("as its value", back.remarks)):
+        for line in lines:
+            click.echo(f"{told}: {line}", err=True)  # stdout may be the file itself
+    return source_of(toml_of(back.numbers), Path(name))
 
 
 def _is_workbook(name: str) -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page import grid
-from blueprint.page.read import Found, ReadError, noted, opened, places
+from blueprint.page.archive import refusing
+from blueprint.page.read import Found, ReadError, loaded, noted, opened, places
+from blueprint.page.spelled import NoNumber, number_in, number_or_blank, shown, word_or_blank
 
 
 class Opened:
@@ -22,6 +26,7 @@ class Opened:
         self.path = path
         self._shown = opened(path)
         self.places: dict[str, Found] = places(self._shown, path)
+        self._cells: dict[str, Any] = {page.title: page for page in self._shown}  # openpyxl looks names up one by one
         self._formulas: dict[str, dict[tuple[int, int], str]] = {}
 
     @cached_property
@@ -33,6 +38,11 @@ class Opened:
     def title(self) -> str:
         """The title of the document."""
         return str(self._shown.properties.title or self.path.stem)
+
+    def words_on(self, sheet: str, rows: int) -> Iterator[tuple[int, int, str]]:
+        """Yields row, column and text of the words in the first rows of a sheet; a chart of its own has none."""
+        for row in self._cells[sheet].iter_rows(max_row=rows) if sheet in self._cells else ():
+            yield from ((cell.row, cell.column, cell.value) for cell in row if isinstance(cell.value, str))
 
     @property
     def sheets(self) -> list[str]:
@@ -52,23 +62,38 @@ class Opened:
         saved without its value.
         """
         found = self.block(name)
-        cells = np.empty(tuple(along.cells for along in found.shape), dtype=object)
+        cells = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
+        told = word_or_blank if found.words else number_or_blank
         for at, row, column in found.cells():
             value = self.value(found.sheet, row, column)
-            if wrong := self._wrong(value, found, row, column):
-                raise ReadError(f"{self.where(name, at)}: {wrong}")
-            cells[at] = value if value is not None else "" if found.words else np.nan
-        return cells if found.words else cells.astype(float)
+            if value is None and (formula := self.formula(found.sheet, row, column)):
+                said = f"{formula} was saved without recalculation; open and save it in a spreadsheet program"
+                raise ReadError(f"{self.where(name, at)}: {said}")
+            try:
+                cells[at] = told(value, found.kind == "typed")
+            except NoNumber as error:
+                raise ReadError(f"{self.where(name, at)}: {error}{self._off(found.sheet, row, column)}") from error
+        return cells
+
+    def _off(self, sheet: str, row: int, column: int) -> str:
+        """Says how a limit is switched off, to somebody who wrote the word that its format shows for a very large number."""
+        cell = self._cells[sheet].cell(row, column)
+        limit = re.match(r'\[>=(\d+)\]"off"', cell.number_format)
+        return f': to switch a limit off, write {limit[1]}, which reads "off"' if limit and cell.value == "off" else ""
 
     def where(self, name: str, at: tuple[int, ...]) -> str:
         """Returns the file, address and block of a cell, as a sentence begins; edge cells are counted."""
+        return f"{self.path}, {self.address(name, at)} ({name})"
+
+    def address(self, name: str, at: tuple[int, ...]) -> str:
+        """Returns sheet and cell of a block's cell, edge cells counted: `Loss!N51`."""
         found = self.places[name]
-        row, column = next((row, column) for index, row, column in found.cells() if index == at)
-        return f"{self.path}, {grid.quoted(found.sheet)}!{get_column_letter(column)}{row} ({name})"
+        row, column = found.address(at)
+        return f"{grid.quoted(found.sheet)}!{get_column_letter(column)}{row}"
 
     def value(self, sheet: str, row: int, column: int) -> Any:
         """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""
-        return self._shown[sheet].cell(row, column).value
+        return self._cells[sheet].cell(row, column).value
 
     def formula(self, sheet: str, row: int, column: int) -> str | None:
         """Returns the formula of a cell; None for a cell without."""
@@ -76,23 +101,36 @@ class Opened:
             self._formulas[sheet] = self._formulas_on(sheet)
         return self._formulas[sheet].get((row, column))
 
+    def remark(self, name: str, at: tuple[int, ...]) -> str:
+        """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.
+
+        at: the cell's index, edge cells counted. Returns "" where there is nothing to say.
+        """
+        found = self.places[name]
+        row, column = found.address(at)
+        value = self.value(found.sheet, row, column)
+        if value is not None and (formula := self.formula(found.sheet, row, column)):
+            return f"typed as the formula {formula}, of which the saved value counts"
+        if isinstance(value, str) and not found.words:
+            return (
+                f"typed as text {shown(value)}, counted as {number_in(value):.15g}; to the sheet itself it is no number"
+            )
+        return ""
+
     def links(self, sheet: str, row: int) -> list[str]:
         """Returns where the links in a row lead: `Loss!N51` or `Loss!N14:X14`."""
-        linked = (cell.hyperlink for cell in self._shown[sheet][row])
+        linked = (cell.hyperlink for cell in self._cells[sheet][row])
         return [link.location for link in linked if link is not None and link.location]
-
-    def _wrong(self, value: Any, found: Found, row: int, column: int) -> str:
-        """Says what is wrong with a cell of a block; nothing where it can be computed with."""
-        if value is None and (formula := self.formula(found.sheet, row, column)):
-            return f"{formula} was saved without recalculation; open and save it in a spreadsheet program"
-        if value is None or found.words or isinstance(value, bool | int | float):
-            return ""
-        return f"found {value!r}, expected a number"
 
     def _formulas_on(self, sheet: str) -> dict[tuple[int, int], str]:
         """Reads the formulas of one sheet, and of no other: a file may be large."""
-        with self.path.open("rb") as file:
-            page = load_workbook(file, read_only=True)[sheet]
+        with refusing(self.path):
+            page = self._pages[sheet]
             page.reset_dimensions()
             written = (cell for row in page.iter_rows() for cell in row if cell.data_type == "f")
             return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value)) for cell in written}
+
+    @cached_property
+    def _pages(self) -> Any:
+        """The file's sheets, each read when it is asked for; its bytes are held, so that no file stays open."""
+        return loaded(BytesIO(self.path.read_bytes()), read_only=True)

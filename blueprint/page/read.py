@@ -6,24 +6,27 @@ widened and rows inserted above. How a block lies in its range stands on the Con
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import numpy.typing as npt
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
+from blueprint.page.archive import check_archive, refusing
 from blueprint.page.contents import COLUMNS, HOLDS, LAYOUT_VERSION, RANGE_NAME
+from blueprint.page.errors import ReadError as ReadError
 from blueprint.page.shape import Along, parse_shape
+from blueprint.page.spelled import NoNumber, number_or_blank, word_or_blank
 
-
-class ReadError(ValueError):
-    """A file is no workbook of ours, or has been changed so that a block cannot be found whole."""
+LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+MOST_CELLS = 2_000_000
+"""Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,13 @@ class Found:
     def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
         """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
         for at in product(*(range(along.cells) for along in self.shape)):
-            row = self.top + sum(along.down * i for along, i in zip(self.shape, at, strict=True))
-            column = self.left + sum(along.right * i for along, i in zip(self.shape, at, strict=True))
-            yield at, row, column
+            yield at, *self.address(at)
+
+    def address(self, at: tuple[int, ...]) -> tuple[int, int]:
+        """Returns row and column (1-based) of a cell by its index, edge cells counted."""
+        row = self.top + sum(along.down * i for along, i in zip(self.shape, at, strict=True))
+        column = self.left + sum(along.right * i for along, i in zip(self.shape, at, strict=True))
+        return row, column
 
 
 def read(path: Path) -> dict[str, npt.NDArray[Any]]:
@@ -67,21 +74,22 @@ def places(book: Any, path: Path) -> dict[str, Found]:
 
 
 def opened(path: Path, formulas: bool = False) -> Any:
-    """Opens a file for its numbers, or for its formulas. Raises ReadError for what is no workbook."""
-    try:
-        with path.open("rb") as file:  # openpyxl judges a path by its ending, a file by what is in it
-            return load_workbook(file, data_only=not formulas)
-    except FileNotFoundError:
-        raise ReadError(f"{path} does not exist") from None
-    except IsADirectoryError:
-        raise ReadError(f"{path} is a directory, not a workbook") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError, SyntaxError) as error:  # bad XML is the last
-        raise ReadError(f"{path} is no workbook in xlsx format ({type(error).__name__})") from error
+    """Opens a file for its numbers, or for its formulas. Raises ReadError for what is no workbook, or would explode."""
+    check_archive(path)
+    with refusing(path), path.open("rb") as file:  # openpyxl judges a path by its ending, a file by what is in it
+        return loaded(file, data_only=not formulas)
+
+
+def loaded(file: BinaryIO, **how: bool) -> Any:
+    """Has openpyxl read a file, without its warnings: they tell what it would lose if it saved the file, which it does not."""
+    with catch_warnings():
+        simplefilter("ignore")
+        return load_workbook(file, **how)
 
 
 def noted(book: Any) -> dict[str, str]:
     """Returns what the file says about itself; programs that drop document properties leave this empty."""
-    return {prop.name.removeprefix("blueprint "): str(prop.value) for prop in book.custom_doc_props.props}
+    return {str(prop.name).removeprefix("blueprint "): str(prop.value) for prop in book.custom_doc_props.props}
 
 
 def _complete(book: Any, path: Path) -> list[Found]:
@@ -134,31 +142,43 @@ def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tupl
     return [(along, along.down) for along in shape], [(along, along.right) for along in shape]
 
 
-def _destination(book: Any, name: str, path: Path) -> tuple[str, tuple[int, int, int, int]]:
+def _destination(book: Any, name: Any, path: Path) -> tuple[str, tuple[int, int, int, int]]:
     """Returns the sheet and range (left, top, right, bottom) of a defined name."""
     defined = book.defined_names.get(name)
     if defined is None:
         raise ReadError(f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted")
-    places = list(defined.destinations)
-    if "#REF!" in defined.attr_text or len(places) != 1:
-        raise ReadError(f"{path}: the cells of {name} were deleted")
-    sheet, cells = places[0][0].replace("''", "'"), places[0][1]
-    if sheet not in book.sheetnames:
+    try:
+        places = list(defined.destinations)
+        if "#REF!" in defined.attr_text or len(places) != 1:
+            raise ReadError(f"{path}: the cells of {name} were deleted")
+        sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
+        fits = 1 <= left <= right <= LAST_COLUMN and 1 <= top <= bottom <= LAST_ROW
+        fits = fits and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        SyntaxError,
+    ) as error:  # what openpyxl says of odd ranges
+        if isinstance(error, ReadError):
+            raise
+        fits = False
+    if not fits:
+        raise ReadError(f"{path}: {name} should be a range of cells, but is {defined.attr_text}")
+    if sheet not in book.sheetnames or not hasattr(book[sheet], "iter_rows"):
         raise ReadError(f"{path}: {name} should stand on a sheet called {sheet}, but there is none")
-    left, top, right, bottom = range_boundaries(cells)
     return sheet, (left, top, right, bottom)
 
 
 def array_of(found: Found, book: Any) -> npt.NDArray[Any]:
     """Returns a block's cells from an opened file. Raises ReadError for text among numbers."""
-    shape = tuple(along.cells for along in found.shape)
-    values, sheet = np.empty(shape, dtype=object), book[found.sheet]
-    for at, row, column in found.cells():
-        values[at] = sheet.cell(row, column).value
-    if found.words:
-        values[np.equal(values, None)] = ""  # type: ignore[call-overload]
-        return values
+    values = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
+    sheet, told = book[found.sheet], word_or_blank if found.words else number_or_blank
     try:
-        return values.astype(float)
-    except ValueError as error:
-        raise ReadError(f"{found.name} on {found.sheet} should hold numbers, but: {error}") from error
+        for at, row, column in found.cells():
+            values[at] = told(sheet.cell(row, column).value, found.kind == "typed")
+    except NoNumber as error:
+        kind = "words" if found.words else "numbers"
+        raise ReadError(f"{found.name} on {found.sheet} should hold {kind}, but: {error}") from error
+    return values

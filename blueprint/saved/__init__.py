@@ -1,9 +1,12 @@
-"""A saved workbook becomes a book again: the definitions of today, the numbers that are typed in the file."""
+"""A saved workbook becomes a book again, or numbers again: the definitions of today, what is typed in the file."""
+
+from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from blueprint.language import NotationError
-from blueprint.numbers import NumbersError
+from blueprint.numbers import Numbers, NumbersError
 from blueprint.page.opened import Opened
 from blueprint.page.read import ReadError
 from blueprint.ppo import rlhf_ppo
@@ -11,7 +14,20 @@ from blueprint.saved.book import SavedBook
 from blueprint.saved.sized import numbers_of
 from blueprint.saved.typed import suspect, typed_in
 
-__all__ = ["SavedBook", "book_of"]
+__all__ = ["Back", "SavedBook", "back_from", "book_of", "numbers_in"]
+
+
+class Back(NamedTuple):
+    """What came back from a workbook.
+
+    numbers:  everything typed in it that numbers hold.
+    unheld:   a line for each typed cell that they do not hold: tolerances, an edited table of presets, ranges of pictures.
+    remarks:  a line for each cell that is text or a formula, and counted as the number or word that it means.
+    """
+
+    numbers: Numbers
+    unheld: list[str]
+    remarks: list[str]
 
 
 def book_of(path: Path) -> SavedBook:
@@ -24,10 +40,32 @@ def book_of(path: Path) -> SavedBook:
     try:
         blueprint = rlhf_ppo(numbers_of(file))
         typed = typed_in(blueprint, file)
-    except NumbersError as error:
+    except (NumbersError, NotationError) as error:
         raise ReadError(f"{path}: {error}") from error
     try:
         return SavedBook(blueprint.with_typed(typed), file)
     except NotationError as error:
         reason = suspect(blueprint, typed, file)
         raise ReadError(f"{reason}; {error}" if reason else f"{path}: {error}") from error
+
+
+def numbers_in(path: Path) -> Numbers:
+    """Returns the numbers that are typed in a saved workbook, edited or not, of any level. Raises ReadError as `book_of`.
+
+    A setting is given if something is typed under "yours". Parts that a workbook does not say (its seed and the name of
+    its numbers, in a copy without document properties) are 1 and the file's own name.
+    """
+    return back_from(path).numbers
+
+
+def back_from(path: Path) -> Back:
+    """Returns the numbers that are typed in a saved workbook, and what is typed there besides. Raises ReadError as `book_of`."""
+    from blueprint.saved.numbers import numbers_from
+    from blueprint.saved.unheld import unheld
+
+    book = book_of(path)
+    try:
+        numbers = numbers_from(book)
+        return Back(numbers, unheld(book, numbers), book.remarks())
+    except (NumbersError, NotationError) as error:
+        raise ReadError(f"{path}: {error}") from error

@@ -6,6 +6,8 @@ from functools import cached_property
 from math import nan
 from typing import Any
 
+import numpy as np
+
 from blueprint.book import Book
 from blueprint.explain.spots import Address, Spot, block_at, parse_address
 from blueprint.language import NotationError
@@ -48,11 +50,10 @@ class SavedBook(Book):
     def doubts(self, cell: Cell) -> str:
         """Says that the file shows another value than its inputs give, or none; nothing where it shows the same.
 
-        A blank cell in which one types is what it is: it is only told that it counts as 0.
+        A cell in which one types is what it is: it is only told how it is understood, if it is blank, text or a formula.
         """
         if cell.block.typed:
-            counted = self._shown(cell) is None and self.values.cell(cell.block, *cell.places) == 0
-            return "blank, counted as 0" if counted else ""
+            return self._understood(cell)
         given, said = number(self.values.cell(cell.block, *cell.places)).text, self.said(cell)
         if said is not None:
             return (
@@ -62,6 +63,23 @@ class SavedBook(Book):
         if self._shown(cell) is None and given not in (number(nan).text, number("").text):
             return f"the file says nothing here, its inputs give {given}: it was saved without recalculation"
         return ""
+
+    def _understood(self, cell: Cell) -> str:
+        """Says how a typed cell is understood: a blank one, a number in quotes, a formula."""
+        if self._shown(cell) is None:
+            return "blank, counted as 0" if self.values.cell(cell.block, *cell.places) == 0 else ""
+        before = (self.values.before(cell.block, axis) for axis in cell.block.axes)
+        at = tuple(place + edge for place, edge in zip(cell.places, before, strict=True))
+        return self.file.remark(cell.block.name, at) if cell.block.name in self.file.places else ""
+
+    def remarks(self) -> list[str]:
+        """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
+        found: list[str] = []
+        for block, array in self.values.arrays.items():
+            if block.typed:
+                told = ((at, self.file.remark(block.name, at)) for at in np.ndindex(array.shape))
+                found += [f"{self.file.where(block.name, at)}: {text}" for at, text in told if text]
+        return found
 
     def formula(self, address: Address) -> str | None:
         """Returns the formula that stands at an address of the file, or None."""

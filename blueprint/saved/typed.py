@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import chain
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.language import Block
+from blueprint.language import Block, Values
 from blueprint.language.nodes import Expr, Find, Op, Ref, walk
+from blueprint.page.contents import HOLDS
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import ReadError
@@ -28,6 +29,7 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
     Raises ReadError, with the address, for a number among words, for a word that is none of those that a cell chooses
     among, and for a blank that an equation searches for: a sheet finds it nowhere.
     """
+    _check_alike(blueprint, file)
     equations = [[*walk(made.expr)] for block in blueprint.blocks() for made in block.definitions]
     asked = {block for nodes in equations for block in _asked(nodes)}
     arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
@@ -42,13 +44,27 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
     }
 
 
+def _check_alike(blueprint: Blueprint, file: Opened) -> None:
+    """Refuses a file whose Contents say of a typed block that it lies, or holds, what it does not in a file of its sizes."""
+    sized = Values(blueprint.sizes)
+    for block in (each for each in blueprint.blocks() if each.typed):
+        found = file.block(block.name)
+        lies, expected = tuple(along.cells for along in found.shape), sized.shape(block)
+        if lies != expected or found.words != block.text or found.kind != "typed":
+            raise ReadError(
+                f"{file.path}: the Contents sheet says of {block.name} that it is {found.kind}, holds "
+                f"{HOLDS[found.words]} and has the shape {lies}; expected typed, {HOLDS[block.text]} and {expected}"
+            )
+
+
 def suspect(blueprint: Blueprint, typed: Typed, file: Opened) -> str:
-    """Names the first typed cell that is out of its range, or a preset's word that is none; "" if there is none.
+    """Names the first typed cell out of its range, a preset's word that is none, or a part where one counts; "" if none.
 
     A sheet computes with such a cell as long as nothing comes of it, so that it alone is no reason to refuse a file.
     """
     ranges = {block.name: ends for block, ends in blueprint.ranges.items()}
-    return next(chain(_out_of_range(ranges, typed, file), _no_words(typed, file)), "")
+    whole = [block.name for block in blueprint.blocks() if block.typed and not block.text and block.about.decimals == 0]
+    return next(chain(_out_of_range(ranges, typed, file), _no_words(typed, file), _no_whole(whole, typed, file)), "")
 
 
 def _out_of_range(ranges: Mapping[str, tuple[float, float]], typed: Typed, file: Opened) -> Iterator[str]:
@@ -67,6 +83,14 @@ def _no_words(typed: Typed, file: Opened) -> Iterator[str]:
             for at, word in np.ndenumerate(array):
                 if word.casefold() not in known:
                     yield f"{file.where(name, at)}: found {word!r}, {_hint(word, known)}"
+
+
+def _no_whole(names: Iterable[str], typed: Typed, file: Opened) -> Iterator[str]:
+    """Looks through what is shown without decimals: actions, lengths, masks."""
+    for name in names:
+        for at, value in np.ndenumerate(typed[name]):
+            if not (np.isnan(value) or float(value).is_integer()):
+                yield f"{file.where(name, at)}: found {value:g}, expected a whole number"
 
 
 def _asked(nodes: list[Expr]) -> set[Block]:

@@ -8,6 +8,7 @@ from tests.page.workshop import made
 KINDS = {
     "logits": ("ten-libraries", "compare=openai,openrlhf,verl", "text.episodes=[3]"),
     "live": ("default", "preset=verl", "compare=trl_1.12", "sizes.episodes=1", "sizes.prompt=2", "sizes.max_new_tokens=2"),
+    "fixed": ("default", 'rollout.responses=[["very", "", "sleepy"], "happy <eos>"]'),
     "classic": ("classic", "preset=sb3"),
     "smooth": ("classic", "ppo.value_norm=smooth_l1"),
     "controller": ("kl-controller",),

@@ -1,0 +1,109 @@
+"""The commands `rebuild` and `diff`: they parse, have workbooks read, and print. No maths."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blueprint.refusals import Refused, Unreadable
+from blueprint.telling import tell_proof, tell_result, tell_saved
+
+if TYPE_CHECKING:
+    from blueprint.saved import SavedBook
+
+REBUILD_EXAMPLES = """\b
+Examples:
+  blueprint rebuild mine.xlsx -o new.xlsx
+  blueprint rebuild mine.xlsx -o new.xlsx --force --no-proof
+\b
+Exit codes: 0 written, 1 written but not every formula was proved, 2 wrong use, 3 the file cannot be read.
+"""
+DIFF_EXAMPLES = """\b
+Examples:
+  blueprint diff rlhf_ppo.xlsx mine.xlsx
+  blueprint diff rlhf_ppo.xlsx mine.xlsx --tolerance 1e-6 --json
+\b
+Exit codes: 0 alike, 1 a difference, 2 wrong use, 3 a file cannot be read.
+"""
+DIFFERENCE = 1
+
+
+@click.command(epilog=REBUILD_EXAMPLES)
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE.xlsx")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The fresh workbook.")
+@click.option("--force", is_flag=True, help="Replace the output if it is there already.")
+@click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
+def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> None:
+    """Write a fresh workbook from what is typed in an edited one.
+
+    Every typed cell is kept; formulas, formats and notes are those of a new build. What stands beside the blocks, such as
+    remarks or sheets of your own, stays in the file that was read.
+    """
+    if output is None:
+        raise Refused(
+            f"rebuild never writes over the file that it reads: name a new one, such as -o {path.stem}-new.xlsx"
+        )
+    from blueprint.language import NotationError
+    from blueprint.page.saving import SaveError, refuse_existing
+    from blueprint.saved.unheld import lost
+
+    try:
+        refuse_existing(output, force)
+        book = _read(path)
+        formulas = book.save(output)
+    except (NotationError, SaveError) as error:
+        raise Refused(str(error)) from error
+    tell_saved(book, output, formulas)
+    _tell(book.remarks(), "as its value")
+    _tell(lost(book), "not in the new workbook")
+    proved = no_proof or tell_proof(book, output)
+    tell_result(book)
+    sys.exit(0 if proved else DIFFERENCE)
+
+
+def _tolerance(context: click.Context, option: click.Parameter, value: float) -> float:
+    """Returns a tolerance; refuses one that is negative or no number."""
+    if not 0 <= value < float("inf"):
+        raise click.BadParameter(f"{value} is no distance: write 0 or more, such as 1e-9")
+    return value
+
+
+@click.command(epilog=DIFF_EXAMPLES)
+@click.argument("paths", nargs=2, type=click.Path(path_type=Path), metavar="A.xlsx B.xlsx")
+@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+@click.option(
+    "--tolerance", default=1e-12, show_default=True, callback=_tolerance, metavar="X",
+    help="Computed numbers a and b are alike if |a − b| ≤ X · max(1, |a|, |b|). Inputs must be the same.",
+)  # fmt: skip
+def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
+    """Say where two workbooks part: which inputs differ, and what follows from them, in the order of derivation.
+
+    Everything is computed from what is typed in each file; where a file shows something else than that, it is said too.
+    """
+    from blueprint.differing import differences
+    from blueprint.differing.report import data, text
+
+    one, other = (_read(path) for path in paths)
+    found = differences(one, other, tolerance)
+    click.echo(json.dumps(data(found), ensure_ascii=False, indent=1) if as_json else text(found))
+    sys.exit(0 if found.alike else DIFFERENCE)
+
+
+def _read(path: Path) -> SavedBook:
+    from blueprint.page.read import ReadError
+    from blueprint.saved import book_of
+
+    try:
+        return book_of(path)
+    except ReadError as error:
+        raise Unreadable(str(error)) from error
+
+
+def _tell(lines: list[str], what: str) -> None:
+    """Prints lines, each with what they are about."""
+    for line in lines:
+        click.echo(f"{what}: {line}")

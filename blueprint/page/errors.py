@@ -1,0 +1,7 @@
+"""What goes wrong with a file that somebody else may have written or changed."""
+
+from __future__ import annotations
+
+
+class ReadError(ValueError):
+    """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""

@@ -1,0 +1,100 @@
+"""Numbers in the cells of somebody else's file: as numbers, or as text that can mean one number only."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, time, timedelta
+from math import isfinite, nan
+
+ERRORS = frozenset({
+    "#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "#NAME?", "#SPILL!", "#CALC!", "#ERROR!", "#GETTING_DATA",
+})  # fmt: skip
+"""What cells show instead of a value, in Excel, LibreOffice and Google Sheets."""
+
+_MINUS = str.maketrans({"−": "-", "﹣": "-", "－": "-"})
+_NUMBER = re.compile(r"[+-]?(?P<whole>[0-9]*)(?:(?P<point>[.,])(?P<rest>[0-9]*))?(?:[eE][+-]?[0-9]{1,4})?")
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:(?P<mark>[.,' \u00a0\u202f])[0-9]{3})(?:(?P=mark)[0-9]{3})*(?:[.,][0-9]+)?")
+LONGEST_SHOWN = 60
+
+
+class NoNumber(ValueError):
+    """What stands in a cell is no number, or no word; says what was found and what to write."""
+
+
+def is_error(value: object) -> bool:
+    """Says whether a cell shows an error instead of a value."""
+    return isinstance(value, str) and value.upper() in ERRORS
+
+
+def number_in(value: object) -> float:
+    """Returns the number that somebody typed, as a number or as text: "0,2", " 0.2 ", "−0.2", "1e-8".
+
+    Raises NoNumber for anything else, and for text that can mean two numbers, such as "1,234".
+    """
+    if isinstance(value, bool):
+        raise NoNumber(f"found {str(value).upper()}, expected a number: write 1 or 0")
+    if isinstance(value, int | float):
+        return _finite(value)
+    if isinstance(value, date | datetime | time | timedelta):
+        raise NoNumber(
+            f"found the date or time {value}, expected a number: format the cell as a number, and type it again"
+        )
+    if is_error(value):
+        raise NoNumber(f"found the error {value}, expected a number: type one")
+    return _from_text(str(value))
+
+
+def number_or_blank(value: object, typed: bool) -> float:
+    """Returns the number that a cell shows, NaN for a blank one; text is understood only where somebody typed it.
+
+    Raises NoNumber for what is no number.
+    """
+    if value is None:
+        return nan
+    if typed:
+        return number_in(value)
+    if isinstance(value, bool | int | float):
+        return _finite(value)
+    raise NoNumber(f"found {shown(str(value))}, expected a number")
+
+
+def word_or_blank(value: object, typed: bool) -> object:
+    """Returns what a cell among words shows, "" for a blank one. Raises NoNumber for an error that stands for a typed word."""
+    if typed and is_error(value):
+        raise NoNumber(f"found the error {value}, expected a word: type one")
+    return "" if value is None else value
+
+
+def _finite(value: float) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if not isfinite(number):
+        raise NoNumber("found a number that is too large, or none: expected one below 1e+308")
+    return number
+
+
+def _from_text(text: str) -> float:
+    bare = text.strip(" \t\r\n\u00a0\u202f\u2007\u200b\ufeff").translate(_MINUS)
+    match = _NUMBER.fullmatch(bare)
+    if match is None or not (match["whole"] or match["rest"]):
+        if _GROUPED.fullmatch(bare):
+            raise NoNumber(
+                f"found {shown(text)}, expected a number: write it without signs between thousands, such as 1234.5"
+            )
+        raise NoNumber(f"found {shown(text)}, expected a number")
+    if (
+        match["point"] == ","
+        and len(match["rest"]) == 3
+        and 1 <= len(match["whole"]) <= 3
+        and match["whole"].strip("0")
+    ):
+        point = bare.replace(",", ".")
+        raise NoNumber(f"found {shown(text)}, which may mean {point} or {bare.replace(',', '')}: write one of these")
+    return _finite(float(bare.replace(",", ".")))
+
+
+def shown(text: str) -> str:
+    """Returns a text in quotes, cut where it would flood the line."""
+    return repr(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…")
