@@ -18,9 +18,6 @@ from blueprint.page.recalculate import Cells, with_ironcalc
 from blueprint.page.slim import slimmed
 
 Array = npt.NDArray[Any]
-PASSWORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How the container begins into which Excel puts a workbook that has a password."""
-
 
 BEGINNINGS = {"old.W", "reference.logits", "reference.logprobs"}
 """Blocks of which a workbook has one from which the witness can start."""
@@ -83,7 +80,6 @@ def read_checked(path: Path) -> Checked:
     Raises ReadError, in a sentence, for a missing file, one that is no workbook of ours or has a password, and one whose
     blocks cannot be found whole.
     """
-    _refuse_password(path)
     book = opened(path)
     found = places(book, path)
     _refuse_unknown(path, found)
@@ -102,13 +98,6 @@ def recalculated(path: Path) -> Cells:
             return with_ironcalc(slimmed(path, Path(folder) / "slim.xlsx"))
         except RuntimeError as error:
             raise ReadError(f"{path} has formulas without numbers, and cannot be recalculated: {error}") from error
-
-
-def _refuse_password(path: Path) -> None:
-    if path.is_file():
-        with path.open("rb") as file:
-            if file.read(len(PASSWORD)) == PASSWORD:
-                raise ReadError(f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx")
 
 
 def _refuse_unknown(path: Path, found: Mapping[str, Found]) -> None:

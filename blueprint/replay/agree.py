@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.minibatch.batch import Array
-from blueprint.replay.export import Picked
 from blueprint.replay.recompute import Replay
-from blueprint.replay.window import Window
+from blueprint.replay.window import Picked, Window
 
 NEAR = 1e-12
 """How far |a − b| may be, over 1 + the largest of the row. Both are float64; a cell has 15 digits."""

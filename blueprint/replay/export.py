@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,10 +10,11 @@ from blueprint.minibatch import Minibatch, MinibatchError
 from blueprint.minibatch.batch import Array
 from blueprint.numbers import Conventions, rlhf
 from blueprint.numbers.minibatch import MinibatchNumbers
+from blueprint.replay.beside import logged_numbers, logged_rows
 from blueprint.replay.inputs import TENSORS, per_word, texts_of
 from blueprint.replay.recompute import Replay
 from blueprint.replay.settings import Setting, number_of, options_of
-from blueprint.replay.window import Window
+from blueprint.replay.window import Picked, Window
 
 ROWS = {
     "old.logprobs": "old_logprobs",
@@ -38,8 +39,6 @@ STATISTICS = (
     "loss.mean_ratio", "reward.count", "reward.mean", "reward.variance", "advantage.count",
     "advantage.mean", "advantage.variance",
 )  # fmt: skip
-LOGGED = {"rewards": "rewards", "returns": "returns", "scores": "score.placed"}
-"""By name of a tensor, our row that a library's is held against; that of the advantages depends on what was logged."""
 
 
 def numbers_of(replay: Replay, window: Window, name: str, preset: str) -> MinibatchNumbers:
@@ -51,7 +50,9 @@ def numbers_of(replay: Replay, window: Window, name: str, preset: str) -> Miniba
     batch, picked = replay.batch, Picked(window)
     rows = replay.rows(window.episodes)
     typed = _given(replay, window, picked, rows) | _responses(replay, window, picked, rows) | _whole(replay)
-    typed |= _rest(replay, picked, rows, typed) | _logged(replay, picked, rows, window, _computed(typed))
+    typed |= (
+        _rest(replay, picked, rows, typed) | logged_rows(replay, picked, rows, typed) | logged_numbers(replay, typed)
+    )
     step = f", step {batch.step}" if batch.step is not None else ""
     notes = (
         f"Shown: {window.told}.",
@@ -69,24 +70,6 @@ def numbers_of(replay: Replay, window: Window, name: str, preset: str) -> Miniba
         focus=window.focus + 1,
         notes=notes,
     )
-
-
-class Picked:
-    """Cuts the window out of rows of the chosen responses."""
-
-    def __init__(self, window: Window):
-        self.at = np.arange(window.columns)[None, :] + np.asarray(window.first)[:, None]
-        self.end = self.at[:, -1] + 1
-
-    def row(self, values: Array, edge: int = 0) -> Array:
-        """Returns the columns of the window, and so many behind it; 0 where there are none."""
-        at = np.arange(self.at.shape[1] + edge)[None, :] + self.at[:, :1]
-        wide = np.pad(values, ((0, 0), (0, max(0, int(at.max()) + 1 - values.shape[1]))))
-        return np.asarray(np.take_along_axis(wide, at, axis=1), dtype=float)
-
-    def behind(self, values: Array) -> Array:
-        """Returns the column behind the window."""
-        return self.row(values, 1)[:, -1]
 
 
 def _check(replay: Replay) -> None:
@@ -181,47 +164,6 @@ def _sums(replay: Replay) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def _computed(typed: Mapping[str, Array]) -> set[str]:
-    """Returns the numbers of the whole batch that the workbook computes, of what is typed in it."""
-    found = {"policy_loss", "kl_loss", "total_loss", "loss.mean_ratio"}
-    has_returns = "advantages_used" not in typed or "returns" in typed
-    found |= {"value_loss"} if has_returns and {"critic.values", "old_critic.values"} <= typed.keys() else set()
-    return found | ({"entropy"} if "policy.entropy" in typed else set())
-
-
-def _logged(
-    replay: Replay, picked: Picked, rows: Mapping[str, Array], window: Window, here: Collection[str]
-) -> dict[str, Array]:
-    """Returns what the library logged, and beside numbers that only the whole batch gives, what they come to."""
-    batch, found = replay.batch, {}
-    against = dict(LOGGED) | {"advantages": _like(batch, rows, window)}
-    for name, row in against.items():
-        tensor = batch.tensors.get(name)
-        if (
-            tensor is not None
-            and tensor.ndim == 2
-            and name not in replay.started
-            and not (name == "scores" and per_word(batch))
-        ):
-            found[f"logged.{row}"] = picked.row(np.nan_to_num(tensor[list(window.episodes)].astype(float)))
-    for name in batch.logged.keys() & replay.whole.keys():
-        found[f"logged.{name}"] = np.asarray(batch.logged[name])
-        if name not in here:
-            found[f"batch.{name}"] = np.asarray(replay.whole[name])
-    return found
-
-
-def _like(batch: Minibatch, rows: Mapping[str, Array], window: Window) -> str:
-    """Returns which row the advantages of the dump are nearer to: those that the loss uses, or the raw ones."""
-    if "advantages" not in batch.tensors:
-        return "advantages_used"
-    episodes = list(window.episodes)
-    mask, logged = batch.mask[episodes], np.nan_to_num(batch.tensors["advantages"][episodes].astype(float))
-    columns = mask.shape[1]
-    off = {name: np.abs((rows[name][:, :columns] - logged) * mask).sum() for name in ("advantages_used", "advantages")}
-    return min(off, key=lambda name: off[name])
-
-
 def _words(batch: Minibatch, window: Window, picked: Picked) -> tuple[tuple[str, ...], ...]:
     """Returns what stands for each word: its id, or its number within the response."""
     episodes = list(window.episodes)
@@ -242,5 +184,5 @@ def _differences(options: Mapping[str, Setting], preset: str) -> dict[str, float
 
 def _fifteen_digits(values: Array) -> Array:
     """Rounds to what a cell holds; what is not a number, because the dump has too little for it, is 0."""
-    clean = np.nan_to_num(np.asarray(values, dtype=float))
+    clean = np.nan_to_num(np.asarray(values, dtype=float), posinf=0.0, neginf=0.0)
     return np.asarray(np.vectorize(lambda value: float(f"{value:.15g}"), otypes=[float])(clean))

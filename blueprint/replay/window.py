@@ -48,6 +48,25 @@ class Window:
     told: str
 
 
+class Picked:
+    """Cuts the window out of rows of the chosen responses."""
+
+    def __init__(self, window: Window):
+        self.episodes = list(window.episodes)
+        self.at = np.arange(window.columns)[None, :] + np.asarray(window.first)[:, None]
+        self.end = self.at[:, -1] + 1
+
+    def row(self, values: Array, edge: int = 0) -> Array:
+        """Returns the columns of the window, and so many behind it; 0 where there are none."""
+        at = np.arange(self.at.shape[1] + edge)[None, :] + self.at[:, :1]
+        wide = np.pad(values, ((0, 0), (0, max(0, int(at.max()) + 1 - values.shape[1]))))
+        return np.asarray(np.take_along_axis(wide, at, axis=1), dtype=float)
+
+    def behind(self, values: Array) -> Array:
+        """Returns the column behind the window."""
+        return self.row(values, 1)[:, -1]
+
+
 def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
     """Takes the responses with the worst words of the whole minibatch, the worst first.
 

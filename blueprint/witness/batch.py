@@ -17,6 +17,7 @@ from torch import Tensor
 
 from blueprint.witness.errors import WitnessError
 from blueprint.witness.live import presets
+from blueprint.witness.minibatch.kind import is_minibatch, kind_of
 from blueprint.witness.settings import Array, File, alternative, block, numbers, outside, used
 
 
@@ -79,7 +80,7 @@ class Batch:
 
 
 def _decisions(file: File) -> Array:
-    return block(file, "rollout.draw" if is_weights(file) else "mask")
+    return block(file, "rollout.draw" if not is_minibatch(file) and is_weights(file) else "mask")
 
 
 def is_weights(file: File) -> bool:
@@ -92,14 +93,17 @@ def is_weights(file: File) -> bool:
 
 
 MODELS = ("old.E", "old.W", "old_critic.E", "old_critic.W")
+OF_MINIBATCH = ("mask", "presets.names")
 OF_LIVE = ("rollout.draw", "mask", "old.logits", "vocabulary", "presets.names", "library.names")
 
 
 def group_key(file: File) -> tuple[object, ...]:
     """Returns what files must share to be computed together: level, settings at hand, and sizes of the models.
 
-    Files with live conventions must have the same shape throughout.
+    Files with live conventions must have the same shape throughout, and those of a minibatch the same blocks.
     """
+    if is_minibatch(file):
+        return ("minibatch", kind_of(file), *(block(file, name).shape for name in OF_MINIBATCH), presets.held(file))
     weights = is_weights(file)
     models = tuple(file[name].shape for name in MODELS) if weights else ()
     if presets.is_live(file):

@@ -12,6 +12,8 @@ from blueprint.witness.batch import Batch, Rows, group_key, is_weights
 from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
 from blueprint.witness.live import compute as live
 from blueprint.witness.live.presets import is_live
+from blueprint.witness.minibatch import compute as minibatch
+from blueprint.witness.minibatch.kind import is_minibatch
 from blueprint.witness.rollout import Tie
 from blueprint.witness.settings import Array, File
 
@@ -65,7 +67,9 @@ def _groups(files: Sequence[File]) -> list[list[int]]:
 
 def _recomputed(batch: Batch, members: list[int], record: Record) -> list[dict[str, Array]]:
     rows = Rows(batch)
-    if is_live(batch.files[0]):
+    if is_minibatch(batch.files[0]):
+        minibatch.compute(batch, rows)
+    elif is_live(batch.files[0]):
         record.ties.extend(live.compute(batch, rows, members))
     elif is_weights(batch.files[0]):
         record.ties.extend(from_weights.compute(batch, rows, members))

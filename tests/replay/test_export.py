@@ -21,7 +21,7 @@ from blueprint.replay.agree import NEAR, Agreement, agreement
 from blueprint.replay.export import numbers_of
 from blueprint.replay.window import Window, chosen_window, deviating_window, worst_window
 from tests.audit import spoil
-from tests.replayed import FIRST, LOGGED, RESPONSES, SLOTS, minibatch, replayed, window_book
+from tests.replayed import FIRST, LOGGED, RESPONSES, SLOTS, minibatch, replayed, window_book, with_everything_logged
 
 PRESETS = tuple(rlhf().presets)
 WHOLE = {"policy_loss", "value_loss", "entropy", "kl_loss", "total_loss", "loss.keep", "advantage.divisor"}
@@ -196,6 +196,42 @@ def test_what_was_logged_stands_beside_what_it_comes_to() -> None:
         assert float(values[f"logged.{name}"]) == logged
         assert float(values[f"off.{name}"]) == pytest.approx(abs(logged - found.whole[name]), rel=1e-12)
     assert values["off.advantages_used"].max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("lacking", "there"),
+    [
+        ((), {"logged.score.placed", "logged.rewards", "logged.advantages", "logged.returns"}),
+        (("scores",), {"logged.advantages", "logged.returns"}),
+        (("values_old",), set()),
+        (("values_old", "rewards"), set()),
+    ],
+)
+def test_rows_that_were_logged_stand_beside_those_that_are_computed(lacking: tuple[str, ...], there: set[str]) -> None:
+    whole = with_everything_logged()
+    kept = {name: each for name, each in whole.tensors.items() if name not in lacking}
+    found = replayed("verl", replace(whole, tensors=kept, logged={}))
+    window = worst_window(found, 2, "ratio", 16)
+    values = values_of(part_of(found, window, "verl"))
+    assert {name for name in values if name.startswith("logged.")} == there
+    for name in there:
+        # Logged in float32, which rounds by up to half a unit in the 24th binary digit.
+        row = values[name.removeprefix("logged.")]
+        assert values[f"off.{name.removeprefix('logged.')}"].max() <= 6e-8 * np.abs(row).max()
+
+
+def test_a_score_that_lands_behind_the_last_word_is_compared_too() -> None:
+    whole = with_everything_logged("trl_1.12")
+    scores = whole.tensors["scores"].copy()
+    short = int(np.argmin(whole.mask.sum(axis=1)))
+    past = int(whole.mask[short].sum())
+    assert scores[short, past] != 0
+    scores[short, past] += 1
+    wrong = replace(whole, tensors=dict(whole.tensors) | {"scores": scores})
+    found = replayed("trl_1.12", replace(wrong, tensors=dict(wrong.tensors) | {"rewards": whole.tensors["rewards"]}))
+    values = values_of(part_of(found, chosen_window(found, [short], "ratio", 16), "trl_1.12"))
+    assert values["off.rewards"][0, past] == pytest.approx(1, abs=1e-6)
+    assert values["mask"][0, past] == 0
 
 
 def test_settings_that_differ_from_the_preset_stand_under_yours() -> None:

@@ -34,7 +34,7 @@ def mixed(seed: int) -> dict[str, Array]:
     overrides = ["conventions=live", f"preset={drawn.choice(PRESETS)}"]
     for name in LIVE:
         if (weights or name != "update_step") and drawn.random() < 0.5:
-            overrides.append(f"{name if '.' in name else f'ppo.{name}'}={_drawn(drawn, name)}")
+            overrides.append(f"{name if '.' in name else f'ppo.{name}'}={drawn_value(drawn, name)}")
     if weights and drawn.random() < 0.5:
         sizes = {"hidden": drawn.randint(3, 5), "max_new_tokens": drawn.randint(1, 6), "episodes": drawn.randint(1, 4)}
         overrides += [f"seed={seed}", *(f"sizes.{name}={size}" for name, size in sizes.items())]
@@ -43,7 +43,8 @@ def mixed(seed: int) -> dict[str, Array]:
     return live("default" if weights else "ten-libraries", *overrides)
 
 
-def _drawn(drawn: random.Random, name: str) -> str:
+def drawn_value(drawn: random.Random, name: str) -> str:
+    """Draws a convention, as it is written in an override."""
     setting = LIVE[name]
     if setting.words:
         return f'"{drawn.choice(setting.words)}"'

@@ -60,7 +60,7 @@ def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Bl
     sections: list[Section] = []
     for name, ours in rows_of(made).items():
         if LOGGED + name in names:
-            beside = _beside(name, ours, here.mask)
+            beside = _beside(name, ours, _where(name, made))
             title = f"{len(sections) + 1}  {ours.about.meaning}"
             sections.append(Section(title, (*beside[:2], key(beside.off), key(beside.worst))))
     lines = _lines(names, numbers)
@@ -72,15 +72,22 @@ def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Bl
     return Sheet("Library", LEAD, (first, *sections[1:]), (n, t), here.rows, here.mask)
 
 
-def _beside(name: str, ours: Block, m: Block) -> Beside:
+def _where(name: str, made: Signal) -> Block:
+    """Returns where a row means something: scores in every slot, advantages on the response, others where a value is kept."""
+    places = {"score.placed": made.slots, "advantages": made.counted.response, "advantages_used": made.counted.response}
+    return places.get(name, made.counted.kept)
+
+
+def _beside(name: str, ours: Block, where: Block) -> Beside:
+    """Sets a row beside the library's. where: (n, t), 1 where they are compared."""
     symbol = ours.symbol
     again = link(f"beside.{name}", ours)
     theirs = typed(
         LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {ours.about.meaning.partition(':')[0]}", decimals=SHOWN
     )
-    off = block(f"off.{name}", (n, t), f"off_{symbol}", "distance, on the response", decimals=7)
+    off = block(f"off.{name}", (n, t), f"off_{symbol}", "distance, where the row is read", decimals=7)
     worst = block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7)
-    off[n, t] = m[n, t] * abs(theirs[n, t] - again[n, t])
+    off[n, t] = where[n, t] * abs(theirs[n, t] - again[n, t])
     worst[()] = Max((n, t), off[n, t])
     return Beside(again, theirs, off, worst)
 

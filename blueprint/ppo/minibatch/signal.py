@@ -21,6 +21,7 @@ class Signal(NamedTuple):
     """From the score to the advantage; None for what the dump gives itself, or has no tensor for."""
 
     sheet: Sheet
+    slots: Block
     at: Places
     counted: Counted
     kl: reward.Estimates | None
@@ -59,7 +60,7 @@ def signal(given: Dump, whole: Whole, use: Choices) -> Signal:
     head = given.head.on("signal")
     sheet = Sheet(TITLE, LEAD, sections, (n, t), head.rows, head.mask)
     return Signal(
-        sheet, at, counts, found.kl, found.paid, found.whitened, found.placed, found.used, gae, white, used, kept
+        sheet, S, at, counts, found.kl, found.paid, found.whitened, found.placed, found.used, gae, white, used, kept
     )
 
 

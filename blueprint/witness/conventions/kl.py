@@ -61,5 +61,5 @@ def statistic_rows(rows: Held, options: Options) -> Named:
         "kl.response_mean": mean,
         "kl.response_used": used,
         "kl.wrote": wrote,
-        "kl.statistic": used.sum(dim=-1) / wrote.sum(dim=-1).clamp(min=1),
+        "kl.statistic": options.sums.total("kl.statistic", used) / options.sums.total("kl.wrote", wrote).clamp(min=1),
     }

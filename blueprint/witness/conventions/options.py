@@ -9,6 +9,8 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
+from blueprint.witness.conventions.sums import WHOLE, Sums
+
 OFF = 1e9
 """A limit so wide that it limits nothing."""
 
@@ -80,9 +82,13 @@ NUMBERS = (
 
 @dataclass(frozen=True)
 class Options:
-    """The options in force for each of F files: every name of NUMBERS and WORDS, [F, 1, 1]."""
+    """The options in force for each of F files: every name of NUMBERS and WORDS, [F, 1, 1].
+
+    `sums` are how numbers of a batch are added up: over all responses that are given, or over tiles of more of them.
+    """
 
     values: Mapping[str, Tensor]
+    sums: Sums = WHOLE
 
     def number(self, name: str, axes: int = 3) -> Tensor:
         """Returns an option to be used with tensors of so many axes: [F, 1, 1], [F, 1] or [F]."""

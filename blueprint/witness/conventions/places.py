@@ -59,5 +59,5 @@ def response_rows(texts: Texts, rows: Held, options: Options) -> Named:
         "response.slots": each,
         "response.ended": texts.ended,
         "response.padded": (left_over > 0).to(slots.dtype),
-        "most": each.amax(dim=-1).clamp(min=1),
+        "most": options.sums.largest("most", each).clamp(min=1),
     }

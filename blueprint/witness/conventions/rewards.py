@@ -20,15 +20,13 @@ def score_rows(texts: Texts, rows: Held, options: Options) -> Named:
     subtracted = texts.score - (1 - ended) * value
     corrected = options.pick("reward.missing_eos", {"off": texts.score, "subtract": subtracted, "set": replaced})
     clipped = within(corrected, options.number("reward.score_clip", 2))
-    place = score_place(rows, options)
     return {
         "score.ended": ended,
         "score.subtracted": subtracted,
         "score.replaced": replaced,
         "score.corrected": corrected,
         "score.clipped": clipped,
-        "score.place": place,
-        "score.placed": place * clipped[..., None],
+        "score.placed": rows["score.place"] * clipped[..., None],
     }
 
 

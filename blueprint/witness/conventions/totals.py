@@ -18,19 +18,24 @@ def keep_rows(rows: Held, options: Options) -> Named:
 
     The mean is a plain one, Σ/N, as TRL's.
     """
-    mean = _sum(rows["response"], rows["ratio"]) / rows["response"].sum(dim=(-2, -1)).clamp(min=1)
+    words = options.sums.total("response.words", rows["response"])
+    mean = options.sums.total("loss.ratio", rows["response"] * rows["ratio"]) / words.clamp(min=1)
     keep = (mean <= options.number("loss.ratio_threshold", 1)).to(mean.dtype)
     return {"loss.mean_ratio": mean, "loss.keep": keep}
 
 
-def part_rows(texts: Texts, rows: Held) -> Named:
-    """Returns the weighted sums over the words."""
+def part_rows(texts: Texts, rows: Held, options: Options) -> Named:
+    """Returns the weighted sums Σ w·z over the words, [F]."""
+
+    def total(part: str, weights: str, values: Tensor) -> Tensor:
+        return options.sums.total(f"part.{part}", rows[f"{weights}.weight.row"] * values)
+
     return {
-        "policy_loss": -rows["loss.keep"] * _sum(rows["policy.weight.row"], rows["surrogate"]),
-        "value_loss": rows["loss.keep"] * _sum(rows["value.weight.row"], rows["value.word_loss"]),
-        "entropy": _sum(rows["entropy.weight.row"], texts.entropy),
-        "policy_kl": _sum(rows["entropy.weight.row"], texts.kl_old_new),
-        "kl_loss": _sum(rows["policy.weight.row"], rows["kl_new.used"]),
+        "policy_loss": -rows["loss.keep"] * total("policy", "policy", rows["surrogate"]),
+        "value_loss": rows["loss.keep"] * total("value", "value", rows["value.word_loss"]),
+        "entropy": total("entropy", "entropy", texts.entropy),
+        "policy_kl": total("policy_kl", "entropy", texts.kl_old_new),
+        "kl_loss": total("kl", "policy", rows["kl_new.used"]),
     }
 
 
@@ -58,8 +63,3 @@ def share_rows(texts: Texts, rows: Held, options: Options) -> Named:
     entropy = rows["entropy.weight.row"] * by_entropy
     found = {"share.policy": policy, "share.value": value, "share.entropy": entropy}
     return found | {"share": policy + value + entropy}
-
-
-def _sum(weights: Tensor, values: Tensor) -> Tensor:
-    """Returns Σ w·z of each file, [F]."""
-    return (weights * values).sum(dim=(-2, -1))

@@ -22,18 +22,14 @@ def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
     over = torch.where(over_all, texts.slots, rows["response"])
     watched_eps = torch.where(over_all.flatten(), 0.0, eps)
     found = {"watch.over": over, "watch.eps": watched_eps}
-    found |= _mean_rows("watch.slots", over, watched_eps)
-    found |= _mean_rows("watch.words", rows["response"], eps)
-    return found | _mean_rows("watch.values", rows["value.counted"], eps)
+    found |= _mean_rows("watch.slots", over, watched_eps, options)
+    found |= _mean_rows("watch.words", rows["response"], eps, options)
+    return found | _mean_rows("watch.values", rows["value.counted"], eps, options)
 
 
-def _mean_rows(name: str, counted: Tensor, eps: Tensor) -> Named:
-    count = counted.sum(dim=(-2, -1)).clamp(min=1) + eps
+def _mean_rows(name: str, counted: Tensor, eps: Tensor, options: Options) -> Named:
+    count = options.sums.total(f"{name}.count", counted).clamp(min=1) + eps
     return {f"{name}.count": count, f"{name}.weight": counted / count[:, None, None]}
-
-
-def _mean(weights: Tensor, values: Tensor) -> Tensor:
-    return (weights * values).sum(dim=(-2, -1))
 
 
 def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
@@ -43,9 +39,9 @@ def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
     used = options.pick("metrics.kl", estimates)
     found = {f"policy_kl.{name}": each for name, each in (estimates | {"used": used}).items()}
     return found | {
-        "approx_kl.used": _mean(weights, used),
-        "ratio.mean": _mean(weights, rows["ratio"]),
-        "entropy.watched": _mean(weights, texts.entropy),
+        "approx_kl.used": options.sums.total("approx_kl.used", weights * used),
+        "ratio.mean": options.sums.total("ratio.mean", weights * rows["ratio"]),
+        "entropy.watched": options.sums.total("entropy.watched", weights * texts.entropy),
     }
 
 
@@ -61,9 +57,11 @@ def clip_rows(rows: Held, options: Options) -> Named:
         "clip_fraction.outside": outside,
         "clip_fraction.flag": flag,
         "clip_fraction.floored": floored,
-        "clip_fraction.used": _mean(weights, flag),
-        "clip_fraction.dual": _mean(weights, floored),
-        "clip_fraction.value": _mean(rows["watch.values.weight"], rows["value.held_counts"]),
+        "clip_fraction.used": options.sums.total("clip_fraction.used", weights * flag),
+        "clip_fraction.dual": options.sums.total("clip_fraction.dual", weights * floored),
+        "clip_fraction.value": options.sums.total(
+            "clip_fraction.value", rows["watch.values.weight"] * rows["value.held_counts"]
+        ),
     }
 
 
@@ -73,13 +71,13 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
     1 − var(R − V)/(var(R) + ε) with the old or the new critic's V, or 1 − mean((R − V)²)/var(R) with the new one's.
     """
     response, returns = rows["response"], rows["returns"]
-    count = response.sum(dim=(-2, -1)).clamp(min=1)
+    count = options.sums.total("ev.count", response).clamp(min=1)
     free = (count - options.number("advantage.ddof", 1)).clamp(min=1)
     old, new = response * (returns - rows["values.kept"][..., :-1]), response * (returns - texts.values)
     found = {"ev.count": count, "ev.free": free, "ev.residual_old": old, "ev.residual_new": new}
     for name, values in {"returns": returns, "residual_old": old, "residual_new": new}.items():
-        found |= _variance_rows(f"ev.{name}", response, values, count, free)
-    mse = new.square().sum(dim=(-2, -1)) / count
+        found |= _variance_rows(f"ev.{name}", response, values, (count, free), options)
+    mse = options.sums.total("ev.mse", new.square()) / count
     errors = {
         "var_old": found["ev.residual_old_variance"],
         "var_new": found["ev.residual_new_variance"],
@@ -91,8 +89,11 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
     return found | {"ev.mse": mse, "ev.error": error, "ev.used": torch.where(some, 1 - share, 0.0)}
 
 
-def _variance_rows(name: str, response: Tensor, values: Tensor, count: Tensor, free: Tensor) -> Named:
-    mean = _mean(response, values) / count
+def _variance_rows(
+    name: str, response: Tensor, values: Tensor, counts: tuple[Tensor, Tensor], options: Options
+) -> Named:
+    count, free = counts
+    mean = options.sums.total(f"{name}_sum", response * values) / count
+    variance = options.sums.squares(f"{name}_squares", response, values, mean) / free
     centred = response * (values - mean[:, None, None])
-    variance = centred.square().sum(dim=(-2, -1)) / free
     return {f"{name}_mean": mean, f"{name}_centred": centred, f"{name}_variance": variance}

@@ -20,7 +20,8 @@ def weight_rows(name: str, counted: Tensor, mode: Tensor, most: Tensor, options:
     """
     length, eps = counted.sum(dim=-1), options.number("loss.agg_eps", 1)
     wrote = (length > 0).to(length.dtype)
-    of_files, of_responses = whole_weights(length, wrote, most, eps), torch.zeros_like(length)
+    words, responses = options.sums.total(f"{name}.words", length), options.sums.total(f"{name}.wrote", wrote)
+    of_files, of_responses = whole_weights(words, responses, most, eps), torch.zeros_like(length)
     mean = wrote / (of_files["rows"][:, None] * (length.clamp(min=1) + options.number("loss.seq_eps", 2)))
     names = ("token_mean", "token_sum", "seq_sum", "seq_norm")
     for number, each in enumerate([*(of_files[way][:, None] for way in names), mean]):
@@ -30,12 +31,12 @@ def weight_rows(name: str, counted: Tensor, mode: Tensor, most: Tensor, options:
     return {f"{name}.weight.{row}": each for row, each in found.items()}
 
 
-def whole_weights(length: Tensor, wrote: Tensor, most: Tensor, eps: Tensor) -> Named:
-    """Returns B' + ε and the weights that every word of a file shares, each [F]; `length` and `wrote` are [F, N]."""
-    rows = wrote.sum(dim=-1).clamp(min=1) + eps
+def whole_weights(words: Tensor, responses: Tensor, most: Tensor, eps: Tensor) -> Named:
+    """Returns B' + ε and the weights that every word of a file shares; all are [F], the first two counts N and B'."""
+    rows = responses.clamp(min=1) + eps
     return {
         "rows": rows,
-        "token_mean": 1 / (length.sum(dim=-1).clamp(min=1) + eps),
+        "token_mean": 1 / (words.clamp(min=1) + eps),
         "token_sum": torch.ones_like(rows),
         "seq_sum": 1 / rows,
         "seq_norm": 1 / (rows * most),

@@ -14,13 +14,13 @@ from blueprint.witness.models import Named
 
 def moment_rows(name: str, values: Tensor, counted: Tensor, options: Options) -> Named:
     """Returns count, mean, variance and divisors of values [F, N, T] where `counted` is 1, each [F]."""
-    count = counted.sum(dim=(-2, -1))
+    count = options.sums.total(f"{name}.count", counted)
     divided_by = count.clamp(min=1) + options.number("advantage.mean_eps", 1)
-    mean = (counted * values).sum(dim=(-2, -1)) / divided_by
-    squares = counted * (values - mean[:, None, None]).square()
+    mean = options.sums.total(f"{name}.sum", counted * values) / divided_by
+    squares = options.sums.squares(f"{name}.squares", counted, values, mean)
     free = count + options.number("advantage.ddof_eps", 1)
     bessel = free.clamp(min=1) / (free - options.number("advantage.ddof", 1)).clamp(min=1)
-    variance = bessel * squares.sum(dim=(-2, -1)) / divided_by
+    variance = bessel * squares / divided_by
     found = {"counted": counted, "count": count, "mean": mean, "bessel": bessel, "variance": variance}
     return {f"{name}.{row}": each for row, each in (found | divisors(variance, options)).items()}
 

@@ -11,7 +11,7 @@ from blueprint.witness.batch import Batch, Rows
 from blueprint.witness.diagnostics import response_rows
 from blueprint.witness.errors import WitnessError
 from blueprint.witness.live.models import add_distribution, add_kl, add_update
-from blueprint.witness.live.rows import Start, temperature_of
+from blueprint.witness.live.rows import Start, mask_of, temperature_of
 from blueprint.witness.settings import Array, File, block
 
 POLICIES = ("old", "reference", "policy")
@@ -20,7 +20,7 @@ CRITICS = ("old_critic", "critic")
 
 def compute(batch: Batch, rows: Rows) -> Start:
     """Adds what stands before the conventions; nothing is drawn, so that nothing is tied."""
-    mask = _mask(batch)
+    mask = mask_of(batch)
     _add_texts(batch, rows, mask)
     temperature, written = temperature_of(batch), rows["rollout.written"].long()
     for name in POLICIES:
@@ -46,14 +46,6 @@ def _add_texts(batch: Batch, rows: Rows, mask: Tensor) -> None:
     rows.add_whole({"end_id": end})
     rows.add({"slots": slots, "rollout.written": written, "rollout.is_end": is_end, "rollout.ends": mask * is_end})
     rows.add(response_rows(mask))
-
-
-def _mask(batch: Batch) -> Tensor:
-    """Returns the typed mask; it may have holes. Raises WitnessError for anything but 0 and 1."""
-    mask = batch.typed("mask")
-    if bool(((mask != 0) & (mask != 1)).any()):
-        raise WitnessError("a cell of the mask is neither 0 nor 1: write 1 for a response word and 0 for any other")
-    return mask
 
 
 def _known(file: File) -> dict[str, int]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from blueprint.witness.batch import Batch, Rows
 from blueprint.witness.conventions import WORDS, Options, Texts, recompute
 from blueprint.witness.conventions.options import NUMBERS
+from blueprint.witness.errors import WitnessError
 from blueprint.witness.live import presets
 from blueprint.witness.models import Named
 from blueprint.witness.rollout import Tie
@@ -56,6 +57,14 @@ class Start(NamedTuple):
     mask: Tensor
     written: list[Array]
     ties: list[Tie]
+
+
+def mask_of(batch: Batch) -> Tensor:
+    """Returns the typed mask; it may have holes. Raises WitnessError for anything but 0 and 1."""
+    mask = batch.typed("mask")
+    if bool(((mask != 0) & (mask != 1)).any()):
+        raise WitnessError("a cell of the mask is neither 0 nor 1: write 1 for a response word and 0 for any other")
+    return mask
 
 
 def texts_of(rows: Rows, mask: Tensor) -> Texts:

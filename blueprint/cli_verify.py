@@ -1,0 +1,125 @@
+"""The command `blueprint verify`: a minibatch computed again and held against what was logged. It parses and prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from blueprint.cli_check import need_torch
+from blueprint.refusals import Refused, Unreadable
+
+if TYPE_CHECKING:
+    from blueprint.minibatch import Minibatch
+    from blueprint.replay import Chosen, Verdict
+
+EXAMPLES = """\b
+Examples:
+  blueprint verify run.safetensors
+  blueprint verify run.npz --preset verl --set ppo.gamma=0.99
+  blueprint verify step_120.jsonl --preset nemo_rl --json
+\b
+Exit codes: 0 all that was logged agrees, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
+"""
+DIFFERENCE = 1
+LONG = 1 << 22
+"""Words from which on progress is shown."""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--preset", metavar="NAME", help="Whose conventions  [default: those of the library that the file names]")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a convention; repeatable."
+)
+@click.option("--tolerance", default=1.0, show_default=True, metavar="FACTOR", help="Multiplies every tolerance.")
+@click.option("--device", default="cpu", show_default=True, help="Where to compute, in float64: a name of torch's.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+def verify(
+    file: Path, preset: str | None, overrides: tuple[str, ...], tolerance: float, device: str, as_json: bool
+) -> None:
+    """Compute a real minibatch again, and say which logged number went wrong first, and why.
+
+    Rewards, advantages, returns and losses are computed in float64 from the log-probs, values and scores of the file, for
+    the whole minibatch, and compared with everything that was logged. docs/verify.md tells how.
+    """
+    need_torch("verify")
+    if not 0 < tolerance < float("inf"):
+        raise Refused(f"--tolerance: found {tolerance:g}, expected a number above 0")
+    batch = read(file)
+    chosen, verdict = verified(batch, preset, overrides, tolerance, device)
+    click.echo(_json(chosen, verdict) if as_json else _text(chosen, verdict))
+    sys.exit(0 if verdict.agrees else DIFFERENCE)
+
+
+def read(file: Path) -> Minibatch:
+    """Reads a dump, or refuses it in a sentence."""
+    from blueprint.minibatch import MinibatchError, read_minibatch
+
+    try:
+        return read_minibatch(file)
+    except MinibatchError as error:
+        raise Unreadable(str(error)) from error
+
+
+def verified(
+    batch: Minibatch, preset: str | None, overrides: tuple[str, ...], tolerance: float = 1.0, device: str = "cpu"
+) -> tuple[Chosen, Verdict]:
+    """Chooses the conventions and verifies a minibatch, with a progress bar on stderr where it is large."""
+    from blueprint.minibatch import MinibatchError
+    from blueprint.replay import choose, known_device, verify
+
+    try:
+        chosen = choose(batch, preset, overrides)
+        known_device(device)
+    except MinibatchError as error:
+        raise Refused(str(error)) from error
+    bars = Bars(batch.mask.size)
+    try:
+        found = verify(batch, chosen.values, chosen.preset.name, bars.begin, tolerance, device=device)
+    except MinibatchError as error:
+        raise Unreadable(str(error)) from error
+    finally:
+        bars.end()
+    return chosen, found
+
+
+class Bars:
+    """Progress on stderr, one bar after another, for minibatches that take a while."""
+
+    def __init__(self, words: int) -> None:
+        """Shows nothing for a small minibatch."""
+        self.shown = words >= LONG
+        self.bar: Any = None
+
+    def begin(self, what: str, words: int) -> Callable[[int], None]:
+        """Ends the bar before and begins another one; returns what moves it on."""
+        self.end()
+        if not self.shown:
+            return lambda done: None
+        self.bar = click.progressbar(length=words, label=what, file=sys.stderr)
+        bar = self.bar.__enter__()
+        return lambda done: bar.update(done)
+
+    def end(self) -> None:
+        """Ends the bar, if there is one."""
+        if self.bar is not None:
+            self.bar.render_finish()
+        self.bar = None
+
+
+def _text(chosen: Chosen, verdict: Verdict) -> str:
+    from blueprint.replay import text_of
+
+    return f"{chosen}\n\n{text_of(verdict)}"
+
+
+def _json(chosen: Chosen, verdict: Verdict) -> str:
+    from blueprint.replay import data_of
+
+    said = {"why": chosen.why, "differs_from_preset": list(chosen.differs)}
+    return json.dumps(data_of(verdict) | said, ensure_ascii=False, indent=1, allow_nan=False)

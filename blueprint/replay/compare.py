@@ -1,0 +1,145 @@
+"""A logged tensor, or a logged number, beside the row that was computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blueprint.minibatch import Minibatch
+from blueprint.minibatch.batch import Array
+from blueprint.replay.inputs import file_row
+
+Rows = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a tensor first deviates: a response, its first and last deviating column, and both numbers at the first.
+
+    episode: the response in the minibatch, from 0; row: the row of the file that it is. Columns are those of the file.
+    """
+
+    episode: int
+
+    row: int
+    first: int
+    last: int
+    words: int
+    logged: float
+    recomputed: float
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A logged quantity beside its row.
+
+    means: what the name means here, where that is not what the preset says.
+    cells, deviating: how many numbers were compared, and how many of them are further apart than `allowed`.
+    largest: the largest difference.
+    logged, recomputed: both numbers, where it is a number.
+    """
+
+    name: str
+    row: str
+    means: str
+    cells: int
+    deviating: int
+    largest: float
+    allowed: float
+    spot: Spot | None = None
+    logged: float | None = None
+    recomputed: float | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all numbers agree."""
+        return not self.deviating
+
+
+def compared_cells(name: str, rows: Rows, theirs: Array, mask: Array) -> Array:
+    """Returns where a tensor [N, T] is compared: where it means something, and the file has a number or should."""
+    if name == "scores":
+        read = np.ones_like(theirs)
+    elif name == "rewards":
+        read = np.maximum(rows["kept"], rows["score.place"])
+    elif name == "returns":
+        read = np.maximum(rows["response"], rows["value.counted"]) if "value.counted" in rows else rows["response"]
+    else:
+        read = rows["response"]
+    return np.asarray((read > 0) & (np.isfinite(theirs) | mask))
+
+
+def ours_of(name: str, row: str, rows: Rows, theirs: Array) -> Array:
+    """Returns the row [N, T] that a logged tensor is compared with; scores are moved to where the preset has them."""
+    if name == "scores":
+        place = rows.get(f"computed.{row}", rows[row])
+        return np.asarray(place * np.nan_to_num(theirs).sum(axis=1, keepdims=True))
+    return np.asarray(rows.get(f"computed.{row}", rows[row])[:, : theirs.shape[1]])
+
+
+class Tally:
+    """Adds up what tiles of a tensor come to."""
+
+    def __init__(
+        self, batch: Minibatch, name: str, row: str, means: str, allowed: float, cells: Array | None = None
+    ) -> None:
+        """Starts with nothing compared. `cells` [B, T] says where to compare, if not where the rows mean something."""
+        self.batch, self.row, self.cells = batch, row, cells
+        self.found = Compared(name, row, means, 0, 0, 0.0, allowed)
+
+    def add(self, start: int, rows: Rows) -> None:
+        """Compares the responses of a tile, of which `start` is the first."""
+        name = self.found.name
+        stop = start + len(rows["response"])
+        theirs = np.asarray(self.batch.tensors[name][start:stop], dtype=np.float64)
+        where = self._where(start, rows, theirs)
+        ours = ours_of(name, self.row, rows, theirs)
+        apart = np.where(where, np.abs(np.where(where, theirs, 0.0) - ours), 0.0)
+        apart[np.isnan(apart)] = np.inf
+        wrong = apart > self.found.allowed
+        self.found = replace(
+            self.found,
+            cells=self.found.cells + int(where.sum()),
+            deviating=self.found.deviating + int(wrong.sum()),
+            largest=max(self.found.largest, float(apart.max(initial=0.0))),
+            spot=self.found.spot or (self._spot(start, wrong, theirs, ours) if wrong.any() else None),
+        )
+
+    def _where(self, start: int, rows: Rows, theirs: Array) -> Array:
+        if self.cells is not None:
+            return np.asarray(self.cells[start : start + len(theirs)])
+        return compared_cells(self.found.name, rows, theirs, self.batch.mask[start : start + len(theirs)])
+
+    def _spot(self, start: int, wrong: Array, theirs: Array, ours: Array) -> Spot:
+        at = int(wrong.any(axis=1).argmax())
+        columns = wrong[at].nonzero()[0]
+        moved, first = int(self.batch.first[start + at]), int(columns[0])
+        return Spot(
+            start + at,
+            file_row(self.batch, start + at),
+            moved + first,
+            moved + int(columns[-1]),
+            len(columns),
+            float(theirs[at, first]),
+            float(ours[at, first]),
+        )
+
+
+def compare_tiles(tallies: Iterable[Tally], tiles: Iterable[tuple[int, Rows]], patient: bool = True) -> None:
+    """Compares tensors tile by tile; without patience only up to the first tile in which all of them deviate."""
+    of_tensors = list(tallies)
+    for start, rows in tiles:
+        for each in of_tensors:
+            each.add(start, rows)
+        if not patient and not any(each.found.agrees for each in of_tensors):
+            return
+
+
+def compare_number(name: str, row: str, means: str, both: tuple[float, float], allowed: float) -> Compared:
+    """Compares a logged number, the first of both, with the one that was computed again."""
+    logged, ours = both
+    apart = abs(logged - ours)
+    wrong = not apart <= allowed
+    return Compared(name, row, means, 1, int(wrong), apart, allowed, logged=logged, recomputed=ours)

@@ -1,0 +1,146 @@
+"""Everything that a file logged beside everything that was computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from blueprint.minibatch import Minibatch
+from blueprint.minibatch.batch import Array
+from blueprint.replay import ties
+from blueprint.replay.compare import Compared, Rows, Tally, compare_number, compare_tiles, compared_cells
+from blueprint.replay.inputs import per_word
+from blueprint.replay.logged import CALLED, NUMBERS, TENSORS, Quantity, before
+from blueprint.replay.recompute import Replay
+from blueprint.replay.tolerances import TOLERANCES, coarsest, held_in, last_digit, widened
+
+FLOATS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new", "scores")
+SUPPORT = ("response", "kept", "score.place", "value.counted")
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What of a file can be compared: tensors, and numbers by the names of `logged.ALL`, with what the file calls them."""
+
+    tensors: tuple[Quantity, ...]
+    numbers: tuple[tuple[Quantity, float, str], ...]
+
+
+def logged_in(batch: Minibatch, found: Replay) -> Logged:
+    """Returns what a file logged that is a result; scores are one where they stand on words, one each response."""
+    tensors = [each for each in TENSORS if each.name in batch.tensors and each.name not in found.started]
+    placed = "scores" in batch.tensors and batch.tensors["scores"].ndim == 2 and not per_word(batch)
+    tensors = [each for each in tensors if each.name != "scores" or placed]
+    by_name: dict[str, tuple[float, str]] = {}
+    for said, value in batch.logged.items():
+        by_name.setdefault(CALLED.get(said, said), (float(value), said))
+    numbers = [(each, *by_name[each.name]) for each in NUMBERS if each.name in by_name]
+    return Logged(tuple(tensors), tuple(numbers))
+
+
+class Judge:
+    """Compares what a file logged with a replay of it. `factor` multiplies every tolerance."""
+
+    def __init__(self, batch: Minibatch, found: Replay, factor: float = 1.0) -> None:
+        """Finds what can be compared."""
+        self.batch, self.found, self.factor = batch, found, factor
+        self.logged, self.dtypes = logged_in(batch, found), held_in(batch)
+
+    def compared(self, names: Sequence[str] | None = None, meant: dict[str, str] | None = None) -> dict[str, Compared]:
+        """Returns what the named quantities come to, all that were logged if none are named, in the order of derivation.
+
+        Tensors are taken for the row that `meant` says, or for the preset's. Without that, another row by the same name
+        is taken where the preset's deviates and that one agrees.
+        """
+        tallies = [
+            Tally(self.batch, each.name, row, means, self.allowed(each, row))
+            for each in self.logged.tensors
+            if self._asked(each, names)
+            for row, means in each.rows
+            if meant is None or meant.get(each.name, each.rows[0][0]) == row
+        ]
+        near = dict.fromkeys(ties.NAMES, 0)
+        compare_tiles(tallies, self._counted(near, [each.found.row for each in tallies], names))
+        found: dict[str, Compared] = {}
+        for each in tallies:
+            before_it = found.get(each.found.name)
+            if before_it is None or (not before_it.agrees and each.found.agrees):
+                found[each.found.name] = each.found
+        for quantity, value, _ in self.logged.numbers:
+            if self._asked(quantity, names):
+                found[quantity.name] = self._number(quantity, value, near)
+        return found
+
+    def cells(self, name: str) -> Array:
+        """Returns where a tensor is compared, [B, T]."""
+        parts = []
+        for start, rows in self.found.tiles(SUPPORT):
+            here = slice(start, start + len(rows["response"]))
+            theirs = np.asarray(self.batch.tensors[name][here], dtype=np.float64)
+            parts.append(compared_cells(name, rows, theirs, self.batch.mask[here]))
+        return np.concatenate(parts)
+
+    def allowed(self, quantity: Quantity, row: str) -> float:
+        """Returns how far apart the numbers of a tensor may be: tolerance · (1 + largest number of its row)."""
+        return self.tolerance(quantity) * (1 + self.found.largest.get(row, 0.0)) * self._wider(quantity)
+
+    def allowed_number(self, quantity: Quantity, logged: float) -> float:
+        """Returns how far a number may be off: what it is a weighted sum of may be off as a tensor, in the mean."""
+        sizes, words = self.found.sizes, max(1.0, self.found.whole["ev.count"])
+        mean = sizes.get(quantity.spread, 0.0) / words
+        weights = max(1.0, sizes.get(quantity.weights, 0.0))
+        return self.tolerance(quantity) * (abs(logged) + (1 + mean) * weights * self._wider(quantity))
+
+    def tolerance(self, quantity: Quantity) -> float:
+        """Returns the tolerance by the coarsest dtype of a quantity and of what it is made of."""
+        made_of = (quantity.name, *before(quantity.name), *FLOATS)
+        return self.factor * TOLERANCES[coarsest(self.dtypes, made_of)]
+
+    def _wider(self, quantity: Quantity) -> float:
+        if quantity.name == "ev.used":  # a share of the variance, in which the spread of the returns is squared
+            variance = self.found.whole["ev.returns_variance"]
+            return max(1.0, (1 + self.found.largest["returns"]) / variance) if variance else 1.0
+        return widened(self.found) if quantity.whitened else 1.0
+
+    def _asked(self, quantity: Quantity, names: Sequence[str] | None) -> bool:
+        return (names is None or quantity.name in names) and self.found.available(quantity.needs)
+
+    def _number(self, quantity: Quantity, logged: float, near: dict[str, int]) -> Compared:
+        known = self.found.whole
+        words = max(1.0, known["ev.count"])
+        extra = last_digit(logged) + near.get(quantity.name, 0) / words
+        if quantity.name == "total_loss":
+            extra += sum(last_digit(value) for each, value, _ in self.logged.numbers if each.name in quantity.after)
+        both = [
+            compare_number(
+                quantity.name, row, means, (logged, known.get(f"computed.{row}", known[row])), allowed + extra
+            )
+            for row, means in quantity.rows
+            for allowed in [self.allowed_number(quantity, logged)]
+        ]
+        return next((each for each in both if each.agrees), both[0])
+
+    def _counted(
+        self, near: dict[str, int], rows: list[str], names: Sequence[str] | None
+    ) -> Iterator[tuple[int, Rows]]:
+        """Yields the tiles with the rows that are compared, and counts the words near a clip on the way."""
+        shares = [each for each, _, _ in self.logged.numbers if each.name in ties.NAMES and self._asked(each, names)]
+        wanted = {*SUPPORT, *rows, *(ties.READ if shares else ())}
+        if not rows and not shares:
+            return
+        computed = {f"computed.{row}" for row in rows}
+        for start, found in self.found.tiles({*wanted, *computed}):
+            if shares:
+                here = ties.near(found, self.found.options, self.tolerance(shares[0]))
+                near.update({name: near[name] + here[name] for name in near})
+            yield start, found
+
+
+def called(batch: Minibatch, found: Replay, name: str) -> str:
+    """Returns what the file calls a quantity."""
+    if name in batch.called:
+        return batch.called[name]
+    said = {quantity.name: said for quantity, _, said in logged_in(batch, found).numbers}
+    return batch.called.get(said.get(name, name), said.get(name, name))

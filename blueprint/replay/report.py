@@ -1,0 +1,135 @@
+"""Reports: a verdict as text for people, or as plain data for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from blueprint.replay.compare import Compared, Spot
+from blueprint.replay.search import Match
+from blueprint.replay.verify import DIFFERS, FOLLOWS, Line, Verdict
+
+HEADINGS = ("quantity", "in the file", "logged", "recomputed", "largest difference", "tolerance", "verdict")
+LOSSES = ("policy_loss", "value_loss", "entropy", "total_loss")
+MOST_CAUSES = 8
+
+
+def text_of(verdict: Verdict) -> str:
+    """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
+    parts = [_table(verdict)] if verdict.lines else list(_nothing_logged(verdict))
+    parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
+    parts += list(_told(verdict)) if verdict.first else []
+    if verdict.agrees and verdict.lines:
+        parts.append(f"All {len(verdict.lines)} logged quantities agree.")
+    return "\n".join([*parts, *(f"Note: {each}" for each in verdict.notes)])
+
+
+def _table(verdict: Verdict) -> str:
+    rows = [HEADINGS, *(_row(line) for line in verdict.lines)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    found = line.compared
+    logged, ours = _both(found)
+    called = f"{line.called} ({found.means})" if found.means else line.called
+    return found.name, called, logged, ours, f"{found.largest:.1e}", f"{found.allowed:.1e}", line.says
+
+
+def _both(found: Compared) -> tuple[str, str]:
+    """Prints both numbers; of a tensor those where it first deviates, else how many words were compared."""
+    if found.logged is not None and found.recomputed is not None:
+        return f"{found.logged:.7g}", f"{found.recomputed:.7g}"
+    if found.spot:
+        return f"{found.spot.logged:.7g}", f"{found.spot.recomputed:.7g}"
+    return f"{found.cells:,} words", ""
+
+
+def _told(verdict: Verdict) -> Iterator[str]:
+    first = verdict.first
+    assert first is not None
+    yield ""
+    yield f"First deviation: {_where(first)}"
+    yield from _causes(verdict)
+    follow = [line.called for line in verdict.lines if line.says == FOLLOWS]
+    others = [line.called for line in verdict.lines if line.says == DIFFERS and line != first]
+    if follow:
+        yield f"  This only follows from it: {', '.join(follow)}."
+    if others:
+        yield f"  This differs by itself, too, from what the file's own rows before it lead to: {', '.join(others)}."
+
+
+def _where(line: Line) -> str:
+    found, spot = line.compared, line.compared.spot
+    if spot is None:
+        return f"{line.called}: logged {found.logged:.9g}, recomputed {found.recomputed:.9g}."
+    return (
+        f"{line.called}, row {spot.row}, {_columns(spot)}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
+        f"  In that row {spot.words:,} of its words deviate, in all {found.deviating:,} of {found.cells:,}; "
+        f"the largest difference is {found.largest:.3g}."
+    )
+
+
+def _columns(spot: Spot) -> str:
+    return f"column {spot.first}" if spot.first == spot.last else f"columns {spot.first} … {spot.last}"
+
+
+def _causes(verdict: Verdict) -> Iterator[str]:
+    if not verdict.causes:
+        yield "  No single known convention explains it, and no pair of those that were tried."
+    for each in verdict.causes[:MOST_CAUSES]:
+        yield f"  It matches with {each.said}{_rest(each)}"
+    if len(verdict.causes) > MOST_CAUSES:
+        yield f"  … and with {len(verdict.causes) - MOST_CAUSES} others: this file cannot tell them apart."
+
+
+def _rest(match: Match) -> str:
+    return "; then everything else agrees, too." if match.rest else "; then something else still deviates."
+
+
+def _nothing_logged(verdict: Verdict) -> Iterator[str]:
+    found = verdict.replayed
+    yield f"{found.batch.path} has no results that could be compared: no rewards, advantages, returns or logged numbers."
+    yield from (f"  {name}, recomputed: {found.whole[name]:.9g}" for name in LOSSES if found.available(name))
+
+
+def data_of(verdict: Verdict) -> dict[str, Any]:
+    """Returns a verdict for programs, as JSON has it: what is not a number is null."""
+    found = verdict.replayed
+    return {
+        "file": found.batch.path,
+        "preset": verdict.preset,
+        "agrees": verdict.agrees,
+        "quantities": [_quantity(line) for line in verdict.lines],
+        "not_compared": dict(verdict.uncompared),
+        "first": _quantity(verdict.first) if verdict.first else None,
+        "causes": [{"matches_with": each.said, "rest_agrees": each.rest} for each in verdict.causes],
+        "recomputed": {name: _number(found.whole[name]) for name in LOSSES if found.available(name)},
+        "notes": list(verdict.notes),
+    }
+
+
+def _quantity(line: Line) -> dict[str, Any]:
+    found, spot = line.compared, line.compared.spot
+    numbers: dict[str, float | None] = {"largest": found.largest, "allowed": found.allowed}
+    numbers |= {"logged": found.logged, "recomputed": found.recomputed} if found.logged is not None else {}
+    where = None
+    if spot:
+        where = {"row": spot.row, "first_column": spot.first, "last_column": spot.last, "words": spot.words}
+        numbers |= {"logged": spot.logged, "recomputed": spot.recomputed}
+    return {
+        "quantity": found.name,
+        "called": line.called,
+        "means": found.means,
+        "verdict": line.says,
+        "cells": found.cells,
+        "deviating": found.deviating,
+        "where": where,
+        **{name: _number(value) for name, value in numbers.items()},
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

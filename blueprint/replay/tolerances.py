@@ -1,0 +1,73 @@
+"""How far a logged number may be from the one computed again, by the dtype of what it was made of.
+
+|a − b| ≤ tolerance · (1 + largest number of the row). The reasons, and what was measured, stand in docs/verify.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from types import MappingProxyType
+
+import numpy as np
+import torch
+
+from blueprint.minibatch import Minibatch
+from blueprint.replay.recompute import Replay
+
+TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6})
+"""By dtype of torch, from the finest to the coarsest."""
+
+LOOKED_AT, ENOUGH = 4096, 16
+"""How many numbers of a tensor are looked at, and how many of them must be different, to tell what they are rounded to."""
+
+FEWEST_DECIMALS, MOST_DIGITS = 2, 7
+"""A number of so many decimals, and of no more digits than float32 has, may have been rounded when it was written."""
+
+
+def held_in(batch: Minibatch) -> dict[str, str]:
+    """Returns by tensor the dtype that its numbers have been rounded to, in torch's words; others than these are left out.
+
+    Numbers that were written wider than they were computed count as what they were: those of jsonl come as float64, and
+    all of them are float32 numbers.
+    """
+    named = {name: dtype for name, dtype in batch.dtypes.items() if dtype in TOLERANCES and name in batch.tensors}
+    return {name: _rounded_to(batch, name, dtype) for name, dtype in named.items()}
+
+
+def coarsest(dtypes: Mapping[str, str], names: Collection[str]) -> str:
+    """Returns the coarsest dtype of some tensors."""
+    order = list(TOLERANCES)
+    return order[max((order.index(dtypes[name]) for name in names if name in dtypes), default=0)]
+
+
+def _rounded_to(batch: Minibatch, name: str, dtype: str) -> str:
+    """Looks at the first numbers: where there are enough different ones, all in a coarser dtype, that is theirs."""
+    values = np.asarray(batch.tensors[name])[:LOOKED_AT]
+    inside = values[batch.mask[:LOOKED_AT].astype(bool)] if values.ndim == 2 and name != "prompt_ids" else values
+    some = torch.from_numpy(np.unique(inside[np.isfinite(inside)][:LOOKED_AT].astype(np.float64)))
+    if len(some) < ENOUGH:
+        return dtype
+    coarser = list(TOLERANCES)[list(TOLERANCES).index(dtype) + 1 :]
+    return next(
+        (each for each in reversed(coarser) if bool((some.to(getattr(torch, each)).double() == some).all())), dtype
+    )
+
+
+def last_digit(value: float) -> float:
+    """Returns half a unit of the last digit of a number that was written with few, else 0.
+
+    0.1235 may stand for anything between 0.12345 and 0.12355; 0, 1 and 0.5 may well be what they say.
+    """
+    digits = Decimal(repr(value)).normalize()
+    exponent = int(digits.as_tuple().exponent)
+    if value == 0 or -exponent < FEWEST_DECIMALS or len(digits.as_tuple().digits) > MOST_DIGITS:
+        return 0.0
+    return 0.5 * 10.0**exponent
+
+
+def widened(found: Replay) -> float:
+    """Returns what rounding grows by where advantages are whitened, at least 1: rounding is divided by the deviation."""
+    if found.options["whiten_advantages"] == "off":
+        return 1.0
+    return max(1.0, 1 / found.whole["advantage.divisor"]) if found.whole["advantage.divisor"] else 1.0

@@ -1,0 +1,72 @@
+"""One neighbouring convention at a time: does a quantity agree with it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from blueprint.minibatch import Minibatch
+from blueprint.replay.compare import Compared, Rows, Tally, compare_number, compare_tiles
+from blueprint.replay.logged import TENSORS
+from blueprint.replay.neighbours import Neighbour
+from blueprint.replay.passes import Work, unseen
+from blueprint.replay.probe import cut, ruled_out
+from blueprint.replay.question import Question
+from blueprint.replay.recompute import replay
+from blueprint.replay.settings import Setting, laid_over, number_of
+
+
+def tried(question: Question, neighbour: Neighbour) -> Compared:
+    """Compares the quantity with what the neighbour makes of it, a tensor only up to the first tile that deviates.
+
+    Raises MinibatchError where the neighbour reads what the file has not.
+    """
+    if question.quantity in TENSORS:
+        return _tensor(question, neighbour)
+    logged = question.compared.logged
+    assert logged is not None
+    ours = neighbour.factor * _number(question, neighbour)
+    return compare_number(question.compared.name, question.compared.row, "", (logged, ours), question.compared.allowed)
+
+
+def _tensor(question: Question, neighbour: Neighbour) -> Compared:
+    compared, allowed = question.compared, question.allowed
+    if ruled_out(question, neighbour, allowed):
+        return compared
+    tally = Tally(question.batch, compared.name, compared.row, "", allowed, question.cells)
+    compare_tiles([tally], _tiles(question, neighbour), patient=False)
+    return tally.found
+
+
+def _parts(question: Question, neighbour: Neighbour) -> Iterator[tuple[int, Minibatch, dict[str, Setting]]]:
+    """Yields the batch as the neighbour has it, or its microbatches, each with its first response."""
+    batch = neighbour.altered(question.batch) if neighbour.altered else question.batch
+    settings = laid_over(question.settings, neighbour.changes)
+    size = len(batch.slots)
+    height = neighbour.microbatch or size
+    for start in range(0, size, height):
+        yield start, batch if height == size else cut(batch, slice(start, start + height)), settings
+
+
+def _tiles(question: Question, neighbour: Neighbour) -> Iterator[tuple[int, Rows]]:
+    """Yields the rows as far as the advantages; what advantages are whitened with is only found where it is read."""
+    for start, batch, settings in _parts(question, neighbour):
+        work = Work(batch, settings, question.made_of, {}, question.tile_tokens, device=question.device)
+        if question.quantity.whitened or number_of("reward.whiten", settings["reward.whiten"]):
+            work.count()
+        for rows in work.tiles:
+            found = work.learnt_from(rows)
+            yield start + rows.start, {name: row[0].cpu().numpy() for name, row in found.items() if row.dim() == 3}
+
+
+def _number(question: Question, neighbour: Neighbour) -> float:
+    """The number, or the mean of those of microbatches; only a factor asks for nothing to be computed."""
+    row, found = question.compared.row, list[float]()
+    if neighbour.factor != 1:
+        return question.local.whole.get(f"computed.{row}", question.local.whole[row])
+    for _, batch, settings in _parts(question, neighbour):
+        tokens, device = question.tile_tokens, question.device
+        whole = replay(batch, settings, unseen, tokens, question.made_of, question.numbers, device).whole
+        found.append(whole.get(f"computed.{row}", whole[row]))
+    return float(np.mean(found))

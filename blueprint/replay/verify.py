@@ -1,0 +1,158 @@
+"""Which number went wrong first: everything that a file logged, compared with its minibatch computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from blueprint.minibatch import Minibatch
+from blueprint.replay.compare import Compared
+from blueprint.replay.judge import Judge, called
+from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS
+from blueprint.replay.passes import TILE_TOKENS, Progress, passes, unseen
+from blueprint.replay.question import Question, as_given
+from blueprint.replay.recompute import Replay, replay
+from blueprint.replay.search import Match, causes_of
+from blueprint.replay.settings import Settings, laid_over
+
+AGREES, FOLLOWS, DIFFERS = "agrees", "follows", "DIFFERS"
+
+Watch = Callable[[str, int], Progress]
+"""Is told what begins and how many words it will go through, and returns what is called with how many were done."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A logged quantity: what the file calls it, what it was compared to, and what that says.
+
+    says: agrees; follows, if it agrees with the file's own rows before it or with the cause of the first deviation; or
+        DIFFERS by itself.
+    """
+
+    called: str
+    compared: Compared
+    says: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a minibatch comes to under a preset.
+
+    preset: its name, for people. replayed: the minibatch computed again.
+    lines: every logged quantity that can be compared, in the order of derivation.
+    uncompared: logged quantities that cannot be, and what the file lacks for them.
+    first: the first that differs, and causes: which single known convention explains it, the best first.
+    """
+
+    preset: str
+    replayed: Replay
+    lines: tuple[Line, ...]
+    uncompared: Mapping[str, str]
+    first: Line | None
+    causes: tuple[Match, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every logged number that could be compared agrees."""
+        return self.first is None
+
+
+def quiet(what: str, words: int) -> Progress:
+    """Shows no progress."""
+    return unseen
+
+
+def verify(
+    batch: Minibatch,
+    options: Settings,
+    preset: str = "",
+    watch: Watch = quiet,
+    factor: float = 1.0,
+    tile_tokens: int = TILE_TOKENS,
+    device: str = "cpu",
+) -> Verdict:
+    """Computes a minibatch again under the values of a preset and compares it with everything that the file logged.
+
+    `factor` multiplies every tolerance. Raises MinibatchError where the minibatch cannot be computed again.
+    """
+    settings = laid_over(options)
+    work = passes(settings) * batch.mask.size
+    found = replay(batch, settings, watch("recomputing", work), tile_tokens, device=device)
+    judge = Judge(batch, found, factor)
+    straight = judge.compared()
+    lines = _lines(batch, found, straight, {})
+    first, causes = None, tuple[Match, ...]()
+    if not all(each.agrees for each in straight.values()):
+        if any(each.means for each in straight.values()):  # not as the preset has it, and yet something is wrong
+            straight = judge.compared(meant={})
+        local, given = _from_own_rows(judge, straight, watch("from the file's own rows", work))
+        own = Judge(batch, local, factor).compared(meant=given)
+        lines = _lines(batch, found, straight, own)
+        first = next(each for each in lines if each.says == DIFFERS)
+        name = first.compared.name
+        cells = judge.cells(name) if ALL[name] in TENSORS else None
+        alone = all(each.agrees for other, each in own.items() if other != name)
+        question = Question(
+            batch, settings, preset, first.compared, given, local, judge, cells, alone, tile_tokens, device
+        )
+        causes = causes_of(question, watch)
+        if any(each.rest for each in causes):  # what explains the first deviation explains every other one
+            lines = [line if line.says == AGREES or line == first else replace(line, says=FOLLOWS) for line in lines]
+    return Verdict(preset, found, tuple(lines), _uncompared(judge), first, causes, _notes(batch, found))
+
+
+def _from_own_rows(judge: Judge, straight: Mapping[str, Compared], progress: Progress) -> tuple[Replay, dict[str, str]]:
+    """Computes every quantity from the file's own rows before it; and says which row each tensor of the file is."""
+    meant = _meant(straight)
+    parts = {name for name, each in straight.items() if name in PARTS and each.row == name}
+    numbers = {each.name: value for each, value, _ in judge.logged.numbers if each.name in parts}
+    found, work = judge.found, judge.found.work
+    local = replay(judge.batch, found.options, progress, work.tile_tokens, as_given(meant), numbers, work.device)
+    return local, meant
+
+
+def _meant(straight: Mapping[str, Compared]) -> dict[str, str]:
+    """Returns by tensor of the file the row that it is."""
+    names = {each.name for each in TENSORS}
+    return {name: each.row for name, each in straight.items() if name in names}
+
+
+def _lines(
+    batch: Minibatch, found: Replay, straight: Mapping[str, Compared], local: Mapping[str, Compared]
+) -> list[Line]:
+    """Says of each quantity whether it agrees; the first that does not differs by itself, whatever its rows lead to."""
+    lines: list[Line] = []
+    for name, compared in straight.items():
+        says = AGREES
+        if not compared.agrees:
+            earlier = {line.compared.name for line in lines if line.says != AGREES}
+            follows = name in local and local[name].agrees and bool(earlier)
+            says = FOLLOWS if follows else DIFFERS
+        lines.append(Line(called(batch, found, name), compared, says))
+    return lines
+
+
+def _uncompared(judge: Judge) -> dict[str, str]:
+    logged = [*judge.logged.tensors, *(each for each, _, _ in judge.logged.numbers)]
+    lacks = judge.found.missing
+    return {each.name: lacks[each.needs] for each in logged if each.needs in lacks}
+
+
+def _notes(batch: Minibatch, found: Replay) -> tuple[str, ...]:
+    """Returns what was assumed, in sentences."""
+    said = [*batch.notes]
+    said += [
+        f"{name} stands in the file and is taken from there: {found.missing[name]} is missing" for name in found.started
+    ]
+    said += [
+        f"{name} = {value:g} was logged, but is nothing that is compared" for name, value in _unknown(batch).items()
+    ]
+    asks = found.options["reward.missing_eos"] != "off" or found.options["loss.sample_filter"] == "ended"
+    if asks and "ended" not in batch.tensors:
+        said.append("the file does not say which responses ended: one with a slot left over behind its last word did")
+    return tuple(said)
+
+
+def _unknown(batch: Minibatch) -> dict[str, float]:
+    return {name: value for name, value in batch.logged.items() if CALLED.get(name, name) not in ALL}

@@ -1,0 +1,94 @@
+"""How long a replay of a minibatch takes, in plain copies of its tensors, and how much memory it needs beside them.
+
+Run by `pytest tests/benchmarks/test_verify_speed.py --benchmark-only -s`. Processor time of one thread, as a replay uses
+one; copies and replays take turns, and medians count.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+
+from blueprint.minibatch import Minibatch
+from blueprint.numbers import rlhf
+from blueprint.replay import replay
+
+SIZES = [(4096, 128), (1024, 1024), (9766, 1024)]
+WORDS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new")
+TURNS = 5
+MOST_COPIES, MOST_BESIDE = 1000, 0.25e9
+"""A hundred rows of float64 are computed of six of float32, twice over: some hundred copies."""
+
+
+def made(size: tuple[int, int]) -> Minibatch:
+    """Returns a minibatch of made-up numbers in float32, with responses of every length."""
+    drawn = np.random.default_rng(0)
+    tensors: dict[str, Any] = {name: -drawn.random(size, dtype=np.float32) for name in WORDS}
+    tensors["response_mask"] = np.arange(size[1]) < drawn.integers(1, size[1] + 1, (size[0], 1))
+    tensors["scores"] = drawn.random(size[0], dtype=np.float32)
+    slots, first = np.full(size[0], size[1]), np.zeros(size[0], dtype=int)
+    return Minibatch("made", tensors, slots, first, dict.fromkeys(tensors, "float32"), {})
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("library", ["verl", "openai"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_a_replay_in_copies(benchmark: Any, size: tuple[int, int], library: str) -> None:
+    batch, settings = made(size), rlhf().preset(library).values
+    targets = {name: np.empty_like(each) for name, each in batch.tensors.items()}
+
+    def copy() -> None:
+        for name, each in batch.tensors.items():
+            np.copyto(targets[name], each)
+
+    copy()
+    replay(batch, settings)
+    turns = TURNS if batch.mask.size < 1 << 22 else 2
+    times = [(_seconds(copy), _seconds(lambda: replay(batch, settings))) for _ in range(turns)]
+    unit, ours = (statistics.median(each) for each in zip(*times, strict=True))
+    benchmark.pedantic(copy, rounds=1)
+    benchmark.extra_info.update(seconds=round(ours, 3), copies=round(ours / unit, 1))
+    print(f"\n{size} {library}: {ours:.2f} s, {ours / unit:.0f} copies of {unit * 1e3:.1f} ms")
+    assert ours / unit <= MOST_COPIES
+
+
+def peak_of(size: tuple[int, int]) -> tuple[int, int]:
+    """Returns the most memory that a process held before and after a replay, in bytes."""
+    batch = made(size)
+    before = _most_held()
+    replay(batch, rlhf().preset("verl").values)
+    return before, _most_held()
+
+
+def _most_held() -> int:
+    """Linux says it of a program from where it began; getrusage would tell of the program that started it, too."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def test_memory_does_not_grow_with_the_minibatch(benchmark: Any) -> None:
+    """Each size in a process of its own, for the most memory that one ever held is what is asked for."""
+    found = []
+    for size in SIZES[1:]:
+        asked = f"from {__name__} import peak_of; print(*peak_of({size}))"
+        said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+        before, after = map(int, said.split())
+        found.append(after - before)
+        print(f"\n{size}: {before / 1e9:.2f} GB before, {after / 1e9:.2f} GB after")
+    benchmark.pedantic(lambda: None, rounds=1)
+    assert max(found) <= MOST_BESIDE

@@ -1,0 +1,163 @@
+"""The command `verify`: what it prints, how it ends, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
+
+from blueprint import cli_verify
+from blueprint.cli_verify import verify
+from blueprint.minibatch import Minibatch, save
+from tests.replay.dumps import FIRST, dump
+from tests.replay.planting import FAULTS, planted
+from tests.witness.golden import Run
+from tests.witness.golden_table import RUNS
+
+LOW_VAR = next(run for run in RUNS if run.variant == "variant_lam_0_95")
+
+
+def saved(path: Path, batch: Minibatch, **said: Any) -> Path:
+    """Writes a dump as a file."""
+    save(path, batch.tensors, {"library": batch.preset, "logged": dict(batch.logged)} | said)
+    return path
+
+
+def of(run: Run, path: Path, **said: Any) -> Path:
+    """Writes the dump of a library's run as a file."""
+    return saved(path, dump(run), **said)
+
+
+def run(*arguments: str | Path) -> Result:
+    """Runs the command."""
+    return CliRunner().invoke(verify, [str(each) for each in arguments])
+
+
+def test_a_run_of_a_library_agrees(tmp_path: Path) -> None:
+    found = run(of(FIRST["verl"], tmp_path / "run.npz"))
+    assert found.exit_code == 0, found.output
+    assert "Preset verl (verl, read at 0.9.1), because the file says verl." in found.stdout
+    assert "quantity" in found.stdout
+    assert "All " in found.stdout
+    assert " logged quantities agree." in found.stdout
+
+
+def test_a_difference_is_placed_and_explained(tmp_path: Path) -> None:
+    fault = next(fault for fault in FAULTS if fault.cause == "advantage.ddof = 0")
+    found = run(saved(tmp_path / "run.safetensors", planted(fault)))
+    assert found.exit_code == 1, found.output
+    assert (
+        "First deviation: advantages, row 0, columns 0 … 5: logged -0.665730369, recomputed -0.646973627."
+        in found.stdout
+    )
+    assert (
+        "It matches with advantage.ddof = 0 instead of 1 (the variance divided by N); then everything else agrees, too."
+        in found.stdout
+    )
+    assert "This only follows from it: policy_loss" in found.stdout
+
+
+def test_what_the_file_and_the_user_say_goes_over_the_preset(tmp_path: Path) -> None:
+    path = of(LOW_VAR, tmp_path / "run.npz")
+    assert run(path).exit_code == 1
+    found = run(path, "--set", "gae_lambda=0.95")
+    assert found.exit_code == 0, found.output
+    assert "ppo.gae_lambda = 0.95 (as asked; verl: 1)" in found.stdout
+    said = of(LOW_VAR, tmp_path / "said.npz", hyperparameters={"ppo.gae_lambda": 0.95})
+    found = run(said)
+    assert found.exit_code == 0, found.output
+    assert "ppo.gae_lambda = 0.95 (the file says so; verl: 1)" in found.stdout
+    assert run(said, "--set", "ppo.gae_lambda=0.9").exit_code == 1
+
+
+def test_another_preset_is_taken_when_asked(tmp_path: Path) -> None:
+    found = run(of(FIRST["verl"], tmp_path / "run.npz"), "--preset", "openrlhf")
+    assert found.exit_code == 1
+    assert "Preset openrlhf (OpenRLHF, read at 0.11.2), as asked." in found.stdout
+    assert "First deviation: " in found.stdout
+
+
+def test_json_is_for_programs(tmp_path: Path) -> None:
+    fault = next(fault for fault in FAULTS if fault.cause == "gamma = 0.99")
+    found = run(saved(tmp_path / "run.npz", planted(fault)), "--json")
+    told = json.loads(found.stdout)
+    assert found.exit_code == 1
+    assert not told["agrees"]
+    assert told["preset"] == "openrlhf"
+    assert told["first"]["quantity"] == "advantages"
+    assert told["first"]["where"] == {"row": 0, "first_column": 0, "last_column": 5, "words": 6}
+    assert {"matches_with": "gamma = 0.99 instead of 1", "rest_agrees": True} in told["causes"]
+    assert {each["verdict"] for each in told["quantities"]} == {"agrees", "follows", "DIFFERS"}
+
+
+def test_a_file_without_results_ends_with_0_and_says_so(tmp_path: Path) -> None:
+    batch = dump(FIRST["trl_1.12"])
+    tensors = {name: each for name, each in batch.tensors.items() if name not in ("rewards", "advantages", "returns")}
+    save(tmp_path / "run.npz", tensors, {"library": "trl_1.12"})
+    found = run(tmp_path / "run.npz")
+    assert found.exit_code == 0, found.output
+    assert "has no results that could be compared" in found.stdout
+    assert f"total_loss, recomputed: {batch.logged['total_loss']:.9g}" in found.stdout
+
+
+def test_a_factor_multiplies_the_tolerance(tmp_path: Path) -> None:
+    batch = dump(FIRST["verl"])
+    moved = {**batch.tensors, "returns": np.asarray(batch.tensors["returns"]) + 1e-7}
+    save(tmp_path / "run.npz", moved, {"library": "verl"})
+    assert run(tmp_path / "run.npz").exit_code == 1
+    assert run(tmp_path / "run.npz", "--tolerance", "1000").exit_code == 0
+
+
+REFUSED = [
+    (("--preset", "openrl"), 2, "preset openrl: unknown, did you mean openrlhf?"),
+    (("--set", "gamma"), 2, "--set gamma: expected a key, an equals sign and a value, as in ppo.gamma=0.99"),
+    (("--set", "ppo.gama=1"), 2, "--set ppo.gama: unknown, did you mean ppo.gamma?"),
+    (("--set", "gamma=high"), 2, "--set ppo.gamma: found high, expected a number"),
+    (("--set", "gamma=2"), 2, "--set ppo.gamma: found 2, expected 0 to 1"),
+    (("--set", "loss.aggregation=mean"), 2, "--set loss.aggregation: found mean, expected one of token-mean"),
+    (("--tolerance", "0"), 2, "--tolerance: found 0, expected a number above 0"),
+    (("--device", "abacus"), 2, "--device abacus: torch cannot compute in float64 there"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "sentence"), REFUSED, ids=[each[0][1] for each in REFUSED])
+def test_wrong_use_is_refused_in_a_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    found = run(of(FIRST["verl"], tmp_path / "run.npz"), *arguments)
+    assert found.exit_code == code
+    assert sentence in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_a_file_that_does_not_say_its_library_asks_for_a_preset(tmp_path: Path) -> None:
+    batch = dump(FIRST["verl"])
+    save(tmp_path / "run.npz", batch.tensors)
+    found = run(tmp_path / "run.npz")
+    assert found.exit_code == 2
+    assert "run.npz does not say which library wrote it: name one with --preset, of default, openai" in found.stderr
+    assert run(tmp_path / "run.npz", "--preset", "verl").exit_code == 0
+
+
+def test_what_cannot_be_read_or_computed_ends_with_3(tmp_path: Path) -> None:
+    found = run(tmp_path / "no.npz")
+    assert found.exit_code == 3
+    batch = dump(FIRST["trl_1.12"])
+    values = np.where(batch.mask, batch.tensors["values_old"], np.nan)
+    save(tmp_path / "run.npz", {**batch.tensors, "values_old": values}, {"library": "trl_1.12"})
+    found = run(tmp_path / "run.npz")
+    assert found.exit_code == 3
+    assert "outside the mask, where batch.response_mask or advantage.tail_slots" in found.stderr
+
+
+def test_a_large_minibatch_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = of(FIRST["verl"], tmp_path / "run.npz")
+    assert run(path).stderr == ""
+    monkeypatch.setattr(cli_verify, "LONG", 1)
+    assert "recomputing" in run(path).stderr

@@ -1,0 +1,112 @@
+"""Mistakes planted in the equations of a minibatch's workbook, and in the witness: each is seen, and named first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+
+from torch import Tensor
+
+from blueprint.book import Book
+from blueprint.checking.deviations import TOLERANCES, compare
+from blueprint.language import Block, NotationError, Operand, Sum
+from blueprint.language.blocks import Definition
+from blueprint.language.nodes import Expr, wrap
+from blueprint.numbers.conventions import LIVE
+from blueprint.ppo import rlhf_ppo
+from blueprint.ppo.axes import n, t
+from blueprint.witness import witness
+from blueprint.witness.conventions import weights
+from blueprint.witness.minibatch import loss, signal
+from tests.replayed import window_numbers, with_everything_logged
+from tests.witness.stage import Array, arrays
+from tests.witness.windows import computed_in
+
+Blocks = dict[str, Block]
+NUMBERS = window_numbers("trl_1.12", 16, with_everything_logged("trl_1.12"))
+MOVED = {"gamma.yours": 0.9, "gae_lambda.yours": 0.8, "vf_coef.yours": 0.3, "ent_coef.yours": 0.2}
+"""Settings by which every part of a loss weighs something."""
+
+
+def deviating(file: dict[str, Array]) -> list[str]:
+    """Lists in what a workbook and torch differ, in the order of derivation."""
+    found = compare(file, witness([file], device="cpu")[0], TOLERANCES["float64"], {})
+    return [each.name for each in found if not each.agrees]
+
+
+def with_mistake(name: str, equation: int, change: Callable[[Expr, Blocks], Operand]) -> list[str]:
+    """Lists what deviates, in the order of derivation, if an equation of a workbook is another one.
+
+    One that the notation refuses, because it comes to no number, deviates, too.
+    """
+    blueprint = rlhf_ppo(NUMBERS).with_typed(MOVED)
+    blocks = {block.name: block for block in blueprint.blocks()}
+    right = blocks[name].definitions[equation]
+    blocks[name].definitions[equation] = Definition(right.target, wrap(change(right.expr, blocks)))
+    try:
+        file = arrays(Book(blueprint))
+    except NotationError:
+        return [name]
+    return deviating(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "equation", "change"),
+    [
+        ("advantages", -1, lambda b: b["td_errors"][n, t] + b["gamma"] * b["advantages"][n, t + 1]),
+        ("advantages", 0, lambda b: 0 * b["after.advantages"][n]),
+        ("td_errors", -1, lambda b: b["rewards"][n, t] + b["gae.ahead"][n, t + 1] - b["values.kept"][n, t]),
+        ("advantage.centred", -1, lambda b: b["advantages"][n, t] - b["mean.advantages"]),
+        ("policy_loss", -1, lambda b: -Sum((n, t), b["policy.weight.row"][n, t] * b["surrogate"][n, t])),
+        ("policy.weight.token_mean", -1, lambda b: 1 / b["window.words"]),
+        ("off.returns", -1, lambda b: b["logged.returns"][n, t] - b["returns"][n, t]),
+    ],
+    ids=["λ forgotten", "A behind", "γ forgotten", "mean of the words shown", "rest", "words shown", "no sign"],
+)
+def test_a_mistake_is_named_first(name: str, equation: int, change: Callable[[Blocks], Operand]) -> None:
+    assert with_mistake(name, equation, lambda right, blocks: change(blocks))[0] == name
+
+
+def test_whatever_equation_is_another_one_its_row_is_named_first() -> None:
+    """Every equation of the level in turn comes to 2 more, edges of rows, too: no row is left unchecked."""
+    book = Book(rlhf_ppo(NUMBERS))
+    rows = {block.name: block for block, array in book.values.arrays.items() if array.dtype != object}
+    of_settings = {f"{name}{part}" for name in LIVE for part in ("", ".preset", ".outside", ".number")}
+    names = computed_in(book) & rows.keys() - of_settings
+    planted = [(name, place) for name in names for place in range(len(rows[name].definitions))]
+    assert len(planted) > 150
+    missed = [each for each in planted if with_mistake(*each, lambda right, blocks: right + 2)[:1] != [each[0]]]
+    assert missed == []
+
+
+def forgetting_lambda(values: Tensor, decay: Tensor | float, passes: Tensor, after: Tensor) -> Tensor:
+    """Sums with γ = λ = 1."""
+    return ENTERING(values, 1.0, passes, after)
+
+
+def forgetting_what_follows(values: Tensor, decay: Tensor | float, passes: Tensor, after: Tensor) -> Tensor:
+    """Sums as if a response ended with its window."""
+    return ENTERING(values, decay, passes, 0 * after)
+
+
+ENTERING = signal.entering
+
+
+@pytest.mark.parametrize(
+    ("wrong", "first"), [(forgetting_lambda, "advantages"), (forgetting_what_follows, "gae.ahead")]
+)
+def test_a_mistake_in_the_witness_is_seen(
+    monkeypatch: pytest.MonkeyPatch, wrong: Callable[..., Tensor], first: str
+) -> None:
+    file = arrays(Book(rlhf_ppo(NUMBERS).with_typed(MOVED)))
+    assert deviating(file) == []
+    monkeypatch.setattr(signal, "entering", wrong)
+    assert deviating(file)[0] == first
+
+
+def test_a_witness_that_weighs_as_if_nothing_else_were_in_the_batch_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss, "whole_weights", lambda words, *others: weights.whole_weights(0 * words + 48, *others))
+    assert deviating(arrays(Book(rlhf_ppo(NUMBERS))))[0] == "policy.weight.token_mean"
