@@ -42,7 +42,8 @@ def minibatch(*without: str, **instead: Array) -> Minibatch:
     tensors |= {"response_mask": mask, "response_ids": rng.integers(0, 150_000, shape)} | instead
     kept = {name: each for name, each in tensors.items() if name not in without}
     where = np.full(RESPONSES, SLOTS), np.full(RESPONSES, FIRST)
-    return Minibatch("run.safetensors", kept, *where, dtypes={}, called={}, step=120, logged=LOGGED)
+    dtypes = {name: str(each.dtype) for name, each in kept.items()}
+    return Minibatch("run.safetensors", kept, *where, dtypes=dtypes, called={}, step=120, logged=LOGGED)
 
 
 def replayed(preset: str = "verl", batch: Minibatch | None = None, **options: float | str) -> Replay:

@@ -8,6 +8,7 @@ from itertools import combinations
 
 from blueprint.minibatch import MinibatchError
 from blueprint.numbers import rlhf
+from blueprint.replay.elsewhere import whitened_elsewhere
 from blueprint.replay.fits import fitted
 from blueprint.replay.judge import Judge
 from blueprint.replay.logged import TENSORS
@@ -54,6 +55,8 @@ def causes_of(question: Question, watch: Watch) -> tuple[Match, ...]:
     Empty where no single known convention does, and no pair of them.
     """
     found = _matching(question, list(_singles(question)), "trying neighbouring conventions", watch)
+    if not found and (line := whitened_elsewhere(question)):
+        return (Match(*line, question.alone),)
     if not found:
         found = _matching(question, list(_pairs(question)), "trying pairs of them", watch)
     best = min((match.largest for match in found), default=0.0)

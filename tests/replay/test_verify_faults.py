@@ -13,8 +13,10 @@ from blueprint.numbers import OFF, rlhf
 from blueprint.replay import replay, text_of, verify
 from blueprint.replay.logged import ALL
 from blueprint.replay.meanings import MEANINGS
+from blueprint.replay.probe import cut
 from tests.replay.dumps import FIRST, dump, settings
 from tests.replay.planting import FAULTS, Fault, planted
+from tests.replayed import RESPONSES, minibatch, replayed
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.library}: {fault.cause}")
@@ -46,6 +48,24 @@ def test_every_meaning_is_of_a_value_that_may_stand_there() -> None:
 def test_every_planted_quantity_and_convention_is_one_that_is_known() -> None:
     assert {fault.quantity for fault in FAULTS} <= set(ALL)
     assert len(FAULTS) >= 15
+
+
+def test_a_microbatch_whose_advantages_were_whitened_with_others_is_told_from_a_fault() -> None:
+    """A hook inside the loop over microbatches saves some responses, with advantages whitened over all of them."""
+    whole = minibatch("advantages")
+    rows = replayed("trl_1.12", whole).rows(range(RESPONSES))
+    logged = rows["advantages_used"].astype(np.float32)
+    part = cut(replace(whole, tensors=dict(whole.tensors) | {"advantages": logged}, logged={}), slice(0, 5))
+    verdict = verify(part, rlhf().preset("trl_1.12").values, "trl_1.12")
+    moments = replayed("trl_1.12", whole).whole
+    (cause,) = verdict.causes
+    mean, deviation = moments["advantage.mean"], moments["advantage.divisor"]
+    assert cause.said.startswith(f"a mean of {mean:.4f}"[:-1])
+    assert f"a deviation of {deviation:.3f}"[:-1] in cause.said
+    damaged = logged.copy()
+    damaged[2, 0] += 0.01
+    wrong = cut(replace(whole, tensors=dict(whole.tensors) | {"advantages": damaged}, logged={}), slice(0, 5))
+    assert verify(wrong, rlhf().preset("trl_1.12").values, "trl_1.12").causes == ()
 
 
 def test_one_damaged_number_is_found_where_it_stands() -> None:
