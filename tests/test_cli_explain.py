@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from blueprint import Book
 from blueprint.cli import main
-from blueprint.cli_explain import EXAMPLES
+from blueprint.commands.explain import EXAMPLES
 from tests.page.workshop import made
 
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from blueprint.cli_numbers import numbers
+from blueprint.commands.numbers import numbers
 from blueprint.numbers import SCHEMA_FILE, load
 from tests.numbers.equal import differing
 from tests.page.workshop import made

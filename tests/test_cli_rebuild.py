@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprint.cli_rebuild import DIFF_EXAMPLES, diff, rebuild
+from blueprint.commands.rebuild import DIFF_EXAMPLES, diff, rebuild
 from blueprint.saved import book_of
 from blueprint.saved.unheld import typed_of
 from tests.page.workshop import made

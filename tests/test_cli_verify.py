@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint import cli_verify
-from blueprint.cli_verify import verify
+from blueprint.commands import verify as cli_verify
+from blueprint.commands.verify import verify
 from blueprint.minibatch import Minibatch, save
 from tests.replay.dumps import FIRST, dump
 from tests.replay.planting import FAULTS, planted

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
-from blueprint.cli_numbers import numbers
+from blueprint.commands.numbers import numbers
 from blueprint.numbers import SCHEMA_FILE, WeightNumbers, load, toml_of
 from tests.page.workshop import made
 

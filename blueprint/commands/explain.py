@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from blueprint.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Refused, Unreadable
 
 if TYPE_CHECKING:
     from blueprint.book import Book

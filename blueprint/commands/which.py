@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.refusals import Refused
+from blueprint.commands.refusals import Refused
 
 if TYPE_CHECKING:
     from blueprint.which import Batch

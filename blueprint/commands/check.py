@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.refusals import Refused
+from blueprint.commands.refusals import Refused
 
 if TYPE_CHECKING:
     from blueprint.checking.checker import Outcome

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprint.cli_check import need_torch
-from blueprint.refusals import Refused, Unreadable
+from blueprint.commands.check import need_torch
+from blueprint.commands.refusals import Refused, Unreadable
 
 if TYPE_CHECKING:
     from blueprint.minibatch import Minibatch

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.refusals import Refused
+from blueprint.commands.refusals import Refused
 
 if TYPE_CHECKING:
     from blueprint.numbers import Catalogue, Preset

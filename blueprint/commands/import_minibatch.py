@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.cli_check import need_torch
-from blueprint.cli_verify import read, verified
-from blueprint.refusals import Refused, Unreadable
-from blueprint.telling import tell_proof, tell_result, tell_saved
+from blueprint.commands.check import need_torch
+from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.telling import tell_proof, tell_result, tell_saved
+from blueprint.commands.verify import read, verified
 
 if TYPE_CHECKING:
     from blueprint.book import Book

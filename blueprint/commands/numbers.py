@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Refused, Unreadable
 
 if TYPE_CHECKING:
     from blueprint.numbers import Numbers, Source

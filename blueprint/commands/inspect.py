@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprint.refusals import Unreadable
+from blueprint.commands.refusals import Unreadable
 
 if TYPE_CHECKING:
     from blueprint.minibatch import Inspection

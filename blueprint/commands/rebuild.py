@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.refusals import Refused, Unreadable
-from blueprint.telling import tell_proof, tell_result, tell_saved
+from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
     from blueprint.saved import SavedBook
