@@ -11,8 +11,12 @@ from blueprint.numbers import rlhf
 from blueprint.numbers.minibatch import MinibatchNumbers
 from blueprint.ppo import rlhf_ppo
 from blueprint.replay import Replay, replay
+from blueprint.replay.agree import Agreement, agreement
 from blueprint.replay.export import numbers_of
-from blueprint.replay.window import worst_window
+from blueprint.replay.judge import Judge
+from blueprint.replay.lines import lines_of
+from blueprint.replay.verify import Verdict
+from blueprint.replay.window import Window, worst_window
 
 RESPONSES, SLOTS, FIRST = 12, 40, 7
 LOGGED = {"total_loss": 0.5, "entropy": 1.0, "clip_fraction.used": 0.2}
@@ -61,12 +65,33 @@ def with_everything_logged(preset: str = "verl") -> Minibatch:
     return minibatch(advantages=rows["advantages"][:, :SLOTS].astype(np.float32), **found)
 
 
+def compared(found: Replay, preset: str = "verl") -> Verdict:
+    """Compares a replay with what was logged, and looks for no cause."""
+    lines = lines_of(found.batch, found, Judge(found.batch, found).compared(), {})
+    return Verdict(preset, found, tuple(lines), {}, None, (), ())
+
+
 def window_numbers(preset: str = "verl", columns: int = 16, batch: Minibatch | None = None) -> MinibatchNumbers:
     """Returns the numbers of a workbook of the three worst responses."""
     found = replayed(preset, batch)
-    return numbers_of(found, worst_window(found, 3, "ratio", columns), "run", preset)
+    return numbers_of(found, worst_window(found, 3, "ratio", columns), "run", preset, compared(found, preset))
 
 
 def window_book(preset: str = "verl", columns: int = 16, batch: Minibatch | None = None) -> Book:
     """Makes the workbook of the three worst responses."""
     return Book(rlhf_ppo(window_numbers(preset, columns, batch)))
+
+
+def part_of(found: Replay, window: Window, preset: str) -> MinibatchNumbers:
+    """Returns the numbers of a workbook of some words."""
+    return numbers_of(found, window, "run", preset, compared(found, preset))
+
+
+def values_of(numbers: MinibatchNumbers) -> dict[str, Array]:
+    """Returns the values of every block, by name."""
+    return {block.name: array for block, array in Book(rlhf_ppo(numbers)).values.arrays.items()}
+
+
+def agreed(found: Replay, window: Window, preset: str) -> Agreement:
+    """Compares a workbook of some words with the replay."""
+    return agreement(values_of(part_of(found, window, preset)), found, window)

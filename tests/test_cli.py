@@ -102,6 +102,8 @@ TOO_LONG = "x" * 300 + ".xlsx"
         ("missing/a.xlsx", r"missing.a\.xlsx cannot be written: there is no folder missing"),
         ("file/a.xlsx", r"file.a\.xlsx cannot be written: .+"),
         (TOO_LONG, rf"{TOO_LONG} cannot be written: .+"),
+        ("a.txt", r"a\.txt does not end in \.xlsx, by which programs know a workbook: name it so"),
+        ("a", r"a does not end in \.xlsx, by which programs know a workbook: name it so"),
     ],
 )
 def test_where_nothing_can_be_written_is_said(folder: Path, target: str, sentence: str) -> None:

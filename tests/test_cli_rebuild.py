@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.commands.rebuild import DIFF_EXAMPLES, diff, rebuild
-from blueprint.saved import book_of
+from blueprint.saved import back_from, book_of
 from blueprint.saved.unheld import typed_of
+from tests.checking.cells import change
 from tests.page.workshop import made
 from tests.saved.kinds import KINDS, book_of_kind
 from tests.saved.typing_in import all_typed_into, typed_into
@@ -70,6 +71,7 @@ EDITS: dict[str, dict[str, object]] = {
     },
     "live": {"preset": "trl_1.12", "presets.gamma": 0.75, "library.names": "verl", "reward.kl_in.yours": "loss"},
     "logits": {"preset": "openrlhf", "mask": 0, "old.logits": 9},
+    "fixed": {"rollout.response": "happy", "rollout.draw": 0.25},
     "classic": {"preset": "cleanrl", "clip_range.high": 3, "rewards": -4},
     "controller": {"kl_stat.yours": "token_mean", "responses.kl": 99},
 }
@@ -85,6 +87,25 @@ def test_every_typed_cell_of_an_edited_workbook_is_kept(kind: str, tmp_path: Pat
     assert same_typed(edited, new)
     assert not same_typed(before, new)
     assert compared(edited, new).exit_code == 0
+
+
+def test_a_number_typed_over_a_formula_is_named(plain: Path, tmp_path: Path) -> None:
+    change(plain, tmp_path / "over.xlsx", "Loss", {"T17": (None, 0.5)})
+    result = rebuilt(tmp_path / "over.xlsx", "-o", tmp_path / "new.xlsx", "--no-proof")
+    said = "Loss!T17 (surrogate.unclipped): 0.5 stands where its formula was"
+    assert f"not in the new workbook: {said}" in result.output
+    assert back_from(tmp_path / "over.xlsx").unheld == [said]
+
+
+def test_the_file_that_is_read_is_never_written_over(plain: Path, tmp_path: Path) -> None:
+    before = plain.read_bytes()
+    (tmp_path / "link.xlsx").symlink_to(plain)
+    for output in (plain, tmp_path / "link.xlsx"):
+        result = rebuilt(plain, "-o", output, "--force")
+        assert (result.exit_code, result.stderr) == (
+            2, f"Error: {output} is the file that is read, which is never written over: name another file\n"
+        )  # fmt: skip
+    assert plain.read_bytes() == before
 
 
 def test_the_fresh_workbook_is_told_and_proved(plain: Path, tmp_path: Path) -> None:
@@ -136,13 +157,15 @@ def test_nothing_is_written_over_unasked(plain: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (
         2, "Error: rebuild never writes over the file that it reads: name a new one, such as -o mine-new.xlsx\n"
     )  # fmt: skip
-    result = rebuilt(mine, "-o", mine)
+    other = tmp_path / "other.xlsx"
+    other.write_bytes(b"somebody's")
+    result = rebuilt(mine, "-o", other)
     assert (result.exit_code, result.stderr) == (
-        2, f"Error: {mine} is there already: name another file, or replace it with --force\n"
+        2, f"Error: {other} is there already: name another file, or replace it with --force\n"
     )  # fmt: skip
-    assert mine.read_bytes() == before
-    assert rebuilt(mine, "-o", mine, "--force", "--no-proof").exit_code == 0
-    assert book_of(mine).explain("gamma").value == 0.5
+    assert (mine.read_bytes(), other.read_bytes()) == (before, b"somebody's")
+    assert rebuilt(mine, "-o", other, "--force", "--no-proof").exit_code == 0
+    assert book_of(other).explain("gamma").value == 0.5
 
 
 def test_a_file_that_cannot_be_read_writes_nothing(plain: Path, tmp_path: Path) -> None:

@@ -76,6 +76,13 @@ def test_what_the_file_and_the_user_say_goes_over_the_preset(tmp_path: Path) -> 
     assert run(said, "--set", "ppo.gae_lambda=0.9").exit_code == 1
 
 
+def test_a_misspelt_hyperparameter_is_said_not_to_be_understood(tmp_path: Path) -> None:
+    found = run(of(FIRST["verl"], tmp_path / "run.npz", hyperparameters={"lamda": 0.95}))
+    assert found.exit_code == 0, found.output
+    note = "Note: hyperparameters that are not understood and change nothing: lamda (did you mean "
+    assert note in found.stdout
+
+
 def test_another_preset_is_taken_when_asked(tmp_path: Path) -> None:
     found = run(of(FIRST["verl"], tmp_path / "run.npz"), "--preset", "openrlhf")
     assert found.exit_code == 1
@@ -161,3 +168,14 @@ def test_a_large_minibatch_shows_its_progress(tmp_path: Path, monkeypatch: pytes
     assert run(path).stderr == ""
     monkeypatch.setattr(cli_verify, "LONG", 1)
     assert "recomputing" in run(path).stderr
+
+
+@pytest.mark.parametrize("logged", [float("nan"), float("inf"), float("-inf")])
+def test_a_logged_number_that_is_none_differs(tmp_path: Path, logged: float) -> None:
+    """A loss that became NaN is why one looks at all."""
+    batch = dump(FIRST["verl"])
+    tensors = {name: np.asarray(each) for name, each in batch.tensors.items()}
+    save(tmp_path / "run.npz", tensors, {"library": "verl", "logged": {"policy_loss": logged}})
+    result = CliRunner().invoke(verify, [str(tmp_path / "run.npz")])
+    assert result.exit_code == 1, result.output
+    assert f"First deviation: policy_loss: logged {logged:g}, recomputed" in result.output

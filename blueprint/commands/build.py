@@ -67,14 +67,14 @@ def build(
     from blueprint.book import Book
     from blueprint.language import NotationError
     from blueprint.numbers import NumbersError, load
-    from blueprint.page.saving import SaveError, refuse_existing
+    from blueprint.page.saving import SaveError, refuse_target
     from blueprint.ppo import rlhf_ppo
 
     try:
         said = [f"{key}={value}" for key, value in asked.items() if value is not None]
         loaded = load(numbers, [*said, *overrides])
         path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
-        refuse_existing(path, force)
+        refuse_target(path, force)
         book = Book(rlhf_ppo(loaded))
         if witness:
             book = Book(rlhf_ppo(loaded, _witnessed(book)))

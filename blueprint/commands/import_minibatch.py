@@ -15,7 +15,7 @@ from blueprint.commands.verify import read, verified
 
 if TYPE_CHECKING:
     from blueprint.book import Book
-    from blueprint.replay import Replay, Verdict
+    from blueprint.replay import Verdict
     from blueprint.replay.window import Window
 
 EXAMPLES = """\b
@@ -53,20 +53,18 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
 @click.option("--rows", callback=_rows, metavar="0,3", help="The responses to show, counted from 0.")
 @click.option(
     "--worst",
-    type=int,
+    type=click.IntRange(1, 64),
     metavar="N",
     help=f"Show the N responses with the worst words  [default: what deviates, else {WORST}]",
 )
 @click.option(
     "--by",
     type=click.Choice(["ratio", "advantage", "kl"]),
-    default="ratio",
-    show_default=True,
-    help="What makes a word bad: |ratio − 1|, |advantage| or |KL to the reference|.",
+    help="What makes a word bad: |ratio − 1|, |advantage| or |KL to the reference|  [default: ratio, if there is one]",
 )
 @click.option(
     "--tokens",
-    type=int,
+    type=click.IntRange(16, 64),
     default=32,
     show_default=True,
     help="Columns of each response, around its worst word: 16 to 64.",
@@ -80,7 +78,7 @@ def import_(
     overrides: tuple[str, ...],
     rows: list[int] | None,
     worst: int | None,
-    by: str,
+    by: str | None,
     tokens: int,
     no_proof: bool,
     force: bool,
@@ -90,16 +88,17 @@ def import_(
     The whole minibatch is computed again first, and compared with what the library logged.
     """
     need_torch("import")
-    from blueprint.page.saving import SaveError, refuse_existing
+    from blueprint.page.saving import SaveError, refuse_target
     from blueprint.replay import text_of
 
     target = output or path.with_suffix(".xlsx")
     try:
-        refuse_existing(target, force)
-        chosen, verdict = verified(read(path), preset, overrides)
+        refuse_target(target, force, path)
+        batch = read(path)
+        measure = by or ("ratio" if "logprobs_new" in batch.tensors else "advantage")
+        chosen, verdict = verified(batch, preset, overrides)
         click.echo(f"{chosen}\n\n{text_of(verdict)}\n")
-        found = verdict.replayed
-        book = _book(found, _window(verdict, rows, worst, by, tokens), path.stem, chosen.preset.name)
+        book = _book(verdict, _window(verdict, rows, worst, measure, tokens), path.stem)
         formulas = book.save(target)
     except SaveError as error:
         raise Refused(str(error)) from error
@@ -121,27 +120,28 @@ def _window(verdict: Verdict, rows: list[int] | None, worst: int | None, by: str
         if rows is not None:
             return chosen_window(found, rows, by, tokens)
         if worst is None and spot is not None:
-            return deviating_window(found, spot.row, spot.first, by, tokens)
+            return deviating_window(found, spot.episode, spot.first, by, tokens)
         return worst_window(found, min(WORST, len(found.batch.slots)) if worst is None else worst, by, tokens)
     except MinibatchError as error:
         raise Refused(str(error)) from error
 
 
-def _book(found: Replay, window: Window, name: str, preset: str) -> Book:
+def _book(verdict: Verdict, window: Window, name: str) -> Book:
     """Makes the workbook, and compares it with the replay. Refuses a dump of which no loss can be made."""
     from blueprint.book import Book
     from blueprint.language import NotationError
     from blueprint.minibatch import MinibatchError
     from blueprint.ppo import rlhf_ppo
     from blueprint.replay.agree import agreement
-    from blueprint.replay.export import numbers_of
+    from blueprint.replay.export import numbers_of, stand_ins
 
+    found = verdict.replayed
     try:
-        book = Book(rlhf_ppo(numbers_of(found, window, name, preset)))
+        book = Book(rlhf_ppo(numbers_of(found, window, name, verdict.preset, verdict)))
     except (MinibatchError, NotationError) as error:
         raise Unreadable(str(error)) from error
     made = agreement({block.name: array for block, array in book.values.arrays.items()}, found, window)
-    click.echo(f"shown: {window.told}")
+    click.echo("\n".join([*stand_ins(found.batch), f"Shown: {window.told}."]))
     if made.apart:
         raise Unreadable(f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump")
     click.echo(

@@ -48,11 +48,11 @@ def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> Non
             f"rebuild never writes over the file that it reads: name a new one, such as -o {path.stem}-new.xlsx"
         )
     from blueprint.language import NotationError
-    from blueprint.page.saving import SaveError, refuse_existing
+    from blueprint.page.saving import SaveError, refuse_target
     from blueprint.saved.unheld import lost
 
     try:
-        refuse_existing(output, force)
+        refuse_target(output, force, path)
         book = _read(path)
         formulas = book.save(output)
     except (NotationError, SaveError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from blueprint.minibatch.formats import open_raw
 from blueprint.minibatch.mentioned import mentioned
 from blueprint.minibatch.recognise import Recognised, recognise
 from blueprint.minibatch.shaping import shape
+from blueprint.minibatch.unknown import not_understood
 
 
 def read_minibatch(path: Path) -> Minibatch:
-    """Reads a dump of a training step.
+    """Reads a dump of a training step; its notes also list the names that were not understood.
 
     Raises:
         MinibatchError: the file cannot be read, two readings are possible, something needed is missing, shapes disagree, or
@@ -24,7 +26,10 @@ def read_minibatch(path: Path) -> Minibatch:
     """
     raw = open_raw(path)
     try:
-        return minibatch_of(raw, recognise(raw), str(path))
+        found = recognise(raw)
+        batch = minibatch_of(raw, found, str(path))
+        unknown = not_understood(raw, found, mentioned(raw.metadata, found.preset or found.library))
+        return replace(batch, notes=(*batch.notes, *unknown))
     except MinibatchError as error:
         raise MinibatchError(f"{path}: {error}") from error
 

@@ -13,6 +13,21 @@ class SaveError(OSError):
     """A file could not be saved; nothing was changed."""
 
 
+def refuse_target(path: Path, force: bool, source: Path | None = None) -> None:
+    """Refuses, before anything is computed, where a workbook cannot or must not be written.
+
+    source: the file that is read. Raises SaveError for that file, forced or not, for a directory, for an ending by which no
+    program knows a workbook, and as `refuse_existing`.
+    """
+    if os.path.isdir(path):
+        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'rlhf_ppo.xlsx'}")
+    if source is not None and os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+        raise SaveError(f"{path} is the file that is read, which is never written over: name another file")
+    if path.suffix.lower() != ".xlsx":
+        raise SaveError(f"{path} does not end in .xlsx, by which programs know a workbook: name it so")
+    refuse_existing(path, force)
+
+
 def refuse_existing(path: Path, force: bool) -> None:
     """Refuses to write over a file, unless that is asked for by name: it may hold somebody's own numbers.
 

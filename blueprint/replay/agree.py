@@ -18,10 +18,18 @@ SHIFTED = "place."
 """What begins the names of rows that do not begin in the same column on both sides."""
 
 
+FLAGS = ("clip_fraction.changed", "clip_fraction.outside", "clip_fraction.flag")
+"""Rows of 0 and 1 that rounding may tip: two surrogates that are equal but for their last digit."""
+
+OF_VALUES = ("value_loss", "adds.value_loss", "vf_coef.used", "value.")
+"""Names, or their beginnings, of what a workbook lacks whose dump has too little for a value loss."""
+
+
 class Agreement(NamedTuple):
-    """By name how far a row or a number is from the replay's, over 1 + its largest."""
+    """By name how far a row or a number is from the replay's, over 1 + its largest; and how far it may be."""
 
     distances: Mapping[str, float]
+    near: float
 
     @property
     def worst(self) -> float:
@@ -31,19 +39,32 @@ class Agreement(NamedTuple):
     @property
     def apart(self) -> list[str]:
         """What is farther than rounding, in order."""
-        return [name for name, off in self.distances.items() if not off <= NEAR]
+        return [name for name, off in self.distances.items() if not off <= self.near]
 
 
 def agreement(values: Mapping[str, Array], replay: Replay, window: Window) -> Agreement:
     """Compares the values of a workbook's blocks, by their names, with the replay of the whole minibatch."""
     rows, picked, found = replay.rows(window.episodes), Picked(window), {}
-    slots = np.asarray(values["slots"], dtype=float)[:, :-1]
+    slots, left_out = np.asarray(values["slots"], dtype=float)[:, :-1], _left_out(replay)
     for name, array in values.items():
-        if array.dtype != object and not name.startswith(SHIFTED):
+        if array.dtype != object and not name.startswith(left_out):
             off = _distance(np.asarray(array, dtype=float), name, replay, rows, picked, slots)
             if off is not None:
                 found[name] = off
-    return Agreement(found)
+    return Agreement(found, NEAR * _stretch(replay))
+
+
+def _left_out(replay: Replay) -> tuple[str, ...]:
+    """Returns the beginnings of names that are not compared: a part of the total that the dump has too little for counts 0
+    in the replay, and is not in the workbook."""
+    total = ("total_loss", "share") if "total_loss" in replay.missing else ()
+    return (SHIFTED, *FLAGS, *total, *(OF_VALUES if "value_loss" in replay.missing else ()))
+
+
+def _stretch(replay: Replay) -> float:
+    """Returns by how much whitening may magnify a rounding error: 1 over the smaller deviation, if that is below 1."""
+    deviations = [replay.whole[f"{of}.divisor"] for of in ("advantage", "reward")]
+    return max(1.0, *(1 / each for each in deviations if each > 0))
 
 
 def _distance(

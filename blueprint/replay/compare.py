@@ -57,6 +57,16 @@ class Compared:
         """Whether all numbers agree."""
         return not self.deviating
 
+    @property
+    def too_coarse(self) -> bool:
+        """Whether a number agrees, but is no larger than what it may be off: 0 would agree, too.
+
+        A 0 that is logged where 0 is computed again says what it should.
+        """
+        if self.logged is None or self.recomputed is None or not self.agrees:
+            return False
+        return abs(self.logged) <= self.allowed and (self.logged != 0 or self.recomputed != 0)
+
 
 def compared_cells(name: str, rows: Rows, theirs: Array, mask: Array) -> Array:
     """Returns where a tensor [N, T] is compared: where it means something, and the file has a number or should."""

@@ -8,13 +8,16 @@ import numpy as np
 
 from blueprint.minibatch import Minibatch, MinibatchError
 from blueprint.minibatch.batch import Array
+from blueprint.minibatch.checks import rounding
 from blueprint.numbers import Conventions, rlhf
 from blueprint.numbers.minibatch import MinibatchNumbers
 from blueprint.replay.beside import logged_numbers, logged_rows
 from blueprint.replay.inputs import TENSORS, per_word, texts_of
 from blueprint.replay.recompute import Replay
+from blueprint.replay.report import text_of
 from blueprint.replay.settings import Setting, number_of, options_of
-from blueprint.replay.window import Picked, Window
+from blueprint.replay.verify import Verdict
+from blueprint.replay.window import Picked, Window, row_of
 
 ROWS = {
     "old.logprobs": "old_logprobs",
@@ -41,24 +44,24 @@ STATISTICS = (
 )  # fmt: skip
 
 
-def numbers_of(replay: Replay, window: Window, name: str, preset: str) -> MinibatchNumbers:
+def numbers_of(
+    replay: Replay, window: Window, name: str, preset: str, verdict: Verdict | None = None
+) -> MinibatchNumbers:
     """Gathers what a workbook types, 15 digits of each number: all that a cell holds.
 
+    verdict: what of the replay was compared with what the library logged, and what came of it.
     Raises MinibatchError where the file has too little for a loss, and for an exact KL, which needs every word's probability.
     """
     _check(replay)
     batch, picked = replay.batch, Picked(window)
     rows = replay.rows(window.episodes)
     typed = _given(replay, window, picked, rows) | _responses(replay, window, picked, rows) | _whole(replay)
-    typed |= (
-        _rest(replay, picked, rows, typed) | logged_rows(replay, picked, rows, typed) | logged_numbers(replay, typed)
-    )
+    lines = verdict.lines if verdict else ()
+    typed |= _rest(replay, picked, rows, typed) | _room(batch)
+    typed |= logged_rows(replay, lines, picked, typed) | logged_numbers(replay, lines, typed)
     step = f", step {batch.step}" if batch.step is not None else ""
-    notes = (
-        f"Shown: {window.told}.",
-        *(STAND_IN[each] for each in STAND_IN if each not in batch.tensors),
-        *batch.notes,
-    )
+    said = told(verdict) if verdict else ()
+    notes = (*said, f"Shown: {window.told}.", *stand_ins(batch), *batch.notes)
     return MinibatchNumbers(
         name=name,
         title=f"{name}{step}",
@@ -72,11 +75,37 @@ def numbers_of(replay: Replay, window: Window, name: str, preset: str) -> Miniba
     )
 
 
+def stand_ins(batch: Minibatch) -> tuple[str, ...]:
+    """Returns a sentence for every tensor that the dump lacks, on what stands there instead."""
+    return tuple(sentence for name, sentence in STAND_IN.items() if name not in batch.tensors)
+
+
+def told(verdict: Verdict) -> tuple[str, ...]:
+    """Returns in sentences what came of comparing with what the library logged: a summary, then what deviates, and why."""
+    says = (f"{line.called} {line.says}" for line in verdict.lines)
+    found = (
+        text_of(verdict).splitlines()[len(verdict.lines) + 1 :] if verdict.lines else ["The library logged no results."]
+    )
+    more = [line.strip() for line in found if line.strip() and not line.startswith("Note: ")]
+    return (*([f"Compared: {', '.join(says)}."] if verdict.lines else []), *more)
+
+
+def _room(batch: Minibatch) -> dict[str, Array]:
+    """Returns by how much a log-prob may lie above 0 by rounding: the checks allow that of the dump's number format."""
+    rooms = {"old_policy": "logprobs_old", "new_policy": "logprobs_new", "reference": "logprobs_ref"}
+    return {
+        f"check.log_{policy}.tolerance": np.asarray(rounding(batch.dtypes.get(name, "float64")))
+        for policy, name in rooms.items()
+    }
+
+
 def _check(replay: Replay) -> None:
     if number_of("kl_estimator", replay.options["kl_estimator"]) == number_of("kl_estimator", "full"):
         raise MinibatchError(
             "kl_estimator is full: an exact KL needs every word's probability; --set ppo.kl_estimator=k1"
         )
+    if number_of("policy_kl_coef", replay.options["policy_kl_coef"]):
+        raise MinibatchError("policy_kl_coef is not 0: the policy KL needs every word's probability, which no dump has")
     for quantity in ("advantages", "ratio"):
         lacking = replay.missing.get(quantity)
         if lacking and quantity not in replay.started and lacking != "logprobs_new":
@@ -90,7 +119,7 @@ def _given(replay: Replay, window: Window, picked: Picked, rows: Mapping[str, Ar
     batch, episodes = replay.batch, np.asarray(window.episodes)
     texts = texts_of(batch, episodes, options_of(replay.options))
     found = {
-        "episode.number": (episodes if batch.rows is None else batch.rows[episodes]).astype(float),
+        "episode.number": np.array([float(row_of(batch, each)) for each in window.episodes]),
         "mask": picked.row(texts.mask[0].numpy()),
         "slots": picked.row(texts.slots[0].numpy(), 1),
         "response.ended": texts.ended[0].numpy(),

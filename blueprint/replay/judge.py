@@ -52,7 +52,7 @@ class Judge:
         """Returns what the named quantities come to, all that were logged if none are named, in the order of derivation.
 
         Tensors are taken for the row that `meant` says, or for the preset's. Without that, another row by the same name
-        is taken where the preset's deviates and that one agrees.
+        is taken where clearly fewer words deviate from it than from the preset's.
         """
         tallies = [
             Tally(self.batch, each.name, row, means, self.allowed(each, row))
@@ -66,7 +66,7 @@ class Judge:
         found: dict[str, Compared] = {}
         for each in tallies:
             before_it = found.get(each.found.name)
-            if before_it is None or (not before_it.agrees and each.found.agrees):
+            if before_it is None or _clearly_nearer(each.found, before_it):
                 found[each.found.name] = each.found
         for quantity, value, _ in self.logged.numbers:
             if self._asked(quantity, names):
@@ -91,7 +91,8 @@ class Judge:
         sizes, words = self.found.sizes, max(1.0, self.found.whole["ev.count"])
         mean = sizes.get(quantity.spread, 0.0) / words
         weights = max(1.0, sizes.get(quantity.weights, 0.0))
-        return self.tolerance(quantity) * (abs(logged) + (1 + mean) * weights * self._wider(quantity))
+        size = abs(logged) if np.isfinite(logged) else 0.0
+        return self.tolerance(quantity) * (size + (1 + mean) * weights * self._wider(quantity))
 
     def tolerance(self, quantity: Quantity) -> float:
         """Returns the tolerance by the coarsest dtype of a quantity and of what it is made of."""
@@ -136,6 +137,15 @@ class Judge:
                 here = ties.near(found, self.found.options, self.tolerance(shares[0]))
                 near.update({name: near[name] + here[name] for name in near})
             yield start, found
+
+
+def _clearly_nearer(other: Compared, own: Compared) -> bool:
+    """Whether at most half as many words deviate from another row as from the preset's own.
+
+    One damaged word must not hide which row a tensor is. A fault in every word does not tell the rows apart, and then a
+    few words that agree with the other row by chance must not decide.
+    """
+    return own.deviating > 0 and 2 * other.deviating <= own.deviating
 
 
 def called(batch: Minibatch, found: Replay, name: str) -> str:

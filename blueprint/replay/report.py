@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from blueprint.replay.compare import Compared, Spot
+from blueprint.replay.lines import DIFFERS, FOLLOWS, TOO_COARSE, Line
 from blueprint.replay.search import Match
-from blueprint.replay.verify import DIFFERS, FOLLOWS, Line, Verdict
+from blueprint.replay.verify import Verdict
 
 HEADINGS = ("quantity", "in the file", "logged", "recomputed", "largest difference", "tolerance", "verdict")
 LOSSES = ("policy_loss", "value_loss", "entropy", "total_loss")
@@ -21,8 +22,17 @@ def text_of(verdict: Verdict) -> str:
     parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
     parts += list(_told(verdict)) if verdict.first else []
     if verdict.agrees and verdict.lines:
-        parts.append(f"All {len(verdict.lines)} logged quantities agree.")
+        parts.append(_summary(verdict.lines))
     return "\n".join([*parts, *(f"Note: {each}" for each in verdict.notes)])
+
+
+def _summary(lines: Sequence[Line]) -> str:
+    coarse = [line for line in lines if line.says == TOO_COARSE]
+    if not coarse:
+        return f"All {len(lines)} logged quantities agree."
+    count = len(lines) - len(coarse)
+    some = f"{count} agree{'s' if count == 1 else ''}; {len(coarse)} {'is' if len(coarse) == 1 else 'are'}"
+    return f"{some} too coarse to tell: {', '.join(line.called for line in coarse)} (0 would agree, too)."
 
 
 def _table(verdict: Verdict) -> str:
@@ -52,8 +62,9 @@ def _told(verdict: Verdict) -> Iterator[str]:
     assert first is not None
     yield ""
     yield f"First deviation: {_where(first)}"
-    yield from _causes(verdict)
-    follow = [line.called for line in verdict.lines if line.says == FOLLOWS]
+    yield from _causes(verdict) if first.says == DIFFERS else ()
+    yield from (_within(line) for line in verdict.lines if line.within)
+    follow = [line.called for line in verdict.lines if line.says == FOLLOWS and not line.within]
     others = [line.called for line in verdict.lines if line.says == DIFFERS and line != first]
     if follow:
         yield f"  This only follows from it: {', '.join(follow)}."
@@ -61,13 +72,19 @@ def _told(verdict: Verdict) -> Iterator[str]:
         yield f"  This differs by itself, too, from what the file's own rows before it lead to: {', '.join(others)}."
 
 
+def _within(line: Line) -> str:
+    shares = ", ".join(f"{name} ({share:.0%} of it)".replace("%", " %") for name, share in line.within.items())
+    return f"  {line.called} follows from differences within the tolerance of: {shares}."
+
+
 def _where(line: Line) -> str:
     found, spot = line.compared, line.compared.spot
     if spot is None:
         return f"{line.called}: logged {found.logged:.9g}, recomputed {found.recomputed:.9g}."
+    deviate = "deviates" if spot.words == 1 else "deviate"
     return (
         f"{line.called}, row {spot.row}, {_columns(spot)}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
-        f"  In that row {spot.words:,} of its words deviate, in all {found.deviating:,} of {found.cells:,}; "
+        f"  In that row {spot.words:,} of its words {deviate}, in all {found.deviating:,} of {found.cells:,}; "
         f"the largest difference is {found.largest:.3g}."
     )
 
@@ -126,6 +143,7 @@ def _quantity(line: Line) -> dict[str, Any]:
         "verdict": line.says,
         "cells": found.cells,
         "deviating": found.deviating,
+        "within": dict(line.within),
         "where": where,
         **{name: _number(value) for name, value in numbers.items()},
     }

@@ -52,10 +52,13 @@ class Match:
 def causes_of(question: Question, watch: Watch) -> tuple[Match, ...]:
     """Returns what explains a deviation altogether, the best first: if some explain the rest of the file, too, only those.
 
-    Empty where no single known convention does, and no pair of them.
+    Empty where no single known convention does, and no pair of them; also where nothing asks for one, as the file's own
+    rows lead to the quantity as it is: then every convention that changes nothing would match.
     """
+    if tried(question, Neighbour("the preset as it is")).agrees:
+        return ()
     found = _matching(question, list(_singles(question)), "trying neighbouring conventions", watch)
-    if not found and (line := whitened_elsewhere(question)):
+    if not found and not question.compared.means and (line := whitened_elsewhere(question)):
         return (Match(*line, question.alone),)
     if not found:
         found = _matching(question, list(_pairs(question)), "trying pairs of them", watch)

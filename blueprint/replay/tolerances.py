@@ -21,6 +21,12 @@ TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-
 LOOKED_AT, ENOUGH = 4096, 16
 """How many numbers of a tensor are looked at, and how many of them must be different, to tell what they are rounded to."""
 
+TELLING = (
+    "logprobs_old", "logprobs_ref", "logprobs_new", "logprobs_rollout", "entropy", "values_old", "values_new",
+    "advantages", "returns",
+)  # fmt: skip
+"""Tensors whose numbers show what they were rounded to. Scores and rewards often are round numbers, made by rules."""
+
 FEWEST_DECIMALS, MOST_DIGITS = 2, 7
 """A number of so many decimals, and of no more digits than float32 has, may have been rounded when it was written."""
 
@@ -28,11 +34,12 @@ FEWEST_DECIMALS, MOST_DIGITS = 2, 7
 def held_in(batch: Minibatch) -> dict[str, str]:
     """Returns by tensor the dtype that its numbers have been rounded to, in torch's words; others than these are left out.
 
-    Numbers that were written wider than they were computed count as what they were: those of jsonl come as float64, and
-    all of them are float32 numbers.
+    A dtype narrower than float64 is taken at its word. Numbers of float64 count as what they were computed as: those of
+    jsonl come as float64, and all of them may be float32 numbers.
     """
     named = {name: dtype for name, dtype in batch.dtypes.items() if dtype in TOLERANCES and name in batch.tensors}
-    return {name: _rounded_to(batch, name, dtype) for name, dtype in named.items()}
+    wide = {name: dtype == "float64" and name in TELLING for name, dtype in named.items()}
+    return {name: _rounded_to(batch, name) if wide[name] else dtype for name, dtype in named.items()}
 
 
 def coarsest(dtypes: Mapping[str, str], names: Collection[str]) -> str:
@@ -41,24 +48,30 @@ def coarsest(dtypes: Mapping[str, str], names: Collection[str]) -> str:
     return order[max((order.index(dtypes[name]) for name in names if name in dtypes), default=0)]
 
 
-def _rounded_to(batch: Minibatch, name: str, dtype: str) -> str:
-    """Looks at the first numbers: where there are enough different ones, all in a coarser dtype, that is theirs."""
+def _rounded_to(batch: Minibatch, name: str) -> str:
+    """Looks at the first numbers of a float64 tensor: enough different ones, all in a coarser dtype, are of that.
+
+    Whole numbers are in every dtype and tell nothing.
+    """
     values = np.asarray(batch.tensors[name])[:LOOKED_AT]
-    inside = values[batch.mask[:LOOKED_AT].astype(bool)] if values.ndim == 2 and name != "prompt_ids" else values
-    some = torch.from_numpy(np.unique(inside[np.isfinite(inside)][:LOOKED_AT].astype(np.float64)))
+    inside = values[batch.mask[:LOOKED_AT].astype(bool)] if values.ndim == 2 else values
+    distinct = np.unique(inside[np.isfinite(inside)][:LOOKED_AT].astype(np.float64))
+    some = torch.from_numpy(distinct[distinct != np.trunc(distinct)])
     if len(some) < ENOUGH:
-        return dtype
-    coarser = list(TOLERANCES)[list(TOLERANCES).index(dtype) + 1 :]
+        return "float64"
+    coarser = list(TOLERANCES)[1:]
     return next(
-        (each for each in reversed(coarser) if bool((some.to(getattr(torch, each)).double() == some).all())), dtype
+        (each for each in reversed(coarser) if bool((some.to(getattr(torch, each)).double() == some).all())), "float64"
     )
 
 
 def last_digit(value: float) -> float:
     """Returns half a unit of the last digit of a number that was written with few, else 0.
 
-    0.1235 may stand for anything between 0.12345 and 0.12355; 0, 1 and 0.5 may well be what they say.
+    0.1235 may stand for anything between 0.12345 and 0.12355; 0, 1 and 0.5 may well be what they say, NaN has no digit.
     """
+    if not np.isfinite(value):
+        return 0.0
     digits = Decimal(repr(value)).normalize()
     exponent = int(digits.as_tuple().exponent)
     if value == 0 or -exponent < FEWEST_DECIMALS or len(digits.as_tuple().digits) > MOST_DIGITS:

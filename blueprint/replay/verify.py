@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from blueprint.minibatch import Minibatch
 from blueprint.replay.compare import Compared
-from blueprint.replay.judge import Judge, called
-from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS
+from blueprint.replay.judge import Judge
+from blueprint.replay.lines import DIFFERS, Line, first_of, following, lines_of
+from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS, before
 from blueprint.replay.passes import TILE_TOKENS, Progress, passes, unseen
 from blueprint.replay.question import Question, as_given
 from blueprint.replay.recompute import Replay, replay
 from blueprint.replay.search import Match, causes_of
 from blueprint.replay.settings import Settings, laid_over
 
-AGREES, FOLLOWS, DIFFERS = "agrees", "follows", "DIFFERS"
+__all__ = ["Line", "Verdict", "Watch", "quiet", "verify"]
 
 Watch = Callable[[str, int], Progress]
 """Is told what begins and how many words it will go through, and returns what is called with how many were done."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A logged quantity: what the file calls it, what it was compared to, and what that says.
-
-    says: agrees; follows, if it agrees with the file's own rows before it or with the cause of the first deviation; or
-        DIFFERS by itself.
-    """
-
-    called: str
-    compared: Compared
-    says: str
 
 
 @dataclass(frozen=True)
@@ -41,7 +29,8 @@ class Verdict:
     preset: its name, for people. replayed: the minibatch computed again.
     lines: every logged quantity that can be compared, in the order of derivation.
     uncompared: logged quantities that cannot be, and what the file lacks for them.
-    first: the first that differs, and causes: which single known convention explains it, the best first.
+    first: the first that differs by itself, or else the first that deviates at all; and causes: which single known
+        convention explains it, the best first.
     """
 
     preset: str
@@ -81,25 +70,39 @@ def verify(
     found = replay(batch, settings, watch("recomputing", work), tile_tokens, device=device)
     judge = Judge(batch, found, factor)
     straight = judge.compared()
-    lines = _lines(batch, found, straight, {})
+    lines = lines_of(batch, found, straight, {})
     first, causes = None, tuple[Match, ...]()
     if not all(each.agrees for each in straight.values()):
-        if any(each.means for each in straight.values()):  # not as the preset has it, and yet something is wrong
-            straight = judge.compared(meant={})
+        straight = _as_the_preset_has_it(judge, straight)
         local, given = _from_own_rows(judge, straight, watch("from the file's own rows", work))
         own = Judge(batch, local, factor).compared(meant=given)
-        lines = _lines(batch, found, straight, own)
-        first = next(each for each in lines if each.says == DIFFERS)
-        name = first.compared.name
-        cells = judge.cells(name) if ALL[name] in TENSORS else None
-        alone = all(each.agrees for other, each in own.items() if other != name)
-        question = Question(
-            batch, settings, preset, first.compared, given, local, judge, cells, alone, tile_tokens, device
-        )
-        causes = causes_of(question, watch)
+        lines = lines_of(batch, found, straight, own)
+        first = first_of(lines)
+        if first.says == DIFFERS:
+            name = first.compared.name
+            cells = judge.cells(name) if ALL[name] in TENSORS else None
+            alone = all(each.agrees for other, each in own.items() if other != name)
+            question = Question(
+                batch, settings, preset, first.compared, given, local, judge, cells, alone, tile_tokens, device
+            )
+            causes = causes_of(question, watch)
         if any(each.rest for each in causes):  # what explains the first deviation explains every other one
-            lines = [line if line.says == AGREES or line == first else replace(line, says=FOLLOWS) for line in lines]
+            lines = [line if line.compared.agrees or line == first else following(line) for line in lines]
     return Verdict(preset, found, tuple(lines), _uncompared(judge), first, causes, _notes(batch, found))
+
+
+def _as_the_preset_has_it(judge: Judge, straight: dict[str, Compared]) -> dict[str, Compared]:
+    """Takes a tensor for the preset's row again if what deviates first was made of it.
+
+    Advantages that agree as those before whitening may not have been whitened at all: then that is what went wrong.
+    """
+    wrong = next(name for name, each in straight.items() if not each.agrees)
+    meant = {name: row for name, row in _meant(straight).items() if name not in before(wrong)}
+    return (
+        judge.compared(meant=meant)
+        if any(straight[name].means for name in before(wrong) if name in straight)
+        else straight
+    )
 
 
 def _from_own_rows(judge: Judge, straight: Mapping[str, Compared], progress: Progress) -> tuple[Replay, dict[str, str]]:
@@ -116,21 +119,6 @@ def _meant(straight: Mapping[str, Compared]) -> dict[str, str]:
     """Returns by tensor of the file the row that it is."""
     names = {each.name for each in TENSORS}
     return {name: each.row for name, each in straight.items() if name in names}
-
-
-def _lines(
-    batch: Minibatch, found: Replay, straight: Mapping[str, Compared], local: Mapping[str, Compared]
-) -> list[Line]:
-    """Says of each quantity whether it agrees; the first that does not differs by itself, whatever its rows lead to."""
-    lines: list[Line] = []
-    for name, compared in straight.items():
-        says = AGREES
-        if not compared.agrees:
-            earlier = {line.compared.name for line in lines if line.says != AGREES}
-            follows = name in local and local[name].agrees and bool(earlier)
-            says = FOLLOWS if follows else DIFFERS
-        lines.append(Line(called(batch, found, name), compared, says))
-    return lines
 
 
 def _uncompared(judge: Judge) -> dict[str, str]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.minibatch import MinibatchError
+from blueprint.minibatch import Minibatch, MinibatchError
 from blueprint.minibatch.batch import Array
 from blueprint.replay.recompute import Replay
 
@@ -74,32 +74,52 @@ def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
     """
     _check_count(count)
     found: list[tuple[float, int]] = []
-    for first, rows in replay.tiles((MEASURES[by].row, "response")):
-        worst = _off(rows, by).max(axis=1)
+    for first, rows in replay.tiles((MEASURES[by].row,)):
+        worst = _off(rows, by, replay.batch.mask[first : first + len(rows[MEASURES[by].row])]).max(axis=1)
         found = nlargest(count, [*found, *((float(off), -first - at) for at, off in enumerate(worst))])
     told = f"the {len(found)} responses with the largest {MEASURES[by].told}"
     return _around(replay, [-at for _, at in found], by, tokens, told)
 
 
 def deviating_window(replay: Replay, row: int, column: int, by: str, tokens: int) -> Window:
-    """Takes the response in which a column of the dump deviates, around it, and beside it the one with the worst word."""
+    """Takes the response in which a column of the dump deviates, around it, and beside it the one with the worst word.
+
+    row: the response, as the minibatch counts them.
+    """
     worst = [each for each in worst_window(replay, min(2, len(replay.batch.slots)), by, tokens).episodes if each != row]
-    told = f"the response that deviates first, row {row}"
+    told = f"the response that deviates first, row {row_of(replay.batch, row)}"
     told += f", and the one with the largest {MEASURES[by].told}" if worst else ""
     at = {row: column - int(replay.batch.first[row])}
     return _around(replay, [row, *worst[:1]], by, tokens, told, at)
 
 
-def chosen_window(replay: Replay, episodes: Sequence[int], by: str, tokens: int) -> Window:
-    """Takes the responses that are asked for, in that order.
+def row_of(batch: Minibatch, episode: int) -> int:
+    """Returns in which row of the file a response stands; some files have rows that are left out."""
+    return episode if batch.rows is None else int(batch.rows[episode])
+
+
+def episodes_in(batch: Minibatch, rows: Sequence[int]) -> list[int]:
+    """Returns the responses that stand in rows of the file. Raises MinibatchError for a row that is left out."""
+    if batch.rows is None:
+        return list(rows)
+    found = {int(row): episode for episode, row in enumerate(batch.rows)}
+    missing = next((row for row in rows if row not in found), None)
+    if missing is not None:
+        raise MinibatchError(f"{batch.path} has no row {missing}, or leaves it out (sample_mask): inspect says which")
+    return [found[row] for row in rows]
+
+
+def chosen_window(replay: Replay, rows: Sequence[int], by: str, tokens: int) -> Window:
+    """Takes the responses that stand in the rows of the file that are asked for, in that order.
 
     Raises MinibatchError for one that is not there, or is asked for twice, and for more than 64.
     """
-    _check_count(len(episodes))
+    _check_count(len(rows))
+    episodes = episodes_in(replay.batch, rows)
     twice = next((each for at, each in enumerate(episodes) if each in episodes[:at]), None)
     if twice is not None:
-        raise MinibatchError(f"row {twice} is asked for twice: name each row once")
-    return _around(replay, episodes, by, tokens, f"rows {', '.join(map(str, episodes))}")
+        raise MinibatchError(f"row {row_of(replay.batch, twice)} is asked for twice: name each row once")
+    return _around(replay, episodes, by, tokens, f"rows {', '.join(map(str, rows))}")
 
 
 def _check_count(count: int) -> None:
@@ -116,17 +136,29 @@ def _around(
     """
     if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
         raise MinibatchError(f"{tokens} tokens are asked for: a window has {FEWEST_TOKENS} to {MOST_TOKENS}")
-    off = _off(replay.rows(episodes), by)
+    rows = replay.rows(episodes)
+    mask = replay.batch.mask[list(episodes)]
+    off = _off(rows, by, mask)
     slots = replay.batch.slots[list(episodes)]
     columns = int(min(tokens, slots.max()))
-    middle = [at.get(episode, int(worst)) for episode, worst in zip(episodes, off.argmax(axis=1), strict=True)]
+    wished = [at.get(episode, int(worst)) for episode, worst in zip(episodes, off.argmax(axis=1), strict=True)]
+    middle = [_with_a_word(slot, row, columns) for slot, row in zip(wished, mask, strict=True)]
     first = np.clip(np.asarray(middle) - columns // 2, 0, np.maximum(slots - columns, 0))
     around = f"the word that deviates, or has the largest {MEASURES[by].told}" if at else "its worst word"
     shown = f"; {columns} columns of each, around {around}" if columns < slots.max() else ""
-    return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, int(middle[0] - first[0]), told + shown)
+    return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, int(wished[0] - first[0]), told + shown)
 
 
-def _off(rows: dict[str, Array], by: str) -> Array:
-    """Returns how far off each word is, below 0 outside the response."""
+def _with_a_word(slot: int, mask: Array, columns: int) -> int:
+    """Returns a slot around which a window has a word of the response: itself, or one as near to it as that allows."""
+    words = np.flatnonzero(mask)
+    nearest = int(words[np.abs(words - slot).argmin()])
+    room = columns // 2 - 1
+    return int(np.clip(slot, nearest - room, nearest + room))
+
+
+def _off(rows: dict[str, Array], by: str, mask: Array) -> Array:
+    """Returns how far off each word is, below 0 outside the mask; padding may count as response, but is no word."""
     measure = MEASURES[by]
-    return np.asarray(np.where(rows["response"] > 0, np.abs(rows[measure.row] - measure.from_), -1.0))
+    off = np.abs(rows[measure.row] - measure.from_)[:, : mask.shape[1]]
+    return np.asarray(np.where(mask, off, -1.0))

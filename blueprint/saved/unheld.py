@@ -24,7 +24,7 @@ def unheld(book: SavedBook, numbers: Numbers) -> list[str]:
     `Checks!F9 (check.sum.tolerance): 0.5, and 1e-09 in a workbook built from the numbers`
     """
     fresh = typed_of(rlhf_ppo(numbers))
-    lines = witnessed(book)
+    lines = [*witnessed(book), *overwritten(book)]
     for block, array in book.values.arrays.items():
         if block.typed:
             lines += _parted(book, block.name, array, fresh.get(block.name))
@@ -36,7 +36,22 @@ def lost(book: SavedBook) -> list[str]:
     ours = {*book.layout.body, *own.SHEETS}
     held = {found.sheet for found in book.file.places.values()}.union(ours)
     added = [name for name in book.sheets if name not in held] if len(book.sheets) > len(ours) else []
-    return [*witnessed(book), *(f"the sheet {name}: a build writes none of this name" for name in added)]
+    sheets = (f"the sheet {name}: a build writes none of this name" for name in added)
+    return [*witnessed(book), *overwritten(book), *sheets]
+
+
+def overwritten(book: SavedBook) -> list[str]:
+    """Lists the computed cells in which something else is typed than their formula came to, one line each."""
+    lines = []
+    for name, found in book.file.places.items():
+        if found.kind != "typed" and name in book.blocks:
+            array = book.values.arrays[book.blocks[name]]
+            for at, row, column in found.cells():
+                value = book.file.value(found.sheet, row, column)
+                typed = value is not None and book.file.formula(found.sheet, row, column) is None
+                if typed and value != array[at]:  # some cells hold a number in every build: a boundary value, a size
+                    lines.append(f"{book.file.address(name, at)} ({name}): {value!r} stands where its formula was")
+    return lines
 
 
 def witnessed(book: SavedBook) -> list[str]:

@@ -46,7 +46,7 @@ class Dump(NamedTuple):
     @property
     def head(self) -> InView:
         """The rows that stay in view."""
-        return InView(self.words, self.mask)
+        return InView(self.words, self.mask, self.column)
 
 
 def dump_of(names: Collection[str]) -> Dump:

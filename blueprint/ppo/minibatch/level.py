@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.language import Block, Sum, block
+from blueprint.language import Block, Sum, block, maximum
 from blueprint.numbers import Catalogue, Preset, rlhf
 from blueprint.numbers.minibatch import MinibatchNumbers
 from blueprint.page.outline import Blueprint, Piece
@@ -44,6 +44,8 @@ SAYS = Says(
     ),
     "A value is the mean over the words that are shown; its link leads to the row, word by word.",
     "Choose another preset on Conventions: the rows follow; the numbers on Batch stay those of the preset delivered.",
+    heading="A training minibatch by hand",
+    without=("weights", "memory", "probability"),
 )
 
 
@@ -88,7 +90,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
     picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
     drawn, of_pictures = pictures(parts.given, made, out, chosen.settings)
     facts = facts_of(numbers.name, "minibatch") | {"preset": numbers.conventions.preset, "conventions": "live"}
-    told = Made(numbers.title, numbers.about, facts, SAYS)
+    told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes))
     words = _words(given)
     means = means_of([row for row in _averaged(made, out) if row is not None], given.mask, words)
     listed, losses = pieces(given, made, out, means, words)
@@ -119,7 +121,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
 
 def _words(given: Dump) -> Block:
     words = block("window.words", (), "N_shown", "response words that are shown", decimals=0)
-    words[()] = Sum((n, t), given.mask[n, t])
+    words[()] = maximum(Sum((n, t), given.mask[n, t]), 1)
     return words
 
 

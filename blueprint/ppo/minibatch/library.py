@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, block, link, typed
+from blueprint.language import Block, Max, Sum, block, less, link, typed
 from blueprint.page.outline import Item, Line, Note, Section, Sheet, key
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.minibatch.batch import SHOWN, number
@@ -13,7 +13,7 @@ from blueprint.ppo.minibatch.signal import Signal
 from blueprint.ppo.sheets.head import InView
 
 LEAD = "what the library logged beside what its own numbers come to: look for the first row that differs"
-HOW = "A difference of the size of its number format is rounding (bfloat16: the third digit). Rows follow from those above."
+HOW = "A row that deviates may follow from one above it: look at the first. Rounding is allowed, that of the dump's format."
 LOGGED = "logged."
 """What begins the names of what the library logged."""
 WHOLE = {
@@ -21,6 +21,10 @@ WHOLE = {
     "value_loss": ("L_V", "value loss"),
     "entropy": ("H_mean", "entropy"),
     "kl_loss": ("L_kl", "KL to the reference"),
+    "adds.value_loss": ("c1L_V", "value loss, weighted"),
+    "adds.kl_loss": ("β_LL_kl", "KL to the reference, weighted"),
+    "clip_fraction.dual": ("cf_dual", "share at the dual clip's floor"),
+    "clip_fraction.value": ("cf_V", "share of clipped values"),
     "total_loss": ("L", "total loss"),
     "clip_fraction.used": ("cf", "clip fraction"),
     "approx_kl.used": ("aKL", "approximate KL"),
@@ -34,18 +38,25 @@ WHOLE = {
 
 
 class Beside(NamedTuple):
-    """A row of ours on this sheet, the library's, how far apart they are, and the farthest."""
+    """A row of ours on this sheet, the library's, how far apart they are, what rounding allows, and where it is more.
+
+    worst, far: the largest distance of the words shown, and how many of them deviate.
+    """
 
     ours: Block
     theirs: Block
     off: Block
+    allowed: Block
+    deviates: Block
     worst: Block
+    far: Block
 
 
 def rows_of(made: Signal) -> dict[str, Block]:
     """Returns our rows by the names under which a library's are held against them, as far as they are computed here."""
     rows = {
         "score.placed": made.placed,
+        "rewards.raw": made.paid.raw if made.paid else None,
         "rewards": made.rewards,
         "advantages": made.gae.advantages if made.gae else None,
         "returns": made.gae.returns if made.gae else None,
@@ -62,10 +73,11 @@ def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Bl
         if LOGGED + name in names:
             beside = _beside(name, ours, _where(name, made))
             title = f"{len(sections) + 1}  {ours.about.meaning}"
-            sections.append(Section(title, (*beside[:2], key(beside.off), key(beside.worst))))
+            rows = (*beside[:3], key(beside.deviates), beside.worst, key(beside.far))
+            sections.append(Section(title, (Line((beside.allowed,), "fixed"), *rows)))
     lines = _lines(names, numbers)
     if lines:
-        headings = ("recomputed", "logged", "difference")
+        headings = ("recomputed", "logged", "difference", "allowed", "deviates")
         sections.append(Section(f"{len(sections) + 1}  Numbers of the whole batch", lines, headings))
     first = sections[0] if sections else Section("1  Nothing was logged", (Note("The dump has no tensor to compare."),))
     first = Section(first.title, (Note(HOW), *first.items), first.columns)
@@ -89,7 +101,12 @@ def _beside(name: str, ours: Block, where: Block) -> Beside:
     worst = block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7)
     off[n, t] = where[n, t] * abs(theirs[n, t] - again[n, t])
     worst[()] = Max((n, t), off[n, t])
-    return Beside(again, theirs, off, worst)
+    allowed = typed(f"allowed.{name}", (), f"tol_{symbol}", "distance that rounding allows", decimals=7)
+    deviates = block(f"deviates.{name}", (n, t), f"dev_{symbol}", "1 where it deviates", unit="0 or 1", decimals=0)
+    count = block(f"deviates.{name}.count", (), f"N_dev_{symbol}", "words shown that deviate", decimals=0)
+    deviates[n, t] = less(allowed, off[n, t])
+    count[()] = Sum((n, t), deviates[n, t])
+    return Beside(again, theirs, off, allowed, deviates, worst, count)
 
 
 def _lines(names: Collection[str], computed: Mapping[str, Block]) -> tuple[Item, ...]:
@@ -102,5 +119,8 @@ def _lines(names: Collection[str], computed: Mapping[str, Block]) -> tuple[Item,
             theirs = number(LOGGED + name, f"{symbol}_lib", f"logged: {told}")
             off = block(f"off.{name}", (), f"off_{symbol}", f"difference: {told}", decimals=7)
             off[()] = abs(ours - theirs)
-            lines.append(Line((ours, theirs, off)))
+            allowed = typed(f"allowed.{name}", (), f"tol_{symbol}", f"allowed: {told}", decimals=7)
+            deviates = block(f"deviates.{name}", (), f"dev_{symbol}", f"1 if it deviates: {told}", decimals=0)
+            deviates[()] = less(allowed, off)
+            lines.append(Line((ours, theirs, off, allowed, deviates)))
     return tuple(lines)

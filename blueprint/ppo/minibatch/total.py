@@ -116,7 +116,7 @@ def _shares(parts: Sequence[Part], by: dict[str, Arithmetic]) -> tuple[tuple[Blo
     whole: Arithmetic | None = None
     for part in parts:
         symbol = TOLD[part.name].symbol
-        each = block(f"share.{part.name}", (n, t), f"share_{symbol}", f"what it adds: {TOLD[part.name].meaning}")
+        each = block(f"share_of.{part.name}", (n, t), f"share_{symbol}", f"what it adds: {TOLD[part.name].meaning}")
         weighed: Arithmetic = part.weight[n, t] * part.weighed[n, t]
         kept = weighed if part.keep is None else part.keep * weighed
         added = by[part.name] * kept if part.name in by else kept

@@ -50,11 +50,17 @@ CHOICES = "Choose another preset on Conventions, and everything follows; Which P
 
 
 class Says(NamedTuple):
-    """Sentences that differ from one kind of workbook to another: how to read it, what a value is, where to choose."""
+    """Sentences that differ from one kind of workbook to another: how to read it, what a value is, where to choose.
+
+    found: what is to be known before anything else, under a heading of its own. without: roles that its legend leaves out.
+    """
 
     reading: tuple[str, ...] = READING
     means: str = MEANS
     choices: str = CHOICES
+    heading: str = HEADING
+    found: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 class Made(NamedTuple):
@@ -83,12 +89,15 @@ def start_sheet(
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
         Section("The pieces, in the order of computation", (*pieces, Note(told.says.means)), COLUMNS),
         Section("The sheets", (Tour(),)),
-        Section("Colours", LEGEND),
+        Section("Colours", tuple(each for each in LEGEND if each.role not in told.says.without)),
         Section("Signs", tuple(map(Note, SIGNS))),
         Section("How to check this file", (*map(Note, CHECKING), Note(made))),
     ]
+    if told.says.found:
+        sections.insert(1, Section("Against what the library logged", tuple(map(Note, told.says.found))))
+    after = 2 + bool(told.says.found)
     if choices:
-        sections.insert(2, Section("Which PPO this is", (*choices, Note(told.says.choices))))
+        sections.insert(after, Section("Which PPO this is", (*choices, Note(told.says.choices))))
     if parts:
-        sections.insert(2, Section("The loss", tuple(parts), COLUMNS))
-    return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=HEADING)
+        sections.insert(after, Section("The loss", tuple(parts), COLUMNS))
+    return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=told.says.heading)

@@ -39,13 +39,17 @@ def add_logged(window: Window) -> None:
     Scores count in every slot, advantages on the response, rewards and returns where a value is kept.
     """
     for name in window.kind.logged:
-        logged = window.batch.typed(f"logged.{name}")
+        logged, allowed = window.batch.typed(f"logged.{name}"), window.batch.typed(f"allowed.{name}")
         ours = window[name] if name in window else window.batch.typed(f"batch.{name}")
         if logged.dim() == 1:
-            window.add({f"off.{name}": (logged - ours).abs()})
+            apart = (logged - ours).abs()
+            window.add({f"off.{name}": apart, f"deviates.{name}": (apart > allowed).to(apart.dtype)})
         else:
             apart = _read(window, name) * (logged - ours[..., : logged.shape[-1]]).abs()
-            window.add({f"off.{name}": apart, f"off.{name}.worst": apart.amax(dim=(-2, -1))})
+            far = (apart > allowed[:, None, None]).to(apart.dtype)
+            worst, count = apart.amax(dim=(-2, -1)), far.sum(dim=(-2, -1))
+            window.add({f"off.{name}": apart, f"off.{name}.worst": worst})
+            window.add({f"deviates.{name}": far, f"deviates.{name}.count": count})
 
 
 def _read(window: Window, name: str) -> Tensor:

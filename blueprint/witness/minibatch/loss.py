@@ -119,12 +119,12 @@ def total_rows(window: Window) -> Named:
 def share_rows(window: Window) -> Named:
     """Returns what each word adds to the total, part by part; with what is not shown the shares sum to it."""
     keep, policy = window["loss.keep"][:, None, None], window["policy.weight.row"]
-    found = {"share.policy": -keep * policy * window["surrogate"]}
+    found = {"share_of.policy": -keep * policy * window["surrogate"]}
     if window.kind.value_loss:
         weight = window["vf_coef.used"][:, None, None] * keep * window["value.weight.row"]
-        found["share.value"] = weight * window["value.word_loss"]
+        found["share_of.value"] = weight * window["value.word_loss"]
     if window.kind.entropy:
         weight = -window.options.number("ent_coef") * window["entropy.weight.row"]
-        found["share.entropy"] = weight * window["policy.entropy"]
-    found["share.kl"] = window["kl_coef.loss"][:, None, None] * policy * window["kl_new.used"]
+        found["share_of.entropy"] = weight * window["policy.entropy"]
+    found["share_of.kl"] = window["kl_coef.loss"][:, None, None] * policy * window["kl_new.used"]
     return found | {"share": torch.stack(list(found.values())).sum(dim=0)}
