@@ -90,7 +90,8 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
     picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
     drawn, of_pictures = pictures(parts.given, made, out, chosen.settings)
     facts = facts_of(numbers.name, "minibatch") | {"preset": numbers.conventions.preset, "conventions": "live"}
-    told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes))
+    library = library_sheet(numbers.typed, made, _numbers(parts), given.head)
+    told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes, where=library.pieces))
     words = _words(given)
     means = means_of([row for row in _averaged(made, out) if row is not None], given.mask, words)
     listed, losses = pieces(given, made, out, means, words)
@@ -101,7 +102,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
         walk.walk_sheet(picked, given.head.rows[:-1], walked(given, made, out)),
         conventions_sheet(chosen, (STALE,)), presets_sheet(chosen), dump_sheet(given, numbers.notes),
         batch_sheet(parts.whole, words, means), made.sheet, out.sheet,
-        library_sheet(numbers.typed, made, _numbers(parts), given.head), checked, drawn,
+        library.sheet, checked, drawn,
     )  # fmt: skip
     blueprint = Blueprint(
         numbers.title,

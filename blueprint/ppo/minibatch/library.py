@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Sum, block, less, link, typed
-from blueprint.page.outline import Item, Line, Note, Section, Sheet, key
+from blueprint.page.outline import Item, Line, Note, Piece, Section, Sheet, key
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.minibatch.batch import SHOWN, number
 from blueprint.ppo.minibatch.signal import Signal
@@ -37,6 +37,20 @@ WHOLE = {
 """Numbers of the batch that a library may log: symbol and meaning, by the names of the rows that they are held against."""
 
 
+SHORT = {
+    "score.placed": "scores", "rewards.raw": "raw rewards", "rewards": "rewards", "advantages": "raw advantages",
+    "returns": "returns", "advantages_used": "advantages",
+}  # fmt: skip
+"""What rows are called in a word or two."""
+
+
+class Library(NamedTuple):
+    """The sheet, and for the first one how many words of each row deviate."""
+
+    sheet: Sheet
+    pieces: tuple[Piece, ...]
+
+
 class Beside(NamedTuple):
     """A row of ours on this sheet, the library's, how far apart they are, what rounding allows, and where it is more.
 
@@ -65,23 +79,26 @@ def rows_of(made: Signal) -> dict[str, Block]:
     return {name: row for name, row in rows.items() if row is not None and not row.typed}
 
 
-def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Block], head: InView) -> Sheet:
+def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Block], head: InView) -> Library:
     """Outlines what was logged, of which `names` are there. numbers: those of the whole batch that are computed here."""
     here = head.on("beside")
     sections: list[Section] = []
+    pieces = []
     for name, ours in rows_of(made).items():
         if LOGGED + name in names:
             beside = _beside(name, ours, _where(name, made))
             title = f"{len(sections) + 1}  {ours.about.meaning}"
             rows = (*beside[:3], key(beside.deviates), beside.worst, key(beside.far))
             sections.append(Section(title, (Line((beside.allowed,), "fixed"), *rows)))
+            pieces.append(Piece(f"{SHORT[name]}: words off", beside.far, beside.deviates))
     lines = _lines(names, numbers)
     if lines:
         headings = ("recomputed", "logged", "difference", "allowed", "deviates")
         sections.append(Section(f"{len(sections) + 1}  Numbers of the whole batch", lines, headings))
     first = sections[0] if sections else Section("1  Nothing was logged", (Note("The dump has no tensor to compare."),))
     first = Section(first.title, (Note(HOW), *first.items), first.columns)
-    return Sheet("Library", LEAD, (first, *sections[1:]), (n, t), here.rows, here.mask)
+    sheet = Sheet("Library", LEAD, (first, *sections[1:]), (n, t), here.rows, here.mask)
+    return Library(sheet, tuple(pieces))
 
 
 def _where(name: str, made: Signal) -> Block:

@@ -49,10 +49,14 @@ CHECKING = (
 CHOICES = "Choose another preset on Conventions, and everything follows; Which PPO and Libraries set them side by side."
 
 
+LOGGED = "Against what the library logged"
+
+
 class Says(NamedTuple):
     """Sentences that differ from one kind of workbook to another: how to read it, what a value is, where to choose.
 
-    found: what is to be known before anything else, under a heading of its own. without: roles that its legend leaves out.
+    found, where: what is to be known before anything else, under a heading of its own, and the rows that show it. without:
+    roles that its legend leaves out.
     """
 
     reading: tuple[str, ...] = READING
@@ -60,6 +64,7 @@ class Says(NamedTuple):
     choices: str = CHOICES
     heading: str = HEADING
     found: tuple[str, ...] = ()
+    where: tuple[Piece, ...] = ()
     without: tuple[str, ...] = ()
 
 
@@ -94,7 +99,7 @@ def start_sheet(
         Section("How to check this file", (*map(Note, CHECKING), Note(made))),
     ]
     if told.says.found:
-        sections.insert(1, Section("Against what the library logged", tuple(map(Note, told.says.found))))
+        sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *told.says.where), COLUMNS))
     after = 2 + bool(told.says.found)
     if choices:
         sections.insert(after, Section("Which PPO this is", (*choices, Note(told.says.choices))))
