@@ -16,22 +16,26 @@ from blueprint.minibatch.formats.writing import WRITERS
 from blueprint.minibatch.layout import RESPONSE
 
 
-def save(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, Any] | None = None) -> None:
+def save(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, Any] | None = None) -> None:
     """Writes tensors of B responses and what is said about them, in the format that the ending of the path names.
 
-    tensors: by neutral name (or a library's own), [B] or [B, T]; anything that numpy makes an array of.
+    tensors: by neutral name (or a library's own), [B] or [B, T]; anything that numpy makes an array of. Tensors of torch
+        are first made `tensor.detach().float().cpu()`.
     metadata: library, version, step, preset, layout, hyperparameters, logged …; where they do not say it, `schema` is ours
         and `layout` is "response".
 
     Raises:
         MinibatchError: another ending than .safetensors, .npz, .jsonl or .parquet, tensors without the same number of rows,
-            or metadata that JSON cannot hold.
+            metadata that JSON cannot hold, or a tensor that numpy makes no array of.
     """
+    path = Path(path)
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
         raise MinibatchError(f"{path}: found the ending {path.suffix or 'none'}, expected one of {', '.join(WRITERS)}.")
-    arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    arrays = {name: _array(path, name, tensor) for name, tensor in tensors.items()}
     _check(path, arrays)
+    if not isinstance(metadata, Mapping | None):
+        raise MinibatchError(f"{path}: metadata is {type(metadata).__name__}, expected a dictionary.")
     said = {"schema": SCHEMA, "layout": RESPONSE} | dict(metadata or {})
     try:
         json.dumps(said)
@@ -47,6 +51,18 @@ def save(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, Any] |
         raise MinibatchError(f"{path}: it cannot be written: {error.strerror or error}.") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _array(path: Path, name: str, tensor: Array) -> Array:
+    """Returns a tensor as an array. Raises MinibatchError for what numpy takes for none: ragged lists, torch's bfloat16."""
+    try:
+        return np.ascontiguousarray(tensor)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise MinibatchError(
+            f"{path}, {name}: numpy makes no array of it ({reason}); pad rows to one length, and give "
+            "tensors of torch as tensor.detach().float().cpu()."
+        ) from error
 
 
 def _check(path: Path, arrays: Mapping[str, Array]) -> None:

@@ -74,6 +74,8 @@ def reader_of(path: Path) -> Callable[[Path], Raw]:
 def _head(path: Path) -> bytes:
     if path.is_dir():
         raise MinibatchError("this is a directory; name the file in it.")
+    if path.exists() and not path.is_file():
+        raise MinibatchError("this is a pipe or a device; save it as a file first.")
     try:
         with path.open("rb") as file:
             head = file.read(64)
