@@ -26,7 +26,7 @@ from blueprint.replay.passes import Progress, unseen
 from blueprint.replay.question import Question
 from blueprint.replay.recompute import replay
 from blueprint.replay.settings import laid_over
-from blueprint.replay.trying import tried
+from blueprint.replay.trying import parts_explain, tried
 
 PAIRS, PAIRS_WORDS = 1200, 1 << 24
 """So many pairs of conventions are tried at most, and only as long as that goes through no more words than this."""
@@ -117,8 +117,10 @@ def _matching(question: Question, neighbours: Sequence[Neighbour], what: str, wa
 
 def _explains_the_rest(question: Question, neighbour: Neighbour) -> bool:
     """Tells whether all that was logged agrees, once everything is computed with the neighbour."""
-    if neighbour.microbatch or neighbour.factor != 1:
+    if neighbour.factor != 1:
         return question.alone
+    if neighbour.microbatch:
+        return question.alone or parts_explain(question, neighbour)
     batch = neighbour.altered(question.batch) if neighbour.altered else question.batch
     try:
         found = replay(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from blueprint.minibatch import Minibatch
 from blueprint.replay.compare import Compared, Rows, Tally, compare_number, compare_tiles
+from blueprint.replay.judge import Judge
 from blueprint.replay.logged import TENSORS
 from blueprint.replay.neighbours import Neighbour
 from blueprint.replay.passes import Work, unseen
 from blueprint.replay.probe import cut, ruled_out
-from blueprint.replay.question import Question
+from blueprint.replay.question import Question, as_given
 from blueprint.replay.recompute import replay
 from blueprint.replay.settings import Setting, laid_over, number_of
 
@@ -70,3 +71,36 @@ def _number(question: Question, neighbour: Neighbour) -> float:
         whole = replay(batch, settings, unseen, tokens, question.made_of, question.numbers, device).whole
         found.append(whole.get(f"computed.{row}", whole[row]))
     return float(np.mean(found))
+
+
+def parts_explain(question: Question, neighbour: Neighbour) -> bool:
+    """Tells whether every number of the file is the mean of those of the microbatches, and its other tensors stand.
+
+    Each is computed from the file's own tensors, so that it is only asked how losses became numbers.
+    """
+    judge, given = question.judge, as_given(question.given)
+    own = judge_of(question).compared(meant=dict(question.given))
+    if not all(
+        own[each.name].agrees for each in judge.logged.tensors if each != question.quantity and each.name in own
+    ):
+        return False
+    wholes = [
+        replay(batch, settings, unseen, question.tile_tokens, given, {}, question.device).whole
+        for _, batch, settings in _parts(question, neighbour)
+    ]
+    compared = (
+        compare_number(each.name, row, "", (value, _mean(wholes, row)), judge.allowed_number(each, value))
+        for each, value, _ in judge.logged.numbers
+        for row in [each.rows[0][0]]
+        if each.needs not in question.local.missing
+    )
+    return all(each.agrees for each in compared)
+
+
+def judge_of(question: Question) -> Judge:
+    """Returns the judge of what the file's own rows lead to."""
+    return Judge(question.batch, question.local, question.judge.factor)
+
+
+def _mean(wholes: Sequence[Mapping[str, float]], row: str) -> float:
+    return float(np.mean([whole.get(f"computed.{row}", whole[row]) for whole in wholes]))

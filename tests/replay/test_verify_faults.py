@@ -68,6 +68,23 @@ def test_a_microbatch_whose_advantages_were_whitened_with_others_is_told_from_a_
     assert verify(wrong, rlhf().preset("trl_1.12").values, "trl_1.12").causes == ()
 
 
+def test_all_numbers_that_are_means_of_microbatch_means_are_one_cause() -> None:
+    """Advantages are those of the whole batch; the losses are means of the microbatches' own."""
+    whole, values = minibatch("advantages"), rlhf().preset("verl").values
+    advantages = replayed("verl", whole).rows(range(RESPONSES))["advantages_used"].astype(np.float32)
+    logged = replace(whole, tensors=dict(whole.tensors) | {"advantages": advantages}, logged={})
+    parts = [replay(cut(logged, slice(at, at + 4)), values, given=("advantages",)).whole for at in (0, 4, 8)]
+    names = ("approx_kl.used", "policy_loss", "value_loss", "entropy")
+    said = {name: float(np.mean([part[name] for part in parts])) for name in names}
+    verdict = verify(replace(logged, logged=said), values, "verl")
+    (cause,) = (each for each in verdict.causes if each.said == "microbatches of 4")
+    assert cause.rest
+    assert [line.says for line in verdict.lines if line.compared.name in names].count("DIFFERS") == 1
+    damaged = said | {"value_loss": said["value_loss"] * 1.1}
+    found = verify(replace(logged, logged=damaged), values, "verl")
+    assert not any(each.rest for each in found.causes)
+
+
 def test_one_damaged_number_is_found_where_it_stands() -> None:
     run = FIRST["openrlhf"]
     batch = dump(run)
