@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 from pathlib import Path
 
@@ -76,3 +77,18 @@ def test_what_the_readme_says_of_a_broken_formula(tmp_path: Path) -> None:
     change(tmp_path / "a.xlsx", tmp_path / "b.xlsx", "Reward & advantage", {"U25": (None, 0.25)})
     printed = CliRunner().invoke(main, ["check", str(tmp_path / "b.xlsx")]).output
     assert "\n".join(line.removeprefix("    ") for line in shown) in printed
+
+
+def test_what_the_readme_says_verify_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines are those of the notebook with the planted mistake."""
+    pytest.importorskip("torch", reason="verify needs torch")
+    from blueprint.replay import text_of
+
+    monkeypatch.chdir(tmp_path)
+    notebook = Path(__file__).parent.parent / "notebooks" / "replay-a-minibatch.ipynb"
+    space: dict[str, object] = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code" and "verdict" not in space:
+            exec(compile("".join(cell["source"]), notebook.name, "exec"), space)
+    shown = README[README.index("    First deviation: ") :].split("\n\n")[0].splitlines()
+    assert "\n".join(line.removeprefix("    ") for line in shown) in text_of(space["verdict"])  # type: ignore[arg-type]
