@@ -1,10 +1,11 @@
 """A minibatch of a real training run, computed again: its loss, and which of the numbers that were logged went wrong."""
 
 from blueprint.replay.choose import Chosen, choose
+from blueprint.replay.lines import Line
 from blueprint.replay.recompute import Replay, replay
 from blueprint.replay.report import data_of, text_of
 from blueprint.replay.settings import known_device
-from blueprint.replay.verify import Line, Verdict, verify
+from blueprint.replay.verify import Verdict, verify
 
 __all__ = [
     "Chosen",

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from blueprint.minibatch.batch import Array
+from blueprint.replay.lines import Line
 from blueprint.replay.recompute import Replay
-from blueprint.replay.verify import Line
 from blueprint.replay.window import Picked
 
 PLACED = {"score.place": "score.placed"}

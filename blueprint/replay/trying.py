@@ -79,7 +79,7 @@ def parts_explain(question: Question, neighbour: Neighbour) -> bool:
     Each is computed from the file's own tensors, so that it is only asked how losses became numbers.
     """
     judge, given = question.judge, as_given(question.given)
-    own = judge_of(question).compared(meant=dict(question.given))
+    own = Judge(question.batch, question.local, judge.factor).compared(meant=dict(question.given))
     if not all(
         own[each.name].agrees for each in judge.logged.tensors if each != question.quantity and each.name in own
     ):
@@ -95,11 +95,6 @@ def parts_explain(question: Question, neighbour: Neighbour) -> bool:
         if each.needs not in question.local.missing
     )
     return all(each.agrees for each in compared)
-
-
-def judge_of(question: Question) -> Judge:
-    """Returns the judge of what the file's own rows lead to."""
-    return Judge(question.batch, question.local, question.judge.factor)
 
 
 def _mean(wholes: Sequence[Mapping[str, float]], row: str) -> float:

@@ -16,8 +16,6 @@ from blueprint.replay.recompute import Replay, replay
 from blueprint.replay.search import Match, causes_of
 from blueprint.replay.settings import Settings, laid_over
 
-__all__ = ["Line", "Verdict", "Watch", "quiet", "verify"]
-
 Watch = Callable[[str, int], Progress]
 """Is told what begins and how many words it will go through, and returns what is called with how many were done."""
 

@@ -42,20 +42,16 @@ def shifted(tensor: Tensor, starts: list[int]) -> Tensor:
     return wide
 
 
-@pytest.mark.parametrize("use_loss", [True, False])
-def test_openrlhf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_loss: bool) -> None:
-    """openrlhf/trainer/ray/ppo_actor.py, training_step(), 0.11.2: log-probs are multiplied by the mask."""
-    starts = [1, 3, 2, 3]
+def experienced(starts: list[int], rows: dict[str, Tensor], old: Tensor, base: Tensor | None) -> Experience:
+    """Makes an experience whose responses start in these columns, from tensors of responses, [B, T]."""
     width = max(starts) + SLOTS
-    rows = {name: noise(ROWS, SLOTS) for name in ("values", "returns", "advantages")}
-    old, new, base = (-noise(ROWS, SLOTS).exp() for _ in range(3))
     ends = torch.tensor(starts)[:, None] + torch.tensor(LENGTHS)[:, None]
-    experience = Experience(
+    return Experience(
         sequences=torch.arange(ROWS * width).reshape(ROWS, width),
         attention_mask=(torch.arange(width) < ends).long(),
         action_mask=shifted(MASK.long(), starts),
         action_log_probs=shifted(old, starts).bfloat16(),
-        base_action_log_probs=shifted(base, starts) if use_loss else None,
+        base_action_log_probs=None if base is None else shifted(base, starts),
         rollout_log_probs=None,
         rewards=noise(ROWS),
         scores=torch.zeros(ROWS),
@@ -64,28 +60,43 @@ def test_openrlhf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_loss: boo
         returns=shifted(rows["returns"], starts),
         advantages=shifted(rows["advantages"], starts),
     )
-    args = SimpleNamespace(
+
+
+def arguments(use_loss: bool) -> SimpleNamespace:
+    """Makes the settings of a run."""
+    kl = SimpleNamespace(estimator="k1", use_loss=use_loss)
+    return SimpleNamespace(
         actor=SimpleNamespace(eps_clip_low_high=(0.2, 0.28), dual_clip=None, entropy_coef=None),
         critic=SimpleNamespace(value_clip=0.5),
-        algo=SimpleNamespace(
-            advantage=SimpleNamespace(gamma=1.0, lambd=0.9), kl=SimpleNamespace(estimator="k1", use_loss=use_loss)
-        ),
+        algo=SimpleNamespace(advantage=SimpleNamespace(gamma=1.0, lambd=0.9), kl=kl),
         reward=SimpleNamespace(clip_range=(-10, 10)),
     )
+
+
+SETTINGS = {
+    "ppo.gamma": 1.0, "ppo.gae_lambda": 0.9, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.28, "loss.dual_clip": 1e9,
+    "ppo.ent_coef": 0.0, "ppo.value_clip_range": 0.5, "ppo.kl_estimator": "k1", "ppo.kl_coef": 0.02,
+    "reward.score_clip": 10.0,
+}  # fmt: skip
+"""What a file must say of them, but for where the KL is paid."""
+
+
+@pytest.mark.parametrize("use_loss", [True, False])
+def test_openrlhf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_loss: bool) -> None:
+    """openrlhf/trainer/ray/ppo_actor.py, training_step(), 0.11.2: log-probs are multiplied by the mask."""
+    starts = [1, 3, 2, 3]
+    rows = {name: noise(ROWS, SLOTS) for name in ("values", "returns", "advantages")}
+    old, new, base = (-noise(ROWS, SLOTS).exp() for _ in range(3))
+    experience = experienced(starts, rows, old, base if use_loss else None)
     distributed = SimpleNamespace(distributed=SimpleNamespace(get_rank=lambda: 0))
     found = run(
         "OpenRLHF", tmp_path, monkeypatch,
         experience=experience, old_action_log_probs=experience.action_log_probs, action_log_probs=shifted(new, starts),
-        self=SimpleNamespace(args=args), kl_ctl=0.02, step=3, torch=distributed,
+        self=SimpleNamespace(args=arguments(use_loss)), kl_ctl=0.02, step=3, torch=distributed,
         actor_loss=torch.tensor(0.5), clip_ratio=torch.tensor(0.25), ppo_kl=torch.tensor(0.125),
     )  # fmt: skip
-    same(
-        found,
-        logprobs_old=old.bfloat16().float(),
-        logprobs_new=new,
-        values_old=rows["values"],
-        scores=experience.rewards,
-    )
+    same(found, logprobs_old=old.bfloat16().float(), logprobs_new=new, scores=experience.rewards)
+    same(found, values_old=rows["values"])
     same(found, returns=rows["returns"], advantages=rows["advantages"], **({"logprobs_ref": base} if use_loss else {}))
     assert found.first.tolist() == [start - 1 for start in starts]
     assert np.array_equal(found.mask.sum(axis=1), LENGTHS)
@@ -95,9 +106,5 @@ def test_openrlhf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_loss: boo
         assert found.tensors["prompt_ids"][row, -start:].tolist() == words[:start].tolist()
     assert found.tensors["ended"].tolist() == [True, False, True, True]
     assert (found.preset, found.dtypes["logprobs_old"]) == ("openrlhf", "bfloat16")
-    assert found.hyperparameters == {
-        "ppo.gamma": 1.0, "ppo.gae_lambda": 0.9, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.28, "loss.dual_clip": 1e9,
-        "ppo.ent_coef": 0.0, "ppo.value_clip_range": 0.5, "ppo.kl_estimator": "k1", "ppo.kl_coef": 0.02,
-        "reward.kl_in": "loss" if use_loss else "reward", "reward.score_clip": 10.0,
-    }  # fmt: skip
+    assert found.hyperparameters == SETTINGS | {"reward.kl_in": "loss" if use_loss else "reward"}
     assert found.logged == {"policy_loss": 0.5, "clip_fraction.used": 0.25, "approx_kl.used": 0.125}

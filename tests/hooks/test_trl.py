@@ -12,6 +12,17 @@ import torch
 
 from tests.hooks.running import HOOKS, MASK, PROMPT, ROWS, SLOTS, noise, run, same
 
+ARGS = SimpleNamespace(
+    gamma=1.0, lam=0.95, cliprange=0.2, cliprange_value=0.3, vf_coef=0.1, kl_coef=0.05, kl_estimator="k3",
+    whiten_rewards=True, temperature=0.7,
+)  # fmt: skip
+SETTINGS = {
+    "ppo.gamma": 1.0, "ppo.gae_lambda": 0.95, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.2, "ppo.vf_coef": 0.1,
+    "ppo.value_clip_range": 0.3, "ppo.kl_coef": 0.05, "ppo.kl_estimator": "k3", "reward.whiten": "on",
+    "batch.temperature": 0.7,
+}  # fmt: skip
+"""What a file must say of ARGS."""
+
 
 def test_the_page_has_a_hook_for_each_library() -> None:
     assert list(HOOKS) == ["TRL", "OpenRLHF", "verl", "verl, on a worker"]
@@ -25,45 +36,25 @@ def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = {name: noise(ROWS, SLOTS)[back] for name in ("rewards", "advantages", "returns", "values")}
     logprobs, ref_logprobs, new_logprobs = (torch.where(MASK, -noise(ROWS, SLOTS).exp(), 1.0) for _ in range(3))
     difference = new_logprobs - logprobs
-    args = SimpleNamespace(
-        gamma=1.0, lam=0.95, cliprange=0.2, cliprange_value=0.3, vf_coef=0.1, kl_coef=0.05, kl_estimator="k3",
-        whiten_rewards=True, temperature=0.7,
-    )  # fmt: skip
     scalars = {name: noise(1)[0] for name in ("loss", "pg_loss", "vf_loss", "pg_clipfrac", "vf_clipfrac")}
     entropy, vpred, responses = noise(ROWS, SLOTS).exp(), noise(ROWS, SLOTS), torch.randint(1, 90, (ROWS, SLOTS))
     queries, scores = torch.randint(1, 90, (ROWS, PROMPT)), noise(ROWS)
     found = run(
         "TRL", tmp_path, monkeypatch,
-        args=args, micro_batch_inds=rows, ppo_epoch_idx=0, minibatch_idx=1, gradient_accumulation_idx=2,
+        args=ARGS, micro_batch_inds=rows, ppo_epoch_idx=0, minibatch_idx=1, gradient_accumulation_idx=2,
         self=SimpleNamespace(state=SimpleNamespace(global_step=17)),
         queries=queries[back], padding_mask=~MASK[back], ref_logprobs=ref_logprobs[back], scores=scores[back],
         rewards=batch["rewards"], mb_responses=responses, mb_logprobs=logprobs, new_logprobs=new_logprobs, vpred=vpred,
         mb_values=batch["values"][rows], mb_advantage=batch["advantages"][rows], mb_return=batch["returns"][rows],
         entropy=entropy, ratio=difference.exp(), approxkl=0.5 * (difference**2).mean(), **scalars,
     )  # fmt: skip
-    same(
-        found,
-        logprobs_old=logprobs,
-        logprobs_ref=ref_logprobs,
-        logprobs_new=new_logprobs,
-        scores=scores,
-        entropy=entropy,
-    )
-    same(
-        found,
-        rewards=batch["rewards"][rows],
-        values_old=batch["values"][rows],
-        values_new=vpred,
-        response_ids=responses,
-    )
-    same(found, advantages=batch["advantages"][rows], returns=batch["returns"][rows])
+    same(found, logprobs_old=logprobs, logprobs_ref=ref_logprobs, logprobs_new=new_logprobs, entropy=entropy)
+    same(found, scores=scores, values_new=vpred, values_old=batch["values"][rows], response_ids=responses)
+    same(found, **{name: batch[name][rows] for name in ("rewards", "advantages", "returns")})
     assert np.array_equal(found.mask, MASK.numpy())
     assert np.array_equal(found.tensors["prompt_ids"], queries.numpy())
     assert (found.library, found.version, found.preset, found.step) == ("trl", "1.12.0", "trl_1.12", 17)
-    assert found.hyperparameters == {
-        "ppo.gamma": 1.0, "ppo.gae_lambda": 0.95, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.2, "ppo.vf_coef": 0.1,
-        "ppo.value_clip_range": 0.3, "ppo.kl_coef": 0.05, "ppo.kl_estimator": "k3", "reward.whiten": "on", "batch.temperature": 0.7,
-    }  # fmt: skip
+    assert found.hyperparameters == SETTINGS
     assert found.logged == {
         "total_loss": scalars["loss"].item(), "policy_loss": scalars["pg_loss"].item(), "value_loss": scalars["vf_loss"].item(),
         "clip_fraction.used": scalars["pg_clipfrac"].item(), "clip_fraction.value": scalars["vf_clipfrac"].item(),

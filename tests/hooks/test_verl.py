@@ -28,6 +28,15 @@ class DataProto:
     meta_info: dict[str, Any]
 
 
+CONFIG = SimpleNamespace(
+    algorithm={
+        "gamma": 1.0, "lam": 0.95, "use_kl_in_reward": False, "kl_penalty": "kl", "kl_ctrl": {"kl_coef": 0.001},
+    },
+    actor_rollout_ref=SimpleNamespace(actor=ACTOR),
+    critic={"cliprange_value": 0.5},
+)  # fmt: skip
+
+
 def test_verl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """verl/trainer/ppo/ray_trainer.py, fit(), 0.9.1: prompts padded left, responses right; scores and rewards one tensor."""
     words = torch.randint(1, 90, (ROWS, PROMPT + SLOTS))
@@ -38,21 +47,10 @@ def test_verl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "old_log_probs": old, "token_level_scores": scores, "token_level_rewards": scores,
     }  # fmt: skip
     tensors |= {name: noise(ROWS, SLOTS) for name in ("values", "advantages", "returns")}
-    config = SimpleNamespace(
-        algorithm={
-            "gamma": 1.0,
-            "lam": 0.95,
-            "use_kl_in_reward": False,
-            "kl_penalty": "kl",
-            "kl_ctrl": {"kl_coef": 0.001},
-        },
-        actor_rollout_ref=SimpleNamespace(actor=ACTOR),
-        critic={"cliprange_value": 0.5},
-    )
     metrics = {"actor/pg_loss": 0.5, "actor/entropy": np.float64(2.0), "critic/vf_loss": 0.25, "perf/time": 3}
     found = run(
         "verl", tmp_path, monkeypatch,
-        batch=DataProto(tensors, {"temperature": 1.0}), metrics=metrics, self=SimpleNamespace(config=config, global_steps=12),
+        batch=DataProto(tensors, {"temperature": 1.0}), metrics=metrics, self=SimpleNamespace(config=CONFIG, global_steps=12),
     )  # fmt: skip
     same(
         found,

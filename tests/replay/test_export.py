@@ -214,20 +214,6 @@ def test_rows_that_were_logged_stand_beside_those_that_are_computed(lacking: tup
         assert values[f"off.{name.removeprefix('logged.')}"].max() <= 6e-8 * np.abs(row).max()
 
 
-def test_a_score_that_lands_behind_the_last_word_is_compared_too() -> None:
-    whole = with_everything_logged("trl_1.12")
-    scores = whole.tensors["scores"].copy()
-    short = int(np.argmin(whole.mask.sum(axis=1)))
-    past = int(whole.mask[short].sum())
-    assert scores[short, past] != 0
-    scores[short, past] += 1
-    wrong = replace(whole, tensors=dict(whole.tensors) | {"scores": scores})
-    found = replayed("trl_1.12", replace(wrong, tensors=dict(wrong.tensors) | {"rewards": whole.tensors["rewards"]}))
-    values = values_of(part_of(found, chosen_window(found, [short], "ratio", 16), "trl_1.12"))
-    assert values["off.rewards"][0, past] == pytest.approx(1, abs=1e-6)
-    assert values["mask"][0, past] == 0
-
-
 def test_settings_that_differ_from_the_preset_stand_under_yours() -> None:
     found = replayed("verl", loss_dual_clip=2.0, gamma=0.99)
     numbers = part_of(found, worst_window(found, 1, "ratio", 16), "verl")

@@ -14,7 +14,17 @@ from blueprint.numbers import rlhf
 from blueprint.replay.export import STAND_IN
 from blueprint.replay.probe import cut
 from blueprint.replay.window import chosen_window, deviating_window, worst_window
-from tests.replayed import FIRST, RESPONSES, SLOTS, agreed, minibatch, part_of, replayed, values_of
+from tests.replayed import (
+    FIRST,
+    RESPONSES,
+    SLOTS,
+    agreed,
+    minibatch,
+    part_of,
+    replayed,
+    values_of,
+    with_everything_logged,
+)
 
 PRESETS = tuple(rlhf().presets)
 
@@ -89,3 +99,17 @@ def test_a_logprob_that_rounding_lifts_above_0_is_allowed() -> None:
         == pytest.approx(1.9e-6, rel=0.01)
     )
     assert values["check.master"] == "OK"
+
+
+def test_a_score_that_lands_behind_the_last_word_is_compared_too() -> None:
+    whole = with_everything_logged("trl_1.12")
+    scores = whole.tensors["scores"].copy()
+    short = int(np.argmin(whole.mask.sum(axis=1)))
+    past = int(whole.mask[short].sum())
+    assert scores[short, past] != 0
+    scores[short, past] += 1
+    wrong = replace(whole, tensors=dict(whole.tensors) | {"scores": scores})
+    found = replayed("trl_1.12", replace(wrong, tensors=dict(wrong.tensors) | {"rewards": whole.tensors["rewards"]}))
+    values = values_of(part_of(found, chosen_window(found, [short], "ratio", 16), "trl_1.12"))
+    assert values["off.rewards"][0, past] == pytest.approx(1, abs=1e-6)
+    assert values["mask"][0, past] == 0
