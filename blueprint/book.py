@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from blueprint.language import Axis, Block, NotationError, Values, compute, equations
+from blueprint.language import Axis, Block, NoNumber, NotationError, Values, compute, equations
 from blueprint.language.cells import filled_by, numbers_along
 from blueprint.language.chain import Cell
 from blueprint.language.spelling.latex import latex_equations
@@ -40,11 +40,18 @@ class Shown(NamedTuple):
 
 
 class Book:
-    """A blueprint and the numbers of all its blocks."""
+    """A blueprint and the numbers of all its blocks.
+
+    Raises NoNumber, which names the cell in the workbook and the reason, where a computation ends: an overflow, a
+    logarithm of 0, a quotient by 0. What underflows to 0 is a number.
+    """
 
     def __init__(self, blueprint: Blueprint):
         self.blueprint = blueprint
-        self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed)
+        try:
+            self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed)
+        except NoNumber as ended:
+            raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
 
     @cached_property
     def layout(self) -> Layout:
@@ -99,6 +106,13 @@ class Book:
         from blueprint.explain.explaining import explain
 
         return explain(self, what, None if depth == "all" else depth, members)
+
+    def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
+        """Returns the sheet and address of a cell, also of a book that has not all its numbers."""
+        from blueprint.page.cells import address
+        from blueprint.page.placing import place_blocks
+
+        return address(block, places, place_blocks(self.blueprint, values))
 
     def block_named(self, text: str) -> Block:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""

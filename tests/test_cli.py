@@ -152,3 +152,27 @@ def test_a_moment_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, momen
     result = call("build", *SMALL)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: SOURCE_DATE_EPOCH")
+
+
+OVERFLOW = """
+level = "per-token"
+[per_token]
+words        = [["very", "very", "sleepy"]]
+logprobs_old = [[-0.9, -720.5, -0.5]]
+logprobs_ref = [[-1.5, -1.0, -0.5]]
+values       = [[3.0, 3.5, 4.0]]
+scores       = [[0.0, 0.0, 5.0]]
+"""
+
+
+def test_build_writes_nothing_where_a_number_ends_and_says_where(tmp_path: Path) -> None:
+    numbers, out = tmp_path / "x.toml", tmp_path / "x.xlsx"
+    numbers.write_text(OVERFLOW, encoding="utf-8")
+    told = call("build", "--numbers", str(numbers), "-o", str(out))
+    assert told.exit_code == 1
+    assert re.fullmatch(
+        r"Error: nothing was written: kl\.k3 \(n = 1, t = 2, 'Reward & advantage'![A-Z]+[0-9]+\) has no number: exp\(719\.5\) "
+        r"is beyond 1\.8e308, the largest number that a cell can hold; k3 = exp\(−k1\[n, t\]\) − 1 \+ k1\[n, t\] = .*\n",
+        told.output,
+    )
+    assert not out.exists()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.refusals import Refused
+from blueprint.commands.refusals import Ended, Refused
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def build(
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
-    from blueprint.language import NotationError
+    from blueprint.language import NoNumber, NotationError
     from blueprint.numbers import NumbersError, load
     from blueprint.page.saving import SaveError, refuse_target
     from blueprint.ppo import rlhf_ppo
@@ -79,6 +79,8 @@ def build(
         if witness:
             book = Book(rlhf_ppo(loaded, _witnessed(book)))
         formulas = book.save(path)
+    except NoNumber as error:
+        raise Ended(f"nothing was written: {error}") from error
     except (NumbersError, NotationError, SaveError) as error:
         raise Refused(str(error)) from error
     tell_saved(book, path, formulas)

@@ -15,3 +15,9 @@ class Unreadable(click.ClickException):
     """A file that cannot be read, or not computed with: one sentence, exit code 3."""
 
     exit_code = 3
+
+
+class Ended(click.ClickException):
+    """A computation that comes to no number, as an overflow: one sentence, exit code 1, and nothing was written."""
+
+    exit_code = 1

@@ -2,7 +2,7 @@
 
 from blueprint.language.axes import Axis, join
 from blueprint.language.blocks import Block, block, link, transposed, typed
-from blueprint.language.errors import NotationError
+from blueprint.language.errors import NoNumber, NotationError
 from blueprint.language.evaluate import compute
 from blueprint.language.functions import (
     Max,
@@ -38,6 +38,7 @@ __all__ = [
     "Block",
     "Expr",
     "Max",
+    "NoNumber",
     "NotationError",
     "Operand",
     "Sum",

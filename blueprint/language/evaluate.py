@@ -8,10 +8,12 @@ import numpy as np
 
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block, Definition
+from blueprint.language.cells import filled_by
+from blueprint.language.ending import no_number
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Ref
 from blueprint.language.schedule import Loop, Step, needs, schedule
-from blueprint.language.values import At, Values
+from blueprint.language.values import Array, At, Values
 from blueprint.language.vectorise import Getter, compiled
 
 
@@ -97,21 +99,21 @@ def _check_listed(blocks: list[Block]) -> None:
 
 
 def _check_finite(block: Block, values: Values) -> None:
-    for definition in block.definitions:
-        found = _broken(block, values.view(Ref(block, definition.target), {})[1])
-        if found is not None:
-            raise NotationError(
-                f"{block.name} comes out as {found} ({block.symbol} = {definition.expr}): something it reads is too large,"
-                " not in a list, or divided by 0"
-            )
-    if _broken(block, values[block]) is not None:
+    """Raises NoNumber for the first cell that is no finite number, and NotationError for one without an equation."""
+    lost = _broken(block, values.arrays[block])
+    if not len(lost):
+        return
+    for at in lost:
+        places = tuple(int(i) - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
+        if filled_by(block, places, values) is not None:
+            raise no_number(block, places, values)
+    if len(_broken(block, values[block])):
         written = " and ".join(f"[{', '.join(map(str, d.target))}]" for d in block.definitions)
         raise NotationError(f"{block.name} has cells without an equation: only {written} is written")
 
 
-def _broken(block: Block, cells: object) -> object:
-    """Returns the first cell that is no finite number (or no word, in a block of words)."""
+def _broken(block: Block, cells: Array) -> Array:
+    """Returns the places of the cells that are no finite number (or no word, in a block of words)."""
     if block.text:
-        return next((cell for cell in np.asarray(cells, dtype=object).flat if not isinstance(cell, str)), None)
-    numbers = np.asarray(cells, dtype=float)
-    return next(iter(numbers[~np.isfinite(numbers)]), None)
+        return np.argwhere(np.vectorize(lambda cell: not isinstance(cell, str), otypes=[bool])(cells))
+    return np.argwhere(~np.isfinite(cells.astype(float, copy=False)))

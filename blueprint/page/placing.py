@@ -22,15 +22,21 @@ WIDE = 15
 
 def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     """Places every block of the outline; raises NotationError, before anything is written, where a page has no room."""
+    layout = place_blocks(blueprint, values)
+    lay_walk(layout)
+    lay_delivered(layout)
+    lay_contents(layout)
+    lay_links(layout)
+    return layout
+
+
+def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
+    """Gives every block its place, which hangs on the sizes alone and not on the numbers; raises NotationError."""
     blueprint = with_wide_weights(blueprint, values)
     refuse_unfit(blueprint, values)
     layout = Layout(blueprint, values)
     for sheet in blueprint.sheets:
         SheetPlacer(sheet, layout).place()
-    lay_walk(layout)
-    lay_delivered(layout)
-    lay_contents(layout)
-    lay_links(layout)
     return layout
 
 

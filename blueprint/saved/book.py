@@ -10,7 +10,7 @@ import numpy as np
 
 from blueprint.book import Book
 from blueprint.explain.spots import Address, Spot, block_at, parse_address
-from blueprint.language import NotationError
+from blueprint.language import Block, NotationError, Values
 from blueprint.language.chain import Cell
 from blueprint.language.spelling.numbers import number
 from blueprint.page.opened import Opened
@@ -24,14 +24,19 @@ class SavedBook(Book):
     """A book made from the typed cells of a file; its cells stand where they stand in that file."""
 
     def __init__(self, blueprint: Blueprint, file: Opened):
-        super().__init__(blueprint)
         self.file = file
+        super().__init__(blueprint)
 
     @cached_property
     def spots(self) -> dict[str, Spot]:
         """Where the blocks stand in the file."""
         places = self.file.places
         return {name: Spot(found.sheet, found.top, found.left, found.shape) for name, found in places.items()}
+
+    def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
+        """Returns where a cell stands in the file."""
+        edges = (values.before(block, axis) for axis in block.axes)
+        return self.file.address(block.name, tuple(place + edge for place, edge in zip(places, edges, strict=True)))
 
     @property
     def sheets(self) -> list[str]:

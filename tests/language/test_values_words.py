@@ -4,7 +4,22 @@ from collections.abc import Callable
 
 import pytest
 
-from blueprint.language import Axis, block, compute, equal, exp, filled, find, less, log, match, sqrt, typed, where
+from blueprint.language import (
+    Axis,
+    Sum,
+    block,
+    compute,
+    equal,
+    exp,
+    filled,
+    find,
+    less,
+    log,
+    match,
+    sqrt,
+    typed,
+    where,
+)
 from tests.language.common import SIZES, Given, defined, k, n, refusal, result, t, v
 
 NAN = float("nan")
@@ -104,22 +119,39 @@ INPUTS: list[tuple[Callable[[], object], str]] = [
     ),
     (computing(w, {x: [[1, 2, 3], [4, 5, 6]]}, {n: 2}), "the axis t (decision) has no size: give it one"),
 ]
-HINT = "something it reads is too large, not in a list, or divided by 0"
+LARGEST = "beyond 1.8e308, the largest number that a cell can hold"
 
 RESULTS: list[tuple[Callable[[], object], str]] = [
-    (lambda: result((), 1 / a, {a: 0}), f"y comes out as inf (y = 1 / a): {HINT}"),
-    (lambda: result((), log(a), {a: -1}), f"y comes out as nan (y = ln(a)): {HINT}"),
-    (lambda: result((), log(a), {a: 0}), f"y comes out as -inf (y = ln(a)): {HINT}"),
-    (lambda: result((), sqrt(a), {a: -1}), f"y comes out as nan (y = √(a)): {HINT}"),
-    (lambda: result((), exp(a), {a: 1000}), f"y comes out as inf (y = exp(a)): {HINT}"),
-    (lambda: result((), a + 1, {a: NAN}), f"y comes out as nan (y = a + 1): {HINT}"),
+    (lambda: result((), 1 / a, {a: 0}), "y has no number: 1 cannot be divided by 0; y = 1 / a = 1 / 0"),
+    (lambda: result((), log(a), {a: -1}), "y has no number: −1 has no logarithm; y = ln(a) = ln(−1)"),
+    (lambda: result((), log(exp(a)), {a: -800}), "y has no number: 0 has no logarithm; y = ln(exp(a)) = ln(exp(−800))"),
+    (
+        lambda: result((), 1 / exp(a), {a: -800}),
+        "y has no number: 1 cannot be divided by 0; y = 1 / exp(a) = 1 / exp(−800)",
+    ),
+    (lambda: result((), sqrt(a), {a: -1}), "y has no number: −1 has no square root; y = √(a) = √(−1)"),
+    (lambda: result((), exp(a), {a: 1000}), f"y has no number: exp(1000) is {LARGEST}; y = exp(a) = exp(1000)"),
+    (lambda: result((), a * a, {a: 1e200}), f"y has no number: “a·a” is {LARGEST}; y = a·a = 1e+200·1e+200"),
+    (lambda: result((), a + 1, {a: NAN}), "y has no number: a cell of a is empty; y = a + 1 = blank + 1"),
     (
         lambda: result((n, t), 1 / x[n, t], {x: [[1, 1, 1], [1, 0, 0]]}),
-        f"y comes out as inf (y = 1 / x[n, t]): {HINT}",
+        "y (n = 2, t = 2) has no number: 1 cannot be divided by 0; y = 1 / x[n, t] = 1 / 0",
+    ),
+    (
+        lambda: result((n,), Sum(t, x[n, t]), {x: [[1e308, 1e308, 1], [1, 0, 0]]}),
+        f"y (n = 1) has no number: “Σ_t x[n, t]” is {LARGEST}; y = Σ_t x[n, t] = 1e+308 + 1e+308 + 1",
+    ),
+    (
+        lambda: result((), where(less(a, 1), log(a), 1 / a), {a: 0}),
+        "y has no number: 0 has no logarithm; y = ln(a) if [a < 1] else 1 / a = ln(0) if [0 < 1] else 1 / 0",
     ),
     (
         lambda: result((), match(v, words[v], word), {words: WORDS, word: "cat"}),
-        f"y comes out as nan (y = the v whose words[v] = word): {HINT}",
+        "y has no number: “the v whose words[v] = word” finds nothing; y = the v whose words[v] = word",
+    ),
+    (
+        lambda: result((n, t), w[ids[n, t]], {w: [1, 2, 3, 4], ids: [[0, 1, 2], [3, 4, 0]]}),
+        "y (n = 2, t = 2) has no number: “w[ids[n, t]]” looks up a member that w does not have; y = w[ids[n, t]]",
     ),
 ]
 
@@ -129,14 +161,39 @@ def test_refuses(attempt: Callable[[], object], sentence: str) -> None:
     assert refusal(attempt) == sentence
 
 
-def test_a_recursion_that_breaks_says_so_with_its_equation() -> None:
+@pytest.mark.parametrize(("given", "expected"), [(-745.2, 0.0), (-800, 0.0), (-1e300, 0.0)])
+def test_what_underflows_is_0(given: float, expected: float) -> None:
+    assert result((), exp(a), {a: given}) == expected
+
+
+def test_a_recursion_that_breaks_says_where_it_began() -> None:
     y = block("y", (t,))
     y[t.first - 1] = 1
     y[t] = 1 / (y[t - 1] - 1)
-    assert refusal(lambda: compute([y], SIZES, {})) == f"y comes out as inf (y = 1 / (y[t − 1] − 1)): {HINT}"
+    expected = "y (t = 1) has no number: 1 cannot be divided by 0; y = 1 / (y[t − 1] − 1) = 1 / (1 − 1)"
+    assert refusal(lambda: compute([y], SIZES, {})) == expected
+
+
+def test_a_recursion_from_the_end_says_where_it_began() -> None:
+    """Of the first two cells neither has a number; the later one is where it began."""
+    y = block("y", (t,))
+    y[t.last + 1] = 1
+    y[t] = exp(y[t + 1] * a)
+    expected = f"y (t = 2) has no number: exp(7676.4321) is {LARGEST}; y = exp(y[t + 1]·a) = exp(1096.6332·7)"
+    assert refusal(lambda: compute([a, y], SIZES, {a: 7})) == expected
+
+
+def test_two_blocks_that_read_each_other_name_the_one_where_it_began() -> None:
+    y, z = block("y", (t,)), block("z", (t,))
+    z[t.first - 1] = y[t.first - 1] = 1
+    y[t] = z[t - 1] + 1
+    z[t] = 1 / (y[t] - 2)
+    expected = "z (t = 1) has no number: 1 cannot be divided by 0; z = 1 / (y[t] − 2) = 1 / (2 − 2)"
+    assert refusal(lambda: compute([y, z], SIZES, {})) == expected
 
 
 def test_an_edge_that_is_no_number_is_refused_too() -> None:
     y = defined("y", (t,), 1)
     y[t.last + 1] = log(a)
-    assert refusal(lambda: compute([a, y], SIZES, {a: 0})) == f"y comes out as -inf (y = ln(a)): {HINT}"
+    expected = "y (t: the end) has no number: 0 has no logarithm; y = ln(a) = ln(0)"
+    assert refusal(lambda: compute([a, y], SIZES, {a: 0})) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import openpyxl
 import pytest
 
 from blueprint import Book
+from blueprint.page import grid
 from blueprint.page.read import ReadError
 from blueprint.saved import book_of
 from tests.page.workshop import differing
@@ -126,7 +128,6 @@ def refusal(path: Path) -> str:
     return str(refused.value).removeprefix(str(path)).lstrip(",: ")
 
 
-NAN = "something it reads is too large, not in a list, or divided by 0"
 REFUSED: list[tuple[str, str, tuple[int, ...], object, str]] = [
     ("classic", "preset", (), "sb4", "{cell}: found 'sb4', did you mean sb3?"),
     ("classic", "preset", (), None, "{cell}: blank, but it is searched for: type a word"),
@@ -138,11 +139,14 @@ REFUSED: list[tuple[str, str, tuple[int, ...], object, str]] = [
     ("live", "vocabulary", (3,), 42, "{cell}: found 42, expected a word"),
     ("live", "presets.loss.aggregation", (5,), "all",
      "{cell}: found 'all', expected one of token-mean, token-sum, seq-mean-token-sum, seq-mean-token-sum-norm, "
-     "seq-mean-token-mean; loss.aggregation.number comes out as nan (agg_no = the o whose alternatives[o] = agg_is): " + NAN),
+     "seq-mean-token-mean; loss.aggregation.number (@) has no number: “the o whose alternatives[o] = agg_is” finds nothing; "
+     "agg_no = the o whose alternatives[o] = agg_is"),
     ("classic", "actions", (0, 1), 9,
-     "{cell}: found 9, expected 0 … 3; old.logprobs comes out as nan (log π_old = log p[n, t, a_t[n, t]]): " + NAN),
+     "{cell}: found 9, expected 0 … 3; old.logprobs (n = 1, t = 2, @) has no number: "
+     "“log p[n, t, a_t[n, t]]” looks up a member that old.log_p does not have; log π_old = log p[n, t, a_t[n, t]]"),
     ("controller", "responses.length", (0, 0), None,
-     "{cell}: found 0, expected 1 … 1e+06; responses.kl_per_word comes out as inf (kl_word = kl_sum[u, i] / len[u, i]): " + NAN),
+     "{cell}: found 0, expected 1 … 1e+06; responses.kl_per_word (u = 1, i = 1, @) has no number: "
+     "10 cannot be divided by 0; kl_word = kl_sum[u, i] / len[u, i] = 10 / 0"),
 ]  # fmt: skip
 
 
@@ -153,7 +157,8 @@ def test_what_cannot_be_computed_with_is_refused_with_its_cell(
     path = typed_into(kinds / f"{kind}.xlsx", tmp_path / "refused.xlsx", name, at, value)
     of = book_of(kinds / f"{kind}.xlsx")
     cell = of.file.where(name, at).removeprefix(f"{of.file.path}, ")
-    assert refusal(path) == sentence.format(cell=cell)
+    said, sheets = refusal(path), "|".join(re.escape(grid.quoted(sheet)) for sheet in of.sheets)
+    assert re.sub(rf"({sheets})![A-Z]+[0-9]+(?=\) has no number)", "@", said) == sentence.format(cell=cell)
 
 
 def test_a_word_of_the_table_that_nothing_uses_is_no_reason_to_refuse(kinds: Path, tmp_path: Path) -> None:
