@@ -9,6 +9,7 @@ from blueprint.page import contents, delivered, dress, grid
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
 from blueprint.page.picking import PLACE
+from blueprint.page.plainly import put
 from blueprint.page.printing import set_up_print
 
 Look = Callable[[Any, dress.Properties], Any]
@@ -135,7 +136,7 @@ class Furniture:
 
     def label(self, row: int, column: int, text: str | int, style: str) -> None:
         """Writes a fixed text or number."""
-        self.page.write(row, column, text, self.look(style, dress.label_dress(style)))
+        put(self.page, row, column, text, self.look(style, dress.label_dress(style)))
 
     def head_names(self) -> None:
         """Names the row of numbers and the column of single numbers."""

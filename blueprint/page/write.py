@@ -18,6 +18,7 @@ from blueprint.page.guard import rule_of
 from blueprint.page.layout import Echo, Hop, Jump, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.picking import PLACE
+from blueprint.page.plainly import put
 from blueprint.page.remarks import note_of, note_options
 from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.views import VALUE
@@ -126,12 +127,7 @@ class BookWriter:
                 page.write_formula(run.row, column, formula, look, value)
             return
         for column, look, value in zip(run.columns, looks, run.values, strict=True):
-            if value == "" or value != value:
-                page.write_blank(run.row, column, None, look)
-            elif isinstance(value, str):
-                page.write_string(run.row, column, value, look)
-            else:
-                page.write_number(run.row, column, value, look)
+            put(page, run.row, column, value, look)
 
     def looks(self, run: Run) -> list[Any]:
         """Returns the format of each cell of a run; only weights, which have an outline, need more than one."""
@@ -155,7 +151,7 @@ class BookWriter:
         for live in self.layout.lives:
             self.formula(live, live.formula, live.value)
         for copy in self.layout.copies:
-            self.sheets[copy.sheet].write(copy.row, copy.column, copy.value, self.label_format(copy.style))
+            put(self.sheets[copy.sheet], copy.row, copy.column, copy.value, self.label_format(copy.style))
 
     def formula(self, at: Echo | Live, formula: str, value: float | str) -> None:
         """Writes one formula with its value."""

@@ -1,15 +1,19 @@
 """Words that a spreadsheet could take for a formula, a number or a link stay words, with their own ids."""
 
 import json
+import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import ironcalc
 import numpy as np
 import pytest
+from xlsxwriter.worksheet import Worksheet
 
 from blueprint.page.read import locate, read
 from tests.audit import spoil
+from tests.page.finished import MAIN
 from tests.page.workshop import Array, blocks_in, made
 
 WORDS = ["<eos>", "=1+1", "@x", "+a", "1e5", "TRUE", "{=1}", "http://x"]
@@ -60,3 +64,24 @@ def test_no_word_becomes_a_formula_or_a_link(path: Path) -> None:
     texts = {"xl/sharedStrings.xml", *(name for name in xml if name.startswith("xl/charts/"))}
     assert [name for name, text in xml.items() if "http://x" in text and name not in texts] == []
     assert [name for name, text in xml.items() if "<f>1+1" in text or "<f>=1+1" in text] == []
+
+
+INJECTED = ["<eos>", "{=1+1}", "=1+1", "=cmd|'/C!A0", "+1", "+1+cmd|'/C!A0", "-1", "-1+1", "@SUM(1)", "1e5", "'1", "mailto:a"]
+
+
+def test_no_cell_is_written_by_a_guess_at_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`write` of the writer guesses: 3.2.0 makes an array formula of {=1+1}, whatever its options say."""
+
+    def guessed(self: Worksheet, *what: object) -> int:
+        raise AssertionError(f"the writer was left to guess what {what} is")
+
+    monkeypatch.setattr(Worksheet, "write", guessed)
+    book = made(f"text.vocabulary={json.dumps(INJECTED)}", 'title="{=1+1}"', 'about="=1+1"', "seed=5")
+    formulas = book.save(tmp_path / "book.xlsx")
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as archive:
+        sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
+        kept = archive.read("xl/sharedStrings.xml").decode()
+    written = [formula for sheet in sheets for formula in ET.fromstring(sheet).iter(f"{MAIN}f")]
+    assert len(written) == formulas
+    assert [formula.attrib for formula in written if formula.attrib] == []  # neither arrays nor shared ones
+    assert [word for word in INJECTED if f">{escape(word)}</t>" not in kept] == []
