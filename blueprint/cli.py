@@ -7,6 +7,7 @@ import click
 from blueprint.commands.build import build, list_numbers
 from blueprint.commands.check import check
 from blueprint.commands.console import speak_plainly
+from blueprint.commands.door import Door
 from blueprint.commands.explain import explain
 from blueprint.commands.import_minibatch import import_
 from blueprint.commands.inspect import inspect
@@ -21,7 +22,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.group(cls=Door, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(package_name="rlhf-blueprint", prog_name="blueprint")
 def main() -> None:
     """RLHF PPO by hand: a workbook whose every number is a live formula."""

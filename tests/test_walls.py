@@ -21,8 +21,8 @@ MAY_READ = {
     "language": ("language",),
     "numbers": ("numbers",),
     "ppo": ("ppo", "language", "numbers", "page.outline"),
-    "page": ("page", "language"),
-    "minibatch": ("minibatch", "numbers"),
+    "page": ("page", "language", "unfinished"),
+    "minibatch": ("minibatch", "numbers", "unfinished"),
     "replay": ("minibatch", "numbers", "replay", "witness"),
     "witness": ("witness",),
     "checking": ("checking", "page", "witness"),
@@ -36,6 +36,7 @@ MAY_READ = {
         "saved", "which", "witness",
     ),
     "which": ("book", "numbers", "which"),
+    "unfinished": (),
     "__main__": ("cli",),
     "": ("book", "language"),
 }  # fmt: skip

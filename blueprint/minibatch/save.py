@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from blueprint.minibatch.batch import SCHEMA, Array, MinibatchError
 from blueprint.minibatch.formats.said import WHOLE
 from blueprint.minibatch.formats.writing import WRITERS
 from blueprint.minibatch.layout import RESPONSE
+from blueprint.unfinished import replacing
 
 
 def save(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, Any] | None = None) -> None:
@@ -41,16 +41,13 @@ def save(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, 
         json.dumps(said)
     except (TypeError, ValueError) as error:
         raise MinibatchError(f"{path}: metadata cannot be written as JSON: {error}.") from error
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        writer(partial, arrays, said)
-        os.replace(partial, path)
+        with replacing(path) as unfinished:
+            writer(unfinished, arrays, said)
     except ImportError as error:
         raise MinibatchError(f"{path}: writing it needs {error.name}: python -m pip install {error.name}.") from error
     except OSError as error:
         raise MinibatchError(f"{path}: it cannot be written: {error.strerror or error}.") from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _array(path: Path, name: str, tensor: Array) -> Array:

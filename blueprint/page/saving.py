@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from blueprint.unfinished import replacing
 
 
 class SaveError(OSError):
@@ -45,36 +46,21 @@ def refuse_existing(path: Path, force: bool) -> None:
 def saved_whole(path: Path) -> Iterator[Path]:
     """Gives an unfinished file beside the target; it takes the target's place at the end and is gone after a failure.
 
-    A link is followed. Raises SaveError if the target is a directory, a device or a pipe, or cannot be written.
+    A link is followed, and the mode of a file that is replaced is kept. Raises SaveError if the target is a directory, a
+    device or a pipe, or cannot be written.
     """
     if os.path.isdir(path):
         raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'rlhf_ppo.xlsx'}")
     if os.path.exists(path) and not os.path.isfile(path):
         raise SaveError(f"{path} is a device or a pipe: give the name of a file, such as rlhf_ppo.xlsx")
-    target = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(suffix=".xlsx", prefix=".blueprint-", dir=target.parent)
+        with replacing(Path(os.path.realpath(path))) as unfinished:
+            yield unfinished
     except OSError as error:
         raise SaveError(f"{path} cannot be written: {_reason(path, error)}") from error
-    os.close(handle)
-    unfinished = Path(name)
-    try:
-        yield unfinished
-        unfinished.chmod(0o666 & ~_umask())
-        os.replace(unfinished, target)
-    except OSError as error:
-        raise SaveError(f"{path} cannot be written: {_reason(path, error)}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _reason(path: Path, error: OSError) -> str:
     if not os.path.exists(path.parent):
         return f"there is no folder {path.parent}"
     return (error.strerror or str(error)).lower()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import xlsxwriter
-from xlsxwriter.exceptions import FileCreateError
 
 from blueprint.page import contents, delivered, dress, grid, own
 from blueprint.page.cells import Run, echo_formula, runs
@@ -26,19 +26,19 @@ from blueprint.page.views import VALUE
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
 
-OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
+"""In memory: else the writer puts each part into a file of its own first, which stays where a command is killed."""
 
 
 def write(layout: Layout, path: Path) -> int:
     """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
     made = _made()
     with saved_whole(path) as unfinished:
-        try:
-            with xlsxwriter.Workbook(str(unfinished), OPTIONS) as book:
-                return BookWriter(layout, book, made).write()
-        except FileCreateError as error:
-            # It wraps the system's own reason, such as a full disk.
-            raise error.args[0] from error
+        archive = BytesIO()
+        with xlsxwriter.Workbook(archive, OPTIONS) as book:
+            formulas = BookWriter(layout, book, made).write()
+        unfinished.write_bytes(archive.getbuffer())
+    return formulas
 
 
 def _made() -> datetime:

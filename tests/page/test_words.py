@@ -66,7 +66,20 @@ def test_no_word_becomes_a_formula_or_a_link(path: Path) -> None:
     assert [name for name, text in xml.items() if "<f>1+1" in text or "<f>=1+1" in text] == []
 
 
-INJECTED = ["<eos>", "{=1+1}", "=1+1", "=cmd|'/C!A0", "+1", "+1+cmd|'/C!A0", "-1", "-1+1", "@SUM(1)", "1e5", "'1", "mailto:a"]
+INJECTED = [
+    "<eos>",
+    "{=1+1}",
+    "=1+1",
+    "=cmd|'/C!A0",
+    "+1",
+    "+1+cmd|'/C!A0",
+    "-1",
+    "-1+1",
+    "@SUM(1)",
+    "1e5",
+    "'1",
+    "mailto:a",
+]
 
 
 def test_no_cell_is_written_by_a_guess_at_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

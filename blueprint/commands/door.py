@@ -1,0 +1,102 @@
+"""The door of every command: whatever goes wrong behind it ends in one sentence, and nothing unfinished stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import click
+
+from blueprint.commands.refusals import Refused, Unreadable
+
+TRACEBACK = "BLUEPRINT_TRACEBACK"
+"""The environment variable with which a developer sees where something went wrong."""
+LONGEST = 120
+"""Letters of somebody else's message that are shown."""
+ENDING = ("SIGTERM", "SIGHUP")
+_PASSED_ON = (
+    click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, KeyboardInterrupt, GeneratorExit, BrokenPipeError,
+)  # fmt: skip
+
+
+class Door(click.Group):
+    """A group of commands of which none ends in a traceback: what nobody foresaw is one sentence, and exit code 3."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs a command."""
+        _need_folder()
+        try:
+            with ended_by_signals():
+                try:
+                    return super().invoke(ctx)
+                finally:
+                    sys.stdout.flush()  # here, so that a full disk behind a redirection is told and not lost
+        except _PASSED_ON:
+            raise
+        except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
+            if os.environ.get(TRACEBACK):
+                raise
+            _let_go_of_stdout()
+            raise Unreadable(told(fault, ctx.invoked_subcommand or "blueprint")) from fault
+
+
+def _need_folder() -> None:
+    """Refuses to begin in a folder that was deleted: torch, for one, ends the program there without a word of ours."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise Refused("the folder that you are in is no longer there: change to another one, with cd") from error
+
+
+def told(fault: BaseException, command: str) -> str:
+    """Returns one sentence on what went wrong behind a command's back."""
+    if isinstance(fault, MemoryError):
+        return f"{command} needs more memory than there is: give it a smaller file, or more room"
+    if isinstance(fault, OSError) and fault.strerror:
+        name = f" ({_shown(os.fsdecode(fault.filename))})" if isinstance(fault.filename, str | bytes) else ""
+        return f"{command} was stopped by the system: {fault.strerror.lower()}{name}"
+    said = ": ".join(filter(None, (type(fault).__name__, _shown(str(fault)))))
+    return (
+        f"{command} came upon something that it has no answer to ({said}): please report it, with what you typed and "
+        f"the file; {TRACEBACK}=1 in the environment shows where it was"
+    )
+
+
+def _shown(text: str) -> str:
+    """Returns a text on one line, shortened, with unprintable letters as Python spells them."""
+    line = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[: LONGEST + 1])
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Ends a command on SIGTERM as on Ctrl-C: from within, so that what it has not finished is taken away."""
+    before: dict[int, Any] = {}
+    with suppress(ValueError):  # only the main thread may ask for signals
+        for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):
+            if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores a signal on purpose
+                before[number] = signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # once is enough: the second would interrupt the tidying up
+    raise SystemExit(128 + number)
+
+
+def _let_go_of_stdout() -> None:
+    """Forgets what could not be printed; else Python tries again at its end, and complains in lines of its own."""
+    with suppress(OSError, ValueError):
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

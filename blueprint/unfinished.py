@@ -1,0 +1,102 @@
+"""Unfinished files: what is being written stands beside its target, and is gone afterwards, however the writing ended.
+
+A file that is being written is locked by its writer, so that one which nobody holds was left by a process that was
+killed; the next command that writes into the folder takes it away.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows knows no such locks
+    fcntl = None  # type: ignore[assignment]
+
+_NAME = re.compile(r"\.blueprint-[0-9a-z_]{8}\.xlsx")
+_OLD = 24 * 60 * 60.0
+"""Seconds after which a file is left behind where no lock says whether it still is being written."""
+_ours: set[Path] = set()
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Gives an empty file beside the target; it takes the target's place, with the target's mode, at the end.
+
+    After a failure, an interruption or the end of the program it is gone. Raises OSError.
+    """
+    clear(target.parent)
+    unfinished = target.with_name(f".blueprint-{os.urandom(4).hex()}.xlsx")
+    _ours.add(unfinished)  # before it exists: an interruption may come at any moment
+    held = None
+    try:
+        held = _created(unfinished)
+        yield unfinished
+        unfinished.chmod(_mode(target))
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+        _ours.discard(unfinished)
+        if held is not None:
+            os.close(held)
+
+
+def clear(folder: Path) -> None:
+    """Takes away what processes that were killed have left in a folder; says nothing where that is not allowed."""
+    with suppress(OSError):
+        names = [name for name in os.listdir(folder) if _NAME.fullmatch(name)]
+        for path in (folder / name for name in names if folder / name not in _ours):
+            _take_away(path)
+
+
+def _created(path: Path) -> int | None:
+    """Makes an empty file that only its owner may read; returns what holds it, where the system has locks."""
+    while True:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        if fcntl is None:
+            os.close(handle)
+            return None
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if path.exists():
+            return handle
+        os.close(handle)  # it was taken for a file left behind, between its making and its lock
+
+
+def _take_away(path: Path) -> None:
+    """Removes a file that nobody holds."""
+    with suppress(OSError):
+        if fcntl is None:
+            if time.time() - path.stat().st_mtime > _OLD:
+                path.unlink()
+            return
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+        finally:
+            os.close(handle)
+
+
+def _mode(target: Path) -> int:
+    """Returns the permissions of the file that is replaced; those of a new file, where there is none."""
+    with suppress(OSError):
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@atexit.register
+def _clear_ours() -> None:
+    """Removes what an interruption within the removing itself has left."""
+    for path in _ours:
+        with suppress(OSError):
+            path.unlink()

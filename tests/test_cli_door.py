@@ -1,0 +1,151 @@
+"""The door of every command: whatever happens behind it ends in one sentence, and nothing unfinished stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.cli import main
+from blueprint.commands.door import TRACEBACK, Door
+
+NO_WINDOWS = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has other signals and no devices among its files"
+)
+
+
+class Panic(BaseException):
+    """As a panic in Rust arrives: no Exception."""
+
+
+def ended(fault: BaseException | None, **environment: str) -> Result:
+    """Runs a command that meets a fault."""
+
+    @click.group(cls=Door)
+    def group() -> None:
+        pass
+
+    @group.command()
+    def work() -> None:
+        if fault is not None:
+            raise fault
+
+    return CliRunner().invoke(group, ["work"], env={TRACEBACK: "", **environment})
+
+
+PLEASE = (
+    "please report it, with what you typed and the file; BLUEPRINT_TRACEBACK=1 in the environment shows where it was"
+)
+TOLD: list[tuple[BaseException, str]] = [
+    (KeyError("x"), f"work came upon something that it has no answer to (KeyError: 'x'): {PLEASE}"),
+    (AssertionError(), f"work came upon something that it has no answer to (AssertionError): {PLEASE}"),
+    (
+        ValueError("a\nb\x1b[31m\u202e" + "c" * 40_000),
+        f"work came upon something that it has no answer to (ValueError: a\\nb\\x1b[31m\\u202e{'c' * 101}…): {PLEASE}",
+    ),
+    (Panic("rust"), f"work came upon something that it has no answer to (Panic: rust): {PLEASE}"),
+    (RecursionError("deep"), f"work came upon something that it has no answer to (RecursionError: deep): {PLEASE}"),
+    (MemoryError(), "work needs more memory than there is: give it a smaller file, or more room"),
+    (OSError(28, "No space left on device"), "work was stopped by the system: no space left on device"),
+    (
+        FileNotFoundError(2, "No such file or directory", "a\nb"),
+        "work was stopped by the system: no such file or directory (a\\nb)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fault", "sentence"), TOLD, ids=lambda each: type(each).__name__)
+def test_what_nobody_foresaw_is_one_sentence(fault: BaseException, sentence: str) -> None:
+    found = ended(fault)
+    assert (found.exit_code, found.output) == (3, f"Error: {sentence}\n")
+
+
+def test_what_was_foreseen_stays_as_it_is() -> None:
+    assert ended(None).exit_code == 0
+    assert ended(SystemExit(1)).exit_code == 1
+    assert ended(click.UsageError("so")).exit_code == 2
+    assert (ended(KeyboardInterrupt()).exit_code, ended(KeyboardInterrupt()).output.strip()) == (1, "Aborted!")
+
+
+def test_a_developer_sees_where_it_was() -> None:
+    found = ended(KeyError("x"), **{TRACEBACK: "1"})
+    assert isinstance(found.exception, KeyError)
+
+
+def test_every_command_goes_through_the_door() -> None:
+    assert isinstance(main, Door)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("command", [["presets"], ["numbers"]])
+def test_a_full_disk_behind_a_redirection_is_told(command: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        said = subprocess.run(
+            [sys.executable, "-m", "blueprint", *command], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    sentence = f"Error: {command[0]} was stopped by the system: no space left on device\n"
+    assert (said.returncode, said.stderr.decode()) == (3, sentence)
+
+
+@NO_WINDOWS
+@pytest.mark.parametrize("command", [["build"], ["check", "x.xlsx"]])
+def test_a_folder_that_was_deleted_is_told(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "gone").mkdir()
+    code = f"import os\nos.rmdir({str(tmp_path / 'gone')!r})\nfrom blueprint.cli import main\nmain()"
+    said = subprocess.run(
+        [sys.executable, "-c", code, *command], cwd=tmp_path / "gone", capture_output=True, check=False, text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+    )  # fmt: skip
+    sentence = "Error: the folder that you are in is no longer there: change to another one, with cd\n"
+    assert (said.returncode, said.stderr) == (2, sentence)
+
+
+ENDED_BY = {"SIGTERM": 143, "SIGHUP": 129, "SIGINT": 1}
+WRITTEN = "while it is written"
+MOMENTS = {
+    "before it is written": "xlsxwriter.Workbook.__enter__",
+    WRITTEN: "xlsxwriter.worksheet.Worksheet._assemble_xml_file",
+    "when it is to be put in place": "os.replace",
+}
+
+
+@NO_WINDOWS
+@pytest.mark.parametrize(
+    ("name", "moment"), [*(("SIGTERM", each) for each in MOMENTS), ("SIGHUP", WRITTEN), ("SIGINT", WRITTEN)]
+)
+def test_a_signal_leaves_no_unfinished_file(tmp_path: Path, name: str, moment: str) -> None:
+    """The default handler is restored before, for the one who runs the tests may ignore a signal (nohup)."""
+    owner, _, function = MOMENTS[moment].rpartition(".")
+    code = f"""
+import os, signal, sys, tempfile, xlsxwriter
+signal.signal(signal.{name}, signal.default_int_handler if {name!r} == "SIGINT" else signal.SIG_DFL)
+from blueprint.cli import main
+def die(*given): os.kill(os.getpid(), signal.{name})
+{owner}.{function} = die
+main(["build", "--numbers", "very-very-sleepy", "--no-proof", "-o", "a.xlsx"])
+"""
+    (tmp_path / "rest").mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path / "rest")}
+    said = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert (said.returncode, said.stdout) == (ENDED_BY[name], b""), said.stderr
+    assert b"Traceback" not in said.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["rest"]
+
+
+def test_nohup_keeps_its_meaning() -> None:
+    from blueprint.commands.door import ended_by_signals
+
+    if not hasattr(signal, "SIGHUP"):
+        pytest.skip("this system has no terminals that hang up")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_by_signals():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
