@@ -44,12 +44,14 @@ class Book:
 
     Raises NoNumber, which names the cell in the workbook and the reason, where a computation ends: an overflow, a
     logarithm of 0, a quotient by 0. What underflows to 0 is a number.
+
+    beyond: goes on with infinity and NaN, as a library does; such a book can be read, but not saved.
     """
 
-    def __init__(self, blueprint: Blueprint):
+    def __init__(self, blueprint: Blueprint, beyond: bool = False):
         self.blueprint = blueprint
         try:
-            self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed)
+            self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond)
         except NoNumber as ended:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
 
@@ -69,6 +71,10 @@ class Book:
         """Writes the workbook, whole or not at all, and returns how many formulas it holds."""
         from blueprint.page.write import write
 
+        if self.values.beyond:
+            raise NotationError(
+                "this book goes on beyond the largest number, which no sheet can: make it without beyond"
+            )
         return write(self.layout, Path(path))
 
     def prove(self, path: str | Path) -> Proof:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.book import Book
 from blueprint.cli import main
+from blueprint.language import NoNumber, NotationError
 from blueprint.numbers import rlhf
-from blueprint.which import Answer, answers, measure
+from blueprint.which import Answer, Batch, answers, measure, page
 from blueprint.which.measure import OF_THE_BATCH, differences
 from blueprint.which.page import number
 from blueprint.which.words import said
@@ -87,6 +90,30 @@ def test_the_default_is_the_workbook_as_it_is(told: dict[str, dict[str, Answer]]
     found = told["default"]["default"]
     assert found.numbers["total loss"] == pytest.approx(value(made(), "total_loss"), abs=1e-12)
     assert found.effects == ()
+
+
+def test_a_row_says_where_a_library_itself_comes_to_infinity() -> None:
+    """Log-ratios up to 1,624: trlX averages e^d − 1 − d, which is endless; TRL averages d²/2, verl clamps d at ±20."""
+    blueprint = made("conventions=live", numbers="ten-libraries").blueprint
+    logits = {
+        block.name: 800 * np.asarray(cells, dtype=float)
+        for block, cells in blueprint.typed.items()
+        if block.name.endswith("logits")
+    }
+    endless = Book(blueprint.with_typed(logits), beyond=True)
+    told = {answer.preset.name: answer for answer in answers(endless, ["trlx", "trl_0.11.4", "verl"])}
+    watched = {name: answer.numbers["approximate KL"] for name, answer in told.items()}
+    assert watched["trlx"] == float("inf")
+    old, new = (endless.values[endless.blocks[f"{model}.logprobs"]] for model in ("old", "policy"))
+    kept = endless.values[endless.blocks["mask"]] == 1
+    assert watched["trl_0.11.4"] == pytest.approx(np.mean((new - old)[kept] ** 2) / 2, rel=1e-12)
+    printed = page([Batch("endless", "", [*told.values()])], "blueprint which")
+    assert re.search(r"^\| trlx .*\| inf \| ", printed, re.MULTILINE)
+    assert "what the library itself gets" in printed
+    with pytest.raises(NoNumber, match=r"has no number: exp\(.*\) is beyond 1\.8e308"):
+        Book(blueprint.with_typed(logits))
+    with pytest.raises(NotationError, match="goes on beyond the largest number, which no sheet can"):
+        endless.save("endless.xlsx")
 
 
 def test_in_parts_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,4 +53,6 @@ def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Bat
     if not isinstance(load(numbers), LogitNumbers | WeightNumbers):
         raise Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
     loaded = load(numbers, [*overrides, "conventions=live"])
-    return Batch(loaded.name, loaded.about, answers(Book(rlhf_ppo(loaded)), compare.split(",") if compare else ()))
+    return Batch(
+        loaded.name, loaded.about, answers(Book(rlhf_ppo(loaded), beyond=True), compare.split(",") if compare else ())
+    )

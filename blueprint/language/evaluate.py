@@ -17,16 +17,20 @@ from blueprint.language.values import Array, At, Values
 from blueprint.language.vectorise import Getter, compiled
 
 
-def compute(blocks: Iterable[Block], sizes: Mapping[Axis, int], typed: Mapping[Block, object]) -> Values:
+def compute(
+    blocks: Iterable[Block], sizes: Mapping[Axis, int], typed: Mapping[Block, object], beyond: bool = False
+) -> Values:
     """Computes every block.
 
     sizes: how many members each axis has (joined axes follow from their parts).
     typed: the given numbers or words of each typed block, edges included; NaN or "" is a blank cell.
-    Raises NotationError for a missing or misshapen input, a cell that needs itself, or a result that is no number.
+    beyond: whether results may be infinite or no number, as a library's are on the same inputs.
+    Raises NotationError for a missing or misshapen input and a cell that needs itself, and NoNumber (without `beyond`) for
+    the first result that is no number.
     """
     listed = list(blocks)
     _check_listed(listed)
-    values = Values(sizes)
+    values = Values(sizes, beyond)
     for block in listed:
         if block.typed:
             values.fill(block, typed)
@@ -35,7 +39,7 @@ def compute(blocks: Iterable[Block], sizes: Mapping[Axis, int], typed: Mapping[B
     steps = schedule(computed)
     with np.errstate(all="ignore"):
         _run(steps, values, {}, {})
-    for block in _in_order(steps):
+    for block in () if beyond else _in_order(steps):
         _check_finite(block, values)
     return values
 

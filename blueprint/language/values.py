@@ -22,9 +22,12 @@ class Values:
 
     `values[block]` is an array with one dimension per axis, without the edge cells; `values.arrays[block]` has them
     too, as first and last entries; `values.cell(block, …)` is one cell.
+
+    beyond: whether numbers go on as infinity beyond the largest one, as in a library; in a sheet they end in an error.
     """
 
-    def __init__(self, sizes: Mapping[Axis, int]):
+    def __init__(self, sizes: Mapping[Axis, int], beyond: bool = False):
+        self.beyond = beyond
         for axis, size in sizes.items():
             if type(size) is not int or size < 0:
                 raise NotationError(f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more")

@@ -51,7 +51,7 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Op(name, args):
             parts = [compiled(arg, frame, values) for arg in args]
             function = NUMPY[name]
-            if name in LAZY:
+            if name in LAZY or values.beyond:
                 return lambda at: function(*[part(at) for part in parts])
             return lambda at: function(*[_finite(part(at)) for part in parts])
         case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not _looks_up(left, right):

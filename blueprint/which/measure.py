@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple
 
 from blueprint.book import Book
@@ -73,10 +74,14 @@ def differences(values: _Values, default: _Values) -> list[str]:
 
 
 def _answer(preset: Preset, numbers: Mapping[str, float], without: list[tuple[str, Mapping[str, float]]]) -> Answer:
-    """Says what each convention adds: the loss with it, less the loss without it."""
+    """Says what each convention adds: the loss with it, less the loss without it, which may be endless."""
     loss = "policy loss"
     effects = [Effect(key, numbers[loss] - found[loss]) for key, found in without]
-    return Answer(preset, numbers, tuple(sorted(effects, key=lambda effect: -abs(effect.adds))))
+    return Answer(
+        preset,
+        numbers,
+        tuple(sorted(effects, key=lambda effect: -abs(effect.adds) if effect.adds == effect.adds else -inf)),
+    )
 
 
 def _yours(book: Book, default: Preset) -> Preset | None:
@@ -115,6 +120,6 @@ def _at_once(book: Book, variants: Sequence[_Values]) -> list[Mapping[str, float
     sizes = dict(book.blueprint.sizes) | {
         axis: len(variants) for name in ("presets.names", "library.names") for axis in blocks[name].axes
     }
-    made = Book(replace(book.blueprint.with_typed(typed), sizes=sizes))
+    made = Book(replace(book.blueprint.with_typed(typed), sizes=sizes), beyond=True)
     columns = {title: made.values[blocks[name]] for title, name in COLUMNS.items()}
     return [{title: float(column[at]) for title, column in columns.items()} for at in range(len(variants))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import NamedTuple
 
 from blueprint.which.measure import COLUMNS, Answer, Effect
@@ -15,6 +16,9 @@ source at the version named; `blueprint presets` says where. The total is what t
 the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two
 runs should know which row each of them is."""
 UNLOGGED = "A dash: the library does not log it."
+ENDLESS = """\
+inf, nan: what the library itself gets, where a number beyond 1.8e308 entered. No cell holds such a number: `blueprint build`
+says where it arises."""
 EFFECTS = """\
 Behind each convention stands what it adds to the policy loss: it alone is set back to what the default does, everything
 is computed anew, and the new loss is taken off the old one. +0.1 means: the convention makes the loss 0.1 larger. The
@@ -39,6 +43,8 @@ def page(batches: Sequence[Batch], command: str) -> str:
         parts += [f"## The batch `{batch.name}`", *filter(None, [batch.about]), _table(batch.answers)]
         if any(answer.preset.unlogged for answer in batch.answers):
             parts.append(UNLOGGED)
+        if not all(isfinite(number) for answer in batch.answers for number in answer.numbers.values()):
+            parts.append(ENDLESS)
     parts += ["## Why they differ", EFFECTS]
     names = dict.fromkeys(answer.preset.name for batch in batches for answer in batch.answers)
     parts += [_library(name, batches) for name in names]
@@ -72,7 +78,9 @@ def _library(name: str, batches: Sequence[Batch]) -> str:
 
 def _moved(answer: Answer) -> str:
     """Names the conventions that move the policy loss most, and the rule that does if none of these is one."""
-    moving = [effect for effect in answer.effects if abs(effect.adds) >= VISIBLE]
+    if not isfinite(answer.numbers["policy loss"]):
+        return "the policy loss is no number, so nothing can be said to move it."
+    moving = [effect for effect in answer.effects if not abs(effect.adds) < VISIBLE]  # one that is no number, too
     if not moving:
         return "no single one moves the policy loss."
     shown = moving[:MOST]
