@@ -9,13 +9,17 @@ from typing import Any
 from blueprint.language import Block
 from blueprint.page import grid
 from blueprint.page.dress import GREY, INK
+from blueprint.page.labels import Dot, sides
 from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Chart, Scale, Series
 
-SIZE = {"width": 620, "height": 360}
-GAP = 20
+WIDTH, HEIGHT, GAP = 620, 360, 20
+MARGIN, BETWEEN = 70, 40
+"""Pixels beside the bars, and how much of a bar's width is left between groups of them, in percent."""
+LEAST_BAR = 8.0
+"""Pixels a bar is wide at least where a number stands on it; on thinner ones the numbers would overprint."""
 MOST_WORDS = 64
-"""Dots that get a word beside them; more could not be read."""
+"""Dots that get a word beside them, and bars that each get one below; more could not be read."""
 
 # Told apart by those who see no colour, and on paper: Okabe and Ito's colours, with another dash and another mark each.
 STROKES = (
@@ -26,12 +30,13 @@ STROKES = (
     ("#000000", "solid", "x"),
 )
 # Bars side by side differ in hatching, so that they can be told apart without colour.
-PATTERNS = (None, "wide_upward_diagonal", "dotted_diamond")
+PATTERNS = (None, "wide_upward_diagonal", "dotted_diamond", "dark_horizontal", "light_vertical")
 KINDS: dict[str, dict[str, str]] = {
     "scatter": {"type": "scatter", "subtype": "straight"},
-    "line": {"type": "line"},
     "bars": {"type": "column"},
 }
+BARS = {"border": {"color": INK}, "gap": BETWEEN}
+WORD = {"series_name": True, "value": False, "font": {"size": 9, "color": GREY}}
 MAJOR_GRID = {"visible": True, "line": {"color": "#D9D9D9", "width": 0.5}}
 
 
@@ -39,44 +44,66 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     """Draws a chart and hangs it on its sheet."""
     chart = hung.chart
     made = add_chart(KINDS[chart.kind])
-    named, unnamed = 0, 0
+    words = [label for series in chart.series for label in _words(chart, series, layout)]
     for number, series in enumerate(chart.series):
-        drawn = _series(chart, series, number, layout)
-        for each in drawn:
-            made.add_series(each)
-        named, unnamed = (named, unnamed + len(drawn)) if len(drawn) > 1 else (named + 1, unnamed)
+        made.add_series(_series(chart, series, number, layout))
+    for each in words:
+        made.add_series(each)
     made.set_title({"name": chart.title, "name_font": {"size": 12, "color": INK}, "overlay": False})
-    made.set_x_axis(_axis(chart.across) | {"label_position": "low"})
+    every = {"interval_unit": 1} if _cells_across(chart.series[0].values, layout) <= MOST_WORDS else {}
+    made.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
     made.set_y_axis(_axis(chart.up) | {"major_gridlines": MAJOR_GRID})
-    hidden = list(range(named, named + unnamed))
-    made.set_legend({"position": "bottom", "delete_series": hidden} if len(chart.series) > 1 else {"none": True})
-    made.set_size(SIZE)
-    offset = {"x_offset": hung.right * (SIZE["width"] + GAP), "object_position": 3}
+    unnamed = list(range(len(chart.series), len(chart.series) + len(words)))
+    made.set_legend({"position": "bottom", "delete_series": unnamed} if len(chart.series) > 1 else {"none": True})
+    made.set_size({"width": _width(chart), "height": HEIGHT})
+    offset = {"x_offset": hung.right * (WIDTH + GAP), "object_position": 3}
     page.insert_chart(hung.row, grid.LEFT, made, offset | {"description": f"{chart.title}. {chart.tells}"})
 
 
-def _series(chart: Chart, series: Series, number: int, layout: Layout) -> list[dict[str, Any]]:
-    """Describes a series to the writer; dots that have words are a series each, whose name is the word."""
+def _series(chart: Chart, series: Series, number: int, layout: Layout) -> dict[str, Any]:
+    """Describes a series to the writer."""
     colour, dash, mark = STROKES[number % len(STROKES)]
     marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": INK}}
-    dots = {"line": {"none": True}, "marker": marker}
-    if series.words is not None and len(_members(series.values, layout)) <= MOST_WORDS:
-        label = {"series_name": True, "value": False, "position": "above", "font": {"size": 9, "color": GREY}}
-        blocks = (series.words, series.over, series.values)
-        cells = zip(*(_members(block, layout) for block in blocks), strict=True)
-        keys = ("name", "categories", "values")
-        return [dict(zip(keys, each, strict=True)) | dots | {"data_labels": label} for each in cells]
     given: dict[str, Any] = {
         "name": series.name,
         "categories": "=" + cells_of(series.over, layout),
         "values": "=" + cells_of(series.values, layout),
     }
     if chart.kind == "bars":
-        return [given | _filled(colour, PATTERNS[number % len(PATTERNS)]) | {"border": {"color": INK}, "gap": 60}]
+        return given | _filled(colour, PATTERNS[number % len(PATTERNS)]) | BARS | _numbers(chart, layout)
     if series.dots:
-        return [given | dots]
-    small = marker | {"size": 5} if chart.kind == "line" else {"type": "none"}
-    return [given | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": small}]
+        return given | {"line": {"none": True}, "marker": marker}
+    return given | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": {"type": "none"}}
+
+
+def _width(chart: Chart) -> int:
+    return 2 * WIDTH + GAP if chart.wide else WIDTH
+
+
+def _numbers(chart: Chart, layout: Layout) -> dict[str, Any]:
+    """Describes the numbers at the ends of bars; where there are several bars side by side, they stand upright."""
+    groups, beside = _cells_across(chart.series[0].values, layout), len(chart.series)
+    if not chart.numbers or (_width(chart) - MARGIN) / (groups * (beside + BETWEEN / 100)) < LEAST_BAR:
+        return {}
+    font = {"size": 8, "color": INK} | ({"rotation": -90} if beside > 1 else {})
+    return {"data_labels": {"value": True, "position": "outside_end", "num_format": chart.numbers, "font": font}}
+
+
+def _words(chart: Chart, series: Series, layout: Layout) -> list[dict[str, Any]]:
+    """Describes the words beside dots: each is a series of its own, without a mark, whose name is the word."""
+    if series.words is None or len(_members(series.values, layout)) > MOST_WORDS:
+        return []
+    x, y, words = (layout.values[block].ravel().tolist() for block in (series.over, series.values, series.words))
+    found = sides([Dot(*each) for each in zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
+    blocks = (series.words, series.over, series.values)
+    cells = zip(*(_members(block, layout) for block in blocks), strict=True)
+    bare = {"line": {"none": True}, "marker": {"type": "none"}}
+    return [
+        dict(zip(("name", "categories", "values"), each, strict=True))
+        | bare
+        | {"data_labels": WORD | {"position": side}}
+        for each, side in zip(cells, found, strict=True)
+    ]
 
 
 def _filled(colour: str, pattern: str | None) -> dict[str, Any]:
@@ -98,11 +125,24 @@ def cells_of(block: Block, layout: Layout) -> str:
         sheet, top, last, column = layout.spread[block]
         letter = grid.letters(column)
         return f"{grid.quoted(sheet)}!${letter}${top + 1}:${letter}${last + 1}"
-    place, values = layout.places[block], layout.values
-    top, left = place.cell(block, (0,) * len(block.axes))
-    bottom, right = place.cell(block, tuple(values.size(axis) - 1 for axis in block.axes))
+    (top, left), (bottom, right) = _corners(block, layout)
     first, last_cell = f"${grid.letters(left)}${top + 1}", f"${grid.letters(right)}${bottom + 1}"
-    return f"{grid.quoted(place.sheet)}!{first}:{last_cell}"
+    return f"{grid.quoted(layout.places[block].sheet)}!{first}:{last_cell}"
+
+
+def _corners(block: Block, layout: Layout) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Returns row and column of the first member's cell and of the last one's."""
+    place, sizes = layout.places[block], [layout.values.size(axis) for axis in block.axes]
+    return place.cell(block, (0,) * len(sizes)), place.cell(block, tuple(size - 1 for size in sizes))
+
+
+def _cells_across(block: Block, layout: Layout) -> int:
+    """Returns how many cells are drawn side by side, those between the episodes among them."""
+    if block in layout.spread:
+        _, top, last, _ = layout.spread[block]
+        return last - top + 1
+    (top, left), (bottom, right) = _corners(block, layout)
+    return (bottom - top + 1) * (right - left + 1)
 
 
 def _members(block: Block, layout: Layout) -> list[str]:

@@ -13,7 +13,7 @@ from blueprint.page.pen import Pen
 VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
 """The columns of a line that shows a quantity with its equation."""
 
-CHART_ROWS, CHARTS_BESIDE = 19, 2
+CHART_ROWS = 19
 
 
 def place_view(item: View, pen: Pen) -> None:
@@ -100,11 +100,11 @@ def _spread(spread: Spread, pen: Pen) -> None:
 
 
 def _chart(chart: Chart, pen: Pen) -> None:
-    """Hangs a chart: two beside each other, and room below each pair."""
-    here = [hung for hung in pen.layout.charts if hung.sheet == pen.sheet.title]
-    right = len(here) % CHARTS_BESIDE
-    row = here[-1].row if right else pen.row
-    pen.layout.charts.append(Hung(pen.sheet.title, row, right, chart))
+    """Hangs a chart: beside the one before it where there is room, else below."""
+    before = next((hung for hung in reversed(pen.layout.charts) if hung.sheet == pen.sheet.title), None)
+    beside = before is not None and not (before.right or before.chart.wide or chart.wide)
+    row = before.row if before and beside else pen.row
+    pen.layout.charts.append(Hung(pen.sheet.title, row, int(beside), chart))
     pen.row = row + CHART_ROWS
 
 

@@ -13,15 +13,21 @@ DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 
 CLIP, ADVANTAGE, GAE, NEXT, PARTS = KINDS = ("Clip", "Advantage", "GAE", "Next word", "Where the total loss")
 """How the titles begin."""
+KEYS = ("val", "formatCode")
 HUNG = {"default": [CLIP, ADVANTAGE, GAE, NEXT, PARTS], "very-very-sleepy": [CLIP, ADVANTAGE, GAE]}
 
 
 class Series(NamedTuple):
-    """One series: what the legend calls it (a text, or the cell that holds it), its places and its values."""
+    """One series: what the legend calls it (a text, or the cell that holds it), its places and its values.
+
+    side: on which side of a dot its label stands (t, b, r, l). number: the format of the numbers at bars.
+    """
 
     name: str
     over: Area
     values: Area
+    side: str
+    number: str
 
 
 class Chart(NamedTuple):
@@ -46,7 +52,10 @@ def _series(element: ET.Element) -> Series:
     over, values = ("xVal", "yVal") if scatter else ("cat", "val")
     words = "strRef" if element.find(f"{C}{over}/{C}strRef") is not None else "numRef"
     name = text_in(element, "tx/strRef/f") or text_in(element, "tx/v")
-    return Series(name, area(text_in(element, f"{over}/{words}/f")), area(text_in(element, f"{values}/numRef/f")))
+    cells = (text_in(element, f"{over}/{words}/f"), text_in(element, f"{values}/numRef/f"))
+    look = [element.find(f"{C}dLbls/{C}{tag}") for tag in ("dLblPos", "numFmt")]
+    side, number = ("" if found is None else found.attrib[key] for found, key in zip(look, KEYS, strict=True))
+    return Series(name, area(cells[0]), area(cells[1]), side, number)
 
 
 def _chart(root: ET.Element) -> Chart:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from tests.page.drawn import ADVANTAGE, CLIP, GAE, NEXT, PARTS, charts
+from tests.page.drawn import ADVANTAGE, CLIP, GAE, NEXT, PARTS, Chart, charts
 from tests.page.finished import FILES, Engine, Finished, Value, area, close, finished
 
 
@@ -37,7 +39,8 @@ def test_every_word_is_a_dot_on_a_curve_and_every_other_dot_is_out_of_sight(over
     file = finished("default", *overrides)
     clip, chart = file.number("clip_range"), charts(file)[CLIP]
     given = zip(*(row(file, name) for name in ("mask", "ratio", "loss.advantages", "word_written")), strict=True)
-    dots = chart.series[2:]
+    all_dots, *dots = chart.series[2:]
+    assert all_dots.name == "words of this batch"
     for series, (mask, ratio, advantage, word) in zip(dots, given, strict=True):
         (x,), (y,), (named,) = (file.values_in(cells) for cells in (series.over, series.values, area(series.name)))
         assert (named or "") == word
@@ -51,12 +54,59 @@ def test_every_word_is_a_dot_on_a_curve_and_every_other_dot_is_out_of_sight(over
             assert close([x, y], [ratio, surrogate(ratio, np.sign(advantage), clip)])
     assert len(dots) == file.computed("mask").size
     assert file.computed("mask").sum() == 6
-    assert chart.unnamed == set(range(2, 2 + len(dots)))  # no legend of sixteen words
+    for cells, ends in ((all_dots.over, [d.over for d in dots]), (all_dots.values, [d.values for d in dots])):
+        drawn = [cell for end in ends for cell in file.values_in(end)]
+        assert close(file.decisions(cells), drawn)
+    assert chart.unnamed == set(range(3, 3 + len(dots)))  # the dots, but no legend of sixteen words
+
+
+def boxes(file: Finished, chart: Chart) -> list[tuple[float, float, float, float]]:
+    """The areas of the words that are in sight, in pixels of a plot about 460 wide and 50 high for each unit."""
+    found = []
+    for series in chart.series[3:]:
+        (x,), (y,), (word,) = (file.values_in(cells) for cells in (series.over, series.values, area(series.name)))
+        assert isinstance(x, float | int)
+        assert isinstance(y, float | int)
+        right, up = {"t": (0, 1), "b": (0, -1), "": (1, 0), "l": (-1, 0)}[series.side]  # right, where none is said
+        wide, middle = 5.5 * len(str(word)), (460 * (x - 0.2) / 1.8, 50 * y)
+        left = middle[0] + right * (6 + wide / 2) - wide / 2
+        low = middle[1] + up * 12 - 6
+        if x >= 0:
+            found.append((left, left + wide, low, low + 12))
+    return found
+
+
+def test_no_two_words_of_the_clip_are_printed_over_each_other() -> None:
+    file = finished("default")
+    found = boxes(file, charts(file)[CLIP])
+    assert len(found) == 6
+    for a, b in combinations(found, 2):
+        assert a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2], (a, b)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_outside_the_responses_no_lambda_draws_anything(name: str) -> None:
+    """Bars of height 0 cannot be seen; a line through them would suggest advantages."""
+    file = finished(name)
+    chart = charts(file)[GAE]
+    assert chart.kind == "barChart"
+    outside = [number for number, m in enumerate(row(file, "mask")) if m == 0]
+    for series in chart.series:
+        assert [file.decisions(series.values)[number] for number in outside] == [0] * len(outside)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_bar_carries_its_number(name: str) -> None:
+    for chart in charts(finished(name)).values():
+        if chart.kind == "barChart":
+            assert {series.number for series in chart.series} <= {"0.00;-0.00;", "0.0000"}, chart.title
 
 
 def test_given_cases_are_dots_on_the_curves() -> None:
     file = finished("very-very-sleepy")
-    _, _, dots = charts(file)[CLIP].series
+    chart = charts(file)[CLIP]
+    _, _, dots = chart.series
+    assert chart.unnamed == set()
     ratios, signs = file.computed("case.ratio"), np.sign(file.computed("case.advantage"))
     assert close(file.values_in(dots.over), ratios)
     expected = [surrogate(x, sign, 0.2) for x, sign in zip(ratios, signs, strict=True)]
@@ -87,7 +137,7 @@ def faded(file: Finished, lam: float) -> list[float]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_curve_of_gae_is_that_of_the_lambda_in_its_name(name: str) -> None:
+def test_the_bars_of_gae_are_those_of_the_lambda_in_its_name(name: str) -> None:
     file = finished(name)
     *series, as_set = charts(file)[GAE].series
     lambdas = [float(each.name.removeprefix("λ = ")) for each in series]
@@ -99,7 +149,7 @@ def test_each_curve_of_gae_is_that_of_the_lambda_in_its_name(name: str) -> None:
     assert {each.over for each in series} == {as_set.over}
 
 
-def test_the_curve_for_the_lambda_of_the_settings_is_the_advantage_of_the_loss() -> None:
+def test_the_bars_for_the_lambda_of_the_settings_is_the_advantage_of_the_loss() -> None:
     file = finished("default", "ppo.gae_lambda=0.95")
     third = file.decisions(charts(file)[GAE].series[2].values)
     assert close(third, row(file, "advantages"))

@@ -38,8 +38,10 @@ class Scale:
 class Chart:
     """A picture of series.
 
-    kind: "scatter" (numbers over numbers), "line" or "bars" (numbers over words).
+    kind: "scatter" (numbers over numbers) or "bars" (numbers over words).
     tells: one sentence on what to see; it is also read to those who cannot see the picture.
+    numbers: the format of the numbers at the ends of bars; none: bars without numbers.
+    wide: takes the room of two charts side by side.
     """
 
     title: str
@@ -48,3 +50,5 @@ class Chart:
     across: Scale
     up: Scale
     tells: str
+    numbers: str = ""
+    wide: bool = False

@@ -17,6 +17,8 @@ LAMBDAS = (0.0, 0.5, 0.95, 1.0)
 LOW, HIGH = 0.2, 2.0
 CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
 """The corners of the curves: from where, and how many ε further."""
+SHORT = "0.00;-0.00;"
+"""Two decimals, and nothing for 0, which stands outside the responses: there is no bar and no number."""
 PARTS = {
     5: ("policy", "value", "entropy", "KL", "total"),
     6: ("policy", "value", "entropy", "KL", "ref. KL", "total"),
@@ -136,6 +138,7 @@ def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Blo
         (Series("A, raw", raw, named), Series("Â, as the loss uses it", used, named)),
         Scale("words of the responses, episode after episode"), Scale("advantage"),
         "Bars above 0: the word went better than the critic expected and becomes more likely; below 0: less likely.",
+        SHORT,
     )  # fmt: skip
     return Bars(Drawn(chart, Section(f"{number}  The words below the bars", (named,)), {}), named)
 
@@ -150,11 +153,12 @@ def gae_picture(number: int, used: Gae, words: Block, fade: Fade) -> Drawn:
         for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)
     ]
     chart = Chart(
-        "GAE: how far λ lets a word see", "line",
+        "GAE: how far λ lets a word see", "bars",
         (*(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
          Series("λ as set", used.advantages, words)),
         Scale("words of the responses, episode after episode"), Scale("advantage"),
         "With λ = 0 a word gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
+        SHORT, wide=True,
     )  # fmt: skip
     section = Section(f"{number}  GAE for four λ: the recursion of Reward & advantage", (Line(lambdas, "fixed"), *rows))
     return Drawn(chart, section, dict(zip(lambdas, LAMBDAS, strict=True)))
@@ -167,6 +171,7 @@ def next_word_picture(number: int, policies: dict[str, Block], vocabulary: Block
         tuple(Series(name, p, vocabulary) for name, p in policies.items()),
         Scale("word"), Scale("probability", 0),
         "How likely each next word is to the old policy, the reference and the new policy, at one decision.",
+        SHORT,
     )  # fmt: skip
     note = Note("Pick the episode and the decision on Walk.")
     return Drawn(chart, Section(f"{number}  Probabilities of the next word", (note, Spread(policies))), {})
@@ -184,6 +189,7 @@ def parts_picture(number: int, parts: dict[str, Block]) -> Drawn:
         "Where the total loss comes from", "bars", (Series("adds to the loss", values, names),),
         Scale("part, and the total"), Scale("loss"),
         "The policy loss, what the value loss, the entropy bonus and the policy KL add to it, and their sum.",
+        "0.0000",
     )  # fmt: skip
     section = Section(
         f"{number}  The parts of the total loss", (Table(names, role="fixed"), Table(values, role="plain"))
