@@ -2,6 +2,7 @@
 
 import os
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,19 @@ from blueprint.page.recalculate import libreoffice
 
 
 def pytest_configure() -> None:
-    """Ends the run where CI promises torch and there is none, so that no test of the witness is skipped unseen."""
+    """Gives each worker one thread for arithmetic; ends the run where CI promises torch and there is none.
+
+    A test of the witness that is skipped unseen would be worse than one that fails.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if os.environ.get("BLUEPRINT_NEEDS_TORCH") and find_spec("torch") is None:
         pytest.exit("torch is not installed, but BLUEPRINT_NEEDS_TORCH is set", returncode=3)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Files that are named are tested in this process, since workers take longer to start; so is what is timed."""
+    named = all(Path(each.partition("::")[0]).is_file() for each in config.args)
+    return 0 if named or config.option.benchmark_only else None
 
 
 @pytest.fixture(scope="session")

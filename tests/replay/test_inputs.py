@@ -35,7 +35,11 @@ LACKING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("library", "lacks", "started", "uncompared"), LACKING, ids=lambda each: str(each))
+@pytest.mark.parametrize(
+    ("library", "lacks", "started", "uncompared"),
+    LACKING,
+    ids=[f"{each[0]} without {', '.join(each[1])}" for each in LACKING],
+)
 def test_what_is_missing_is_said_and_the_rest_is_verified(
     library: str, lacks: tuple[str, ...], started: tuple[str, ...], uncompared: set[str]
 ) -> None:
