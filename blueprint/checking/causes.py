@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from blueprint.checking.files import Checked, address_of
 from blueprint.page.relative import as_seen_from
 from blueprint.page.shape import Along
+from blueprint.page.spelled import is_error
+from blueprint.quoting import LONGEST_FORMULA, plain, quoted
+
+At = tuple[int, ...]
 
 
 class Cause(Enum):
@@ -27,55 +32,72 @@ class Found:
     why: str
 
 
-def cause_of(file: Checked, name: str, at: tuple[int, ...]) -> Found:
+def cause_of(file: Checked, name: str, at: At) -> Found:
     """Classes the deviation of one cell.
 
     A formula is broken if its relative form is not that of its row, or if a number stands where the row has formulas;
     values are stale if the engine gets another number from the same formula; else the arithmetic of the row is wrong.
     """
+    forms = _forms(file, name, at)
+    here = forms.pop(at)
     place = file.places[name]
-    cell = file.address(name, at)
-    forms = {address: _form(file, place.sheet, address, cell) for address in _beside(file, name, at)}
-    others = Counter(form for address, form in forms.items() if address != cell)
-    if others and forms[cell] not in others:
-        here = "a number stands there" if forms[cell] is None else f"its formula is {_written(file, place.sheet, cell)}"
-        usual = others.most_common(1)[0][0] or "numbers"
-        return Found(Cause.FORMULA, f"{here}; the cells beside it have {usual} (as seen from {cell})")
-    if forms[cell] is None:
+    cell = address_of(*place.address(at))
+    others = Counter(forms.values())
+    if others and here not in others:
+        said = "a number stands there" if here is None else f"its formula is {_shown(here)}"
+        usual = others.most_common(1)[0][0]
+        beside = "numbers" if usual is None else _shown(usual)
+        return Found(Cause.FORMULA, f"{said}; the cells beside it have {beside} (as seen from {cell})")
+    if here is None:
         return Found(Cause.FORMULA, "numbers stand there instead of formulas")
-    computed = file.computed.get((place.sheet, cell))
-    shown = file.arrays[name][at]
+    return _of_value(file, name, at, here)
+
+
+def _of_value(file: Checked, name: str, at: At, formula: str) -> Found:
+    """Classes a deviation of a cell that has the formula of its row, by what an engine makes of it."""
+    shown = file.shown(name, at)
+    if is_error(shown):
+        return Found(Cause.FORMULA, f"{_shown(formula)} comes to the error {shown}")
+    if file.computed is None:
+        return Found(Cause.ARITHMETIC, f"its formula is {_shown(formula)}; no engine here can say what it comes to")
+    computed = file.computed.get((file.places[name].sheet, file.address(name, at)))
     if not _same(computed, shown):
         return Found(Cause.STALE, f"its formula comes to {_print(computed)}, but the file still shows {_print(shown)}")
-    return Found(Cause.ARITHMETIC, f"the whole row is {_written(file, place.sheet, cell)} and comes to what it shows")
+    return Found(Cause.ARITHMETIC, f"the whole row is {_shown(formula)} and comes to what it shows")
 
 
-def _beside(file: Checked, name: str, at: tuple[int, ...]) -> list[str]:
-    """Returns the addresses of the cells of the block's row that have one formula with a cell: edges of one kind."""
+def odd_cells(file: Checked, name: str, at: At) -> Iterator[At]:
+    """Yields the cells of a cell's row whose formula is not that of most of them; a number is no formula."""
+    forms = _forms(file, name, at)
+    usual, count = Counter(forms.values()).most_common(1)[0]
+    if 2 * count > len(forms):
+        yield from (index for index, form in forms.items() if form != usual)
+
+
+def _forms(file: Checked, name: str, at: At) -> dict[At, str | None]:
+    """Returns the formulas of a cell and of those beside it, each as it would read in the cell; None for a number."""
     place = file.places[name]
-    row = next(r for index, r, _ in place.cells() if index == at)
-    kind = _edges(place.shape, at)
-    cells = ((index, r, c) for index, r, c in place.cells() if r == row)
-    return [address_of(r, c) for index, r, c in cells if _edges(place.shape, index) == kind]
+    cell = address_of(*place.address(at))
+    forms: dict[At, str | None] = {}
+    for index in _beside(file, name, at):
+        here = place.address(index)
+        written = file.formula(place.sheet, *here)
+        forms[index] = written and as_seen_from(written, address_of(*here), cell)
+    return forms
 
 
-def _edges(shape: tuple[Along, ...], at: tuple[int, ...]) -> tuple[tuple[bool, bool], ...]:
+def _beside(file: Checked, name: str, at: At) -> list[At]:
+    """Returns the cells of the block's row that have one formula with a cell: edges of one kind."""
+    place = file.places[name]
+    row, kind = place.address(at)[0], _edges(place.shape, at)
+    return [index for index, r, _ in place.cells() if r == row and _edges(place.shape, index) == kind]
+
+
+def _edges(shape: tuple[Along, ...], at: At) -> tuple[tuple[bool, bool], ...]:
     """Tells along which axes a cell is the one before the first or after the last member."""
     return tuple(
         (along.start and i == 0, along.end and i == along.cells - 1) for along, i in zip(shape, at, strict=True)
     )
-
-
-def _form(file: Checked, sheet: str, address: str, seen_from: str) -> str | None:
-    """Returns a cell's formula as it would read if it stood in another cell; None for a number."""
-    written = file.formulas[sheet][address].value
-    if not isinstance(written, str) or not written.startswith("="):
-        return None
-    return as_seen_from(written, address, seen_from)
-
-
-def _written(file: Checked, sheet: str, address: str) -> str:
-    return str(file.formulas[sheet][address].value)
 
 
 def _same(computed: object, shown: object) -> bool:
@@ -85,4 +107,8 @@ def _same(computed: object, shown: object) -> bool:
 
 
 def _print(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, int | float) else repr(value)
+    return f"{value:.6g}" if isinstance(value, int | float) else quoted(value)
+
+
+def _shown(formula: str) -> str:
+    return plain(formula, LONGEST_FORMULA)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+Odd = Mapping[str, Collection[tuple[int, ...]]]
 
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5}
 """Two honest computations differ by rounding, which grows with the largest number of a row, not with each number: a
@@ -26,30 +28,38 @@ WHITENED = {
 
 @dataclass(frozen=True)
 class Deviation:
-    """How one quantity compares: cells, the largest difference, where (edge cells counted), and what is allowed."""
+    """How one quantity compares: cells, the largest difference, where (edge cells counted), and what is allowed.
+
+    differing: every cell that is further away than that.
+    """
 
     name: str
     cells: int
     largest: float
     at: tuple[int, ...]
     allowed: float
-    first: tuple[int, ...] | None
+    differing: tuple[tuple[int, ...], ...]
 
     @property
     def agrees(self) -> bool:
         """Whether every cell is near enough."""
-        return self.first is None
+        return not self.differing
 
 
 def compare(
-    sheet: Mapping[str, Array], witness: Mapping[str, Array], tolerance: float, wider: Mapping[str, float]
+    sheet: Mapping[str, Array],
+    witness: Mapping[str, Array],
+    tolerance: float,
+    wider: Mapping[str, float],
+    odd: Odd = MappingProxyType({}),
 ) -> list[Deviation]:
     """Compares every quantity that both have, in the witness's order.
 
-    wider: by quantity, how many times more than usual may differ (whitening divides by a small σ).
+    wider: by quantity, how many times more than usual may differ (whitening divides by a small σ). odd: by quantity,
+    cells that show no number at all, which is never right.
     """
     return [
-        _compared(name, sheet[name], witness[name], tolerance * wider.get(name, 1.0))
+        _compared(name, sheet[name], witness[name], tolerance * wider.get(name, 1.0), odd.get(name, ()))
         for name in witness
         if name in sheet
     ]
@@ -75,13 +85,15 @@ def _deviation(witness: Mapping[str, Array], whitened: str) -> float:
     return float(np.sqrt(witness.get("advantage.variance", np.ones(())))) or 1.0
 
 
-def _compared(name: str, ours: Array, theirs: Array, tolerance: float) -> Deviation:
+def _compared(name: str, ours: Array, theirs: Array, tolerance: float, odd: Collection[tuple[int, ...]]) -> Deviation:
     if ours.dtype == object or theirs.dtype == object:
         differs = np.asarray(ours != theirs)
         return _result(name, differs.astype(float), differs, 0.0)
     with np.errstate(invalid="ignore"):
         distance = np.abs(ours - theirs)
     distance = np.where(np.isnan(ours) & np.isnan(theirs), 0.0, np.where(np.isnan(distance), np.inf, distance))
+    for at in odd:
+        distance[at] = np.inf
     finite = np.abs(theirs[np.isfinite(theirs)])
     allowed = tolerance * (1.0 + (float(finite.max()) if finite.size else 0.0))
     return _result(name, distance, distance > allowed, allowed)
@@ -89,8 +101,7 @@ def _compared(name: str, ours: Array, theirs: Array, tolerance: float) -> Deviat
 
 def _result(name: str, distance: Array, differs: Array, allowed: float) -> Deviation:
     if distance.size == 0:
-        return Deviation(name, 0, 0.0, (), allowed, None)
+        return Deviation(name, 0, 0.0, (), allowed, ())
     at = tuple(int(i) for i in np.unravel_index(int(np.argmax(distance)), distance.shape))
-    places = np.argwhere(differs)
-    first = tuple(int(i) for i in places[0]) if len(places) else None
-    return Deviation(name, int(distance.size), float(distance.max()), at, allowed, first)
+    differing = tuple(map(tuple, np.argwhere(differs).tolist()))
+    return Deviation(name, int(distance.size), float(distance.max()), at, allowed, differing)

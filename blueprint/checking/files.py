@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.page.grid import letters
-from blueprint.page.read import Found, ReadError, array_of, noted, opened, places
+from blueprint.page.read import Found, ReadError, array_of, formula_in, names_in, noted, opened, places
 from blueprint.page.recalculate import Cells, with_ironcalc
-from blueprint.page.slim import slimmed
+from blueprint.page.slim import slimmed, without_values
+from blueprint.page.spelled import NoNumber, number_or_blank, word_or_blank
 
 Array = npt.NDArray[Any]
 
@@ -23,39 +24,64 @@ BEGINNINGS = {"old.W", "reference.logits", "reference.logprobs"}
 """Blocks of which a workbook has one from which the witness can start."""
 
 
+At = tuple[int, ...]
+"""Index of a block's cell, edge cells counted."""
+
+
 @dataclass(frozen=True)
 class Checked:
     """A workbook as it was saved.
 
     places: where each block stands. arrays: its cells, edges included, as the file shows them (NaN or "" is blank).
+    odd: what computed cells show that should hold numbers, such as an error; they are NaN in `arrays`.
     recalculated: the file held formulas without their numbers, so that these were computed first.
     """
 
     path: Path
     places: Mapping[str, Found]
     arrays: Mapping[str, Array]
+    odd: Mapping[str, Mapping[At, str]]
     facts: Mapping[str, str]
     recalculated: bool
 
     @cached_property
-    def computed(self) -> Cells:
-        """The value of every formula, as the embedded engine computes it from the file alone."""
-        return recalculated(self.path)
+    def computed(self) -> Cells | None:
+        """The value of every formula, as the embedded engine computes it from the file alone; None where it cannot."""
+        try:
+            return recalculated(self.path)
+        except ReadError:
+            return None
 
     @cached_property
     def formulas(self) -> Any:
         """The file, opened for its formulas."""
         return opened(self.path, formulas=True)
 
-    def address(self, name: str, at: tuple[int, ...]) -> str:
-        """Returns the address of a block's cell (edge cells counted), without its sheet."""
-        return next(address_of(r, c) for index, r, c in self.places[name].cells() if index == at)
+    def formula(self, sheet: str, row: int, column: int) -> str | None:
+        """Returns the formula of a cell, with its `=`; None for a cell without."""
+        return formula_in(self.formulas, sheet, row, column)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {name.casefold(): text for name, text in names_in(self.formulas).items()}
+
+    def named(self, name: str) -> str | None:
+        """Returns what a defined name stands for, such as `Inputs!$D$8`; None if there is no such name."""
+        return self._names.get(name.casefold())
+
+    def shown(self, name: str, at: At) -> float | str:
+        """Returns what the file shows in a block's cell: its number or word, or what stands there instead of one."""
+        value = self.odd.get(name, {}).get(at, self.arrays[name][at])
+        return value if isinstance(value, str) else float(value) if isinstance(value, int | float) else str(value)
+
+    def address(self, name: str, at: At) -> str:
+        """Returns the address of a block's cell, without its sheet."""
+        return address_of(*self.places[name].address(at))
 
     def range(self, name: str) -> str:
         """Returns sheet and range of a block."""
         found = self.places[name]
-        cells = [(row, column) for _, row, column in found.cells()]
-        first, last = address_of(*cells[0]), address_of(*cells[-1])
+        first, last = (address_of(*found.address(at)) for at in ends_of(found))
         return f"{found.sheet}!{first}" + (f":{last}" if last != first else "")
 
     def followers(self, name: str) -> set[str]:
@@ -67,6 +93,11 @@ class Checked:
             reached.update(new)
             waiting += new
         return reached
+
+
+def ends_of(found: Found) -> tuple[At, At]:
+    """Returns the index of a block's first and of its last cell."""
+    return tuple(0 for _ in found.shape), tuple(along.cells - 1 for along in found.shape)
 
 
 def address_of(row: int, column: int) -> str:
@@ -83,12 +114,14 @@ def read_checked(path: Path) -> Checked:
     book = opened(path)
     found = places(book, path)
     _refuse_unknown(path, found)
-    arrays = {name: array_of(block, book) for name, block in found.items()}
-    empty = _without_numbers(found, arrays)
-    if empty:
+    odd: dict[str, dict[At, str]] = {name: {} for name, block in found.items() if block.kind != "typed"}
+    arrays = {name: array_of(block, book, odd.get(name)) for name, block in found.items()}
+    lacking = _lacks_numbers(found, arrays, odd) or _lacks_typed(path, found, arrays)
+    if lacking:
         cells = recalculated(path)
-        arrays |= {name: _filled(found[name], arrays[name], cells) for name in empty}
-    return Checked(path, found, arrays, noted(book), bool(empty))
+        for name, block in found.items():
+            _fill(block, arrays[name], odd.get(name), cells)
+    return Checked(path, found, arrays, odd, noted(book), lacking)
 
 
 def recalculated(path: Path) -> Cells:
@@ -108,21 +141,40 @@ def _refuse_unknown(path: Path, found: Mapping[str, Found]) -> None:
         )
 
 
-def _without_numbers(found: Mapping[str, Found], arrays: Mapping[str, Array]) -> list[str]:
-    """Lists the computed blocks of numbers that hold a blank: their formulas were saved without numbers."""
-    computed = [name for name, block in found.items() if block.kind != "typed"]
-    blank = [name for name in computed if not found[name].words and np.isnan(arrays[name].astype(float)).any()]
-    return computed if blank else []
+def _lacks_numbers(
+    found: Mapping[str, Found], arrays: Mapping[str, Array], odd: Mapping[str, Mapping[At, str]]
+) -> bool:
+    """Says whether a computed block of numbers holds a blank: its formulas were saved without numbers."""
+    numbers = (name for name in odd if not found[name].words)
+    return any(np.count_nonzero(np.isnan(arrays[name])) > len(odd[name]) for name in numbers)
 
 
-def _filled(found: Found, array: Array, cells: Cells) -> Array:
-    """Returns a block's cells with the engine's values where there is a formula."""
-    filled = array.copy()
+def _lacks_typed(path: Path, found: Mapping[str, Found], arrays: Mapping[str, Array]) -> bool:
+    """Says whether somebody typed a formula, of which the file does not say what it comes to."""
+    unsaid = without_values(path)
+    typed = (block for block in found.values() if block.kind == "typed")
+    blank = ((each.sheet, r, c) for each in typed for at, r, c in each.cells() if _blank(arrays[each.name][at]))
+    asked = [(sheet, row, column) for sheet, row, column in blank if address_of(row, column) in unsaid]
+    if not asked:
+        return False
+    book = opened(path, formulas=True)
+    return any(formula_in(book, *cell) is not None for cell in asked)
+
+
+def _fill(found: Found, array: Array, odd: dict[At, str] | None, cells: Cells) -> None:
+    """Puts the engine's values where a block has formulas: a typed one where it shows nothing, others everywhere."""
+    told = word_or_blank if found.words else number_or_blank
     for at, row, column in found.cells():
         key = found.sheet, address_of(row, column)
-        if key in cells:
-            value = cells[key]
-            if not found.words and not isinstance(value, int | float):
-                raise ReadError(f"{found.name} on {found.sheet} should hold numbers, but {key[1]} comes to {value}")
-            filled[at] = value if value is not None else ""
-    return filled
+        if key not in cells or (odd is None and not _blank(array[at])):
+            continue
+        try:
+            array[at] = told(cells[key], odd is None)
+        except NoNumber as error:
+            if odd is None:
+                raise ReadError(f"{found.sheet}!{key[1]} ({found.name}): {error}") from error
+            array[at], odd[at] = np.nan, str(cells[key])
+
+
+def _blank(value: object) -> bool:
+    return value == "" or value != value  # NaN alone is not itself

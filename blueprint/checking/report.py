@@ -7,7 +7,10 @@ from typing import Any
 
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.verdicts import Verdict
+from blueprint.quoting import plain
 
+MOST_MISSED = 6
+"""Quantities that are named of those that were not compared; a line each would hide what else there is to say."""
 HEADINGS = ("quantity", "stands at", "cells", "largest difference", "where", "verdict")
 
 
@@ -25,8 +28,12 @@ def table(verdict: Verdict) -> str:
 def line_of(verdict: Verdict) -> str:
     """Prints a file in one line."""
     name, found = str(verdict.file.path), verdict.firsts
-    first = f"  differs: {str(found[0]).splitlines()[0]} ({found[0].cause.cause.value})" if found else "  agrees"
-    return f"{name}{first}  {verdict.cells:,} cells, largest difference {verdict.largest:.1e}"
+    if found:
+        says = f"differs: {str(found[0]).splitlines()[0]} ({found[0].cause.cause.value})"
+    else:
+        says = "not all compared" if verdict.missed else "agrees"
+    compared = f"{len(verdict.lines):,} of {verdict.expected:,} quantities, {verdict.cells:,} cells"
+    return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}"
 
 
 def told(verdict: Verdict) -> str:
@@ -35,6 +42,10 @@ def told(verdict: Verdict) -> str:
     for first in verdict.firsts:
         follows = f"\n  {len(first.follows)} quantities follow from it: {_some(first.follows)}" if first.follows else ""
         parts.append(f"{first}{follows}")
+    if verdict.missed:
+        told = "; ".join(f"{plain(name)}: {why}" for name, why in verdict.missed[:MOST_MISSED])
+        more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
+        parts.append(f"not compared: {told}{more}")
     parts += [f"tie: {tie}" for tie in verdict.ties]
     if verdict.file.recalculated:
         parts.append(f"{verdict.file.path} held formulas without numbers: they were recalculated first, by ironcalc")
@@ -47,6 +58,9 @@ def data(verdict: Verdict) -> dict[str, Any]:
         "file": str(verdict.file.path),
         "agrees": verdict.agrees,
         "cells": verdict.cells,
+        "quantities_compared": len(verdict.lines),
+        "quantities_expected": verdict.expected,
+        "missed": [{"quantity": name, "why": why} for name, why in verdict.missed],
         "largest": verdict.largest,
         "recalculated": verdict.file.recalculated,
         "ties": list(verdict.ties),

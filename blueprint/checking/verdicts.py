@@ -9,9 +9,12 @@ from typing import Any
 import numpy.typing as npt
 
 from blueprint.checking.causes import Found, cause_of
+from blueprint.checking.coverage import Missed, comparable
 from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compare, widened
 from blueprint.checking.files import Checked
+from blueprint.checking.roots import Roots, Spot
 from blueprint.page.shape import Along
+from blueprint.quoting import plain
 
 Array = npt.NDArray[Any]
 
@@ -41,17 +44,26 @@ class First:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check of one file came to; `ties` name draws that fall on a boundary between two words."""
+    """What a check of one file came to.
+
+    missed: quantities that should be compared, and could not be. ties: draws that fall on a boundary between two words.
+    """
 
     file: Checked
     lines: tuple[Deviation, ...]
+    missed: tuple[Missed, ...]
     firsts: tuple[First, ...]
     ties: tuple[str, ...]
 
     @property
     def agrees(self) -> bool:
-        """Whether every number agrees."""
-        return all(line.agrees for line in self.lines)
+        """Whether every number agrees; what could not be compared does not."""
+        return not self.missed and all(line.agrees for line in self.lines)
+
+    @property
+    def expected(self) -> int:
+        """How many quantities should be compared."""
+        return len(self.lines) + len(self.missed)
 
     @property
     def cells(self) -> int:
@@ -68,11 +80,11 @@ def judge(file: Checked, witness: Mapping[str, Array], dtype: str, ties: tuple[s
     """Compares a file with what the witness computed from its inputs, and names the first deviation and its cause."""
     wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})
     all_rows = _with_repeats(file, witness)
-    if dtype != "float64":  # the sheet's own checks measure rounding, of which float32 has more
-        all_rows = {name: rows for name, rows in all_rows.items() if not name.startswith(CHECKS)}
-    lines = compare(file.arrays, all_rows, TOLERANCES[dtype], wider)
+    # the sheet's own checks measure rounding, of which float32 has more
+    rows, missed = comparable(file, all_rows, CHECKS if dtype != "float64" else None)
+    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd)
     deviating = [line for line in lines if not line.agrees]
-    return Verdict(file, tuple(lines), tuple(_firsts(file, all_rows, deviating)), ties)
+    return Verdict(file, tuple(lines), tuple(missed), tuple(_firsts(file, rows, deviating)), ties)
 
 
 def _with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Array]:
@@ -94,30 +106,35 @@ def _with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Arra
 def _firsts(file: Checked, witness: Mapping[str, Array], deviating: list[Deviation]) -> list[First]:
     """Lists the deviations that follow from no other one, in the order of derivation."""
     names = {line.name for line in deviating}
+    roots = Roots(file, deviating)
     explained: set[str] = set()
-    firsts = []
+    found: dict[Spot, First] = {}
     for line in deviating:
         if line.name not in explained:
-            followers = file.followers(line.name)
-            explained |= followers
-            firsts.append(_first(file, witness, line, tuple(n for n in witness if n in followers & names)))
-    return firsts
+            root = roots.of(line)
+            followers = file.followers(root.name) - {root.name}
+            explained |= followers | {line.name, root.name}
+            found[root] = _first(file, witness, root, tuple(n for n in witness if n in followers & names))
+    return list(found.values())
 
 
-def _first(file: Checked, witness: Mapping[str, Array], line: Deviation, follows: tuple[str, ...]) -> First:
-    assert line.first is not None
-    place = file.places[line.name]
-    at = [_member(along, i) for along, i in zip(place.shape, line.first, strict=True)]
-    what = f"{line.name} of {', '.join(at)}" if at else line.name
+def _first(file: Checked, witness: Mapping[str, Array], root: Spot, follows: tuple[str, ...]) -> First:
+    place = file.places[root.name]
+    at = [_member(along, i) for along, i in zip(place.shape, root.at, strict=True)]
+    what = f"{root.name} of {', '.join(at)}" if at else root.name
     return First(
-        line.name,
-        f"{place.sheet}!{file.address(line.name, line.first)}",
+        root.name,
+        f"{plain(place.sheet)}!{file.address(*root)}",
         what,
-        file.arrays[line.name][line.first],
-        witness[line.name][line.first],
-        cause_of(file, line.name, line.first),
+        file.shown(*root),
+        _simple(witness[root.name][root.at]),
+        cause_of(file, *root),
         follows,
     )
+
+
+def _simple(value: Any) -> float | str:
+    return value if isinstance(value, str) else float(value)
 
 
 def _member(along: Along, index: int) -> str:
@@ -130,4 +147,4 @@ def _member(along: Along, index: int) -> str:
 
 
 def _print(value: float | str) -> str:
-    return f"“{value}”" if isinstance(value, str) else f"{value:.10g}"
+    return f"“{plain(value)}”" if isinstance(value, str) else f"{value:.10g}"

@@ -171,14 +171,32 @@ def _destination(book: Any, name: Any, path: Path) -> tuple[str, tuple[int, int,
     return sheet, (left, top, right, bottom)
 
 
-def array_of(found: Found, book: Any) -> npt.NDArray[Any]:
-    """Returns a block's cells from an opened file. Raises ReadError for text among numbers."""
+def array_of(found: Found, book: Any, odd: dict[tuple[int, ...], str] | None = None) -> npt.NDArray[Any]:
+    """Returns a block's cells from an opened file. Raises ReadError, with the cell, for text among numbers.
+
+    odd: where given, such text is put there by index, and its cell is NaN.
+    """
     values = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
     sheet, told = book[found.sheet], word_or_blank if found.words else number_or_blank
-    try:
-        for at, row, column in found.cells():
-            values[at] = told(sheet.cell(row, column).value, found.kind == "typed")
-    except NoNumber as error:
-        kind = "words" if found.words else "numbers"
-        raise ReadError(f"{found.name} on {found.sheet} should hold {kind}, but: {error}") from error
+    for at, row, column in found.cells():
+        cell = sheet.cell(row, column)
+        try:
+            values[at] = told(cell.value, found.kind == "typed")
+        except NoNumber as error:
+            if odd is None:
+                kind = "words" if found.words else "numbers"
+                said = f"{found.name} on {found.sheet} should hold {kind}, but in {cell.coordinate}: {error}"
+                raise ReadError(said) from error
+            values[at], odd[at] = np.nan, str(cell.value)
     return values
+
+
+def formula_in(book: Any, sheet: str, row: int, column: int) -> str | None:
+    """Returns the formula of a cell of a file opened for its formulas, that of an array too; None for a cell without."""
+    cell = book[sheet].cell(row, column)
+    return str(getattr(cell.value, "text", cell.value)) if cell.data_type == "f" else None
+
+
+def names_in(book: Any) -> dict[str, str]:
+    """Returns what each defined name of an opened file stands for."""
+    return {str(name): str(defined.attr_text) for name, defined in book.defined_names.items()}

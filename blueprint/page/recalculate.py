@@ -8,6 +8,8 @@ every formula anew; LibreOffice does so only when its profile orders it (`soffic
 from __future__ import annotations
 
 import math
+import os
+import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -21,6 +23,7 @@ from typing import Any, TypeAlias
 
 from blueprint.page.prints import Print, same_print
 from blueprint.page.soffice import convert, libreoffice
+from blueprint.page.spelled import ERRORS
 
 __all__ = [
     "Absent", "Cells", "EngineMissing", "Failure", "Proof", "Value",
@@ -32,22 +35,6 @@ Cells: TypeAlias = dict[tuple[str, str], Value]
 """Values by sheet name and address: `cells["Loss", "K12"]`; an engine's error is its text, such as `#N/A`."""
 
 TOLERANCE = 1e-9
-ERRORS = frozenset(
-    [
-        "#CALC!",
-        "#CIRC!",
-        "#DIV/0!",
-        "#ERROR!",
-        "#N/A",
-        "#N/IMPL!",
-        "#NAME?",
-        "#NULL!",
-        "#NUM!",
-        "#REF!",
-        "#SPILL!",
-        "#VALUE!",
-    ]
-)
 
 
 class EngineMissing(RuntimeError):
@@ -110,7 +97,7 @@ def with_ironcalc(path: Path) -> Cells:
         import ironcalc
     except ImportError as error:
         raise EngineMissing("The engine ironcalc is not installed; get it with `pip install ironcalc`.") from error
-    with _reading(path):
+    with _reading(path), _silently():
         model = ironcalc.load_from_xlsx(str(path))
         model.evaluate()
     sheets = [sheet["name"] for sheet in model.get_worksheets_properties()]
@@ -156,6 +143,23 @@ def _plain(value: Any) -> Value:
             return float(value)
         case _:
             return float(to_excel(value))
+
+
+@contextmanager
+def _silently() -> Iterator[None]:
+    """Keeps what the engine prints, a line for each formula that was saved without a value, from standard output.
+
+    It writes past Python, to the file that the system knows as output, where the JSON of a command goes too.
+    """
+    sys.stdout.flush()
+    with open(os.devnull, "wb") as nowhere:
+        output = os.dup(1)
+        try:
+            os.dup2(nowhere.fileno(), 1)
+            yield
+        finally:
+            os.dup2(output, 1)
+            os.close(output)
 
 
 @contextmanager

@@ -13,6 +13,11 @@ from pathlib import Path
 _RELATION = re.compile(rb'<Relationship [^>]*?Type="[^"]*/(?:comments|vmlDrawing|drawing|threadedComment)"[^>]*?/>')
 _ELEMENT = re.compile(rb"<(?:legacyDrawing|drawing)\b[^>]*?/>")
 _BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>)')
+_FORMULA = re.compile(
+    rb"<(?:\w+:)?c\b[^>]*?\br\s*=\s*[\"'](?P<cell>[A-Z]+[0-9]+)[\"'][^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+"""A formula without a value, or with an empty one."""
 
 
 def slimmed(path: Path, target: Path) -> Path:
@@ -25,3 +30,10 @@ def slimmed(path: Path, target: Path) -> Path:
                 content = _BLANK.sub(rb"\1\2", content)
             copy.writestr(part.filename, content)
     return target
+
+
+def without_values(path: Path) -> set[str]:
+    """Returns the addresses, on whichever sheet, at which formulas were saved without a value, or with an empty word."""
+    with zipfile.ZipFile(path) as source:
+        sheets = [source.read(part) for part in source.namelist() if part.startswith("xl/worksheets/")]
+    return {match["cell"].decode() for content in sheets for match in _FORMULA.finditer(content)}

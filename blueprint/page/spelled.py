@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from math import isfinite, nan
 
 ERRORS = frozenset({
     "#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "#NAME?", "#SPILL!", "#CALC!", "#ERROR!", "#GETTING_DATA",
+    "#CIRC!", "#N/IMPL!",
 })  # fmt: skip
-"""What cells show instead of a value, in Excel, LibreOffice and Google Sheets."""
+"""What cells show instead of a value, in Excel, LibreOffice, Google Sheets and the embedded engine."""
 
 _MINUS = str.maketrans({"−": "-", "﹣": "-", "－": "-"})
 _NUMBER = re.compile(r"[+-]?(?P<whole>[0-9]*)(?:(?P<point>[.,])(?P<rest>[0-9]*))?(?:[eE][+-]?[0-9]{1,4})?")
@@ -35,7 +36,7 @@ def number_in(value: object) -> float:
         raise NoNumber(f"found {str(value).upper()}, expected a number: write 1 or 0")
     if isinstance(value, int | float):
         return _finite(value)
-    if isinstance(value, date | datetime | time | timedelta):
+    if isinstance(value, date | time | timedelta):
         raise NoNumber(
             f"found the date or time {value}, expected a number: format the cell as a number, and type it again"
         )
@@ -59,9 +60,18 @@ def number_or_blank(value: object, typed: bool) -> float:
 
 
 def word_or_blank(value: object, typed: bool) -> object:
-    """Returns what a cell among words shows, "" for a blank one. Raises NoNumber for an error that stands for a typed word."""
+    """Returns what a cell among words shows, "" for a blank one.
+
+    Raises NoNumber for an error, a date or a time that stands for a typed word.
+    """
     if typed and is_error(value):
         raise NoNumber(f"found the error {value}, expected a word: type one")
+    if isinstance(value, date | time | timedelta):
+        if typed:
+            raise NoNumber(
+                f"found the date or time {value}, expected a word: format the cell as text, and type it again"
+            )
+        return str(value)
     return "" if value is None else value
 
 

@@ -1,0 +1,127 @@
+"""A formula that was typed over is blamed at its own cell, whichever way its row is computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import ironcalc
+import openpyxl
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.checking.causes import Cause
+from blueprint.checking.files import Checked, address_of, read_checked
+from blueprint.checking.verdicts import Verdict, judge
+from blueprint.witness import witness
+from tests.checking.cells import change
+from tests.checking.running import SIGNAL, judged
+from tests.page.workshop import blocks_in, made
+
+BACKWARDS = ("advantages", "identity.lambda_1", "identity.to_go")
+LOOP = ("old.memory", "old.logits", "old.log_p", "old.cumulative", "rollout.drawn", "rollout.written", "mask")
+ROWS = {
+    "very-very-sleepy": (*BACKWARDS, *(f"gae_at.{i}" for i in (1, 2, 3, 4))),
+    "default": (*BACKWARDS, *LOOP),
+}
+
+
+@dataclass
+class Bench:
+    """A saved workbook, open in an engine: cells are typed over, one at a time, and everything is recomputed."""
+
+    file: Checked
+    written: Any
+    model: Any
+    torch: Any
+
+    def overwritten(self, name: str, at: tuple[int, ...]) -> Verdict:
+        """Types 0.5 over a cell, checks what the workbook then shows, and takes it back."""
+        found = self.file.places[name]
+        sheet = [each["name"] for each in self.model.get_worksheets_properties()].index(found.sheet)
+        place = found.address(at)
+        cell = self.written[found.sheet].cell(*place)
+        formula, cell.value = cell.value, 0.5
+        self.model.set_user_input(sheet, *place, "0.5")
+        self.model.evaluate()
+        file = replace(self.file, arrays=blocks_in(self.model, self.file.places))
+        file.__dict__["formulas"] = self.written
+        verdict = judge(file, self.torch, "float64")
+        cell.value = formula
+        self.model.set_user_input(sheet, *place, formula)
+        return verdict
+
+
+def bench(path: Path) -> Bench:
+    """Opens a saved workbook for typing."""
+    file, model = read_checked(path), ironcalc.load_from_xlsx(str(path))
+    return Bench(file, openpyxl.load_workbook(path), model, witness([file.arrays])[0])
+
+
+def edits(each: Bench, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Lists the cells of formulas of some rows: all of a short row, three in the first episode of a long one."""
+    for name in names:
+        found = each.file.places[name]
+        cells = [at for at, row, column in found.cells() if each.file.formula(found.sheet, row, column)]
+        yield from (
+            (name, at) for at in cells if not any(at[2:]) and (len(cells) < 9 or (at[0] == 0 and at[1] in (1, 4, 6)))
+        )
+
+
+@pytest.mark.parametrize("numbers", ROWS)
+def test_a_number_typed_over_a_cell_of_a_recursion_is_blamed_there(tmp_path: Path, numbers: str) -> None:
+    made(numbers=numbers).save(tmp_path / "a.xlsx")
+    on = bench(tmp_path / "a.xlsx")
+    planted = list(edits(on, ROWS[numbers]))
+    assert len(planted) >= 20
+    for name, at in planted:
+        found = on.file.places[name]
+        expected = f"{found.sheet}!{address_of(*found.address(at))}"
+        firsts = on.overwritten(name, at).firsts
+        assert [(first.cell, first.cause.cause) for first in firsts] == [(expected, Cause.FORMULA)], (name, at)
+        assert re.search("a number stands there|numbers stand there", firsts[0].cause.why)
+
+
+def test_the_whole_file_is_blamed_alike(tmp_path: Path) -> None:
+    """R25 of the signal: the second advantage; the first follows from it and is not the cell to blame."""
+    made(numbers="very-very-sleepy").save(tmp_path / "a.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    book[SIGNAL]["R25"].value = 0.5
+    book.save(tmp_path / "b.xlsx")
+    (first,) = judged(tmp_path / "b.xlsx").firsts
+    assert (first.cell, first.name, first.cause.cause) == (f"{SIGNAL}!R25", "advantages", Cause.FORMULA)
+    assert "advantages" not in first.follows
+
+
+ERRORS = {
+    "a name that there is not": ("S24+S6*gammma*gae_lambda*T25", "#NAME?"),
+    "a shift onto itself": ("S24+S6*gamma_*gae_lambda*R25", "#CIRC!"),
+    "a word among numbers": ('S24+S6*"many"', "#VALUE!"),
+}
+
+
+@pytest.mark.parametrize("said", ERRORS)
+def test_a_formula_that_shows_an_error_is_named_at_its_cell(tmp_path: Path, said: str) -> None:
+    formula, error = ERRORS[said]
+    made(numbers="very-very-sleepy").save(tmp_path / "a.xlsx")
+    change(tmp_path / "a.xlsx", tmp_path / "b.xlsx", SIGNAL, {"S25": (formula, error)})
+    book = openpyxl.load_workbook(tmp_path / "b.xlsx")
+    book.save(tmp_path / "c.xlsx")
+    for name in ("b", "c"):
+        first = judged(tmp_path / f"{name}.xlsx").firsts[0]
+        assert (first.cell, first.sheet, first.cause.cause) == (f"{SIGNAL}!S25", error, Cause.FORMULA), name
+        assert f"its formula is ={formula}" in first.cause.why
+
+
+def test_an_array_formula_is_no_number(tmp_path: Path) -> None:
+    made(numbers="very-very-sleepy").save(tmp_path / "a.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    book[SIGNAL]["R25"] = openpyxl.worksheet.formula.ArrayFormula("R25", "=R24+R6*gamma_*0.5*S25")
+    book.save(tmp_path / "b.xlsx")
+    first = judged(tmp_path / "b.xlsx").firsts[0]
+    assert first.cell == f"{SIGNAL}!R25"
+    assert "its formula is =R24+R6*gamma_*0.5*S25" in first.cause.why
