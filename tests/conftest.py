@@ -9,12 +9,14 @@ import pytest
 from blueprint.page.recalculate import libreoffice
 
 
-def pytest_configure() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
     """Gives each worker one thread for arithmetic; ends the run where CI promises torch and there is none.
 
-    A test of the witness that is skipped unseen would be worse than one that fails.
+    A test of the witness that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    config.option.benchmark_disable = not config.option.benchmark_only
     if os.environ.get("BLUEPRINT_NEEDS_TORCH") and find_spec("torch") is None:
         pytest.exit("torch is not installed, but BLUEPRINT_NEEDS_TORCH is set", returncode=3)
 

@@ -1,6 +1,6 @@
 """How long the witness's GAE and loss take, in copies of a tensor of the same bytes, beside the loops of TRL and verl.
 
-Run by `pytest tests/benchmarks/test_witness_speed.py --benchmark-only -s`. Processor time of one thread, so that other
+Timed by `pytest tests/benchmarks/test_witness_speed.py --benchmark-only -s`. Processor time of one thread, so that other
 programs on the machine change it less; all sides take turns, and the median of 20 turns (5 for the slow ones) counts.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -22,9 +22,11 @@ from blueprint.witness.gae import gae
 from blueprint.witness.tokens import Tokens, TokenSettings, token_loss
 from tests.witness import loops
 
-SIZES = [(1024, 16), (4096, 128), (16384, 1024)]
+SIZES, SMALL = [(1024, 16), (4096, 128), (16384, 1024)], (8, 16)
 DTYPES = [torch.float64, torch.float32]
 LARGE, TURNS, FEW_TURNS = 1 << 22, 20, 5
+TICK = 1e-9
+Copies: TypeAlias = Callable[[dict[str, Callable[[], Any]], Tensor], dict[str, float]]
 SETTINGS = TokenSettings(gamma=1.0, gae_lambda=0.95)
 
 
@@ -46,28 +48,29 @@ def batch(size: tuple[int, int], dtype: torch.dtype) -> Tokens:
     return Tokens(old, reference, new, old_values, values, scores, mask)
 
 
-def copies(benchmark: Any, work: dict[str, Callable[[], Any]], like: Tensor) -> dict[str, float]:
-    """Returns the median time of each side in copies; the first side is the one that pytest-benchmark records."""
-    target, turns = torch.empty_like(like), TURNS if like.numel() < LARGE else FEW_TURNS
-    times: dict[str, list[float]] = {name: [] for name in ("copy", *work)}
-    repeat = max(1, (1 << 21) // like.numel())  # a clock tick is longer than the smallest copy
+@pytest.fixture
+def copies(benchmark: Any, timed: bool) -> Copies:
+    """Returns a function that gives the median time of each side in copies; pytest-benchmark records the first side."""
 
-    def turn() -> None:
-        for _ in range(20 if like.numel() >= LARGE else 1):
-            times["copy"].append(_seconds(lambda: target.copy_(like), repeat))
-        for name, each in work.items():
-            times[name].append(_seconds(each, max(1, repeat // 16)))
+    def taken(work: dict[str, Callable[[], Any]], like: Tensor) -> dict[str, float]:
+        # A clock tick is longer than the smallest copy.
+        repeat, often = (max(1, (1 << 21) // like.numel()), 20 if like.numel() >= LARGE else 1) if timed else (1, 1)
+        target, turns = torch.empty_like(like), (TURNS if like.numel() < LARGE else FEW_TURNS) if timed else 1
+        times: dict[str, list[float]] = {name: [] for name in ("copy", *work)}
+        for each in work.values():
+            each()
+        for _ in range(turns):
+            times["copy"] += [_seconds(lambda: target.copy_(like), repeat) for _ in range(often)]
+            for name, each in work.items():
+                times[name].append(_seconds(each, max(1, repeat // 16)))
+        unit = max(statistics.median(times["copy"]), TICK)
+        found = {name: round(statistics.median(each) / unit, 1) for name, each in times.items() if name != "copy"}
+        benchmark.pedantic(next(iter(work.values())), rounds=1)
+        benchmark.extra_info.update(found)
+        print(f"\n{tuple(like.shape)} {like.dtype} copy {unit * 1e3:.4f} ms: {found}")
+        return found
 
-    for each in work.values():
-        each()
-    for _ in range(turns):
-        turn()
-    unit = statistics.median(times["copy"])
-    found = {name: round(statistics.median(each) / unit, 1) for name, each in times.items() if name != "copy"}
-    benchmark.pedantic(next(iter(work.values())), rounds=1)
-    benchmark.extra_info.update(found)
-    print(f"\n{tuple(like.shape)} {like.dtype} copy {unit * 1e3:.4f} ms: {found}")
-    return found
+    return taken
 
 
 def _seconds(work: Callable[[], Any], repeat: int) -> float:
@@ -78,13 +81,11 @@ def _seconds(work: Callable[[], Any], repeat: int) -> float:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_gae_without_holes(benchmark: Any, size: tuple[int, int], dtype: torch.dtype) -> None:
+def test_gae_without_holes(copies: Copies, timed: bool, size: tuple[int, int], dtype: torch.dtype) -> None:
     tokens = batch(size, dtype)
     rewards, values, mask = tokens.scores, tokens.old_values, tokens.mask
     out = (torch.empty_like(rewards), torch.empty_like(rewards))
     found = copies(
-        benchmark,
         {
             "ours": lambda: gae(rewards, values, 1.0, 0.95, out=out),
             "ours, masked": lambda: gae(rewards, values, 1.0, 0.95, mask, out=out),
@@ -93,20 +94,18 @@ def test_gae_without_holes(benchmark: Any, size: tuple[int, int], dtype: torch.d
         },
         rewards,
     )
-    assert found["ours, masked"] < found["trl"]
+    assert found["ours, masked"] < found["trl"] or not timed
     if size == SIZES[-1] and dtype == torch.float64:
         assert found["ours"] <= 8
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_gae_with_holes(benchmark: Any, size: tuple[int, int], dtype: torch.dtype) -> None:
+def test_gae_with_holes(copies: Copies, timed: bool, size: tuple[int, int], dtype: torch.dtype) -> None:
     tokens = batch(size, dtype)
     rewards, values = tokens.scores, tokens.old_values
     mask = tokens.mask * (torch.rand(size) < 0.8)
     out = (torch.empty_like(rewards), torch.empty_like(rewards))
     found = copies(
-        benchmark,
         {
             "ours, carry": lambda: gae(rewards, values, 1.0, 0.95, mask, "carry", out),
             "ours, zero": lambda: gae(rewards, values, 1.0, 0.95, mask, "zero", out),
@@ -114,7 +113,7 @@ def test_gae_with_holes(benchmark: Any, size: tuple[int, int], dtype: torch.dtyp
         },
         rewards,
     )
-    assert found["ours, carry"] < found["verl"]
+    assert found["ours, carry"] < found["verl"] or not timed
     if size == SIZES[-1]:
         assert 4 * found["ours, carry"] <= found["verl"]
 
@@ -156,11 +155,9 @@ def library_loss(tokens: Tokens, advantage_loop: Callable[..., list[Tensor]]) ->
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_the_whole_loss(benchmark: Any, size: tuple[int, int], dtype: torch.dtype) -> None:
+def test_the_whole_loss(copies: Copies, timed: bool, size: tuple[int, int], dtype: torch.dtype) -> None:
     tokens = batch(size, dtype)
     found = copies(
-        benchmark,
         {
             "ours": lambda: token_loss(tokens, SETTINGS),
             "trl": lambda: library_loss(tokens, loops.trl),
@@ -170,17 +167,15 @@ def test_the_whole_loss(benchmark: Any, size: tuple[int, int], dtype: torch.dtyp
     )
     total = token_loss(tokens, SETTINGS).numbers["total_loss"]
     assert total == pytest.approx(library_loss(tokens, loops.verl), rel=1e-3 if dtype == torch.float32 else 1e-9)
-    assert found["ours"] < found["trl"]
-    assert found["ours"] < found["verl"]
+    assert found["ours"] < min(found["trl"], found["verl"]) or not timed
 
 
-def test_ten_million_words(benchmark: Any) -> None:
+def test_ten_million_words(copies: Copies, timed: bool) -> None:
     """B·T = 10⁷, twice: as one tensor, and in chunks of episodes."""
-    tokens = batch((9766, 1024), torch.float32)
-    chunks = [tokens.rows(slice(first, first + 1024)) for first in range(0, 9766, 1024)]
-    found = copies(
-        benchmark,
-        {"ours": lambda: token_loss(tokens, SETTINGS), "in chunks": lambda: token_loss(chunks, SETTINGS)},
-        tokens.scores,
-    )
-    assert found["in chunks"] < 2 * found["ours"]
+    rows, columns = (9766, 1024) if timed else SMALL
+    tokens, most = batch((rows, columns), torch.float32), 1024 if timed else 3
+    chunks = [tokens.rows(slice(first, first + most)) for first in range(0, rows, most)]
+    work = {"ours": lambda: token_loss(tokens, SETTINGS), "in chunks": lambda: token_loss(chunks, SETTINGS)}
+    found = copies(work, tokens.scores)
+    assert work["in chunks"]().numbers["total_loss"] == pytest.approx(work["ours"]().numbers["total_loss"], rel=1e-5)
+    assert found["in chunks"] < 2 * found["ours"] or not timed
