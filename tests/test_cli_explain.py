@@ -108,7 +108,7 @@ def test_conventions_are_those_of_build() -> None:
     of = made("preset=verl", "compare=trl_1.12,openrlhf", "ppo.gamma=0.5")
     assert printed("total_loss", *asked) == str(of.explain("total_loss"))
     assert "preset_no_l[“openrlhf”] = 4  (library.number, " in printed("library.number", "--at", "l=openrlhf", *asked)
-    assert "preset_no = 0  (preset.number, " in printed("preset.number", "--conventions", "live")
+    assert "preset_choice = 0  (preset.number, " in printed("preset.number", "--conventions", "live")
     assert call("preset.number").exit_code == 2
 
 

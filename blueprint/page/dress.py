@@ -22,7 +22,6 @@ VERDICTS: dict[str, Properties] = {"OK": GOOD, "same": GOOD, "LOOK": BAD, "chang
 CHOSEN: Properties = {"bg_color": "#FFC000", "font_color": INK}
 
 BASE: Properties = {"font_name": "Calibri", "font_size": 10, "font_color": INK, "valign": "vcenter"}
-SYMBOLS: Properties = {"font_name": "Cambria", "italic": True}
 
 LABELS: dict[str, Properties] = {
     "title": {"bold": True, "font_size": 16, "font_color": NAVY},
@@ -32,11 +31,11 @@ LABELS: dict[str, Properties] = {
     "column heading": {"italic": True, "font_color": GREY, "align": "center"},
     "section text": {"italic": True, "font_color": GREY, "indent": 1, "bottom": 1, "bottom_color": NAVY},
     "section column": {"italic": True, "font_color": GREY, "align": "center", "bottom": 1, "bottom_color": NAVY},
-    "symbol": {**SYMBOLS, "font_color": NAVY, "align": "right"},
+    "symbol": {"font_color": NAVY, "align": "right"},
     "name": {"indent": 1},
     "note": {"font_color": GREY},
-    "equation": {"font_name": "Cambria", "font_color": BROWN, "indent": 1},
-    "section equation": {"font_name": "Cambria", "font_color": BROWN, "bottom": 1, "bottom_color": NAVY},
+    "equation": {"font_color": BROWN, "indent": 1},
+    "section equation": {"font_color": BROWN, "bottom": 1, "bottom_color": NAVY},
     "head name": {"bold": True, "align": "right"},
     "head number": {"bold": True, "align": "center", "bg_color": PALE_GREY},
     "banner": {"bold": True, "font_color": "#FFFFFF", "bg_color": NAVY},
@@ -54,9 +53,9 @@ LABELS: dict[str, Properties] = {
     },
     "small box": {"font_color": LINK, "align": "center", "italic": True, "font_size": 9},
     "arrow": {"font_color": NAVY, "align": "center", "bold": True},
-    "piece equation": {"font_name": "Cambria", "font_color": BROWN, "indent": 1},
-    "walk equation": {"font_name": "Cambria", "font_color": BROWN, "indent": 1},
-    "walk numbers": {"font_name": "Cambria", "font_color": INK},
+    "piece equation": {"font_color": BROWN, "indent": 1},
+    "walk equation": {"font_color": BROWN, "indent": 1},
+    "walk numbers": {"font_color": INK},
     "as print": {"font_color": GREY, "align": "right"},
     "verdict": {"bold": True, "align": "center"},
     "piece count": {"bold": True, "num_format": "0", "align": "right"},

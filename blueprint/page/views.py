@@ -8,10 +8,13 @@ from blueprint.page import grid, own
 from blueprint.page.dress import READS
 from blueprint.page.layout import Hung
 from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
-from blueprint.page.pen import Pen
+from blueprint.page.pen import Pen, origin
 
 VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
 """The columns of a line that shows a quantity with its equation."""
+
+OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 10
+"""The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
 
 CHART_ROWS = 19
 
@@ -27,9 +30,11 @@ def _piece(piece: Piece, pen: Pen) -> None:
     pen.label(pen.row, grid.SYMBOL, piece.about.symbol, "symbol")
     pen.label(pen.row, grid.NAME, piece.title, "name")
     pen.echo(pen.row, VALUE, piece.shown, (), style + (READS + piece.shown.about.reads) * bool(piece.shown.about.reads))
-    pen.jump(pen.row, VALUE + 1, piece.about)
-    pen.label(pen.row, VALUE + 3, pen.equation_text(piece.about) if piece.told else "", "piece equation")
-    pen.label(pen.row, VALUE + 9, piece.about.about.meaning, "name")
+    pen.label(pen.row, OF, piece.of, "name")
+    pen.jump(pen.row, STANDS if piece.of else OF, piece.about)
+    told = origin(piece.about) if piece.about.link else piece.about
+    pen.label(pen.row, TOLD, pen.equation_text(told) if piece.told else "", "piece equation")
+    pen.label(pen.row, MEANING, piece.says or piece.about.about.meaning, "name")
     pen.row += 1
 
 

@@ -53,10 +53,10 @@ class Controlled(NamedTuple):
 
 def fed(chosen: Settings) -> Fed:
     """Turns the KL of whole responses into the one number that is fed: per response, or per word."""
-    sums = typed("responses.kl", (u, i), "kl_sum", "KL of the response, summed over its words", decimals=1)
+    sums = typed("responses.kl", (u, i), "KL_sum", "KL of the response, summed over its words", decimals=1)
     lengths = typed("responses.length", (u, i), "len", "words of the response", unit="≥ 1", decimals=0)
     responses = block("responses.count", (), "B", "responses shown of each batch", decimals=0)
-    per_word = block("responses.kl_per_word", (u, i), "kl_word", "KL of the response per word")
+    per_word = block("responses.kl_per_word", (u, i), "KL_word", "KL of the response per word")
     seq_sum = block("kl.seq_sum", (u,), "KL_seq", "seq_sum: mean over responses", source=SEQ_SUM)
     token_mean = block("kl.token_mean", (u,), "KL_tok", "token_mean: mean of the means per word", source=TOKEN_MEAN)
     used = block("kl.fed", (u,), "KL", "KL that is fed (chosen on Inputs)")

@@ -16,7 +16,7 @@ from blueprint.ppo.facts import facts_of
 from blueprint.ppo.settings import Offer, Settings, settings
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.inputs import settings_sections
-from blueprint.ppo.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made
+from blueprint.ppo.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
 
 HEADING = "The adaptive KL controller by hand"
 READING = (
@@ -100,16 +100,19 @@ def _checks(given: Fed, made: Controlled, chosen: Settings) -> tuple[Sheet, Mast
 
 def _start(told: Made, made: Controlled, verdict: Block) -> Sheet:
     """Outlines the first sheet."""
-    origin = "made by " + " · ".join(f"{name} {text}" for name, text in told.facts.items())
     sections = (
         Section("What this is", tuple(map(Note, READING))),
         Section(
             "Does everything add up?",
             (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
         ),
-        Section("What comes of it", (Piece("β after all updates", made.final, made.after),), COLUMNS),
+        Section(
+            "What comes of it",
+            (Piece("β after all updates", made.final, made.after, of="the last of its row"),),
+            COLUMNS,
+        ),
         Section("The sheets", (Tour(),)),
         Section("Colours", LOOKS),
-        Section("How to check this file", (*map(Note, WAYS), Note(origin))),
+        Section("How to check this file", (*map(Note, WAYS), Note(made_by(told.facts)))),
     )
     return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING)

@@ -87,7 +87,7 @@ def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) 
     count = block("response.count", (), "B", "responses of the batch (at least 1)", decimals=0)
     wrote[n] = less(0, length[n])
     count[()] = maximum(Sum(n, wrote[n]), 1)
-    kl_sum = block("kl.response", (n,), "kl_sum", "KL to the reference of the response")
+    kl_sum = block("kl.response", (n,), "KL_sum", "KL to the reference of the response")
     kl_sum[n] = Sum(t, m[n, t] * kl[n, t])
     score_sum = _per_response("score.response", "score_n", "score of the response", score)
     price = _per_response("non_score.response", "pen_sum", "KL penalty of the response", penalty)
@@ -99,7 +99,7 @@ def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) 
         kl_sum,
         score_sum,
         price,
-        _mean_of_responses("kl.per_response", "kl_resp", "KL to the reference per response", kl_sum, count),
+        _mean_of_responses("kl.per_response", "KL_resp", "KL to the reference per response", kl_sum, count),
         _mean_of_responses("score.mean", "score_mean", "mean score", score_sum, count),
         _mean_of_responses("non_score_reward", "pen_mean", "non-score reward: mean KL penalty", price, count),
         longest,

@@ -86,7 +86,7 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
     loss = block(
         "value.word_loss",
         (n, t),
-        "l_V",
+        "v_loss",
         "value loss of the word: half the larger",
         unit="≥ 0",
         source=sources.VALUE_CLIP,
@@ -152,9 +152,11 @@ def total_loss(parts: LossParts, use: Mapping[str, Block], m: Block, words: Bloc
 
     use: the settings by key, of which vf_coef, ent_coef and policy_kl_coef are read.
     """
-    L = block("policy_loss", (), "L_π", "policy loss: minus the mean of U_min", source=sources.CLIP)
+    L = block("policy_loss", (), "L_policy", "policy loss: minus the mean of U_min", source=sources.CLIP)
     L[()] = -(Sum((n, t), m[n, t] * parts.surrogate[n, t]) / words)
-    V = mean_over_words("value_loss", "L_V", "value loss: mean of l_V", parts.value_loss, m, words, sources.VALUE_CLIP)
+    V = mean_over_words(
+        "value_loss", "L_value", "value loss: mean of v_loss", parts.value_loss, m, words, sources.VALUE_CLIP
+    )
     H = mean_over_words("entropy", "H_mean", "entropy: mean over the response words", parts.entropy, m, words)
     told = "policy KL: mean of the exact KL"
     kl = mean_over_words("policy_kl", "KL_pol", told, parts.policy_kl, m, words, sources.PENALISED)
@@ -165,9 +167,9 @@ def total_loss(parts: LossParts, use: Mapping[str, Block], m: Block, words: Bloc
 
 def weighted_parts(total: Total, use: Mapping[str, Block]) -> tuple[Block, Block, Block]:
     """Shows what each part adds to the total, after the policy loss, which has no coefficient."""
-    value = block("adds.value_loss", (), "c1L_V", "value loss times vf_coef")
-    entropy = block("adds.entropy", (), "−c2H", "entropy bonus: −ent_coef times entropy")
-    kl = block("adds.policy_kl", (), "c3KL", "policy KL times policy_kl_coef")
+    value = block("adds.value_loss", (), "value_part", "value loss times vf_coef")
+    entropy = block("adds.entropy", (), "entropy_part", "entropy bonus: −ent_coef times entropy")
+    kl = block("adds.policy_kl", (), "KL_part", "policy KL times policy_kl_coef")
     value[()] = use["vf_coef"] * total.value_loss
     entropy[()] = -(use["ent_coef"] * total.entropy)
     kl[()] = use["policy_kl_coef"] * total.policy_kl

@@ -25,7 +25,7 @@ def preset_table(of: Catalogue, told: Mapping[str, tuple[str, str, int]], chosen
     """Types the presets of a catalogue, with one of them chosen."""
     names = typed("presets.names", (PRESET,), "preset", "presets, by name", text=True)
     name = typed("preset", (), "preset", "the preset in use", text=True)
-    number = block("preset.number", (), "preset_no", "its number in the table, from 0", decimals=0)
+    number = block("preset.number", (), "preset_choice", "its number in the table, from 0", decimals=0)
     number[()] = match(PRESET, names[PRESET], name)
     rows = {key: _row(key, told[key], setting) for key, setting in of.settings.items()}
     values = {row: [preset.values[key] for preset in of.presets.values()] for key, row in rows.items()}

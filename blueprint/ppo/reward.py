@@ -41,7 +41,7 @@ def reference_kl(logp_old: Block, logp_ref: Block, estimator: Switch) -> Referen
     k1 = block("kl.k1", (n, t), "k1", "KL estimate k1: log-ratio, any sign", source=sources.REFERENCE_KL)
     k2 = block("kl.k2", (n, t), "k2", "KL estimate k2: half of k1²", unit="≥ 0", source=sources.REFERENCE_KL)
     k3 = block("kl.k3", (n, t), "k3", "KL estimate k3: never negative", unit="≥ 0", source=sources.REFERENCE_KL)
-    used = block("kl.used", (n, t), "kl", "reference KL used (chosen on Inputs)")
+    used = block("kl.used", (n, t), "KL", "reference KL used (chosen on Inputs)")
     k1[n, t] = logp_old[n, t] - logp_ref[n, t]
     k2[n, t] = k1[n, t] * k1[n, t] / 2
     k3[n, t] = exp(-k1[n, t]) - 1 + k1[n, t]
@@ -51,7 +51,7 @@ def reference_kl(logp_old: Block, logp_ref: Block, estimator: Switch) -> Referen
 
 def reward(kl: Block, score: Block, kl_coef: Block) -> Reward:
     """Adds the price of drifting from the reference to the score."""
-    penalty = block("reward.penalty", (n, t), "pen", "KL penalty −β·kl, part of the reward")
+    penalty = block("reward.penalty", (n, t), "pen", "KL penalty −β·KL, part of the reward")
     rewards = block("rewards", (n, t), "r", "augmented reward: KL penalty + score", source=sources.REWARD)
     penalty[n, t] = -(kl_coef * kl[n, t])
     rewards[n, t] = penalty[n, t] + score[n, t]

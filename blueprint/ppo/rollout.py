@@ -224,7 +224,7 @@ def slots_of(is_given: Block, decisions: Block, max_new_tokens: Block) -> Slots:
 
     There are max_new_tokens for each response, and none in the last column, which writes nothing.
     """
-    count = block("slots.number", (n, t), "slot_no", "slots up to here", decimals=0)
+    count = block("slots.number", (n, t), "slot_count", "slots up to here", decimals=0)
     S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
     count[n, t.first - 1] = 0
     count[n, t] = count[n, t - 1] + 1 - is_given[n, t]

@@ -37,7 +37,7 @@ TOLD: dict[str, tuple[str, str, int]] = {
     "policy_kl_coef": ("c3", "weight of the policy KL in the loss", 3),
     "update_step": ("step", "how much of Δ is taken; 0: no update", 3),
     "whiten_eps": ("ε_w", "keeps whitening from dividing by 0", 10),
-    "kl_estimator": ("kl_is", "KL estimate that enters the reward", 0),
+    "kl_estimator": ("KL_is", "KL estimate that enters the reward", 0),
     "whiten_advantages": ("Â_is", "whether the loss uses whitened advantages", 0),
 }
 
@@ -130,7 +130,11 @@ def _switch(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
     axis = Axis("o", "alternative", size=len(setting.words))
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
     number = block(
-        f"{key}.number", (), f"{symbol.removesuffix('_is')}_no", "its number among the alternatives, from 0", decimals=0
+        f"{key}.number",
+        (),
+        f"{symbol.removesuffix('_is')}_choice",
+        "its number among the alternatives, from 0",
+        decimals=0,
     )
     number[()] = match(axis, words[axis], line[0])
     made.typed[words] = list(setting.words)

@@ -27,7 +27,15 @@ from blueprint.ppo.sheets.signal import Given, Signal, signal
 from blueprint.ppo.sheets.start import Made, start_sheet
 
 LEAD = "the settings; everything else that is typed stands where it is used"
-TITLES = ("reference KL", "augmented reward", "TD errors", "GAE advantage estimation", "value targets")
+TITLES = (
+    "reference KL",
+    "KL penalty",
+    "reward-model coupling",
+    "augmented reward",
+    "TD errors",
+    "GAE advantage estimation",
+    "value targets",
+)
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
 
 
@@ -39,7 +47,15 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
     words = block("response.words", (), "N", "response words of the whole batch", decimals=0)
     words[()] = Sum((n, t), mask[n, t])
     made = signal((writes, mask), mask, _given(mask), words, chosen)
-    shown = [made.kl.used, made.reward.rewards, made.gae.td_errors, made.gae.advantages, made.gae.returns]
+    shown = [
+        made.kl.used,
+        made.reward.penalty,
+        made.score,
+        made.reward.rewards,
+        made.gae.td_errors,
+        made.gae.advantages,
+        made.gae.returns,
+    ]
     means = means_of(shown, mask, words)
     identities = checks.identities(made.gae, made.reward.rewards, made.V, mask, chosen)
     outside = beside(witnessed, list(means.values())) if witnessed else None

@@ -16,6 +16,8 @@ MEANS = {
         "old.logprobs",
         "reference.logprobs",
         "policy.logprobs",
+        "reward.penalty",
+        "reward.score",
         "rewards",
         "old_critic.values",
         "td_errors",
@@ -24,8 +26,10 @@ MEANS = {
         "surrogate.unclipped",
         "surrogate",
     ),
-    "tokens": ("kl.used", "rewards", "td_errors", "advantages", "returns"),
+    "tokens": ("kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns"),
 }
+MEANS["live"] = (*(name for name in MEANS["weights"] if name != "reward.score"), "score.placed")
+"""Where conventions are live the score lands where they say."""
 
 
 def response_rows(mask: Tensor) -> Named:

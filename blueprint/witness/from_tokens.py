@@ -23,6 +23,7 @@ def compute(batch: Batch, rows: Rows) -> None:
     rows.add({"response.words": count})
     values = _add_signal(batch, rows, mask)
     rows.add(diagnostics.mean_rows(rows, "tokens", mask, count))
+    rows.add({"mean.reward.score": signal.masked_mean(batch.typed("reward.score"), mask, count)})
     if "case.ratio" in batch.files[0]:
         _add_cases(batch, rows)
     rows.add(gae_at_rows(batch, rows["td_errors"], mask, batch.setting("gamma")))

@@ -45,7 +45,7 @@ def walked(path: Path, episode: int, decision: int) -> list[tuple[str, str, Any,
 
 
 ROWS = {
-    "δ": "td_errors", "A": "advantages", "R": "returns", "ρ": "ratio", "U_min": "surrogate", "l_V": "value.word_loss",
+    "δ": "td_errors", "A": "advantages", "R": "returns", "ρ": "ratio", "U_min": "surrogate", "v_loss": "value.word_loss",
     "share": "share", "Â": "advantage.whitened", "log π_old": "old.logprobs", "log π_ref": "reference.logprobs",
     "log π_θ": "policy.logprobs", "r": "rewards", "H": "policy.entropy", "V_c": "value.clipped", "writes": "word_written",
     "m": "mask", "score": "reward.score",

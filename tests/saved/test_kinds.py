@@ -140,13 +140,13 @@ REFUSED: list[tuple[str, str, tuple[int, ...], object, str]] = [
     ("live", "presets.loss.aggregation", (5,), "all",
      "{cell}: found 'all', expected one of token-mean, token-sum, seq-mean-token-sum, seq-mean-token-sum-norm, "
      "seq-mean-token-mean; loss.aggregation.number (@) has no number: “the o whose alternatives[o] = agg_is” finds nothing; "
-     "agg_no = the o whose alternatives[o] = agg_is"),
+     "agg_choice = the o whose alternatives[o] = agg_is"),
     ("classic", "actions", (0, 1), 9,
      "{cell}: found 9, expected 0 … 3; old.logprobs (n = 1, t = 2, @) has no number: "
      "“log p[n, t, a_t[n, t]]” looks up a member that old.log_p does not have; log π_old = log p[n, t, a_t[n, t]]"),
     ("controller", "responses.length", (0, 0), None,
      "{cell}: found 0, expected 1 … 1e+06; responses.kl_per_word (u = 1, i = 1, @) has no number: "
-     "10 cannot be divided by 0; kl_word = kl_sum[u, i] / len[u, i] = 10 / 0"),
+     "10 cannot be divided by 0; KL_word = KL_sum[u, i] / len[u, i] = 10 / 0"),
 ]  # fmt: skip
 
 

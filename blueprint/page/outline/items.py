@@ -48,12 +48,17 @@ class Note:
 
 @dataclass(frozen=True)
 class Piece:
-    """A named number shown again, with the meaning, the equation (if `told`) and the row of the block it speaks of."""
+    """A named number shown again, with the meaning, the equation (if `told`) and the row of the block it speaks of.
+
+    of: what the number is a mean or a sum of. says: a sentence in place of the block's meaning.
+    """
 
     title: str
     shown: Block
     about: Block
     told: bool = True
+    of: str = ""
+    says: str = ""
 
 
 @dataclass(frozen=True)

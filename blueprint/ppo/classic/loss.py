@@ -83,8 +83,8 @@ def value_loss(V_new: Block, V_old: Block, R: Block, norm: str, chosen: Settings
     """
     reach = chosen.used["value_clip_range"]
     held = block("value.clipped", (n, t), "V_c", "V clipped to V_old ± ε_V")
-    larger = block("value.larger", (n, t), "l_max", "the larger of the two", unit="≥ 0")
-    loss = block("value.step_loss", (n, t), "l_V", "value loss of the step", unit="≥ 0", source=sources.VALUE)
+    larger = block("value.larger", (n, t), "larger", "the larger of the two", unit="≥ 0")
+    loss = block("value.step_loss", (n, t), "v_loss", "value loss of the step", unit="≥ 0", source=sources.VALUE)
     free = _distance("value.", "e", "value error V − R", V_new, R, norm)
     held[n, t] = V_old[n, t] + maximum(-reach, minimum(reach, V_new[n, t] - V_old[n, t]))
     held_distance = _distance("value.clipped.", "e_c", "error of the clipped value", held, R, norm)
@@ -129,12 +129,12 @@ def mean(name: str, symbol: str, meaning: str, x: Block, N: Block, source: str =
 def total(surrogate: Block, step_loss: Block, H: Block, N: Block, chosen: Settings) -> Total:
     """Adds the parts up. The surrogate and the entropy are to grow, so they enter with a minus."""
     c1, c2 = chosen.used["vf_coef"], chosen.used["ent_coef"]
-    L = block("policy_loss", (), "L_π", "policy loss: minus the mean of U_min", source=sources.CLIP)
+    L = block("policy_loss", (), "L_policy", "policy loss: minus the mean of U_min", source=sources.CLIP)
     L[()] = -(Sum((n, t), surrogate[n, t]) / N)
-    V = mean("value_loss", "L_V", "value loss: mean of l_V", step_loss, N, sources.VALUE)
+    V = mean("value_loss", "L_value", "value loss: mean of v_loss", step_loss, N, sources.VALUE)
     H_mean = mean("entropy", "H_mean", "entropy: mean over all steps", H, N, sources.ENTROPY)
-    value = block("adds.value_loss", (), "c1L_V", "value loss times vf_coef")
-    bonus = block("adds.entropy", (), "−c2H", "entropy bonus: −ent_coef times entropy")
+    value = block("adds.value_loss", (), "value_part", "value loss times vf_coef")
+    bonus = block("adds.entropy", (), "entropy_part", "entropy bonus: −ent_coef times entropy")
     added = block("total_loss", (), "L", "total loss, which training makes smaller", source=sources.TOTAL)
     value[()] = c1 * V
     bonus[()] = -(c2 * H_mean)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 from blueprint.ppo.classic.losses import Loss
 from blueprint.ppo.classic.rollout import Rollout
 from blueprint.ppo.classic.signal import Signal
 from blueprint.ppo.classic.watched import Watched
-from blueprint.ppo.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made
+from blueprint.ppo.sheets.averaged import TOTAL, with_origins
+from blueprint.ppo.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
 
 HEADING = "Classic PPO by hand"
 READING = (
@@ -16,7 +19,7 @@ READING = (
     "A column is one step of one environment, on every sheet. A row is a quantity with one formula from end to end.",
     "Type into cream cells; everything else follows. On Inputs one picks a library: CleanRL, Stable-Baselines3, TorchRL, rlax.",
 )
-MEANS = "A value is the mean over all steps of all environments (of whitening: what is divided by); its link leads to the row."
+MEANS = "Beside each value stands what it is a mean or a sum of, over all steps of all environments; its link leads to the row."
 SIGNS = (
     "end: after the last step · Σ: one number for the environment · batch: one number for all environments",
     "n: environment · t: step · a: action, by its id from 0 · [t + 1]: the next column · Σ_n,t: sum over all steps",
@@ -29,7 +32,6 @@ FOR_WORDS = ("weights", "memory", "probability")
 
 def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watched, verdict: Block) -> Sheet:
     """Outlines the first sheet."""
-    origin = "made by " + " · ".join(f"{name} {text}" for name, text in told.facts.items())
     looks = (*(look for look in LEGEND if look.role not in FOR_WORDS and not look.faded), ACTIONS)
     ways = (text for text in CHECKING if "blueprint explain" not in text)
     sections = (
@@ -38,13 +40,17 @@ def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watch
             "Does everything add up?",
             (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
         ),
-        Section("The loss", tuple(_parts(loss)), COLUMNS),
+        Section("The loss", tuple(with_origins(_parts(loss))), COLUMNS),
         Section("The map: each box leads to its row, and each sheet leads back here", (_flow(run, made, loss),)),
-        Section("The pieces, in the order of computation", (*_pieces(run, made, loss, watch), Note(MEANS)), COLUMNS),
+        Section(
+            "The pieces, in the order of computation",
+            (*with_origins(_pieces(run, made, loss, watch)), Note(MEANS)),
+            COLUMNS,
+        ),
         Section("The sheets", (Tour(),)),
         Section("Colours", looks),
         Section("Signs", tuple(map(Note, SIGNS))),
-        Section("How to check this file", (*map(Note, ways), Note(origin))),
+        Section("How to check this file", (*map(Note, ways), Note(made_by(told.facts)))),
     )
     return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING)
 
@@ -52,7 +58,10 @@ def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watch
 def _parts(loss: Loss) -> list[Piece]:
     """Lists the total loss and the three numbers that add up to it."""
     titles = ("total loss", "policy loss", "value loss, weighted", "entropy bonus, weighted")
-    return [Piece(title, b, b) for title, b in zip(titles, (loss.total.total, *loss.total.parts()), strict=True)]
+    total, *parts = (
+        Piece(title, b, b) for title, b in zip(titles, (loss.total.total, *loss.total.parts()), strict=True)
+    )
+    return [replace(total, of=TOTAL), *parts]
 
 
 def _pieces(run: Rollout, made: Signal, loss: Loss, watch: Watched) -> list[Piece]:
@@ -63,7 +72,7 @@ def _pieces(run: Rollout, made: Signal, loss: Loss, watch: Watched) -> list[Piec
         Piece("TD errors", means[made.gae.td_errors.name], made.gae.td_errors),
         Piece("GAE advantage estimation", made.white.mean, made.gae.advantages),
         Piece("value targets (from the old critic)", watch.mean_return, made.gae.returns),
-        Piece("advantage whitening", made.white.divisor, made.white.used),
+        Piece("advantage whitening", made.white.divisor, made.white.used, of="what is divided by"),
         Piece("importance-sampling ratios", watch.weights.mean, loss.clip.ratio),
         Piece("clipped surrogate (PPO clip)", loss.total.policy_loss, loss.clip.smaller),
         Piece("value loss", loss.total.value_loss, loss.value.loss),

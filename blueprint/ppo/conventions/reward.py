@@ -62,8 +62,8 @@ def kl_estimates(
     absolute = use.row(f"{name}.abs", f"|k1|{of}", f"{told}: its size", unit="≥ 0", source=sources.KL)
     k2 = use.row(f"{name}.k2", f"k2{of}", f"{told}: half of k1²", unit="≥ 0", source=sources.KL)
     k3 = use.row(f"{name}.k3", f"k3{of}", f"{told}: exp(−k1) − 1 + k1", unit="≥ 0", source=sources.KL)
-    chosen = use.row(f"{name}.chosen", f"kl_est{of}", f"{told}: the chosen one", source=sources.KL)
-    used = use.row(f"{name}.used", f"kl{of}", f"{told}: chosen, clamped", source=sources.KL_CLAMP)
+    chosen = use.row(f"{name}.chosen", f"KL_est{of}", f"{told}: the chosen one", source=sources.KL)
+    used = use.row(f"{name}.used", f"KL{of}", f"{told}: chosen, clamped", source=sources.KL_CLAMP)
     at = (*L, n, t)
     k1[at] = clamped(logp[n, t] - logp_ref[n, t], use.used["reward.kl_clamp_in"])
     absolute[at] = abs(k1[at])
@@ -122,9 +122,9 @@ def score_stays(kept: Block, made: Score) -> Block:
 def paid(M: Block, kl: Block, placed: Block, at: Places, use: Choices) -> Paid:
     """Adds the price of drifting from the reference to the score, where the conventions put it into the reward."""
     L, first_pad, kl_in = use.lead, use.switch["reward.kl_at_first_pad"], use.switch["reward.kl_in"]
-    support = use.row("kl.support", "m_kl", "1 where the KL is paid", decimals=0, source=sources.KL_SUPPORT)
+    support = use.row("kl.support", "m_KL", "1 where the KL is paid", decimals=0, source=sources.KL_SUPPORT)
     coef = use.one("kl_coef.reward", "β_r", "price of drifting within the reward")
-    penalty = use.row("reward.penalty", "pen", "KL penalty −β_r·kl")
+    penalty = use.row("reward.penalty", "pen", "KL penalty −β_r·KL")
     raw = use.row("rewards.raw", "r_raw", "reward: penalty + score")
     at_row = (*L, n, t)
     support[at_row] = maximum(M[at_row], first_pad.says("on") * at.first_past[n, t])

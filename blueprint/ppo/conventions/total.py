@@ -44,11 +44,11 @@ class Sums(NamedTuple):
 def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     """Weighs and adds up. Where the critic has an optimiser of its own, its loss is not part of the total."""
     L, row, keep = use.lead, (*use.lead, n, t), held.keep
-    policy = use.one("policy_loss", "L_π", "policy loss: minus weighted sum of U_min", source=papers.CLIP)
-    value = use.one("value_loss", "L_V", "value loss: weighted sum of l_V", source=sources.VALUE)
+    policy = use.one("policy_loss", "L_policy", "policy loss: minus weighted sum of U_min", source=papers.CLIP)
+    value = use.one("value_loss", "L_value", "value loss: weighted sum of v_loss", source=sources.VALUE)
     entropy = use.one("entropy", "H_mean", "entropy: weighted sum of H")
     kl = use.one("policy_kl", "KL_pol", "policy KL: weighted sum of the exact KL", source=papers.PENALISED)
-    drift = use.one("kl_loss", "L_kl", "KL to the reference, as a loss", source=sources.KL_LOSS)
+    drift = use.one("kl_loss", "L_KL", "KL to the reference, as a loss", source=sources.KL_LOSS)
     policy[L] = -(keep[L] * Sum((n, t), words.for_policy[row] * words.surrogate[row]))
     value[L] = keep[L] * Sum((n, t), words.for_value[row] * words.value[row])
     entropy[L] = Sum((n, t), words.for_entropy[row] * words.entropy[n, t])
@@ -69,10 +69,10 @@ def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
 def _adds(made: Total, drift: Block, vf: Block, beta: Block, use: Choices) -> tuple[Block, Block, Block, Block]:
     """Shows what each part adds to the total, after the policy loss."""
     L = use.lead
-    value = use.one("adds.value_loss", "c1L_V", "value loss times its weight")
-    entropy = use.one("adds.entropy", "−c2H", "entropy bonus: −ent_coef times entropy")
-    kl = use.one("adds.policy_kl", "c3KL", "policy KL times policy_kl_coef")
-    reference = use.one("adds.kl_loss", "β_LL_kl", "KL to the reference times its price")
+    value = use.one("adds.value_loss", "value_part", "value loss times its weight")
+    entropy = use.one("adds.entropy", "entropy_part", "entropy bonus: −ent_coef times entropy")
+    kl = use.one("adds.policy_kl", "KL_part", "policy KL times policy_kl_coef")
+    reference = use.one("adds.kl_loss", "ref_KL_part", "KL to the reference times its price")
     value[L] = vf[L] * made.value_loss[L]
     entropy[L] = -(use.used["ent_coef"] * made.entropy[L])
     kl[L] = use.used["policy_kl_coef"] * made.policy_kl[L]

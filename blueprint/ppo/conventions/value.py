@@ -31,7 +31,7 @@ def value_loss(V_new: Block, V_old: Block, R: Block, counts: Block, use: Choices
     held_error = use.row("value.error_clipped", "e_c", "error of the clipped value")
     held_square = use.row("value.square_clipped", "e_c²", "squared error of V_c", unit="≥ 0")
     larger = use.row("value.larger", "e²_max", "the larger square", unit="≥ 0")
-    loss = use.row("value.word_loss", "l_V", "value loss of the word", unit="≥ 0", source=sources.VALUE)
+    loss = use.row("value.word_loss", "v_loss", "value loss of the word", unit="≥ 0", source=sources.VALUE)
     error[row] = counts[row] * (V_new[n, t] - R[row])
     square[row] = error[row] * error[row]
     held[row] = maximum(V_old[row] - reach, minimum(V_old[row] + reach, V_new[n, t]))

@@ -162,10 +162,10 @@ def clip_flags(clip: Clip, use: Choices) -> Flags:
 def _drift(see: Seen, use: Choices) -> Drift:
     """Averages over responses their KL to the reference, or its mean per word: what an adaptive controller is fed."""
     each, row = (*use.lead, n), (*use.lead, n, t)
-    total = use.each("kl.response_sum", "kl_seq", "KL to the reference, summed")
-    per_word = use.each("kl.response_mean", "kl_tok", "KL to the reference, mean per word")
-    chosen = use.each("kl.response_used", "kl_stat", "KL to the reference, the one in use")
-    wrote = use.each("kl.wrote", "any_kl", "1 if the response has a word", decimals=0)
+    total = use.each("kl.response_sum", "KL_seq", "KL to the reference, summed")
+    per_word = use.each("kl.response_mean", "KL_tok", "KL to the reference, mean per word")
+    chosen = use.each("kl.response_used", "KL_stat", "KL to the reference, the one in use")
+    wrote = use.each("kl.wrote", "any_KL", "1 if the response has a word", decimals=0)
     mean = use.one("kl.statistic", "KL_ref", "KL to the reference, mean of responses")
     total[each] = Sum(t, see.M[row] * see.kl[row])
     wrote[each] = less(0, Sum(t, see.M[row]))

@@ -65,9 +65,9 @@ def whole_batch() -> Whole:
         value=_totals("value", "V", "value loss"),
         rest=Rest(
             number("rest.policy", "rest_π", "Σ w·U_min of words not shown"),
-            number("rest.value", "rest_V", "Σ w·l_V of words not shown"),
+            number("rest.value", "rest_V", "Σ w·v_loss of words not shown"),
             number("rest.entropy", "rest_H", "Σ w·H of words not shown"),
-            number("rest.kl", "rest_kl", "Σ w·kl of words not shown"),
+            number("rest.kl", "rest_KL", "Σ w·KL of words not shown"),
         ),
     )
 

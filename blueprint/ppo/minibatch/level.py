@@ -42,7 +42,7 @@ SAYS = Says(
         "A column is one decision, on every sheet. A row is a quantity with one formula. What is typed came from the dump.",
         "The words that are not shown are in it too: their statistics, counts and sums are typed on Batch.",
     ),
-    "A value is the mean over the words that are shown; its link leads to the row, word by word.",
+    "Beside each value stands what it is a mean or a sum of; means are over the words that are shown, word by word in the row.",
     "Choose another preset on Conventions: the rows follow; the numbers on Batch stay those of the preset delivered.",
     heading="A training minibatch by hand",
     without=("weights", "memory", "probability"),
@@ -135,7 +135,8 @@ def _averaged(made: Signal, out: Loss) -> list[Block | None]:
     """Lists the rows whose mean over the words shown stands on the first sheet."""
     gae, kl = made.gae, made.kl
     return [
-        kl.used if kl else None, made.rewards, gae.td_errors if gae else None, gae.advantages if gae else None,
+        kl.used if kl else None, *((made.paid.penalty, made.placed) if made.paid else ()), made.rewards,
+        gae.td_errors if gae else None, gae.advantages if gae else None,
         gae.returns if gae else None, made.used, out.clip.ratio, out.clip.smaller, out.flags.used,
         out.value.loss if out.value else None,
     ]  # fmt: skip

@@ -17,12 +17,12 @@ HOW = "A row that deviates may follow from one above it: look at the first. Roun
 LOGGED = "logged."
 """What begins the names of what the library logged."""
 WHOLE = {
-    "policy_loss": ("L_π", "policy loss"),
-    "value_loss": ("L_V", "value loss"),
+    "policy_loss": ("L_policy", "policy loss"),
+    "value_loss": ("L_value", "value loss"),
     "entropy": ("H_mean", "entropy"),
-    "kl_loss": ("L_kl", "KL to the reference"),
-    "adds.value_loss": ("c1L_V", "value loss, weighted"),
-    "adds.kl_loss": ("β_LL_kl", "KL to the reference, weighted"),
+    "kl_loss": ("L_KL", "KL to the reference"),
+    "adds.value_loss": ("value_part", "value loss, weighted"),
+    "adds.kl_loss": ("ref_KL_part", "KL to the reference, weighted"),
     "clip_fraction.dual": ("cf_dual", "share at the dual clip's floor"),
     "clip_fraction.value": ("cf_V", "share of clipped values"),
     "total_loss": ("L", "total loss"),

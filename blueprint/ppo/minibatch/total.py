@@ -38,10 +38,10 @@ class Told(NamedTuple):
 
 
 TOLD = {
-    "policy": Told("policy_loss", "L_π", "policy loss of the batch", "", ""),
-    "value": Told("value_loss", "L_V", "value loss of the batch", "adds.value_loss", "c1L_V"),
-    "entropy": Told("entropy", "H_mean", "entropy of the batch", "adds.entropy", "−c2H"),
-    "kl": Told("kl_loss", "L_kl", "KL to the reference", "adds.kl_loss", "β_LL_kl"),
+    "policy": Told("policy_loss", "L_policy", "policy loss of the batch", "", ""),
+    "value": Told("value_loss", "L_value", "value loss of the batch", "adds.value_loss", "value_part"),
+    "entropy": Told("entropy", "H_mean", "entropy of the batch", "adds.entropy", "entropy_part"),
+    "kl": Told("kl_loss", "L_KL", "KL to the reference", "adds.kl_loss", "ref_KL_part"),
 }
 
 

@@ -11,6 +11,7 @@ from blueprint.ppo.minibatch.loss import Loss
 from blueprint.ppo.minibatch.signal import Signal
 from blueprint.ppo.settings import Settings
 from blueprint.ppo.sheets import charts
+from blueprint.ppo.sheets.averaged import TOTAL
 from blueprint.ppo.sheets.flow import ON, UP, with_
 from blueprint.ppo.sheets.walk import READING, section
 
@@ -26,6 +27,8 @@ def pieces(
     gae, kl = made.gae, made.kl
     rows = {
         "reference KL": kl.used if kl else None,
+        "KL penalty": made.paid.penalty if made.paid else None,
+        "reward-model coupling": made.placed if made.paid else None,
         "augmented reward": made.rewards,
         "TD errors": gae.td_errors if gae else None,
         "GAE advantage estimation": gae.advantages if gae else None,
@@ -39,7 +42,10 @@ def pieces(
     listed += [Piece(title, means[row.name], row) for title, row in rows.items() if row is not None]
     losses, total = out.sums.losses, out.sums.total
     added = [name for name in losses if name != "policy"]
-    parts = [Piece("total loss of the batch", total, total), Piece("policy loss", losses["policy"], losses["policy"])]
+    parts = [
+        Piece("total loss of the batch", total, total, of=TOTAL),
+        Piece("policy loss", losses["policy"], losses["policy"]),
+    ]
     parts += [Piece(ADDS[name], block, block) for name, block in zip(added, out.sums.adds, strict=True)]
     return listed, parts
 

@@ -83,7 +83,7 @@ def _approximate_kl(loss: Loss, m: Block, words: Block) -> tuple[Section, Block,
 def _per_response(signal: Signal, run: Texts, m: Block, words: Block) -> tuple[Section, Block, Responses]:
     kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.score)
     penalty = link("diagnostics.penalty", signal.reward.penalty)
-    kl_word = mean_over_words("kl.per_word", "kl_ref", "KL to the reference per word", kl, m, words)
+    kl_word = mean_over_words("kl.per_word", "KL_word", "KL to the reference per word", kl, m, words)
     per = responses(m, run.length, kl, score, penalty)
     drift = (kl, key(kl_word), per.kl, per.wrote, per.responses, key(per.kl_mean))
     scores = (score, per.score, key(per.score_mean), penalty, per.non_score, key(per.non_score_mean))

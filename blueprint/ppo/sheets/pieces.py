@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from blueprint.language import Block
 from blueprint.page.outline import Piece
+from blueprint.ppo.sheets.averaged import TOTAL
 from blueprint.ppo.sheets.diagnostics import Diagnostics
 from blueprint.ppo.steps import Steps
 
@@ -13,11 +14,22 @@ ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted"
 """What is added to the policy loss; the last one only where conventions are live."""
 
 
+PROXIMITY = "θ_old, the policy that wrote the responses: its log-prob of each word"
+COUPLING = "the score, added to the reward at the response's last word"
+COUPLING_LIVE = "the score, added to the reward in the slot where it lands"
+
+
+def coupled(steps: Steps) -> Block:
+    """Returns the score as it enters the reward, where it is defined and not where it is repeated."""
+    return steps.models.score if steps.signal.score.link else steps.signal.score
+
+
 def watched_rows(steps: Steps) -> list[Block]:
     """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
     m, s, loss = steps.models, steps.signal, steps.loss
     return [
-        m.old.logprobs, m.reference.policy.logprobs, m.policy.policy.logprobs, s.reward.rewards, m.V_old,
+        m.old.logprobs, m.reference.policy.logprobs, m.policy.policy.logprobs, s.reward.penalty, coupled(steps),
+        s.reward.rewards, m.V_old,
         s.gae.td_errors, s.white.used, loss.ratio, loss.clip.unclipped, loss.clip.smaller,
     ]  # fmt: skip
 
@@ -27,7 +39,7 @@ def parts_of(steps: Steps) -> list[Piece]:
     total = steps.loss.total
     adds = [Piece(name, block, block) for name, block in zip(ADDS, steps.loss.adds, strict=False)]
     return [
-        Piece("total loss", total.total, total.total),
+        Piece("total loss", total.total, total.total, of=TOTAL),
         Piece("policy loss", total.policy_loss, total.policy_loss),
         *adds,
     ]
@@ -40,16 +52,20 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
     """
     m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
 
-    def mean(title: str, row: Block) -> Piece:
-        return Piece(title, d.means[row.name], row)
+    def mean(title: str, row: Block, says: str = "") -> Piece:
+        return Piece(title, d.means[row.name], row, says=says)
+
+    score = coupled(steps)
+    lands = COUPLING if s.score.link else COUPLING_LIVE
 
     listed = [
         Piece("masks and EOS", run.words, run.mask),
-        mean("proximity model θ_old", m.old.logprobs),
+        mean("proximity model θ_old", m.old.logprobs, PROXIMITY),
         mean("reference model θ_ref", m.reference.policy.logprobs),
         mean("per-token log-probs", m.policy.policy.logprobs),
         Piece("reference KL", d.kl_per_word, s.kl.used),
-        Piece("reward-model coupling", d.per_response.score_mean, s.score),
+        mean("KL penalty", s.reward.penalty),
+        mean("reward-model coupling", score, lands),
         Piece("sequence-level credit assignment", d.per_response.score_mean, d.per_response.score),
         mean("augmented reward", s.reward.rewards),
         mean("values of the old critic", m.V_old),

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from blueprint.language import Block
 from blueprint.page.outline import Flow, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
+from blueprint.ppo.sheets.averaged import with_origins
 
 HEADING = "RLHF PPO by hand"
-WIDTHS = (12, 22, 4, 20, 4, 20, 4, 20, 4, 22, 22)
-COLUMNS = ("value", "stands on", "", "equation", "", "", "", "", "", "meaning")
+WIDTHS = (12, 22, 4, 20, 4, 20, 4, 20, 4, 22, 44)
+COLUMNS = ("value", "a mean or sum of", "", "stands on", "", "equation", "", "", "", "", "meaning")
 LEGEND = (
     Sample("0.9", "typed", "line", "blue on cream: typed; type your own number here"),
     Sample("0.7", "typed", "weights", "blue in a thick red frame: a weight; type your own here too"),
@@ -32,7 +33,10 @@ SIGNS = (
     "[t + 1]: the next column · Σ_n,t: sum over all columns of all episodes · [a < b]: 1 if it holds, else 0",
     "The orange number at the head of a sheet is the decision that is chosen on Walk.",
 )
-MEANS = "A value is the mean over the response words of the batch (m: their number); its link leads to the row, word by word."
+MEANS = (
+    "Beside each value stands what it is a mean or a sum of; its link leads to the row, word by word. What holds word by word, "
+    "as r = pen + score, holds for means over the response words too."
+)
 READING = (
     "RLHF PPO from the words of a prompt to the last number of the loss, for models small enough to check by hand.",
     "A column is one decision, on every sheet: it reads a word and writes the next. A row is a quantity with one formula.",
@@ -77,6 +81,23 @@ class Made(NamedTuple):
     says: Says = Says()
 
 
+BEGINS = {
+    "weights": "words and weights",
+    "logits": "logits, values and scores",
+    "tokens": "log-probs, values and scores",
+    "minibatch": "a dump of a training step",
+    "classic": "rewards, values and scores of actions",
+    "controller": "the KL of whole responses",
+}
+"""Where the numbers of a workbook begin, by its level."""
+
+
+def made_by(facts: Mapping[str, str]) -> str:
+    """Says what a workbook was made by and from."""
+    told = {**facts, "level": f"begins at {BEGINS[facts['level']]}"}
+    return "made by " + " · ".join(text if name == "level" else f"{name} {text}" for name, text in told.items())
+
+
 def start_sheet(
     told: Made, parts: list[Piece], pieces: list[Piece], flow: Flow, verdict: Block, choices: tuple[Piece, ...] = ()
 ) -> Sheet:
@@ -84,7 +105,6 @@ def start_sheet(
 
     parts: the total loss and what it is made of. pieces: every piece in the order of derivation. choices: which PPO it is.
     """
-    made = "made by " + " · ".join(f"{name} {text}" for name, text in told.facts.items())
     sections = [
         Section("What this is", tuple(map(Note, told.says.reading))),
         Section(
@@ -92,17 +112,17 @@ def start_sheet(
             (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
         ),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
-        Section("The pieces, in the order of computation", (*pieces, Note(told.says.means)), COLUMNS),
+        Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),
         Section("The sheets", (Tour(),)),
         Section("Colours", tuple(each for each in LEGEND if each.role not in told.says.without)),
         Section("Signs", tuple(map(Note, SIGNS))),
-        Section("How to check this file", (*map(Note, CHECKING), Note(made))),
+        Section("How to check this file", (*map(Note, CHECKING), Note(made_by(told.facts)))),
     ]
     if told.says.found:
-        sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *told.says.where), COLUMNS))
+        sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *with_origins([*told.says.where])), COLUMNS))
     after = 2 + bool(told.says.found)
     if choices:
         sections.insert(after, Section("Which PPO this is", (*choices, Note(told.says.choices))))
     if parts:
-        sections.insert(after, Section("The loss", tuple(parts), COLUMNS))
+        sections.insert(after, Section("The loss", tuple(with_origins(parts)), COLUMNS))
     return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=told.says.heading)

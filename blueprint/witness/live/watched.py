@@ -30,7 +30,7 @@ def add_diagnostics(batch: Batch, rows: Rows, mask: Tensor) -> None:
     floor, old = batch.typed("explained_variance.floor"), rows["values.kept"][..., :-1]
     found = diagnostics.explained_rows(rows["returns"], old, mask, count, floor)
     rows.add(found | {"value.residual": rows["returns"] - old})
-    rows.add(diagnostics.mean_rows(rows, "weights", mask, count))
+    rows.add(diagnostics.mean_rows(rows, "live", mask, count))
 
 
 def per_response_rows(rows: Rows, mask: Tensor) -> Named:

@@ -18,8 +18,8 @@ from blueprint.witness.settings import block, numbers
 from blueprint.witness.signal import masked_mean, with_end
 
 MEANS = (
-    "kl.used", "rewards", "td_errors", "advantages", "returns", "advantages_used", "ratio", "surrogate",
-    "clip_fraction.flag", "value.word_loss",
+    "kl.used", "reward.penalty", "score.placed", "rewards", "td_errors", "advantages", "returns", "advantages_used", "ratio",
+    "surrogate", "clip_fraction.flag", "value.word_loss",
 )  # fmt: skip
 PARTS = ("policy_loss", "adds.value_loss", "adds.entropy", "adds.kl_loss", "total_loss")
 POLICIES = {"old_policy": "old", "new_policy": "policy", "reference": "reference"}
