@@ -47,15 +47,7 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
     words = block("response.words", (), "N", "response words of the whole batch", decimals=0)
     words[()] = Sum((n, t), mask[n, t])
     made = signal((writes, mask), mask, _given(mask), words, chosen)
-    shown = [
-        made.kl.used,
-        made.reward.penalty,
-        made.score,
-        made.reward.rewards,
-        made.gae.td_errors,
-        made.gae.advantages,
-        made.gae.returns,
-    ]
+    shown = _shown(made)
     means = means_of(shown, mask, words)
     identities = checks.identities(made.gae, made.reward.rewards, made.V, mask, chosen)
     outside = beside(witnessed, list(means.values())) if witnessed else None
@@ -106,6 +98,12 @@ class ClipTable(NamedTuple):
 def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
     """Repeats the rows that stay in view."""
     return link(f"{sheet}.writes", writes), link(f"{sheet}.mask", mask)
+
+
+def _shown(made: Signal) -> list[Block]:
+    """Lists the rows whose mean over the response the first sheet shows, under `TITLES`."""
+    paid, gae = made.reward, made.gae
+    return [made.kl.used, paid.penalty, made.score, paid.rewards, gae.td_errors, gae.advantages, gae.returns]
 
 
 def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable | None, chosen: Settings) -> list[charts.Drawn]:
