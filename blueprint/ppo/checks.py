@@ -59,17 +59,22 @@ def ratio_rests(ratio: Block, update_step: Block) -> Block:
 
 
 def adds_up(A: Block, V: Block, R: Block) -> Block:
-    """Measures how far returns are from A + V."""
+    """Measures how far returns are from A + V, as a share of these where they are above 1: so far numbers may round."""
     off = block("check.returns", (n, t), "|R−V_old−A|", "returns are A + V_old")
-    off[n, t] = abs(R[n, t] - V[n, t] - A[n, t])
+    off[n, t] = abs(R[n, t] - V[n, t] - A[n, t]) / maximum(1, abs(A[n, t]) + abs(V[n, t]))
     return off
 
 
 class Identity(NamedTuple):
-    """Rows that run a definition where its result is known otherwise, and how far off it is, the last of them."""
+    """Rows that a distance needs beside what is there, such as a definition run where its result is known; and the distance."""
 
     rows: tuple[Block, ...]
     residual: Block
+
+    @property
+    def listed(self) -> tuple[Block, ...]:
+        """The rows, and then the distance."""
+        return (*self.rows, self.residual)
 
 
 def lambda_0(delta: Block, m: Block, gamma: Block) -> Identity:
@@ -87,8 +92,19 @@ def lambda_1(delta: Block, r: Block, V: Block, m: Block, gamma: Block) -> Identi
     off = block("check.lambda_1", (n, t), "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
     G[n, t.last + 1] = V[n, t.last + 1]
     G[n, t] = where(equal(m[n, t], 1), r[n, t] + gamma * G[n, t + 1], V[n, t])
-    off[n, t] = abs(A[n, t] + V[n, t] - G[n, t])
-    return Identity((A, G), off)
+    size = largest(A, delta, V)
+    off[n, t] = abs(A[n, t] + V[n, t] - G[n, t]) / maximum(1, size.residual)
+    return Identity((A, G, *size.listed), off)
+
+
+def largest(A: Block, delta: Block, V: Block) -> Identity:
+    """Returns the largest number of a recursion, and the row in which it is found: what cancels there rounds by its size."""
+    at = A.axes
+    size = block("identity.sizes", at, "|A_λ1|+|δ|+|V|", "size of what the recursion adds up")
+    most = block("identity.largest", (), "largest", "largest of these: unit of the distance")
+    size[at] = abs(A[at]) + abs(delta[at]) + abs(V[at])
+    most[()] = Max(at, size[at])
+    return Identity((size,), most)
 
 
 def gamma_0(r: Block, V: Block, m: Block, lam: Block) -> Identity:
@@ -129,13 +145,14 @@ def all_in_range(chosen: Settings) -> Block:
 
 
 def parts_add_up(parts: Iterable[Block], total: Block) -> Block:
-    """Measures how far the policy loss and what the others add are from the total."""
+    """Measures how far the policy loss and what the others add are from the total, as a share of parts above 1."""
     first, *others = parts
     off = block("check.parts", (), "|Σparts−L|", "parts of the loss add up to the total")
     added: Arithmetic = first
+    size: Arithmetic = abs(first)
     for part in others:
-        added = added + part
-    off[()] = abs(added - total)
+        added, size = added + part, size + abs(part)
+    off[()] = abs(added - total) / maximum(1, size)
     return off
 
 
@@ -153,11 +170,13 @@ def not_empty(is_given: Block) -> Block:
     return empty
 
 
-def shares_add_up(m: Block, share: Block, total: Block) -> Block:
-    """Measures how far the words' shares of the loss are from the total."""
+def shares_add_up(m: Block, share: Block, total: Block) -> Identity:
+    """Measures how far the words' shares of the loss are from the total, as a share of their sizes where these are above 1."""
+    size = block("check.share_size", (n, t), "|share|", "size of a word's share of the loss")
     off = block("check.total", (), "|Σshare−L|", "the words' shares add up to the total loss")
-    off[()] = abs(Sum((n, t), m[n, t] * share[n, t]) - total)
-    return off
+    size[n, t] = abs(share[n, t])
+    off[()] = abs(Sum((n, t), m[n, t] * share[n, t]) - total) / maximum(1, Sum((n, t), size[n, t]))
+    return Identity((size,), off)
 
 
 def master(residuals: Iterable[Block]) -> Master:

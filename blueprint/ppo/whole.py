@@ -92,7 +92,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     return blueprint.with_typed(plan.by_name)
 
 
-def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block]:
+def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | checks.Identity]:
     """Lists what must be 0 in every workbook."""
     m, s, loss = steps.models, steps.signal, steps.loss
     models = {"old policy": m.old, "reference": m.reference.policy, "new policy": m.policy.policy}

@@ -5,6 +5,8 @@ Distances are [F, N, T], [F, N] or [F]; they are 0 but for rounding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,37 +19,51 @@ from blueprint.witness.signal import with_end
 
 
 def identity_rows(rewards: Tensor, values: Tensor, deltas: Tensor, mask: Tensor, gamma: Tensor) -> Named:
-    """Returns the advantages for λ = 0, λ = 1 and γ = 0, and the discounted reward to go, all [F, N, T + 1].
+    """Returns the advantages for λ = 0, λ = 1 and γ = 0, and the discounted reward to go, all [F, N, T + 1]; and `sizes`.
 
     `values` [F, N, T + 1] is 0 outside the mask, except where a value typed behind the last decision stands for what would
     have come: the reward to go then begins with it, since A + V for λ = 1 does.
     """
     nothing = torch.zeros_like(gamma)
     gamma_0 = mask * (rewards - values[..., :-1])
+    lambda_1 = masked_sums(deltas, gamma, mask)
     behind = values * (1 - with_end(mask))
     rewarded = mask * (rewards + gamma * behind[..., 1:])
     return {
         "identity.lambda_0": with_end(masked_sums(deltas, nothing, mask)),
-        "identity.lambda_1": with_end(masked_sums(deltas, gamma, mask)),
+        "identity.lambda_1": with_end(lambda_1),
         "identity.to_go": with_end(masked_sums(rewarded, gamma, mask)) + behind,
         "identity.gamma_0_td": gamma_0,
         "identity.gamma_0": with_end(masked_sums(gamma_0, nothing, mask)),
+        **sizes(lambda_1, deltas, values[..., :-1]),
     }
 
 
 def signal_distances(rows: Held, values: Tensor, mask: Tensor) -> Named:
     """Returns how far k3, the returns and the three identities of GAE are from holding."""
     advantages = rows["advantages"][..., :-1]
+    added = advantages.abs() + values.abs()
     lambda_0, lambda_1, to_go, gamma_0 = (
         rows[f"identity.{name}"][..., :-1] for name in ("lambda_0", "lambda_1", "to_go", "gamma_0")
     )
     return {
         "check.k3": (-rows["kl.k3"]).clamp(min=0),
-        "check.returns": (rows["returns"] - values - advantages).abs(),
+        "check.returns": (rows["returns"] - values - advantages).abs() / added.clamp(min=1),
         "check.lambda_0": (lambda_0 - rows["td_errors"]).abs(),
-        "check.lambda_1": mask * (lambda_1 + values - to_go).abs(),
+        "check.lambda_1": mask * of_largest(lambda_1 + values - to_go, rows),
         "check.gamma_0": mask * (gamma_0 - rows["rewards"] + values).abs(),
     }
+
+
+def sizes(lambda_1: Tensor, deltas: Tensor, values: Tensor) -> Named:
+    """Returns how large the numbers of the recursion are, [F, N, T], and the largest of each file, [F]."""
+    row = torch.stack([lambda_1, deltas, values]).abs().sum(dim=0)
+    return {"identity.sizes": row, "identity.largest": row.flatten(1).amax(dim=1)}
+
+
+def of_largest(distance: Tensor, rows: Held) -> Tensor:
+    """Returns a distance [F, N, T] in units of the largest number that its file added up, where that is above 1."""
+    return distance.abs() / rows["identity.largest"].clamp(min=1).view(-1, 1, 1)
 
 
 def text_distances(given: Tensor) -> Named:
@@ -66,12 +82,18 @@ def model_distances(rows: Held) -> Named:
 def loss_distances(rows: Held, update_step: Tensor) -> Named:
     """Returns how far the ratio is from 1 where nothing was updated, and shares and parts from adding up to the loss."""
     total = rows["total_loss"]
-    parts = rows["policy_loss"] + rows["adds.value_loss"] + rows["adds.entropy"] + rows["adds.policy_kl"]
+    parts = [rows[name] for name in ("policy_loss", "adds.value_loss", "adds.entropy", "adds.policy_kl")]
     return {
         "check.ratio": torch.where(update_step == 0, (rows["ratio"] - 1).abs(), 0.0),
-        "check.total": (rows["share"].sum(dim=(-2, -1)) - total).abs(),
-        "check.parts": (parts - total).abs(),
+        "check.total": sum_distance(rows["share"].flatten(1).unbind(dim=1), total),
+        "check.parts": sum_distance(parts, total),
     }
+
+
+def sum_distance(summands: Sequence[Tensor], total: Tensor) -> Tensor:
+    """Returns how far summands [F] are from their total, in units of what they add up to without signs, if above 1."""
+    each = torch.stack(tuple(summands))
+    return (each.sum(dim=0) - total).abs() / each.abs().sum(dim=0).clamp(min=1)
 
 
 def range_distance(values: Tensor, low: Tensor, high: Tensor) -> Tensor:

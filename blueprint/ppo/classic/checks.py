@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, Sum, block, equal, less, maximum, where
-from blueprint.ppo.checks import Identity
+from blueprint.ppo.checks import Identity, largest
 from blueprint.ppo.classic.advantage import Gae, Whitened, faded_sum
 from blueprint.ppo.classic.axes import a, n, t
 from blueprint.ppo.settings import Settings
@@ -52,7 +52,7 @@ def not_negative(name: str, meaning: str, x: Block) -> Block:
 def adds_up(A: Block, V: Block, R: Block) -> Block:
     """Measures how far returns are from A + V."""
     off = block("check.returns", (n, t), "|R−V_old−A|", "returns are A + V_old")
-    off[n, t] = abs(R[n, t] - V[n, t] - A[n, t])
+    off[n, t] = abs(R[n, t] - V[n, t] - A[n, t]) / maximum(1, abs(A[n, t]) + abs(V[n, t]))
     return off
 
 
@@ -93,8 +93,9 @@ def _lambda_1(made: Gae, r: Block, V: Block, done: Block, gamma: Block) -> Ident
     G[n, t.last + 1] = V[n, t.last + 1]
     after[n, t] = where(equal(done[n, t], 1), (1 - made.stop[n, t]) * V[n, t + 1], G[n, t + 1])
     G[n, t] = r[n, t] + gamma * after[n, t]
-    off[n, t] = abs(A[n, t] + V[n, t] - G[n, t])
-    return Identity((A, after, G), off)
+    size = largest(A, made.td_errors, V)
+    off[n, t] = abs(A[n, t] + V[n, t] - G[n, t]) / maximum(1, size.residual)
+    return Identity((A, after, G, *size.listed), off)
 
 
 def _gamma_0(r: Block, V: Block, done: Block, lam: Block) -> Identity:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from blueprint.language import Block, block
+from blueprint.language import Block, block, maximum
 from blueprint.ppo.axes import n, t
-from blueprint.ppo.checks import Identity
+from blueprint.ppo.checks import Identity, largest
 from blueprint.ppo.conventions.advantage import Estimate, faded
 from blueprint.ppo.conventions.choices import Choices
 
@@ -31,8 +31,9 @@ def _lambda_1(made: Estimate, r: Block, S: Block, use: Choices) -> Identity:
     off = block("check.lambda_1", (n, t), "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
     G[n, t.last + 1] = 0
     G[n, t] = (S[n, t] - over[n, t]) * (r[n, t] + gamma * G[n, t + 1]) + over[n, t] * G[n, t + 1]
-    off[n, t] = S[n, t] * abs(A[n, t] + made.ahead[n, t] - G[n, t])
-    return Identity((A, G), off)
+    size = largest(A, made.td_errors, made.ahead)
+    off[n, t] = S[n, t] * abs(A[n, t] + made.ahead[n, t] - G[n, t]) / maximum(1, size.residual)
+    return Identity((A, G, *size.listed), off)
 
 
 def gamma_0(made: Estimate, r: Block, S: Block, use: Choices) -> Identity:

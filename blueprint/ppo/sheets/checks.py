@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from blueprint.language import Block
 from blueprint.page.outline import Line, Note, Section, Sheet, Unchanged
 from blueprint.ppo.axes import n, t
@@ -12,7 +14,10 @@ LEAD = "what must hold whatever one types: how far off it is, how far it may be,
 
 
 def checks_sheet(
-    head: tuple[Block, ...], residuals: list[Block], identities: list[Identity], outside: Beside | None = None
+    head: tuple[Block, ...],
+    residuals: Sequence[Block | Identity],
+    identities: list[Identity],
+    outside: Beside | None = None,
 ) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the checks; returns the sheet, the verdicts and what is typed there (the tolerances).
 
@@ -20,7 +25,8 @@ def checks_sheet(
     identities: definitions run where their result is known otherwise. outside: the numbers of a witness.
     """
     residuals = [*residuals, *([outside.residual] if outside else [])]
-    judged = master([*residuals, *(identity.residual for identity in identities)])
+    judged = master(each.residual if isinstance(each, Identity) else each for each in (*residuals, *identities))
+    needed = [row for each in residuals for row in (each if isinstance(each, Identity) else Identity((), each)).listed]
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
     sections = [
         Section(
@@ -29,11 +35,11 @@ def checks_sheet(
             ("distance", "allowed", "verdict", "Σ failed"),
         ),
         Section(
-            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *residuals)
+            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *needed)
         ),
     ]
     if identities:
-        rows = tuple(row for identity in identities for row in (*identity.rows, identity.residual))
+        rows = tuple(row for identity in identities for row in identity.listed)
         sections.append(Section("3  Identities: the same recursion where its result is known", rows))
     typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
     if outside is not None:

@@ -27,6 +27,7 @@ def add_checks(batch: Batch, rows: Rows, mask: Tensor) -> None:
     found |= checks.model_distances(rows)
     found |= {name: of_signal.pop(name) for name in ("check.k3", "check.returns")}
     found |= loss_distances(batch, rows, weights) | {"check.settings": outside_all(batch)}
+    rows.add({"check.share_size": rows["share"].abs()})
     if weights:
         ends = (batch.typed(f"rollout.draw{end}") for end in ("", ".low", ".high"))
         lengths = (batch.typed(f"max_new_tokens{end}") for end in ("", ".low", ".high"))
@@ -41,14 +42,16 @@ def identity_rows(batch: Batch, rows: Rows) -> Named:
     nothing = torch.zeros_like(gamma)
     inside = slots * (1 - over)
     gamma_0 = inside * (rows["rewards"] - rows["values.kept"][..., :-1])
+    lambda_1 = faded(batch, rows, gamma)
     passes = torch.where(over > 0, 1.0, nothing)
     onward = torch.where(over > 0, 1.0, gamma)
     return {
         "identity.lambda_0": with_end(faded(batch, rows, nothing)),
-        "identity.lambda_1": with_end(faded(batch, rows, gamma)),
+        "identity.lambda_1": with_end(lambda_1),
         "identity.to_go": with_end(masked_sums(inside * rows["rewards"], onward, slots)),
         "identity.gamma_0_td": gamma_0,
         "identity.gamma_0": with_end(masked_sums(gamma_0, passes, slots)),
+        **checks.sizes(lambda_1, rows["td_errors"], rows["gae.ahead"][..., :-1]),
     }
 
 
@@ -61,14 +64,15 @@ def signal_distances(rows: Rows) -> Named:
     """Returns how far k3, the returns and the three identities of GAE are from holding."""
     slots, advantages = rows["slots"][..., :-1], rows["advantages"][..., :-1]
     inside, values = slots * (1 - rows["gae.over"]), rows["values.kept"][..., :-1]
+    added = advantages.abs() + values.abs()
     lambda_0, lambda_1, to_go, gamma_0 = (
         rows[f"identity.{name}"][..., :-1] for name in ("lambda_0", "lambda_1", "to_go", "gamma_0")
     )
     return {
         "check.k3": (-rows["kl.k3"]).clamp(min=0),
-        "check.returns": slots * (rows["returns"] - values - advantages).abs(),
+        "check.returns": slots * (rows["returns"] - values - advantages).abs() / added.clamp(min=1),
         "check.lambda_0": inside * (lambda_0 - rows["td_errors"]).abs(),
-        "check.lambda_1": slots * (lambda_1 + rows["gae.ahead"][..., :-1] - to_go).abs(),
+        "check.lambda_1": slots * checks.of_largest(lambda_1 + rows["gae.ahead"][..., :-1] - to_go, rows),
         "check.gamma_0": inside * (gamma_0 - rows["rewards"] + values).abs(),
     }
 
@@ -77,10 +81,9 @@ def loss_distances(batch: Batch, rows: Rows, weights: bool) -> Named:
     """Returns how far the ratio is from 1 where nothing was updated, and shares and parts from adding up to the loss."""
     total = rows["total_loss"]
     names = ("policy_loss", "adds.value_loss", "adds.entropy", "adds.policy_kl", "adds.kl_loss")
-    parts = torch.stack([rows[name] for name in names]).sum(dim=0)
     found = {
-        "check.total": (rows["share"].sum(dim=(-2, -1)) - total).abs(),
-        "check.parts": (parts - total).abs(),
+        "check.total": checks.sum_distance(rows["share"].flatten(1).unbind(dim=1), total),
+        "check.parts": checks.sum_distance([rows[name] for name in names], total),
     }
     if not weights:
         return found

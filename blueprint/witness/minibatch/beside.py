@@ -67,9 +67,10 @@ def add_checks(window: Window, rows: Rows) -> None:
     if window.kind.advantages:
         window.add(identity_rows(window))
         values = window["values.kept"][..., :-1]
-        apart = window["returns"] - values - window["advantages"][..., :-1]
-        found["check.returns"] = window.texts.slots * apart.abs()
-    found |= {"check.parts": (_adding(window).sum(dim=-1) - window["total_loss"]).abs()}
+        advantages = window["advantages"][..., :-1]
+        apart = (window["returns"] - values - advantages).abs() / (advantages.abs() + values.abs()).clamp(min=1)
+        found["check.returns"] = window.texts.slots * apart
+    found["check.parts"] = checks.sum_distance(_adding(window).unbind(dim=-1), window["total_loss"])
     found["check.settings"] = outside_all(window.batch)
     if window.kind.advantages:
         found |= identity_distances(window)
