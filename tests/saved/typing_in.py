@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import openpyxl
 
 from blueprint.page.read import Found, locate
@@ -25,6 +27,12 @@ def typed_into(path: Path, target: Path, name: str, at: tuple[int, ...], value: 
 def all_typed_into(path: Path, target: Path, edits: Mapping[str, object]) -> Path:
     """Types into the first cell of each of several blocks."""
     return _typed(path, target, {(name, (0,) * len(places(path)[name].shape)): value for name, value in edits.items()})
+
+
+def all_cells_typed_into(path: Path, target: Path, edits: Mapping[str, Any]) -> Path:
+    """Types the whole of several blocks of numbers."""
+    cells = {(name, at): float(array[at]) for name, array in edits.items() for at in np.ndindex(array.shape)}
+    return _typed(path, target, cells)
 
 
 def _typed(path: Path, target: Path, edits: Mapping[tuple[str, tuple[int, ...]], object]) -> Path:
