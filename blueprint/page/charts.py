@@ -18,6 +18,8 @@ MARGIN, BETWEEN = 70, 40
 """Pixels beside the bars, and how much of a bar's width is left between groups of them, in percent."""
 LEAST_BAR = 8.0
 """Pixels a bar is wide at least where a number stands on it; on thinner ones the numbers would overprint."""
+ROWS = 19
+"""The rows that a chart and the room below it take."""
 MOST_WORDS = 64
 """Dots that get a word beside them, and bars that each get one below; more could not be read."""
 
@@ -58,6 +60,11 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     made.set_size({"width": _width(chart), "height": HEIGHT})
     offset = {"x_offset": hung.right * (WIDTH + GAP), "object_position": 3}
     page.insert_chart(hung.row, grid.LEFT, made, offset | {"description": f"{chart.title}. {chart.tells}"})
+
+
+def right_of(hung: Hung) -> int:
+    """Returns how far right of the names a chart ends, in pixels."""
+    return hung.right * (WIDTH + GAP) + _width(hung.chart)
 
 
 def _series(chart: Chart, series: Series, number: int, layout: Layout) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order."""
     for row, text, style in ((grid.TITLE_ROW, SHEET, "title"), (grid.LEAD_ROW, LEAD, "lead")):
         layout.labels.append(Label(SHEET, row, 0, text, style))
+    layout.labels.append(Label(SHEET, grid.BANNER_ROW, 2, own.UNPRINTED, "note"))
     for column, heading in enumerate(COLUMNS):
         layout.labels.append(Label(SHEET, FIRST_ROW - 1, column, heading, "table head"))
     readers = _readers(layout)

@@ -34,6 +34,7 @@ Value = float | str
 def lay_delivered(layout: Layout) -> None:
     """Adds the sheet of copies: a verdict and a copy per typed block, and one verdict on all of them above."""
     labels = ((grid.TITLE_ROW, SHEET, "title"), (grid.LEAD_ROW, LEAD, "lead"))
+    layout.labels.append(Label(SHEET, grid.BANNER_ROW, grid.LEFT, own.UNPRINTED, "note"))
     layout.labels += [Label(SHEET, row, grid.SYMBOL, text, style) for row, text, style in labels]
     layout.labels += [Label(SHEET, FIRST_ROW - 1, column, text, "table head") for column, text in HEADINGS.items()]
     row = FIRST_ROW

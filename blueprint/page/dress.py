@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 Properties = dict[str, Any]
+SCIENTIFIC = 6
+"""A number with more decimals is shown as 1E-09."""
 READS = " reads "
 """What stands in the style of a cell of the page's own before its number format, where it has one."""
 
@@ -35,6 +37,7 @@ LABELS: dict[str, Properties] = {
     "name": {"indent": 1},
     "note": {"font_color": GREY},
     "equation": {"font_color": BROWN, "indent": 1},
+    "broken equation": {"font_color": BROWN, "indent": 1, "text_wrap": True, "align": "left"},
     "section equation": {"font_color": BROWN, "bottom": 1, "bottom_color": NAVY},
     "head name": {"bold": True, "align": "right"},
     "head number": {"bold": True, "align": "center", "bg_color": PALE_GREY},
@@ -148,6 +151,6 @@ def number_format(decimals: int, may_be_finer: bool = False) -> str:
 
     may_be_finer: what is typed (and weights, which follow it) shows two more decimals where it has them.
     """
-    if decimals > 6:
+    if decimals > SCIENTIFIC:
         return "0E+00;-0E+00;0"
     return "0." + "0" * decimals + "##" * may_be_finer if decimals else "0"

@@ -6,33 +6,35 @@ from collections.abc import Callable
 from typing import Any
 
 from blueprint.page import contents, delivered, dress, grid
+from blueprint.page.columns import Columns
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
+from blueprint.page.paper import area_of, head_of
 from blueprint.page.picking import PLACE
 from blueprint.page.plainly import put
 from blueprint.page.printing import set_up_print
+from blueprint.page.rows import Rows, rows_of
+from blueprint.page.ruler import Ruler, pixels
 
 Look = Callable[[Any, dress.Properties], Any]
-NARROW, WEIGHT, NUMBER, NAME, SYMBOL = 1.5, 7.6, 9, 38, 14
-WIDEST, LINE = 25, 13
-"""The widest column of words, in letters; the height of a line of a paragraph."""
 
 
 class Furniture:
     """Sets up one sheet; `page` is the writer's sheet, `look` makes its format of a dress."""
 
-    def __init__(self, sheet: Sheet, page: Any, layout: Layout, look: Look):
+    def __init__(self, sheet: Sheet, page: Any, layout: Layout, look: Look, ruler: Ruler):
         self.sheet, self.page, self.layout, self.look = sheet, page, layout, look
-        self.sizes = [layout.values.size(axis) for axis in sheet.across]
-        self.widths: dict[int, float] = {}
+        self.columns = Columns(sheet, layout, ruler)
+        self.rows = rows_of(sheet, layout, self.columns)
+        self.sizes = self.columns.sizes
 
     def place(self) -> None:
         """Sets everything."""
         body = self.layout.body[self.sheet.title]
         self.page.hide_gridlines(2)
-        self.page.set_row(grid.TITLE_ROW, 24)
+        self.rows.set(self.page)
         self.page.freeze_panes(body, grid.LEFT if self.sheet.across else 0)
-        self.columns()
+        self.set_widths()
         if self.sheet.across:
             self.head_names()
             for group in range(self.groups):
@@ -40,76 +42,19 @@ class Furniture:
         if self.sheet.grey is not None:
             for group in range(self.groups):
                 self.grey(group)
-        self.fold()
-        self.paragraphs()
         self.verdicts()
         self.mark_chosen()
-        set_up_print(self.page, body, self.widths, range(0, grid.LEFT) if self.sheet.across else range(0))
+        set_up_print(self.page, area_of(self.sheet, self.layout, self.columns, self.rows))
 
     @property
     def groups(self) -> int:
         """How many groups of columns the sheet has."""
         return self.sizes[0] if len(self.sizes) > 1 else 1
 
-    def width(self, first: int, last: int, width: float) -> None:
-        """Sets the width of columns, in letters."""
-        self.page.set_column(first, last, width)
-        self.widths |= dict.fromkeys(range(first, last + 1), width)
-
-    def columns(self) -> None:
-        """Sets the widths of the columns left of the groups."""
-        self.width(0, 0, NARROW)
-        self.width(grid.SYMBOL, grid.SYMBOL, SYMBOL)
-        self.width(grid.NAME, grid.NAME, NAME)
-        if not self.sheet.across:
-            self.width(grid.LEFT, max(grid.BATCH, self.last_column()), WEIGHT)
-            for number, width in enumerate(self.sheet.widths):
-                self.width(grid.LEFT + number, grid.LEFT + number, width)
-            return
-        self.width(grid.LEFT, grid.BATCH - 1, self.left_width())
-        self.width(grid.BATCH, grid.BATCH, NUMBER)
-        self.width(grid.BATCH + 1, grid.BATCH + 1, NARROW)
-
-    def last_column(self) -> int:
-        """Returns the last column that a block of the sheet reaches."""
-        blocks = blocks_on(self.sheet)
-        return max((self.layout.places[b].corners(b, self.layout.values)[3] for b in blocks), default=0)
-
-    def left_width(self) -> float:
-        """Returns the width of the ten left columns: room for weights, or together for the longest equation."""
-        here = self.sheet.title
-        if any(self.layout.places[b].column == grid.LEFT for b in blocks_on(self.sheet)):
-            return WEIGHT
-        equations = (x.text for x in self.layout.labels if x.sheet == here and x.style == "equation")
-        longest = max(map(len, equations), default=0)
-        return max(4.5 if longest or len(self.sizes) > 1 else 1, 1 + longest / grid.LEFT_COLUMNS)
-
-    def fold(self) -> None:
-        """Groups the rows of steps on the way, so that they can be folded away at the sign above them."""
-        self.page.outline_settings(symbols_below=False)
-        for sheet, first, last in self.layout.folds:
-            if sheet == self.sheet.title:
-                for row in range(first, last + 1):
-                    self.page.set_row(row, None, None, {"level": 1, "hidden": self.sheet.closed})
-
-    def paragraphs(self) -> None:
-        """Makes rows of sentences as high as the longest sentence needs."""
-        for block in blocks_on(self.sheet):
-            if self.layout.roles[block] == "paragraph":
-                place = self.layout.places[block]
-                longest = max(map(len, map(str, self.layout.values[block].ravel())))
-                lines = 2 + longest // self.member_width()
-                self.page.set_row(place.row, LINE * lines)
-
-    def member_width(self) -> float:
-        """Returns the width of a member's column; where members are no decisions, their words find room."""
-        if len(self.sizes) > 1:
-            return NUMBER
-        rows = [b for b in blocks_on(self.sheet) if b.text and self.sheet.across[-1] in b.axes]
-        words = [
-            str(word) for b in rows if self.layout.roles[b] != "paragraph" for word in self.layout.values[b].ravel()
-        ]
-        return max(NUMBER, min(WIDEST, 3 + max(map(len, words), default=0)))
+    def set_widths(self) -> None:
+        """Sets the widths of all columns."""
+        for column, width in self.columns.widths.items():
+            self.page.set_column_pixels(column, column, width)
 
     def verdicts(self) -> None:
         """Colours the words that say how a check went."""
@@ -142,32 +87,22 @@ class Furniture:
         """Names the row of numbers and the column of single numbers."""
         time = self.sheet.across[-1]
         self.label(grid.NUMBER_ROW, grid.NAME, f"{time.meaning}  {time.letter}", "head name")
-        self.label(grid.NUMBER_ROW, grid.BATCH, "batch" if len(self.sizes) > 1 else "all", "head number")
+        if self.columns.single:
+            self.label(grid.NUMBER_ROW, grid.BATCH, "batch" if len(self.sizes) > 1 else "all", "head number")
 
     def banner(self, group: int) -> None:
         """Writes the head of one group: what it is, then start, 1 … T, end, Σ."""
         members, (outer, time) = self.sizes[-1], (self.sheet.across[0], self.sheet.across[-1])
         start = grid.start_column(group, members)
-        self.width(start, start + members + 2, NUMBER)
-        self.width(start + 1, start + members, self.member_width())
-        self.width(start + members + 3, start + members + 3, NARROW)
         for column in range(start, start + members + 3):
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", dress.label_dress("banner")))
         title = f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
         self.label(grid.BANNER_ROW, start, title.capitalize(), "banner")
         for head, column in (("start", start), ("end", start + members + 1), ("Σ", start + members + 2)):
-            if head in self.ends():
+            if head in self.columns.ends:
                 self.label(grid.NUMBER_ROW, column, head, "head number")
         for member in range(members):
             self.label(grid.NUMBER_ROW, start + 1 + member, member + time.start, "head number")
-
-    def ends(self) -> set[str]:
-        """Returns which columns besides the members have a use on this sheet."""
-        if len(self.sizes) > 1:
-            return {"start", "end", "Σ"}
-        time = self.sheet.across[-1]
-        sides = {side for block in blocks_on(self.sheet) for axis, side in block.edges if axis is time}
-        return {{-1: "start", 1: "end"}[side] for side in sides}
 
     def grey(self, group: int) -> None:
         """Fades the columns of a group that do not count, those where the mask is 0."""
@@ -191,15 +126,16 @@ def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> N
 def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
     listed = title == contents.SHEET
-    widths = dict(enumerate(contents.WIDTHS.values() if listed else delivered.widths(layout)))
-    for column, width in widths.items():
-        page.set_column(column, column, width)
+    widths = [pixels(width) for width in (contents.WIDTHS.values() if listed else delivered.widths(layout))]
+    for column, width in enumerate(widths):
+        page.set_column_pixels(column, column, width)
     page.freeze_panes(layout.body[title], 1 if listed else grid.NAME)
     page.hide_gridlines(2)
-    page.set_row(grid.TITLE_ROW, 24)
+    rows = Rows()
     if listed:
-        for row, height in contents.heights(layout).items():
-            page.set_row(row, height)
+        rows.heights |= contents.heights(layout)
     else:
         colour_verdicts(page, layout.end[title], grid.LEFT, look)
-    set_up_print(page, layout.body[title], widths, range(0, 1 if listed else grid.NAME))
+    rows.set(page)
+    body = layout.body[title]
+    set_up_print(page, head_of(widths, [rows.pixels(row) for row in range(body)], body))

@@ -11,3 +11,5 @@ CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS = "blueprint_contents", "chosen_pla
 NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS)
 """The table of contents, by which readers find every block; where the chosen column is in every row; and how many typed
 blocks were changed."""
+
+UNPRINTED = "Of this sheet only the head is printed, for its length; to print it all, clear its print area."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.page import grid
+from blueprint.page import grid, own
 from blueprint.page.contents import lay_contents
 from blueprint.page.delivered import lay_delivered
 from blueprint.page.layout import Layout
@@ -47,6 +47,7 @@ class SheetPlacer(Pen):
         """Gives every item of the sheet its place."""
         self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.heading or self.sheet.title, "title")
         self.label(grid.LEAD_ROW, grid.SYMBOL, self.sheet.lead, "lead")
+        self.label(grid.BANNER_ROW, grid.LEFT, "" if self.sheet.printed else own.UNPRINTED, "note")
         for block in self.sheet.head:
             self.label(self.row, grid.NAME, block.about.meaning, "head name")
             self.equation(block, "equation")

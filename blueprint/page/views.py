@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from blueprint.page import grid, own
+from blueprint.page import charts, grid, own
 from blueprint.page.dress import READS
 from blueprint.page.layout import Hung
 from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
@@ -16,7 +16,6 @@ VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.
 OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 10
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
 
-CHART_ROWS = 19
 
 
 def place_view(item: View, pen: Pen) -> None:
@@ -110,7 +109,7 @@ def _chart(chart: Chart, pen: Pen) -> None:
     beside = before is not None and not (before.right or before.chart.wide or chart.wide)
     row = before.row if before and beside else pen.row
     pen.layout.charts.append(Hung(pen.sheet.title, row, int(beside), chart))
-    pen.row = row + CHART_ROWS
+    pen.row = row + charts.ROWS
 
 
 PLACERS: dict[type, Callable[..., None]] = {

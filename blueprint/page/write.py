@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import xlsxwriter
+from xlsxwriter.utility import xl_pixel_width
 
 from blueprint.page import contents, delivered, dress, grid, own
 from blueprint.page.cells import Run, echo_formula, runs
 from blueprint.page.charts import hang
 from blueprint.page.furniture import Furniture, set_up_own
 from blueprint.page.guard import rule_of
-from blueprint.page.layout import Echo, Hop, Jump, Layout, Live
+from blueprint.page.layout import Echo, Hop, Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.picking import PLACE
 from blueprint.page.plainly import put
 from blueprint.page.remarks import note_of, note_options
+from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.views import VALUE
 
@@ -61,14 +63,18 @@ class BookWriter:
         self.made = made
         self.sheets: dict[str, Any] = {}
         self.formats: dict[Any, Any] = {}
+        self.broken: set[tuple[str, int]] = set()
         self.formulas = 0
 
     def write(self) -> int:
         """Writes everything and returns the number of formulas."""
         self.properties()
+        ruler = Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title)
-            Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed).place()
+            furniture = Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler)
+            furniture.place()
+            self.broken |= {(sheet.title, row) for row in furniture.columns.lines}
         for title in own.SHEETS:
             self.sheets[title] = self.book.add_worksheet(title)
             set_up_own(title, self.sheets[title], self.layout, self.dressed)
@@ -115,7 +121,13 @@ class BookWriter:
                 for column in range(grid.SYMBOL, grid.BATCH + 1):
                     self.sheets[label.sheet].write_blank(label.row, column, None, rule)
         for label in self.layout.labels:
-            self.sheets[label.sheet].write_string(label.row, label.column, label.text, self.label_format(label.style))
+            self.label(label)
+
+    def label(self, label: Label) -> None:
+        """Writes a fixed text; an equation that is too long for its row is broken into lines."""
+        long = label.style == "equation" and label.column == grid.LEFT and (label.sheet, label.row) in self.broken
+        look = self.label_format("broken equation" if long else label.style)
+        self.sheets[label.sheet].write_string(label.row, label.column, label.text, look)
 
     def run(self, run: Run) -> None:
         """Writes the cells of one row of a block."""

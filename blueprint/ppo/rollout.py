@@ -136,8 +136,8 @@ def prompts(with_responses: bool = False) -> Prompts:
 def length() -> Length:
     """Makes the typed limit of the response and its ends."""
     most = typed("max_new_tokens", (), "max_new", "words the policy may write, at most", decimals=0)
-    low = typed("max_new_tokens.low", (), "max_new_low", "fewest words that may be allowed", decimals=0)
-    high = typed("max_new_tokens.high", (), "max_new_high", "words for which there are columns", decimals=0)
+    low = typed("max_new_tokens.low", (), "least", "fewest words that may be allowed", decimals=0)
+    high = typed("max_new_tokens.high", (), "most", "words for which there are columns", decimals=0)
     return Length(most, low, high)
 
 

@@ -15,6 +15,9 @@ from xlsxwriter.utility import xl_pixel_width
 PIXELS_PER_LETTER, PADDING, MEASURED_AT = 7, 5, 11
 BOLD, CAMBRIA = 1.06, 1.08
 """How much wider letters are than Calibri's, measured roughly and upwards."""
+OWN = ("Delivered", "Contents")
+LINE_PIXELS = 17
+"""How high a line of ten points is."""
 CONDITION = re.compile(r"\[([<>]=)(-?[\d.]+)\]")
 
 
@@ -98,3 +101,25 @@ def _section(number_format: str, value: float) -> str:
         limit, rest = float(found[2]), first[found.end() :]
         return rest if (value >= limit if found[1] == ">=" else value <= limit) else others[0]
     return others[1] if value == 0 and len(others) > 1 else first
+
+
+def wrapped(path: Path) -> Iterator[Clipped]:
+    """Yields every equation that is broken into lines in its cell: how high its lines are, and how high its row."""
+    for page in load_workbook(path, data_only=True).worksheets:
+        widths = _widths(page)
+        for cell in (cell for row in page.iter_rows(min_col=4, max_col=4) for cell in row):
+            if isinstance(cell.value, str) and cell.alignment.wrap_text and page.title not in OWN:
+                needs = LINE_PIXELS * _lines(cell, widths[4] - 2 * PADDING)
+                yield Clipped(
+                    page.title, cell.coordinate, shown(cell), needs, int(page.row_dimensions[cell.row].height * 4 / 3)
+                )
+
+
+def _lines(cell: Cell, room: float) -> int:
+    """Returns into how many lines a cell's words fall."""
+    letters = needed(cell) / max(1, len(shown(cell)))
+    lines, used = 1, 0.0
+    for word in shown(cell).split(" "):
+        wide = letters * (len(word) + 1)
+        lines, used = (lines, used + wide) if used + wide <= room else (lines + 1, wide)
+    return lines

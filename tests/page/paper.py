@@ -6,12 +6,17 @@ import re
 import xml.etree.ElementTree as ET
 from functools import cache
 
-from tests.page.finished import MAIN, Area, Finished, area
+from tests.page.finished import MAIN, NUMBER_ROW, Area, Finished, area
 
-A4_INCHES = 11.69
+PAPER = {"landscape": (11.69, 8.27), "portrait": (8.27, 11.69)}
+"""A4 in inches."""
+HEADERS = 34, 20
+"""Pixels that the numbers of rows and the letters of columns take on paper."""
+GROUPS = 16
 PIXELS_PER_INCH = 96
 STANDARD_WIDTH, STANDARD_HEIGHT = 8.43, 20
 PIXELS_PER_LETTER, PADDING = 7, 5
+DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 
 
 @cache
@@ -58,12 +63,51 @@ def height(root: ET.Element, rows: int) -> int:
 
 
 def scale(file: Finished, sheet: str) -> float:
-    """Returns by how much a program shrinks a sheet, so that it fits on as many pages side by side as it asks for."""
+    """Returns by how much a program shrinks a sheet: by the scale that is set, or so that its area fits on one page of A4."""
+    setup, margins = only(file.sheets[sheet], "pageSetup"), only(file.sheets[sheet], "pageMargins")
+    if "fitToPage" not in fitted(file, sheet):
+        return int(setup.get("scale", "100")) / 100
+    area, (across, down) = print_areas(file)[sheet], PAPER[setup["orientation"]]
+    wide = (across - float(margins["left"]) - float(margins["right"])) * PIXELS_PER_INCH
+    high = (down - float(margins["top"]) - float(margins["bottom"])) * PIXELS_PER_INCH
     root = file.sheets[sheet]
-    last = max(cell.column for row in file.shown[sheet].iter_rows() for cell in row if cell.value is not None)
-    repeated = print_titles(file)[sheet].get("columns")
-    again = 0 if repeated is None else width(root, 1, repeated.right)
-    margins = only(root, "pageMargins")
-    paper = (A4_INCHES - float(margins["left"]) - float(margins["right"])) * PIXELS_PER_INCH
-    pages = int(only(root, "pageSetup").get("fitToWidth", "1"))
-    return min(1.0, pages * paper / (width(root, 1, last) + (pages - 1) * again))
+    return min(1.0, wide / (width(root, 1, area.right) + HEADERS[0]), high / (height(root, area.bottom) + HEADERS[1]))
+
+
+def fitted(file: Finished, sheet: str) -> dict[str, str]:
+    """Returns what a sheet says of fitting it to its paper."""
+    found = next(file.sheets[sheet].iter(f"{MAIN}pageSetUpPr"), None)
+    return {} if found is None else dict(found.attrib)
+
+
+def breaks(root: ET.Element, kind: str) -> list[int]:
+    """Returns the rows ("row") or columns ("col") behind which a page ends, counted from 1."""
+    found = next(root.iter(f"{MAIN}{kind}Breaks"), None)
+    return [] if found is None else [int(each.attrib["id"]) for each in found]
+
+
+@cache
+def print_areas(file: Finished) -> dict[str, Area]:
+    """Returns what is printed of each sheet."""
+    names = file.xml("xl/workbook.xml").iter(f"{MAIN}definedName")
+    areas = [area(name.text or "") for name in names if name.attrib["name"] == "_xlnm.Print_Area"]
+    return {each.sheet: each for each in areas}
+
+
+def starts(file: Finished) -> list[int]:
+    """Returns the columns at which episodes begin, counted from 1."""
+    page = next(page for page in file.shown if page.cell(NUMBER_ROW - 1, GROUPS).value == "Episode 1")
+    heads = {cell.column: str(cell.value) for cell in page[NUMBER_ROW - 1] if cell.value}
+    return [column for column, head in heads.items() if head.startswith("Episode")]
+
+
+def hung(file: Finished) -> list[tuple[int, int, int]]:
+    """Returns the first and last row and the last column of every chart on the sheet Charts, counted from 1."""
+    (drawing,) = file.related(file.sheet_parts["Charts"], "drawing")
+    places = []
+    for anchor in file.xml(drawing):
+        ends = {end: anchor.find(f"{DRAWN}{end}") for end in ("from", "to")}
+        rows = {end: int(each.findtext(f"{DRAWN}row", "")) + 1 for end, each in ends.items() if each is not None}
+        right = anchor.findtext(f"{DRAWN}to/{DRAWN}col", "")
+        places.append((rows["from"], rows["to"], int(right) + 1))
+    return places

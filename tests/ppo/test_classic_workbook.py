@@ -12,7 +12,6 @@ from blueprint.language.spelling.latex import latex_equations
 from blueprint.numbers import CLASSIC, OFF, classic_presets
 from blueprint.page import grid
 from blueprint.page.cells import address
-from blueprint.page.furniture import NAME
 from blueprint.page.read import locate, read
 from blueprint.ppo.classic.notes import NOTES
 from blueprint.ppo.classic.told import TOLD
@@ -22,7 +21,7 @@ from tests.page.fits import clipped
 from tests.page.test_formulas import FUNCTIONS, LONGEST, bare, nested, row_parts
 from tests.page.workshop import differing, made
 from tests.ppo.test_classic_golden import RUNS
-from tests.ppo.test_labels import LETTERS_PER_UNIT, WIDER
+from tests.ppo.test_labels import LONGEST_NAME, WIDER
 from tests.ppo.test_notes import LIBRARY, VERSIONS
 from tests.ppo.test_notes import LONGEST as LONGEST_NOTE
 
@@ -103,7 +102,7 @@ def test_names_fit_their_column() -> None:
         placed = [label for label in book.layout.labels if label.column == grid.NAME and label.sheet not in WIDER]
         labels = [label.text for label in placed if label.style == "name"]
         assert len(labels) > 150
-        assert [text for text in labels if len(text) > NAME * LETTERS_PER_UNIT] == []
+        assert [text for text in labels if len(text) > LONGEST_NAME] == []
 
 
 @pytest.mark.parametrize("name", BOOKS)

@@ -30,6 +30,8 @@ class Sheet:
     widths: the widths of the columns from the fourth on, on a sheet without axes, in letters.
     heading: what stands above everything else, if not the title.
     closed: rows that may be folded away are folded when the file is opened.
+    printed: whether it is printed; of a sheet that is not, its head is, and says so.
+    aside: how many of the last columns of `widths` are not printed.
     """
 
     title: str
@@ -42,6 +44,8 @@ class Sheet:
     widths: tuple[float, ...] = ()
     heading: str = ""
     closed: bool = False
+    printed: bool = True
+    aside: int = 0
 
     def items(self) -> Iterator[Item]:
         """Yields what stands on the sheet below its title, in reading order."""

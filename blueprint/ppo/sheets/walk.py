@@ -11,7 +11,7 @@ from blueprint.ppo.sheets.signal import Signal
 from blueprint.ppo.steps import Steps
 
 LEAD = "one decision, derived from top to bottom: pick an episode and a decision; every line follows"
-WIDTHS = (12, 56, 66, 27, 13, 13)
+WIDTHS = (12, 55, 65, 27, 13, 13)
 DECIMALS = 4
 COLUMNS = ("value", "equation", "the equation with its numbers", "stands on", "as print", "as factor")
 READING = Note(
@@ -41,7 +41,7 @@ def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section]
     lines: tuple[Item, ...] = (*map(Line, zip(chosen.numbers, strict=True)), *map(Step, words))
     found = Note("Every line reads this place of its row.")
     last = Section("How this page is made", (Line((chosen.decimals,), "line"), found, Finder()))
-    return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS)
+    return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS, aside=3)
 
 
 def walk_sections(steps: Steps) -> list[Section]:

@@ -1,0 +1,198 @@
+"""The columns of one sheet: as wide as what stands in them needs, so that names and numbers are seen together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from blueprint.language import Block
+from blueprint.page import dress, grid
+from blueprint.page.layout import Layout
+from blueprint.page.outline import Sheet, blocks_on
+from blueprint.page.place import Place
+from blueprint.page.ruler import Ruler, pixels
+
+MARGIN, GAP, THIN, SUM, EDGE, LEAST, NUMBER = 12, 10, 12, 18, 40, 46, 57
+"""Pixels: the left margin, between groups, an empty column, an empty Σ, the cells before and after a group, a weight, a
+number."""
+SYMBOL, NAME, WIDEST, WIDEST_IN_GROUPS = 60, 150, 180, 90
+EQUATION, SLIVER = 320, 4
+"""Where an equation needs more than this it is broken into lines in a column of this width, and the other nine are slivers."""
+NAMES = ("symbol", "name", "head name", "link", "box")
+HEADINGS = ("column heading", "section column", "verdict")
+
+
+class Text(NamedTuple):
+    """A text in a cell, and its style."""
+
+    row: int
+    column: int
+    text: str
+    style: str
+
+
+class Columns:
+    """Measures one sheet.
+
+    widths: the pixels of every column that is set.
+    lines: for a row whose equation is broken, into how many lines.
+    """
+
+    def __init__(self, sheet: Sheet, layout: Layout, ruler: Ruler):
+        self.sheet, self.layout, self.ruler = sheet, layout, ruler
+        self.sizes = [layout.values.size(axis) for axis in sheet.across]
+        self.blocks = blocks_on(sheet)
+        self.texts = list(_texts(sheet.title, layout))
+        symbol = self.names(grid.SYMBOL, SYMBOL)
+        name = max(self.names(grid.NAME, NAME), self.titles(symbol))
+        self.widths = {0: MARGIN, grid.SYMBOL: symbol, grid.NAME: name}
+        if sheet.across:
+            self.widths |= self.groups() | self.batch()
+            self.widths |= self.left()
+        else:
+            self.widths |= self.given()
+        self.lines = self.broken() if sheet.across else {}
+
+    def names(self, column: int, least: int) -> int:
+        """Returns the width of symbols, or of names."""
+        here = (x for x in self.texts if x.column == column and x.style in NAMES)
+        return max([least, *map(self.measured, here)])
+
+    def titles(self, symbol: int) -> int:
+        """Returns the width of names that titles need beside which something stands; symbol: the width of symbols."""
+        full = {text.row for text in self.texts if text.column == grid.LEFT}
+        titles = (x for x in self.texts if x.style == "section" and x.row in full)
+        return max((self.measured(title) for title in titles), default=0) - symbol
+
+    def measured(self, text: Text) -> int:
+        """Returns the pixels that a text needs."""
+        return self.ruler(text.text, dress.label_dress(text.style))
+
+    def given(self) -> dict[int, int]:
+        """Returns the widths that the outline gives the columns of a sheet without axes."""
+        last = max((self.place(b).corners(b, self.layout.values)[3] for b in self.blocks), default=0)
+        widths = dict.fromkeys(range(grid.LEFT, max(grid.BATCH, last) + 1), NUMBER)
+        return widths | {grid.LEFT + number: pixels(width) for number, width in enumerate(self.sheet.widths)}
+
+    def place(self, block: Block) -> Place:
+        """Returns where a block stands."""
+        return self.layout.places[block]
+
+    @cached_property
+    def single(self) -> list[Block]:
+        """The blocks in the column of single numbers."""
+        return [block for block in self.blocks if self.place(block).column == grid.BATCH]
+
+    def batch(self) -> dict[int, int]:
+        """Returns the widths of the column of single numbers, and of the gap behind it."""
+        width = max([NUMBER, *map(self.needs, self.single)]) if self.single else THIN
+        return {grid.BATCH: width, grid.BATCH + 1: GAP}
+
+    def needs(self, block: Block) -> int:
+        """Returns the pixels that the cells of a block need."""
+        key = "typed" if block.typed else "formula", self.layout.roles[block]
+        return self.ruler.block(block, self.layout.values, dress.cell_dress(*key, block.about.decimals, edge=False))
+
+    def left(self) -> dict[int, int]:
+        """Returns the widths of the ten left columns: what stands there, and in the others room for equations."""
+        used = dict[int, int]()
+        for block in self.blocks:
+            if grid.LEFT <= self.place(block).column < grid.BATCH:
+                _, first, _, last = self.place(block).corners(block, self.layout.values)
+                for column in range(first, last + 1):
+                    used[column] = max(used.get(column, LEAST), self.needs(block))
+        for text in self.texts:
+            if text.column in used and text.style in HEADINGS:
+                used[text.column] = max(used[text.column], self.measured(text))
+        room = max((self.measured(x) - self.beyond(x.row) for x in self.equations), default=0)
+        if room > EQUATION and not used:
+            return dict.fromkeys(range(grid.LEFT, grid.BATCH), SLIVER) | {grid.LEFT: EQUATION}
+        free = [column for column in range(grid.LEFT, grid.BATCH) if column not in used]
+        share = max(THIN, -(-(room - sum(used.values())) // max(1, len(free))))
+        return used | dict.fromkeys(free, share)
+
+    @cached_property
+    def equations(self) -> list[Text]:
+        """The equations that stand left of numbers, and the links that say where numbers come from."""
+        return [
+            x for x in self.texts if x.column == grid.LEFT and x.style in ("equation", "link") and x.row in self.filled
+        ]
+
+    @cached_property
+    def filled(self) -> dict[int, int]:
+        """The first column of numbers on every row that has some."""
+        first = dict[int, int]()
+        for block in self.blocks:
+            top, left, bottom, _ = self.place(block).corners(block, self.layout.values)
+            if left >= grid.BATCH:
+                first |= {row: min(left, first.get(row, left)) for row in range(top, bottom + 1)}
+        return first
+
+    def beyond(self, row: int) -> int:
+        """Returns the pixels of the empty cells between the left columns and the first number of a row."""
+        return sum(self.widths.get(column, 0) for column in range(grid.BATCH, self.filled[row]))
+
+    def broken(self) -> dict[int, int]:
+        """Returns the rows whose equation does not fit and is broken in its own cell, with its number of lines."""
+        room = sum(self.widths[column] for column in range(grid.LEFT, grid.BATCH))
+        long = (x for x in self.equations if x.style == "equation" and self.measured(x) > room + self.beyond(x.row))
+        return {x.row: self.ruler.lines(x.text, dress.label_dress(x.style), self.widths[grid.LEFT]) for x in long}
+
+    def groups(self) -> dict[int, int]:
+        """Returns the widths of all groups: start, members, end, Σ, gap."""
+        members, widths = self.sizes[-1], dict[int, int]()
+        for group in range(self.sizes[0] if len(self.sizes) > 1 else 1):
+            start = grid.start_column(group, members)
+            widths |= dict.fromkeys(range(start + 1, start + members + 1), self.member)
+            widths |= {start: self.edge(-1), start + members + 1: self.edge(1)}
+            widths |= {start + members + 2: NUMBER if self.sums else SUM, start + members + 3: GAP}
+        return widths
+
+    @cached_property
+    def member(self) -> int:
+        """The width of a member's column; where members are no decisions, their words find room."""
+        most = WIDEST_IN_GROUPS if len(self.sizes) > 1 else WIDEST
+        along = [b for b in self.blocks if self.sheet.across[-1] in b.axes and self.layout.roles[b] != "paragraph"]
+        across = [b for b in along if self.place(b).column >= grid.GROUPS]
+        return max(NUMBER, min(most, max(map(self.needs, across), default=0)))
+
+    def edge(self, side: int) -> int:
+        """Returns the width of the column before (−1) or after the members: as theirs where numbers stand there."""
+        there = [b for b in self.blocks if (self.sheet.across[-1], side) in b.edges]
+        head = {id(block) for block in self.sheet.head}
+        if any(id(block) not in head for block in there):
+            return self.member
+        words = [self.ruler.block(b, self.layout.values, dress.BASE) for b in there if b.text]
+        return min(self.member, max([EDGE, *words])) if {-1: "start", 1: "end"}[side] in self.ends else THIN
+
+    @cached_property
+    def ends(self) -> set[str]:
+        """The columns besides the members that have a heading: in groups all, else those in which something stands."""
+        if len(self.sizes) > 1:
+            return {"start", "end", "Σ"}
+        sides = {side for block in self.blocks for axis, side in block.edges if axis is self.sheet.across[-1]}
+        return {{-1: "start", 1: "end"}[side] for side in sides}
+
+    @cached_property
+    def sums(self) -> bool:
+        """Whether a block has one number for each group."""
+        groups = self.sheet.across[:-1]
+        return bool(groups) and any(groups[0] in b.axes and self.sheet.across[-1] not in b.axes for b in self.blocks)
+
+
+def _texts(title: str, layout: Layout) -> Iterator[Text]:
+    """Yields the texts of a sheet: fixed ones, links, and words that are shown again."""
+    for label in layout.labels:
+        if label.sheet == title:
+            yield Text(label.row, label.column, label.text, label.style)
+    for jump in layout.jumps:
+        if jump.sheet == title:
+            place = layout.places[jump.block]
+            yield Text(jump.row, jump.column, jump.text.format(sheet=place.sheet, row=place.row + 1), jump.style)
+    for hop in layout.hops:
+        if hop.sheet == title:
+            yield Text(hop.row, hop.column, hop.text, "link")
+    for echo in layout.echoes:
+        if echo.sheet == title and echo.block.text:
+            yield Text(echo.row, echo.column, str(layout.values.cell(echo.block, *echo.places)), echo.style)

@@ -1,0 +1,68 @@
+"""The ruler: how many pixels a text takes on the screen in its dress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+import numpy as np
+
+from blueprint.language import Block, Values
+from blueprint.page.dress import SCIENTIFIC, Properties
+
+MEASURED_AT = 11
+BOLD = 1.06
+"""How much wider bold letters are, roughly and upwards."""
+INDENT, PADDING = 7, 5
+PIXELS_PER_LETTER = 7
+PIXELS_PER_POINT = 4 / 3
+LINE = 17
+"""How high a line of ten points is, in pixels."""
+FILLED = 0.9
+"""How much of a line is counted on, since programs break lines a little apart."""
+
+Letters = Callable[[str], int]
+"""How many pixels a text takes in Calibri at eleven points, in which the widths of columns are counted."""
+
+
+class Ruler:
+    """Measures texts; `letters` knows the letters of Calibri."""
+
+    def __init__(self, letters: Letters):
+        self.letters = letters
+
+    def __call__(self, text: str, dress: Properties) -> int:
+        """Returns the pixels that a column needs to show a text in its dress."""
+        scale = dress.get("font_size", MEASURED_AT) / MEASURED_AT * (BOLD if dress.get("bold") else 1)
+        return ceil(self.letters(text) * scale) + PADDING + INDENT * int(dress.get("indent", 0))
+
+    def lines(self, text: str, dress: Properties, width: int) -> int:
+        """Returns into how many lines of a width the words of a text fall."""
+        room = FILLED * (width - PADDING - INDENT * int(dress.get("indent", 0)))
+        plain = dress | {"indent": 0}
+        count, used = 1, 0.0
+        for word in text.split(" "):
+            wide = self(word + " ", plain) - PADDING
+            count, used = (count, used + wide) if used + wide <= room else (count + 1, wide)
+        return count
+
+    def block(self, block: Block, values: Values, dress: Properties) -> int:
+        """Returns the pixels that the widest member of a block needs."""
+        return max((self(each, dress) for each in _widest(block, values)), default=0)
+
+
+def pixels(letters: float) -> int:
+    """Returns the pixels of a column that is so many letters wide."""
+    return round(letters * PIXELS_PER_LETTER) + PADDING
+
+
+def _widest(block: Block, values: Values) -> list[str]:
+    """Returns what a block's widest members look like: every word once, or the smallest and the largest number."""
+    members = np.ravel(values[block])
+    if block.text:
+        return sorted({str(member) for member in members})
+    known = members[members == members]
+    if not known.size or block.about.reads:
+        return []
+    code = ".0E" if block.about.decimals > SCIENTIFIC else f".{block.about.decimals}f"
+    return [f"{end:{code}}" for end in (known.min(), known.max())]

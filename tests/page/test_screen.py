@@ -1,0 +1,91 @@
+"""On a small laptop the names of rows and their numbers are seen together, on every sheet of every built-in workbook."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.page.finished import MAIN, NUMBER_ROW, Finished, finished
+from tests.page.fits import wrapped
+from tests.page.paper import pixels, width
+
+KINDS = ("default", "very-very-sleepy", "ten-libraries", "classic", "kl-controller")
+LAPTOP = 1366
+FRAME, FOLDS = 28 + 20, 30
+"""Pixels that Excel keeps for the numbers of rows and the bar at the right, and for the signs at which rows fold."""
+FIRST = 17
+"""The column (Q) of the first decision on every sheet."""
+
+
+def screen(file: Finished, sheet: str) -> int:
+    """Returns how many pixels a laptop of 1366 pixels has for cells at 100 %."""
+    folds = any(row.attrib.get("outlineLevel") for row in file.sheets[sheet].iter(f"{MAIN}row"))
+    return LAPTOP - FRAME - FOLDS * folds
+
+
+def with_columns(file: Finished) -> list[str]:
+    """Returns the sheets on which members stand side by side: decisions, steps, updates, libraries."""
+    return [sheet for sheet in file.sheets if file.shown[sheet].cell(NUMBER_ROW, FIRST).value == 1]
+
+
+def response(file: Finished, sheet: str) -> int:
+    """Returns the last column of the first group in which the mask is 1; where there is none, that of its last member."""
+    page = file.shown[sheet]
+    heads = [page.cell(NUMBER_ROW, column).value for column in range(FIRST, page.max_column + 1)]
+    members = next((at for at, head in enumerate(heads) if not isinstance(head, int)), len(heads))
+    rows = [row for row in range(NUMBER_ROW + 1, NUMBER_ROW + 5) if "mask" in str(page.cell(row, 3).value)]
+    columns = range(FIRST, FIRST + members)
+    return max((c for row in rows for c in columns if page.cell(row, c).value == 1), default=columns[-1])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_names_and_the_whole_response_of_the_first_episode_are_seen_at_once(name: str) -> None:
+    """Where columns are libraries, which are as wide as their names, names and the first four are."""
+    file = finished(name)
+    found = with_columns(file)
+    assert len(found) >= 2
+    far = {}
+    for sheet in found:
+        last = response(file, sheet)
+        if file.shown[sheet].cell(NUMBER_ROW, 3).value in ("library  l", "preset  l"):
+            last = FIRST + 3
+        far[sheet] = width(file.sheets[sheet], 1, last) - screen(file, sheet)
+    assert {sheet: over for sheet, over in far.items() if over > 0} == {}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_stands_left_of_the_numbers_leaves_them_half_of_the_screen(name: str) -> None:
+    file = finished(name)
+    far = {sheet: width(file.sheets[sheet], 1, FIRST - 2) for sheet in with_columns(file)}
+    assert {sheet: left for sheet, left in far.items() if left > 0.66 * LAPTOP} == {}
+
+
+@pytest.mark.parametrize("name", ["default", "ten-libraries", "very-very-sleepy"])
+def test_a_line_of_the_walk_is_seen_from_its_name_to_its_numbers(name: str) -> None:
+    """Symbol, name, value, equation, and the equation with its numbers: columns A to F."""
+    file = finished(name)
+    assert width(file.sheets["Walk"], 1, 6) <= LAPTOP - FRAME
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_columns_of_one_kind_are_of_one_width(name: str) -> None:
+    """Numbers that are compared stand in columns alike; no column of a sheet is hidden."""
+    file = finished(name)
+    for sheet in with_columns(file):
+        page, wide = file.shown[sheet], pixels(file.sheets[sheet])
+        numbered = [
+            column
+            for column in range(FIRST, page.max_column + 1)
+            if isinstance(page.cell(NUMBER_ROW, column).value, int)
+        ]
+        assert len({wide[column] for column in numbered}) == 1, sheet
+        assert not any(column.attrib.get("hidden") for column in file.sheets[sheet].iter(f"{MAIN}col")), sheet
+
+
+def test_an_equation_too_long_for_its_columns_has_as_many_lines_as_it_needs() -> None:
+    found = list(wrapped(finished("ten-libraries").path))
+    assert [each for each in found if each.needs > each.has] == []
+    assert len(found) >= 10
+
+
+def test_equations_of_the_default_stand_on_one_line() -> None:
+    assert list(wrapped(finished("default").path)) == []
