@@ -33,7 +33,7 @@ class Ruler:
 
     def __call__(self, text: str, dress: Properties) -> int:
         """Returns the pixels that a column needs to show a text in its dress."""
-        scale = dress.get("font_size", MEASURED_AT) / MEASURED_AT * (BOLD if dress.get("bold") else 1)
+        scale: float = dress.get("font_size", MEASURED_AT) / MEASURED_AT * (BOLD if dress.get("bold") else 1)
         return ceil(self.letters(text) * scale) + PADDING + INDENT * int(dress.get("indent", 0))
 
     def lines(self, text: str, dress: Properties, width: int) -> int:

@@ -17,7 +17,6 @@ OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LE
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
 
 
-
 def place_view(item: View, pen: Pen) -> None:
     """Places a view at the next free row."""
     PLACERS[type(item)](item, pen)
