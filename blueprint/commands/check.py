@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.refusals import Refused
+from blueprint.commands.refusals import Refused, one_line
 
 if TYPE_CHECKING:
     from blueprint.checking.checker import Outcome
@@ -52,7 +52,7 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> No
     if outcome is not None:
         click.echo(_json(outcome) if as_json else _text(outcome))
     for sentence in refused:
-        click.echo(f"Error: {sentence}", err=True)
+        click.echo(f"Error: {one_line(sentence)}", err=True)
     differ = outcome is not None and not all(verdict.agrees for verdict in outcome.verdicts)
     sys.exit(UNREADABLE if refused else DIFFERENCE if differ else 0)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Refused, Unreadable, one_line
 
 TRACEBACK = "BLUEPRINT_TRACEBACK"
 """The environment variable with which a developer sees where something went wrong."""
@@ -69,7 +69,7 @@ def told(fault: BaseException, command: str) -> str:
 
 def _shown(text: str) -> str:
     """Returns a text on one line, shortened, with unprintable letters as Python spells them."""
-    line = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[: LONGEST + 1])
+    line = one_line(text[: LONGEST + 1])
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 

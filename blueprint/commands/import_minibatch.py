@@ -88,6 +88,7 @@ def import_(
     The whole minibatch is computed again first, and compared with what the library logged.
     """
     need_torch("import")
+    from blueprint.numbers import name_of
     from blueprint.page.saving import SaveError, refuse_target
     from blueprint.replay import text_of
 
@@ -98,7 +99,7 @@ def import_(
         measure = by or ("ratio" if "logprobs_new" in batch.tensors else "advantage")
         chosen, verdict = verified(batch, preset, overrides)
         click.echo(f"{chosen}\n\n{text_of(verdict)}\n")
-        book = _book(verdict, _window(verdict, rows, worst, measure, tokens), path.stem)
+        book = _book(verdict, _window(verdict, rows, worst, measure, tokens), name_of(path))
         formulas = book.save(target)
     except SaveError as error:
         raise Refused(str(error)) from error

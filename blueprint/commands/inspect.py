@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprint.commands.refusals import Unreadable
+from blueprint.commands.refusals import Unreadable, one_line
 
 if TYPE_CHECKING:
     from blueprint.minibatch import Inspection
@@ -70,10 +70,11 @@ def _lines(found: Inspection) -> Iterator[str]:
 
 
 def _head(found: Inspection) -> str:
+    begin = f"{one_line(found.path)}: {found.format}"
     if found.batch is None:
-        return f"{found.path}: {found.format}"
+        return begin
     rows, slots = found.batch.mask.shape
-    return f"{found.path}: {found.format}, {rows:,} responses of up to {slots:,} slots, {found.words:,} words inside the mask"
+    return f"{begin}, {rows:,} responses of up to {slots:,} slots, {found.words:,} words inside the mask"
 
 
 def _from(found: Inspection) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Refused, Unreadable, one_line
 
 if TYPE_CHECKING:
     from blueprint.numbers import Numbers, Source
@@ -111,10 +111,10 @@ def _write(found: Source, overrides: list[str], output: Path | None, force: bool
 
 
 def _report(loaded: Numbers, output: Path) -> None:
-    click.echo(f"{output}: all numbers of {loaded.title}; blueprint build --numbers makes a workbook of it")
+    click.echo(f"{one_line(output)}: all numbers of {loaded.title}; blueprint build --numbers makes a workbook of it")
     if loaded.drawn_anew:
         click.echo(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
-    click.echo(_schema_beside(output))
+    click.echo(one_line(_schema_beside(output)))
 
 
 def _schema_beside(output: Path) -> str:

@@ -5,19 +5,31 @@ from __future__ import annotations
 import click
 
 
-class Refused(click.ClickException):
+class Sentence(click.ClickException):
+    """A message of one line: the name of a file, which it may quote, may hold anything."""
+
+    def __init__(self, message: str):
+        super().__init__(one_line(message))
+
+
+class Refused(Sentence):
     """Something the user can mend: one sentence, exit code 2."""
 
     exit_code = 2
 
 
-class Unreadable(click.ClickException):
+class Unreadable(Sentence):
     """A file that cannot be read, or not computed with: one sentence, exit code 3."""
 
     exit_code = 3
 
 
-class Ended(click.ClickException):
+class Ended(Sentence):
     """A computation that comes to no number, as an overflow: one sentence, exit code 1, and nothing was written."""
 
     exit_code = 1
+
+
+def one_line(text: object) -> str:
+    """Spells line breaks and other unprintable letters, as those of a file's name, as Python does."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(text))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.commands.refusals import one_line
+
 if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.page.recalculate import Proof
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 def tell_saved(book: Book, path: Path, formulas: int) -> None:
     """Says how much was written."""
-    click.echo(f"{path}: {len(book.layout.body)} sheets, {formulas:,} formulas")
+    click.echo(f"{one_line(path)}: {len(book.layout.body)} sheets, {formulas:,} formulas")
 
 
 def tell_proof(book: Book, path: Path) -> bool:

@@ -6,7 +6,7 @@ from blueprint.numbers.classic_settings import CLASSIC, classic_presets
 from blueprint.numbers.controller import CONTROLLER, ControllerNumbers
 from blueprint.numbers.conventions import OFF
 from blueprint.numbers.doors import SCHEMA_FILE, origins, schema_of, toml_of
-from blueprint.numbers.errors import NumbersError
+from blueprint.numbers.errors import NumbersError, name_of
 from blueprint.numbers.load import Numbers, load
 from blueprint.numbers.logits import LogitNumbers
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
@@ -34,6 +34,7 @@ __all__ = [
     "catalogue",
     "classic_presets",
     "load",
+    "name_of",
     "names",
     "origins",
     "read",

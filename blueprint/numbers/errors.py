@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 _LONGEST_SHOWN = 60
+_LONGEST_NAME = 100
 
 
 class NumbersError(ValueError):
@@ -65,3 +67,8 @@ def printable(text: str) -> str:
 def escaped(text: str) -> str:
     """Spell line breaks and other unprintable characters as Python does."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def name_of(path: Path) -> str:
+    """Name numbers by their file, as a title and a file of their own may be called; a file's name may hold anything."""
+    return escaped(path.stem)[:_LONGEST_NAME]

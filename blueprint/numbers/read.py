@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blueprint.numbers.errors import NumbersError, escaped, nearest, printable, shown, suggestion
+from blueprint.numbers.errors import NumbersError, escaped, name_of, nearest, printable, shown, suggestion
 
 _FOLDER = Path(__file__).parent
 _LOOKED_AT = 2000
@@ -45,12 +45,12 @@ def read(source: str | Path) -> Source:
         hint = suggestion(nearest(label, _built_in()), _built_in())
         raise NumbersError(f"{escaped(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
-    return Source(path.stem, False, _parsed(_text(path, escaped(label)), escaped(label)), escaped(path.name))
+    return Source(name_of(path), False, _parsed(_text(path, escaped(label)), escaped(label)), escaped(path.name))
 
 
 def source_of(text: str, path: Path) -> Source:
     """Read the tables of a text that was made of another kind of file, such as a workbook."""
-    return Source(path.stem, False, tomllib.loads(text), escaped(path.name))
+    return Source(name_of(path), False, tomllib.loads(text), escaped(path.name))
 
 
 def _text(path: Path, label: str) -> str:

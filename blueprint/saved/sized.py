@@ -17,6 +17,7 @@ from blueprint.numbers import (
     TokenNumbers,
     WeightNumbers,
     classic_presets,
+    name_of,
     rlhf,
 )
 from blueprint.numbers.minibatch import MinibatchNumbers
@@ -154,7 +155,7 @@ def _preset(file: Opened, known: Catalogue) -> str:
 
 
 def _name(file: Opened) -> str:
-    return file.noted.get("numbers", file.path.stem)
+    return file.noted.get("numbers", name_of(file.path))
 
 
 def told(file: Opened) -> tuple[str, str]:

@@ -51,6 +51,14 @@ def npz(shape: tuple[int, ...], data: bytes, descr: str = "<f4", times: int = 1)
     return file.getvalue()
 
 
+def npz_with(header: bytes) -> bytes:
+    """Returns an npz file with one array that has any header."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("logprobs_old.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header)
+    return file.getvalue()
+
+
 def table(values: Any) -> bytes:
     """Returns a parquet file of one column."""
     file = io.BytesIO()

@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow
 import pytest
 
+from blueprint.minibatch import MinibatchError, read_minibatch, save
+from blueprint.minibatch.formats import opening, safetensors_file
 from blueprint.minibatch.formats.limits import LARGEST_TENSOR
-from tests.minibatch.crafted import answered, f32, npz, safetensors, table
+from tests.minibatch.crafted import answered, f32, npz, npz_with, safetensors, table
 
 TOO_MANY = f"which is more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits."
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
@@ -47,6 +50,32 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "npz that unpacks to less than it says": (
         lambda: npz((200,), b"\0" * 8),
         "logprobs_old: its header promises 800 bytes, the entry has 136.",
+    ),
+    "npz with a header of open brackets": (
+        lambda: npz_with(b"[" * 1000),
+        "logprobs_old: its header does not say of what type and shape it is; save it again with numpy.savez.",
+    ),
+    "npz with a header of open quotes": (
+        lambda: npz_with(b"'" * 999),
+        "logprobs_old: its header does not say of what type and shape it is; save it again with numpy.savez.",
+    ),
+    "npz of many zeros": (
+        lambda: npz((10**8,), b"\0" * 10**6, times=200),
+        "its tensors fill 200,000,128 bytes, more than 16 times as many as the file, which no dump of numbers does: "
+        "save fewer responses, or without compression.",
+    ),
+    "parquet of many zeros": (
+        lambda: table(pyarrow.nulls(LARGEST_TENSOR // 2, pyarrow.bool_())),
+        "its tensors fill 400,000,000 bytes, more than 16 times as many as the file, which no dump of numbers does: "
+        "save fewer responses, or without compression.",
+    ),
+    "a ragged bomb of many keys": (
+        lambda: b"\n".join(
+            [json.dumps({f"k{i}": [0] * 20_000 for i in range(10)}).encode()]
+            + [json.dumps({f"k{i}": [0] for i in range(10)}).encode()] * 500
+        ),
+        "its tensors fill 160,320,000 bytes, more than 16 times as many as the file, which no dump of numbers does: "
+        "save fewer responses, or without compression.",
     ),
     "deep JSON": (lambda: b'{"a": ' + b"[" * 100_000, "line 1: the JSON is nested too deeply to be read."),
     "a key twice": (lambda: b'{"a": 1, "a": 2}', "line 1: the key a stands there twice; keep one."),
@@ -86,3 +115,43 @@ def test_a_hostile_file_is_refused_before_it_fills_memory(make: Callable[[], byt
 def test_a_line_of_gigabytes_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blueprint.minibatch.formats.jsonl.LONGEST_LINE", 1000)
     assert answered(b'{"a": "' + b"x" * 2000) == "line 1: longer than 1,000 bytes; write one response per line."
+
+
+def test_a_file_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mapped file would end the program here, by the signal SIGBUS and without a word."""
+    path, check = tmp_path / "run.safetensors", safetensors_file._check_places
+    save(path, {"logprobs_old": -np.ones((100, 1000))})
+
+    def cut(*given: object) -> None:
+        check(*given)  # type: ignore[arg-type]
+        with path.open("r+b") as file:
+            file.truncate(1000)
+
+    monkeypatch.setattr(safetensors_file, "_check_places", cut)
+    with pytest.raises(MinibatchError) as refused:
+        read_minibatch(path)
+    assert str(refused.value) == (
+        f"{path}: logprobs_old: the file became shorter while it was read; wait until it is written."
+    )
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "npz", "jsonl", "parquet"])
+def test_a_file_that_is_written_to_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    path = tmp_path / f"run.{ending}"
+    save(path, {"logprobs_old": -np.ones((2, 3))})
+    reader = opening.reader_of(path)
+
+    def interfering(path: Path) -> object:
+        raw = reader(path)
+        path.write_bytes(path.read_bytes() + b" ")
+        return raw
+
+    monkeypatch.setattr(opening, "reader_of", lambda path: interfering)
+    monkeypatch.setattr(opening, "_FORMATS", {interfering: ending})
+    with pytest.raises(MinibatchError) as refused:
+        opening.open_raw(path)
+    assert str(refused.value) == (
+        f"{path}: it was written to while it was read; wait until it is whole, and read it again."
+    )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.formats.limits import LARGEST_TENSOR, LONGEST_LINE, from_json, shown
+from blueprint.minibatch.formats.limits import LARGEST_TENSOR, LONGEST_LINE, check_total, from_json, shown
 from blueprint.minibatch.formats.ragged import padded, row_of
 from blueprint.minibatch.formats.said import WHOLE
 
@@ -42,7 +42,7 @@ def read_jsonl(path: Path) -> Raw:
             metadata = found[WHOLE]
         else:
             columns.add(found, where)
-    return columns.raw(metadata)
+    return columns.raw(metadata, path.stat().st_size)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -82,20 +82,21 @@ class _Columns:
                     f"{where}: more than {10 * LARGEST_TENSOR:,} numbers up to here; save fewer responses."
                 )
 
-    def raw(self, metadata: dict[str, Any]) -> Raw:
-        """Returns everything as arrays."""
+    def raw(self, metadata: dict[str, Any], size: int) -> Raw:
+        """Returns everything as arrays; size: bytes of the file."""
         tensors: dict[str, Array] = {}
         lengths: dict[str, Array] = {}
         texts: dict[str, tuple[str, ...]] = {}
         for name, rows in self.rows.items():
             if all(isinstance(row, np.ndarray) for row in rows):
-                tensors[name], lengths[name] = padded(name, rows)
+                tensors[name], lengths[name] = padded(name, rows, size)
             elif all(isinstance(row, _NUMBER) for row in rows):
                 tensors[name] = row_of(name, rows, "this file")
             elif all(isinstance(row, str) for row in rows):
                 texts[name] = tuple(rows)
             else:
                 raise MinibatchError(f"{shown(name)}: some lines have a list there and some do not.")
+            check_total(sum(array.nbytes for array in tensors.values()), size)
         return Raw(
             tensors, {name: _TORCH[array.dtype.name] for name, array in tensors.items()}, lengths, texts, metadata
         )

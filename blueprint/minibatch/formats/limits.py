@@ -16,11 +16,15 @@ LARGEST_TENSOR = 100_000_000
 LARGEST_FILE = 1 << 33
 """Bytes that all tensors of a file may fill when unpacked: ten of 1e8 tokens in float64."""
 
+ALWAYS_UNPACKED, UNPACKED_TIMES = 1 << 27, 16
+"""Bytes to which any file may unpack (computing with it takes up to eight times as many), and how often a larger one may
+hold its own size: log-probs do not compress, and rows padded to the longest rarely are shorter than a sixteenth of it."""
+
 LONGEST_HEADER = 1 << 24
 """Bytes of a header or of metadata: thousands of names and a whole training configuration."""
 
-LONGEST_LINE = 1 << 26
-"""Bytes of one line of a jsonl file: ten tensors of a response of 300,000 tokens."""
+LONGEST_LINE = 1 << 25
+"""Bytes of one line of a jsonl file: ten tensors of a response of 150,000 tokens."""
 
 MOST_AXES = 3
 
@@ -46,14 +50,21 @@ def check_shape(name: str, shape: tuple[int, ...]) -> None:
         )
 
 
-def check_total(total: int) -> None:
-    """Refuses a file whose tensors together would not fit.
+def check_total(total: int, size: int) -> None:
+    """Refuses a file whose tensors together would not fit, or unpack to far more than a file of numbers does.
+
+    total: bytes of all tensors in memory. size: bytes of the file.
 
     Raises:
-        MinibatchError: more than `LARGEST_FILE` bytes.
+        MinibatchError: more than `LARGEST_FILE` bytes, or more than `UNPACKED_TIMES` the size of a small file.
     """
     if total > LARGEST_FILE:
         raise MinibatchError(f"its tensors fill {total:,} bytes, more than {LARGEST_FILE:,}: save fewer responses.")
+    if total > max(ALWAYS_UNPACKED, UNPACKED_TIMES * size):
+        raise MinibatchError(
+            f"its tensors fill {total:,} bytes, more than {UNPACKED_TIMES} times as many as the file, which no dump "
+            "of numbers does: save fewer responses, or without compression."
+        )
 
 
 def from_json(text: str | bytes, where: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,7 +27,7 @@ def read_npz(path: Path) -> Raw:
     arrays: dict[str, Array] = {}
     with zipfile.ZipFile(path) as file:
         entries = [each for each in file.infolist() if each.filename.endswith(".npy")]
-        check_total(sum(entry.file_size for entry in entries))
+        check_total(sum(entry.file_size for entry in entries), path.stat().st_size)
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
             if name in arrays:
@@ -41,9 +42,7 @@ def read_npz(path: Path) -> Raw:
 
 def _array(name: str, stream: IO[bytes], size: int) -> Array:
     """Reads one array into memory that is as large as its header says, which is checked first."""
-    version = npy.read_magic(stream)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, by_columns, dtype = read(stream)
+    shape, by_columns, dtype = _header(name, stream)
     _check_dtype(name, dtype)
     check_shape(name, shape)
     needed = math.prod(shape) * dtype.itemsize
@@ -56,6 +55,22 @@ def _array(name: str, stream: IO[bytes], size: int) -> Array:
             f"{shown(name)}: its header promises {needed:,} bytes, the entry holds {_other(filled, needed)}."
         )
     return array.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), copy=False)
+
+
+def _header(name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Returns the shape of an array, whether it lies column by column, and its type, as its header says.
+
+    Numpy has Python's own parser read the header, which raises nearly anything for nearly anything.
+    """
+    try:
+        version = npy.read_magic(stream)
+        return (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(stream)
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile):  # the damage is the archive's
+        raise
+    except Exception as error:
+        raise MinibatchError(
+            f"{shown(name)}: its header does not say of what type and shape it is; save it again with numpy.savez."
+        ) from error
 
 
 def _other(filled: int, needed: int) -> str:

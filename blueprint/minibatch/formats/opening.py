@@ -40,12 +40,21 @@ def open_raw(path: Path) -> Raw:
         MinibatchError: no such file, a directory, a pickle, a format that is not known, or a damaged file.
     """
     try:
-        reader = reader_of(path)
-        return replace(reader(path), format=_FORMATS[reader])
+        reader, before = reader_of(path), _state(path)
+        raw = replace(reader(path), format=_FORMATS[reader])
+        if _state(path) != before:
+            raise MinibatchError("it was written to while it was read; wait until it is whole, and read it again.")
+        return raw
     except MinibatchError as error:
         raise MinibatchError(f"{path}: {error}") from error
     except DAMAGE as error:
         raise MinibatchError(f"{path}: the file is damaged or cut off: {_first_line(error)}.") from error
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Returns what changes when a file is written to, or replaced."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def reader_of(path: Path) -> Callable[[Path], Raw]:

@@ -28,24 +28,27 @@ def read_parquet(path: Path) -> Raw:
         raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
     try:
         with parquet.ParquetFile(path, thrift_string_size_limit=LONGEST_HEADER) as file:
-            _check_size(file.metadata)
-            return _raw(file)
+            _check_size(file.metadata, path.stat().st_size)
+            return _raw(file, path.stat().st_size)
     except pyarrow.ArrowException as error:
         raise MinibatchError(f"the parquet file is damaged: {one_line(str(error)[:120])}.") from error
 
 
-def _check_size(metadata: Any) -> None:
+def _check_size(metadata: Any, size: int) -> None:
     """Refuses by what the footer says, before anything is unpacked."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    check_total(sum(max(group.total_byte_size, 0) for group in groups))
+    entries = 0
     for column in range(metadata.num_columns):
         count = sum(group.column(column).num_values for group in groups)
         if count > LARGEST_TENSOR:
             name = shown(metadata.schema.column(column).path)
             raise MinibatchError(f"{name}: more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits.")
+        entries += count
+    unpacked = sum(max(group.total_byte_size, 0) for group in groups)
+    check_total(max(unpacked, 8 * entries), size)
 
 
-def _raw(file: Any) -> Raw:
+def _raw(file: Any, size: int) -> Raw:
     """Reads column by column, so that no more than one of them stands in memory twice."""
     tensors: dict[str, Array] = {}
     lengths: dict[str, Array] = {}
@@ -56,11 +59,12 @@ def _raw(file: Any) -> Raw:
     for name in schema.names:
         column = _column(file, name)
         if _is_list(column.type):
-            tensors[name], lengths[name] = _rows(name, column)
+            tensors[name], lengths[name] = _rows(name, column, size)
         elif _is_number(column.type):
             tensors[name] = _numbers(name, column)
         else:
             texts[name] = tuple(str(value) for value in column.to_pylist())
+        check_total(sum(array.nbytes for array in tensors.values()), size)
     said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
     metadata = from_strings({key: text for key, text in said.items() if key not in _NOT_OURS})
     dtypes = {name: str(array.dtype) for name, array in tensors.items()} | _halves(schema)
@@ -94,7 +98,7 @@ def _is_number(kind: Any) -> bool:
     return bool(pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind) or pyarrow.types.is_boolean(kind))
 
 
-def _rows(name: str, column: Any) -> tuple[Array, Array]:
+def _rows(name: str, column: Any, size: int) -> tuple[Array, Array]:
     """Returns a column of lists as one array, and how long each list is."""
     import pyarrow.compute
 
@@ -104,7 +108,7 @@ def _rows(name: str, column: Any) -> tuple[Array, Array]:
     if not _is_number(flat.type):
         raise MinibatchError(f"{shown(name)}: found {shown(str(column.type))}, expected lists of numbers.")
     lengths = np.asarray(pyarrow.compute.list_value_length(column)).astype(np.int64)
-    return padded_flat(name, _numbers(name, flat), lengths), lengths
+    return padded_flat(name, _numbers(name, flat), lengths, size), lengths
 
 
 def _numbers(name: str, column: Any) -> Array:

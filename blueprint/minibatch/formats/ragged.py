@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError
-from blueprint.minibatch.formats.limits import check_shape, shown
+from blueprint.minibatch.formats.limits import check_shape, check_total, shown
 
 
 def row_of(name: str, values: Sequence[Any], where: str) -> Array:
@@ -29,15 +30,18 @@ def row_of(name: str, values: Sequence[Any], where: str) -> Array:
         raise MinibatchError(f"{where}, {shown(name)}: a whole number is larger than 64 bits hold.") from error
 
 
-def padded(name: str, rows: Sequence[Array]) -> tuple[Array, Array]:
+def padded(name: str, rows: Sequence[Array], size: int) -> tuple[Array, Array]:
     """Returns rows as one array [B, longest], and the length of each, [B].
 
+    size: bytes of the file.
+
     Raises:
-        MinibatchError: so long a row that the array would not fit.
+        MinibatchError: so long a row that the array would not fit, or would be far larger than the file.
     """
     lengths = np.array([len(row) for row in rows], np.int64)
     shape = (len(rows), int(lengths.max(initial=0)))
     check_shape(name, shape)
+    check_total(8 * math.prod(shape), size)
     dtype = np.result_type(*{row.dtype for row in rows if row.size} or {np.dtype(np.float64)})
     found = np.full(shape, np.nan if dtype.kind == "f" else 0, dtype)
     for number, row in enumerate(rows):
@@ -45,14 +49,17 @@ def padded(name: str, rows: Sequence[Array]) -> tuple[Array, Array]:
     return found, lengths
 
 
-def padded_flat(name: str, flat: Array, lengths: Array) -> Array:
+def padded_flat(name: str, flat: Array, lengths: Array, size: int) -> Array:
     """Returns the rows that lie one after another in a flat array as one array [B, longest].
 
+    size: bytes of the file.
+
     Raises:
-        MinibatchError: so long a row that the array would not fit.
+        MinibatchError: so long a row that the array would not fit, or would be far larger than the file.
     """
     shape = (len(lengths), int(lengths.max(initial=0)))
     check_shape(name, shape)
+    check_total(8 * math.prod(shape), size)
     if np.all(lengths == shape[1]):
         return flat.reshape(shape)
     found = np.full(shape, np.nan if flat.dtype.kind == "f" else 0, flat.dtype)

@@ -1,13 +1,14 @@
 """Reads safetensors: eight bytes of length, a JSON header, and the numbers.
 
 Read here and not with the library, because numpy has no bfloat16 there and because a hostile header is refused in a
-sentence. float32 and wider stay in the file and are read when they are looked at (a memory map).
+sentence. The numbers are read and not mapped: where a mapped file is cut off by somebody else, the system ends the program.
 Format: https://github.com/huggingface/safetensors#format, 0.8.
 """
 
 from __future__ import annotations
 
 import math
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,12 @@ def read_safetensors(path: Path) -> Raw:
                 f"its header should be {length:,} bytes long, the file has {size:,}: it is cut off or damaged."
             )
         header = from_json(file.read(length), "header")
-    said = header.pop("__metadata__", None) or {}
-    if not isinstance(said, dict) or not all(isinstance(text, str) for text in said.values()):
-        raise MinibatchError("header, __metadata__: expected texts by name.")
-    places = {name: _Place(name, told) for name, told in header.items()}
-    _check_places(list(places.values()), size - 8 - length)
-    data = np.memmap(path, np.uint8, "r", offset=8 + length) if size > 8 + length else np.empty(0, np.uint8)
-    tensors = {name: place.read(data) for name, place in places.items()}
+        said = header.pop("__metadata__", None) or {}
+        if not isinstance(said, dict) or not all(isinstance(text, str) for text in said.values()):
+            raise MinibatchError("header, __metadata__: expected texts by name.")
+        places = {name: _Place(name, told) for name, told in header.items()}
+        _check_places(list(places.values()), size - 8 - length)
+        tensors = {name: place.read(file, 8 + length) for name, place in places.items()}
     return Raw(tensors, {name: place.dtype for name, place in places.items()}, metadata=from_strings(said))
 
 
@@ -65,10 +65,15 @@ class _Place:
         if self.end - self.start != needed:
             raise MinibatchError(f"{shown(name)}: its shape needs {needed:,} bytes, it has {self.end - self.start:,}.")
 
-    def read(self, data: Array) -> Array:
-        """Returns the tensor, without copying where the type has a numpy type that is at least float32."""
-        piece = np.asarray(data)[self.start : self.end]
-        stored = (piece if self.start % np.dtype(self.stored).itemsize == 0 else piece.copy()).view(self.stored)
+    def read(self, file: BufferedReader, begin: int) -> Array:
+        """Returns the tensor; begin: where the numbers begin in the file."""
+        piece = np.empty(self.end - self.start, np.uint8)
+        file.seek(begin + self.start)
+        if file.readinto(piece.data) < piece.size:
+            raise MinibatchError(
+                f"{shown(self.name)}: the file became shorter while it was read; wait until it is written."
+            )
+        stored = piece.view(self.stored)
         if self.dtype == "bfloat16":
             stored = (stored.astype(np.uint32) << 16).view(np.float32)
         elif self.dtype == "float16":
@@ -85,7 +90,7 @@ def _numbers(found: Any) -> tuple[int, ...] | None:
 
 
 def _check_places(places: list[_Place], size: int) -> None:
-    check_total(sum(place.end - place.start for place in places))
+    check_total(sum(place.end - place.start for place in places), size)
     reached, before = 0, ""
     for place in sorted(places, key=lambda each: (each.start, each.end)):
         if place.end > size:

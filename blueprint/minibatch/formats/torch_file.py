@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ def read_torch(path: Path) -> Raw:
         raise MinibatchError(
             "a file of torch.save needs torch to be read: pip install torch, or save safetensors."
         ) from error
+    with zipfile.ZipFile(path) as file:
+        check_total(sum(entry.file_size for entry in file.infolist()), path.stat().st_size)
     try:
-        found = torch.load(path, weights_only=True, map_location="cpu", mmap=True)
+        found = torch.load(path, weights_only=True, map_location="cpu")
     except Exception as error:  # torch raises pickle's, zip's and its own errors alike
         raise MinibatchError(
             "torch finds more in it than plain tensors, or it is damaged; it is not opened, because a pickle could run any "
@@ -37,26 +40,27 @@ def read_torch(path: Path) -> Raw:
     metadata = found.pop(WHOLE, {})
     if not isinstance(metadata, dict):
         raise MinibatchError(f"{WHOLE}: found {type(metadata).__name__}, expected a dictionary.")
-    return _raw({str(name): each for name, each in found.items()}, metadata)
+    return _raw({str(name): each for name, each in found.items()}, metadata, path.stat().st_size)
 
 
-def _raw(found: dict[str, Any], metadata: dict[str, Any]) -> Raw:
+def _raw(found: dict[str, Any], metadata: dict[str, Any], size: int) -> Raw:
     import torch
 
     tensors: dict[str, Array] = {}
     dtypes: dict[str, str] = {}
     lengths: dict[str, Array] = {}
     texts: dict[str, tuple[str, ...]] = {}
-    check_total(sum(each.numel() * 8 for each in found.values() if isinstance(each, torch.Tensor)))
+    check_total(sum(each.numel() * 8 for each in found.values() if isinstance(each, torch.Tensor)), size)
     for name, each in found.items():
         if isinstance(each, torch.Tensor):
             tensors[name], dtypes[name] = _array(name, each)
         elif isinstance(each, list | tuple) and each and all(isinstance(row, torch.Tensor) for row in each):
-            tensors[name], dtypes[name], lengths[name] = _rows(name, list(each))
+            tensors[name], dtypes[name], lengths[name] = _rows(name, list(each), size)
         elif isinstance(each, list | tuple) and all(isinstance(text, str) for text in each):
             texts[name] = tuple(each)
         else:
             raise MinibatchError(f"{shown(name)}: found {type(each).__name__}, expected a tensor or a list of tensors.")
+        check_total(sum(array.nbytes for array in tensors.values()), size)
     return Raw(tensors, dtypes, lengths, texts, metadata)
 
 
@@ -72,10 +76,10 @@ def _array(name: str, tensor: Any) -> tuple[Array, str]:
     return np.asarray((plain.float() if dtype in ("bfloat16", "float16") else plain).numpy()), dtype
 
 
-def _rows(name: str, rows: list[Any]) -> tuple[Array, str, Array]:
+def _rows(name: str, rows: list[Any], size: int) -> tuple[Array, str, Array]:
     """Returns rows of different lengths as one array; numbers of one entry each as [B]."""
     arrays = [_array(name, row.reshape(-1)) for row in rows]
     if all(row.dim() == 0 for row in rows):
         return np.concatenate([array for array, _ in arrays]), arrays[0][1], np.ones(len(rows), np.int64)
-    found, lengths = padded(name, [array for array, _ in arrays])
+    found, lengths = padded(name, [array for array, _ in arrays], size)
     return found, arrays[0][1], lengths
