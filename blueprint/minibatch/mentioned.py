@@ -114,12 +114,24 @@ def _converted(name: str, value: Any, row: Row) -> float | str | None:
     """Returns a value as a numbers file has it; None where it says nothing."""
     word = {True: "true", False: "false", None: "none"}.get(value) if value is None or isinstance(value, bool) else None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return row.words["number"] if "number" in row.words else float(value) * float(row.words.get("times", 1))
+        return (
+            row.words["number"]
+            if "number" in row.words
+            else _real(f"hyperparameter {name}", value) * float(row.words.get("times", 1))
+        )
     if word is not None:
         return _number_or_word(row.words[word]) if word in row.words else None
     if isinstance(value, str):
         return _number_or_word(row.words.get(value, value))
     raise MinibatchError(f"hyperparameter {shown(name)}: found {type(value).__name__}, expected a number or a word.")
+
+
+def _real(name: str, value: float) -> float:
+    """Returns a number as a float; refuses a whole number that is none."""
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise MinibatchError(f"{shown(name)}: found a huge whole number, expected one below 1e308.") from error
 
 
 def _number_or_word(word: str) -> float | str:
@@ -171,5 +183,5 @@ def _logged(logs: Mapping[str, Any], library: str | None) -> tuple[dict[str, flo
         elif not isinstance(value, int | float) or isinstance(value, bool):
             raise MinibatchError(f"logged {shown(name)}: found {shown(str(value))}, expected a number.")
         else:
-            _put(found, matches[0], name, float(value))
+            _put(found, matches[0], name, _real(f"logged {name}", value))
     return {key: value for key, (_, _, value) in found.items()}, unknown

@@ -74,7 +74,9 @@ def check_schema(found: Any) -> None:
     if type(found) is not int or found < 1:
         raise MinibatchError(f"metadata, schema: found {found!r:.40}, expected a whole number, at present {SCHEMA}.")
     if found > SCHEMA:
-        raise MinibatchError(f"metadata, schema: found {found}, this program knows {SCHEMA}; install a later one.")
+        raise MinibatchError(
+            f"metadata, schema: found {found!r:.40}, this program knows {SCHEMA}; install a later one."
+        )
 
 
 def _step(found: Any) -> int | None:

@@ -92,5 +92,7 @@ def _value(key: str, setting: Setting, text: str) -> float | str:
     except MinibatchError:
         raise MinibatchError(f'--set {key}: found {printable(text)}, expected a number, or "off" for a limit') from None
     if not setting.low <= number <= setting.high:
-        raise MinibatchError(f"--set {key}: found {text}, expected {shown(setting.low)} to {shown(setting.high)}")
+        raise MinibatchError(
+            f"--set {key}: found {printable(text)}, expected {shown(setting.low)} to {shown(setting.high)}"
+        )
     return number

@@ -185,3 +185,9 @@ def test_a_logged_text_is_refused() -> None:
     with pytest.raises(MinibatchError) as error:
         mentioned({"logged": {"loss": "low"}}, None)
     assert str(error.value) == "logged loss: found low, expected a number."
+
+
+@pytest.mark.parametrize("said", [{"hyperparameters": {"gamma": 10**400}}, {"logged": {"policy_loss": 10**400}}])
+def test_a_whole_number_of_400_digits_is_refused(said: dict[str, Any]) -> None:
+    with pytest.raises(MinibatchError, match=r": found a huge whole number, expected one below 1e308\.$"):
+        mentioned(said, None)
