@@ -1,8 +1,8 @@
 """What a file must be before anything takes it apart: a whole zip archive, of bearable size, of plain XML.
 
 An xlsx file is a zip archive of XML parts. Both can be made to explode: a few kB that unpack to gigabytes, entities
-that repeat each other ("billion laughs"), a merged range of 17 billion cells. All that is looked for here, once, before
-openpyxl reads anything, in every part and in bounded memory.
+that repeat each other ("billion laughs"), a merged range of 17 billion cells, a million fonts. All that
+is looked for here, once, before openpyxl reads anything, in every part and in bounded memory.
 """
 
 from __future__ import annotations
@@ -14,24 +14,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blueprint.page.errors import ReadError
+from blueprint.page.parts import Parts, TooMuch
 
 LARGEST = 100_000_000
 """Bytes to which a file may unpack: 20 times the largest workbook of the repository, ten-libraries.xlsx with 5.1 MB.
 
-openpyxl 3.1.5 takes at most about 26 bytes of memory for each of them, measured on a sheet of 1 in every cell (384 MB and
-5 s for 15 MB), so that a file at the limit needs 2.6 GB and half a minute; ten-libraries.xlsx takes 5 bytes for each.
+What openpyxl makes of them is bounded by what `parts` counts, to 1 GB and about 20 seconds.
 """
 MOST_PARTS = 2_000
 """Parts that a file may have; ten-libraries.xlsx has 85."""
-MOST_SPREAD = 100_000
-"""Cells over which merged ranges, links and notes of one part may spread: openpyxl makes an object for each."""
 
 ZIP, PASSWORD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a zip archive begins, and the container of the old xls format and of workbooks with a password."""
 ENCRYPTED = 0x1
 _DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-_SPREADS = re.compile(rb"<(?:\w+:)?(?:mergeCell|hyperlink|comment)\b[^>]*?\bref\s*=\s*[\"']([^\"']*)[\"']")
-_RANGE = re.compile(rb"\$?([A-Z]{1,3})\$?([0-9]{1,7})(?::\$?([A-Z]{1,3})\$?([0-9]{1,7}))?")
 
 
 def check_archive(path: Path) -> None:
@@ -40,8 +36,9 @@ def check_archive(path: Path) -> None:
     with refusing(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
         parts = archive.infolist()
         _check_sizes(parts, path)
+        looked = Parts()
         for part in parts:
-            _check_part(part, archive, path)
+            _check_part(part, archive, looked, path)
 
 
 @contextmanager
@@ -100,36 +97,16 @@ def _check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
         raise ReadError(f"{path} holds the part {twice!r} twice: it is damaged")
 
 
-def _check_part(part: zipfile.ZipInfo, archive: zipfile.ZipFile, path: Path) -> None:
+def _check_part(part: zipfile.ZipInfo, archive: zipfile.ZipFile, looked: Parts, path: Path) -> None:
     """Unpacks one part, no further than its stated size, and refuses what would explode in a reader."""
     if part.flag_bits & ENCRYPTED:
         raise ReadError(f"{path} is protected by a password: save it without one")
     with archive.open(part) as unpacking:
-        text = unpacking.read(part.file_size + 1).replace(b"\0", b"")  # without zeros UTF-16 reads as ASCII here
+        content = unpacking.read(part.file_size + 1)
     # Pictures are looked through too: what a part is called says nothing of what it is read as.
-    if _DECLARES.search(text):
+    if _DECLARES.search(content.replace(b"\0", b"")):  # without zeros UTF-16 reads as ASCII
         raise ReadError(f"{path} declares entities in its part {part.filename!r}, as no workbook does: it is not read")
-    spread = sum(map(_cells, _SPREADS.findall(text)))
-    if spread > MOST_SPREAD:
-        raise ReadError(
-            f"{path} has merged cells, links or notes over {spread:,} cells in its part {part.filename!r}, "
-            f"and at most {MOST_SPREAD:,} are read: take them out"
-        )
-
-
-def _cells(reference: bytes) -> int:
-    """Returns how many cells a reference such as B2:D9 means; more than any file may, where it is spelled in no such way."""
-    match = _RANGE.fullmatch(reference)
-    if match is None:
-        return MOST_SPREAD + 1
-    left, top, right, bottom = match.groups()
-    if right is None or bottom is None:
-        return 1
-    return (abs(_column(right) - _column(left)) + 1) * (abs(int(bottom) - int(top)) + 1)
-
-
-def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - ord("A") + 1
-    return number
+    try:
+        looked.look_through(part.filename, content)
+    except TooMuch as error:
+        raise ReadError(f"{path} {error}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 from warnings import catch_warnings, simplefilter
@@ -133,6 +134,10 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
         raise ReadError(
             f"{path}: {name} should stand on {wanted[0]} rows and {wanted[1]} columns, but its range is "
             f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted"
+        )
+    if prod(along.cells for along in shape) > wanted[0] * wanted[1]:
+        raise ReadError(
+            f"{path}: the Contents sheet says that {name} lies as {line['lies']!r}, which puts cells upon each other"
         )
     reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
     return Found(name, line["kind"], line["holds"] == HOLDS[True], sheet, top, left, shape, reads)

@@ -49,7 +49,7 @@ def parse_shape(text: str) -> tuple[Along, ...]:
     found = []
     for word in text.split():
         match = _AXIS.fullmatch(word)
-        if not match:
+        if not match or match["step"] == "0":
             raise ValueError(f"{word!r} says not how a block lies")
         step = int(match["step"] or 1)
         edges = (match["edges"] or "").split(",")

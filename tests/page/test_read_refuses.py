@@ -83,6 +83,15 @@ def narrow_name(book: Any) -> None:
     book.defined_names["old_p"].attr_text = text[: text.index(":")]
 
 
+def lying(shape: str) -> Callable[[Any], None]:
+    """Says on Contents that the first block lies otherwise; nothing of that size may be made."""
+
+    def change(book: Any) -> None:
+        book["Contents"].cell(5, 14).value = shape
+
+    return change
+
+
 EDITS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {
     "a name deleted": (delete_name, ("no range called old_p", "the name was deleted")),
     "a name narrowed": (narrow_name, ("old.p should stand on 3 rows", "its range is Old policy, 1 rows")),
@@ -93,6 +102,11 @@ EDITS: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {
         ("Reference",),
     ),
     "a column of Contents deleted": (lambda book: book["Contents"].delete_cols(3), ("Contents", "(meaning)")),
+    "a billion cells in one": (lying("n→999999999/0"), ("'n→999999999/0' says not how a block lies",)),
+    "a billion cells upon each other": (
+        lying("n→1000 t→1000 v→1000 w→1"),
+        ("should stand on 1 rows and 2998 columns",),
+    ),
 }
 
 
@@ -105,6 +119,22 @@ def test_a_copy_that_openpyxl_has_cut(small: Path, tmp_path: Path, name: str) ->
     sentence = refusal(tmp_path / "cut.xlsx")
     assert sentence.startswith("cut.xlsx")
     assert [part for part in parts if part not in sentence] == []
+
+
+def test_cells_that_lie_upon_each_other(small: Path, tmp_path: Path) -> None:
+    """Two axes side by side in one row, of which every cell is in the range: five cells along each are 25 in nine."""
+    name, wide = next(
+        (each.name, each.shape[0].cells)
+        for each in locate(small).values()
+        if len(each.shape) == 1 and each.shape[0].right == 1 and each.shape[0].cells % 2 and each.shape[0].cells > 1
+    )
+    book = openpyxl.load_workbook(small, data_only=True)
+    row = next(row for row in book["Contents"].iter_rows(min_row=5) if row[0].value == name)
+    row[13].value = f"n→{wide // 2 + 1} t→{wide // 2 + 1}"
+    book.save(tmp_path / "upon.xlsx")
+    assert refusal(tmp_path / "upon.xlsx") == (
+        f"upon.xlsx: the Contents sheet says that {name} lies as {row[13].value!r}, which puts cells upon each other"
+    )
 
 
 @pytest.mark.parametrize("typed", ["ten", "#REF!"])

@@ -1,0 +1,130 @@
+"""What the XML parts of a workbook hold, counted by a streaming parser before openpyxl makes objects of any of it.
+
+expat says what an element and an attribute are, whatever prefix they have and however they are spelled; looking for them
+in the text was led astray by all of that.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.parsers import expat
+
+LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+MOST_IN_CELLS = 2_500_000
+"""Rows, cells, formulas and values that a workbook may have; the largest that `build` makes (64 words, 16 episodes of 16
+decisions, 32 hidden units) has 1.6 million. openpyxl takes about 10 µs for each."""
+MOST_BESIDES = 200_000
+"""Other elements: texts, styles, names, links, notes, charts; the largest had 47,000. Some cost openpyxl 60 µs each."""
+MOST_SPREAD = 100_000
+"""Cells over which merged ranges, links and notes of one part may spread: openpyxl makes an object for each."""
+MOST_TRANSLATED = 10_000_000
+"""Letters of formulas that many cells share, counted for each cell: openpyxl spells them out one by one, 1 µs a letter."""
+LONGEST_TAG, MOST_ATTRIBUTES, DEEPEST = 1 << 20, 64, 64
+"""Bytes and attributes of one tag, and elements in each other; 0.3 kB, 10 and 12 are the most in a workbook of ours."""
+
+_CHUNK = 1 << 16
+_IN_CELLS = frozenset({"row", "c", "f", "v"})
+_SPREADING = frozenset({"mergeCell", "hyperlink", "comment"})
+_RANGE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})(?::\$?([A-Z]{1,3})\$?([0-9]{1,7}))?", re.IGNORECASE)
+
+
+class TooMuch(ValueError):
+    """A part holds more than a workbook may; says what, as the end of a sentence that begins with the file."""
+
+
+class Parts:
+    """Counts over the parts of one workbook."""
+
+    def __init__(self) -> None:
+        self._in_cells = self._besides = self._translated = 0
+
+    def look_through(self, name: str, content: bytes) -> None:
+        """Looks through one part. Raises TooMuch; what is no XML is left to the reader, which refuses it in its own words."""
+        self._name, self._spread, self._depth, self._shared = name, 0, 0, dict[str, int]()
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.ordered_attributes = False
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        self._parser = parser
+        try:
+            for begin in range(0, len(content), _CHUNK):
+                parser.Parse(content[begin : begin + _CHUNK])
+                if begin + _CHUNK - parser.CurrentByteIndex > LONGEST_TAG:
+                    raise TooMuch(f"has a tag of more than {LONGEST_TAG:,} bytes in its part {name!r}: it is damaged")
+            parser.Parse(b"", True)
+        except expat.ExpatError:
+            return
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition(" ")[2]
+        self._depth += 1
+        if self._depth > DEEPEST or len(attributes) > MOST_ATTRIBUTES:
+            raise TooMuch(f"has elements of a depth or width that no workbook has in its part {self._name!r}")
+        if kind in _IN_CELLS:
+            self._in_cells += 1
+            if self._in_cells > MOST_IN_CELLS:
+                raise TooMuch(f"has more than {MOST_IN_CELLS:,} rows, cells, formulas and values: {_NOT_OURS}")
+            if kind in ("row", "c"):
+                self._check_place(kind, attributes.get("r"))
+            elif kind == "f" and attributes.get("t") == "shared":
+                self._share(attributes.get("si", ""))
+            return
+        self._besides += 1
+        if self._besides > MOST_BESIDES:
+            raise TooMuch(f"has more than {MOST_BESIDES:,} texts, styles, names, links and notes: {_NOT_OURS}")
+        if kind in _SPREADING and "ref" in attributes:
+            self._spread_over(attributes["ref"])
+
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
+        self._parser.CharacterDataHandler = None
+
+    def _check_place(self, kind: str, place: str | None) -> None:
+        """Refuses a row that is on no sheet: a reader would make all rows above it."""
+        if place is None:
+            return
+        row = place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz$") if kind == "c" else place
+        if len(row) > len(str(LAST_ROW)) or not row.isdecimal() or not 1 <= int(row) <= LAST_ROW:
+            raise TooMuch(
+                f"has a {'row' if kind == 'row' else 'cell'} at {place[:20]!r} in its part {self._name!r}, and sheets end "
+                f"at row {LAST_ROW:,}: it is damaged"
+            )
+
+    def _share(self, group: str) -> None:
+        """Counts a cell that shares a formula; where the formula itself stands, its letters are counted as they come."""
+        self._translated += self._shared.get(group, 0)
+        if self._translated > MOST_TRANSLATED:
+            raise TooMuch(f"shares formulas of more than {MOST_TRANSLATED:,} letters among its cells: {_NOT_OURS}")
+
+        def letters(text: str) -> None:
+            self._shared[group] = self._shared.get(group, 0) + len(text)
+
+        self._parser.CharacterDataHandler = letters
+
+    def _spread_over(self, reference: str) -> None:
+        self._spread += _cells(reference)
+        if self._spread > MOST_SPREAD:
+            raise TooMuch(
+                f"has merged cells, links or notes over {self._spread:,} cells in its part {self._name!r}, "
+                f"and at most {MOST_SPREAD:,} are read: take them out"
+            )
+
+
+_NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
+
+
+def _cells(reference: str) -> int:
+    """Returns how many cells a reference such as B2:D9 means; more than any file may, where it is spelled in no such way."""
+    match = _RANGE.fullmatch(reference)
+    if match is None:
+        return MOST_SPREAD + 1
+    left, top, right, bottom = match.groups()
+    if right is None or bottom is None:
+        return 1
+    return (abs(_column(right) - _column(left)) + 1) * (abs(int(bottom) - int(top)) + 1)
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number
