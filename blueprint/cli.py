@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from blueprint.commands.build import build, list_numbers
@@ -27,6 +29,8 @@ COMMANDS = (
 def main() -> None:
     """RLHF PPO by hand: a workbook whose every number is a live formula."""
     speak_plainly()
+    # No plugin has a part in reading numbers; to look for one is to open every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 for command in COMMANDS:

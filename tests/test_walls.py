@@ -43,7 +43,7 @@ MAY_READ = {
 }  # fmt: skip
 # Who alone may import a package.
 KEEPERS = {
-    "xlsxwriter": ("page.write",),
+    "xlsxwriter": ("page.write", "page.worksheet"),
     "openpyxl": ("page.read", "page.recalculate", "page.relative", "page.opened"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),

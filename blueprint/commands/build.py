@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,10 +78,11 @@ def build(
         loaded = load(numbers, [*said, *overrides])
         path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
         refuse_target(path, force)
-        book = Book(rlhf_ppo(loaded))
-        if witness:
-            book = Book(rlhf_ppo(loaded, _witnessed(book)))
-        formulas = book.save(path)
+        with _nothing_collected():
+            book = Book(rlhf_ppo(loaded))
+            if witness:
+                book = Book(rlhf_ppo(loaded, _witnessed(book)))
+            formulas = book.save(path)
     except NoNumber as error:
         raise Ended(f"nothing was written: {error}") from error
     except (NumbersError, NotationError, SaveError) as error:
@@ -91,6 +95,16 @@ def build(
     click.echo(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Keeps the collector from walking, again and again, through what a build makes and needs to its end."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _witnessed(book: Book) -> Witnessed:

@@ -52,7 +52,7 @@ class ClassicFile(Table):
     title: Title = entry("heads the workbook; else the file's name", "")
     about: About = entry("a sentence below the title", "")
     preset: Text = entry("the library whose settings are used where none is given", "default")
-    ppo: ClassicPpo = ClassicPpo()
+    ppo: ClassicPpo = ClassicPpo.empty()
     rollout: ClassicRollout = entry("a row per environment, an entry per step", needed=True)
 
 

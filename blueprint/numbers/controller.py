@@ -53,7 +53,7 @@ class ControllerFile(Table):
     level: Literal["controller"] = entry("where the numbers begin: what the KL controller is fed", needed=True)
     title: Title = entry("heads the workbook; else the file's name", "")
     about: About = entry("a sentence below the title", "")
-    controller: ControllerSettings = ControllerSettings()
+    controller: ControllerSettings = ControllerSettings.empty()
     responses: Responses = entry("a row per update, an entry per response", needed=True)
 
 

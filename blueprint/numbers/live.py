@@ -55,13 +55,13 @@ class LiveFile(Table):
     compare: tuple[str, ...] | str = entry(
         "the presets that stand side by side; else all", (), example=["trl_1.12", "verl"]
     )
-    ppo: Ppo = Ppo()
-    batch: BatchTable = BatchTable()
-    reward: RewardTable = RewardTable()
-    advantage: AdvantageTable = AdvantageTable()
-    loss: LossTable = LossTable()
-    value: ValueTable = ValueTable()
-    metrics: MetricsTable = MetricsTable()
+    ppo: Ppo = Ppo.empty()
+    batch: BatchTable = BatchTable.empty()
+    reward: RewardTable = RewardTable.empty()
+    advantage: AdvantageTable = AdvantageTable.empty()
+    loss: LossTable = LossTable.empty()
+    value: ValueTable = ValueTable.empty()
+    metrics: MetricsTable = MetricsTable.empty()
 
 
 TABLES = ("batch", "reward", "advantage", "loss", "value", "metrics")

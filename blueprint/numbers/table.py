@@ -1,7 +1,7 @@
 """Make the tables of a numbers file: they refuse unknown keys, and those of settings are made from what may stand there."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
@@ -11,9 +11,14 @@ from blueprint.numbers.preset import Setting
 
 
 class Table(BaseModel):
-    """Refuse unknown keys."""
+    """Refuse unknown keys; built when a file of its level is first read, since a file has one level of five."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Make the table in which nothing is given, as a default: unchecked, for a check would build what may not be read."""
+        return cls.model_construct()
 
 
 def entry(described: str, default: Any = None, *, example: Any = None, needed: bool = False) -> Any:

@@ -24,6 +24,7 @@ from blueprint.page.remarks import note_of, note_options
 from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.views import VALUE
+from blueprint.page.worksheet import PlainSheet
 
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
@@ -71,12 +72,12 @@ class BookWriter:
         self.properties()
         ruler = Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
-            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title)
+            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
             furniture = Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler)
             furniture.place()
             self.broken |= {(sheet.title, row) for row in furniture.columns.lines}
         for title in own.SHEETS:
-            self.sheets[title] = self.book.add_worksheet(title)
+            self.sheets[title] = self.book.add_worksheet(title, PlainSheet)
             set_up_own(title, self.sheets[title], self.layout, self.dressed)
         self.labels()
         for run in runs(self.layout):
