@@ -17,8 +17,9 @@ MARGIN, GAP, THIN, SUM, EDGE, LEAST, NUMBER = 12, 10, 12, 18, 40, 46, 57
 """Pixels: the left margin, between groups, an empty column, an empty Σ, the cells before and after a group, a weight, a
 number."""
 SYMBOL, NAME, WIDEST, WIDEST_IN_GROUPS = 60, 150, 180, 90
-EQUATION, SLIVER = 320, 4
-"""Where an equation needs more than this it is broken into lines in a column of this width, and the other nine are slivers."""
+EQUATION, BESIDE, SLIVER = 320, 300, 4
+"""Where an equation needs more than this it is broken into lines in a column of this width, and the other nine are slivers;
+beside weights and single numbers, which need those columns, it is cut."""
 NAMES = ("symbol", "name", "head name", "link", "box")
 HEADINGS = ("column heading", "section column", "verdict")
 
@@ -36,7 +37,7 @@ class Columns:
     """Measures one sheet.
 
     widths: the pixels of every column that is set.
-    lines: for a row whose equation is broken, into how many lines.
+    lines: for a row whose equation is broken, into how many lines. cut: for one whose equation is cut, what is left of it.
     """
 
     def __init__(self, sheet: Sheet, layout: Layout, ruler: Ruler):
@@ -52,7 +53,9 @@ class Columns:
             self.widths |= self.left()
         else:
             self.widths |= self.given()
-        self.lines = self.broken() if sheet.across else {}
+        self.lines, self.cut = dict[int, int](), dict[int, str]()
+        if sheet.across:
+            self.fit_equations()
 
     def names(self, column: int, least: int) -> int:
         """Returns the width of symbols, or of names."""
@@ -96,6 +99,16 @@ class Columns:
 
     def left(self) -> dict[int, int]:
         """Returns the widths of the ten left columns: what stands there, and in the others room for equations."""
+        used = self.used()
+        room = max((self.measured(x) - self.beyond(x.row) for x in self.equations), default=0)
+        if room > EQUATION and not used:
+            return dict.fromkeys(range(grid.LEFT, grid.BATCH), SLIVER) | {grid.LEFT: EQUATION}
+        free = [column for column in range(grid.LEFT, grid.BATCH) if column not in used]
+        share = max(THIN, -(-(min(BESIDE if used else EQUATION, room) - sum(used.values())) // max(1, len(free))))
+        return used | dict.fromkeys(free, share)
+
+    def used(self) -> dict[int, int]:
+        """Returns the left columns in which weights or single numbers stand, and what they need."""
         used = dict[int, int]()
         for block in self.blocks:
             if grid.LEFT <= self.place(block).column < grid.BATCH:
@@ -105,12 +118,7 @@ class Columns:
         for text in self.texts:
             if text.column in used and text.style in HEADINGS:
                 used[text.column] = max(used[text.column], self.measured(text))
-        room = max((self.measured(x) - self.beyond(x.row) for x in self.equations), default=0)
-        if room > EQUATION and not used:
-            return dict.fromkeys(range(grid.LEFT, grid.BATCH), SLIVER) | {grid.LEFT: EQUATION}
-        free = [column for column in range(grid.LEFT, grid.BATCH) if column not in used]
-        share = max(THIN, -(-(room - sum(used.values())) // max(1, len(free))))
-        return used | dict.fromkeys(free, share)
+        return used
 
     @cached_property
     def equations(self) -> list[Text]:
@@ -133,11 +141,17 @@ class Columns:
         """Returns the pixels of the empty cells between the left columns and the first number of a row."""
         return sum(self.widths.get(column, 0) for column in range(grid.BATCH, self.filled[row]))
 
-    def broken(self) -> dict[int, int]:
-        """Returns the rows whose equation does not fit and is broken in its own cell, with its number of lines."""
+    def fit_equations(self) -> None:
+        """Breaks equations that do not fit into lines, or, beside weights, where there is no wide cell, cuts them."""
         room = sum(self.widths[column] for column in range(grid.LEFT, grid.BATCH))
-        long = (x for x in self.equations if x.style == "equation" and self.measured(x) > room + self.beyond(x.row))
-        return {x.row: self.ruler.lines(x.text, dress.label_dress(x.style), self.widths[grid.LEFT]) for x in long}
+        for text in self.equations:
+            has = room + self.beyond(text.row)
+            if text.style == "equation" and self.measured(text) > has:
+                look = dress.label_dress(text.style)
+                if self.used():
+                    self.cut[text.row] = self.ruler.cut(text.text, look, has)
+                else:
+                    self.lines[text.row] = self.ruler.lines(text.text, look, self.widths[grid.LEFT])
 
     def groups(self) -> dict[int, int]:
         """Returns the widths of all groups: start, members, end, Σ, gap."""

@@ -15,7 +15,7 @@ MARGIN, TOP, BOTTOM = 0.25, 0.4, 0.5
 INCH = 96
 LONG, SHORT = 11.69, 8.27
 LETTER = 11.0, 8.5
-SURE = 0.93, 0.98
+SURE = 0.93, 0.96
 """How much of a page's width and height is counted on where a scale is set: on paper LibreOffice makes columns 6 % wider than
 on the screen (a digit of Calibri is 7.43 pixels, not 7), and a page that is a hair too narrow costs another one."""
 HEADERS = 34, 20

@@ -21,6 +21,9 @@ LINE = 17
 FILLED = 0.9
 """How much of a line is counted on, since programs break lines a little apart."""
 
+CUT = " … (see Contents)"
+"""What a text ends with that has been cut."""
+
 Letters = Callable[[str], int]
 """How many pixels a text takes in Calibri at eleven points, in which the widths of columns are counted."""
 
@@ -45,6 +48,13 @@ class Ruler:
             wide = self(word + " ", plain) - PADDING
             count, used = (count, used + wide) if used + wide <= room else (count + 1, wide)
         return count
+
+    def cut(self, text: str, dress: Properties, width: int) -> str:
+        """Returns as many words of a text as a width holds, and where the whole of it stands."""
+        words = text.split(" ")
+        while self(" ".join(words) + CUT, dress) > width and len(words) > 1:
+            words.pop()
+        return " ".join(words) + CUT
 
     def block(self, block: Block, values: Values, dress: Properties) -> int:
         """Returns the pixels that the widest member of a block needs."""

@@ -64,7 +64,7 @@ class BookWriter:
         self.made = made
         self.sheets: dict[str, Any] = {}
         self.formats: dict[Any, Any] = {}
-        self.broken: set[tuple[str, int]] = set()
+        self.long: dict[tuple[str, int], str | None] = {}
         self.formulas = 0
 
     def write(self) -> int:
@@ -75,7 +75,8 @@ class BookWriter:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
             furniture = Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler)
             furniture.place()
-            self.broken |= {(sheet.title, row) for row in furniture.columns.lines}
+            self.long |= {(sheet.title, row): None for row in furniture.columns.lines}
+            self.long |= {(sheet.title, row): text for row, text in furniture.columns.cut.items()}
         for title in own.SHEETS:
             self.sheets[title] = self.book.add_worksheet(title, PlainSheet)
             set_up_own(title, self.sheets[title], self.layout, self.dressed)
@@ -125,10 +126,12 @@ class BookWriter:
             self.label(label)
 
     def label(self, label: Label) -> None:
-        """Writes a fixed text; an equation that is too long for its row is broken into lines."""
-        long = label.style == "equation" and label.column == grid.LEFT and (label.sheet, label.row) in self.broken
-        look = self.label_format("broken equation" if long else label.style)
-        self.sheets[label.sheet].write_string(label.row, label.column, label.text, look)
+        """Writes a fixed text; an equation that is too long for its row is broken into lines, or cut."""
+        look, text, at = self.label_format(label.style), label.text, (label.sheet, label.row)
+        if label.style == "equation" and label.column == grid.LEFT and at in self.long:
+            look = look if self.long[at] else self.label_format("broken equation")
+            text = self.long[at] or text
+        self.sheets[label.sheet].write_string(label.row, label.column, text, look)
 
     def run(self, run: Run) -> None:
         """Writes the cells of one row of a block."""

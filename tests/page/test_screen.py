@@ -89,3 +89,11 @@ def test_an_equation_too_long_for_its_columns_has_as_many_lines_as_it_needs() ->
 
 def test_equations_of_the_default_stand_on_one_line() -> None:
     assert list(wrapped(finished("default").path)) == []
+
+
+def test_an_equation_cut_beside_weights_says_where_the_whole_of_it_stands() -> None:
+    file = finished("default")
+    cut = [cell.value for cell in file.shown["Checks"]["D"] if str(cell.value).endswith("(see Contents)")]
+    whole = [str(row[8].value) for row in file.shown["Contents"].iter_rows()]
+    assert cut
+    assert all(any(text.partition(" …")[0] in equation for equation in whole) for text in cut)
