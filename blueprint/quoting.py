@@ -6,15 +6,12 @@ that turn the direction of the line, forty thousand letters. Whatever is quoted 
 
 from __future__ import annotations
 
-from unicodedata import category
-
 LONGEST, LONGEST_FORMULA = 60, 400
 """Letters that a message quotes of a text, and of a formula."""
 LONGEST_MESSAGE, KEPT_AT_THE_END = 2_000, 600
 """Letters of a message; the end of a longer one is kept too, since there stands what to do."""
-
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Control and format characters, halves of letters, letters that there are not, and line breaks of their own."""
+SPACES = "\n\t\u00a0\u2007\u2009\u202f"
+"""What may stand in a page of ours besides letters and the plain space."""
 
 
 class Told(ValueError):
@@ -27,34 +24,41 @@ class Told(ValueError):
 
 def quoted(text: object) -> str:
     """Returns a text in quotes, cut, with everything escaped that cannot be seen."""
-    return repr(_cut(str(text)))
+    return repr(_cut(str(text), LONGEST))
 
 
-def plain(text: object, longest: int = LONGEST) -> str:
+def unquoted(text: object, longest: int = LONGEST) -> str:
     """Returns a text without quotes, such as a name, cut, with everything escaped that cannot be seen."""
-    return printable(_cut(str(text), longest), kept="")
+    return _cut(printable(str(text)[: longest + 1]), longest)
 
 
 def sentence(text: object) -> str:
     """Returns a message as one line of a bearable length, in which everything can be seen."""
-    line = printable(str(text), kept="")
+    line = printable(str(text), kept="\u00a0")
     if len(line) <= LONGEST_MESSAGE:
         return line
     return f"{line[: LONGEST_MESSAGE - KEPT_AT_THE_END]} … {line[-KEPT_AT_THE_END:]}"
 
 
-def printable(text: str, kept: str = "\n\t") -> str:
-    """Returns a text in which every character that cannot be seen, but for those kept, is spelled as JSON spells it."""
-    if text.isascii() and text.isprintable():
+def printable(text: str, kept: str = "") -> str:
+    """Returns a text in which what cannot be seen, but for what is kept, is spelled as Python spells it."""
+    if text.isprintable():
         return text
-    return "".join(letter if letter in kept or category(letter) not in _UNSEEN else _escaped(letter) for letter in text)
+    return "".join(letter if letter.isprintable() or letter in kept else repr(letter)[1:-1] for letter in text)
 
 
-def _cut(text: str, longest: int = LONGEST) -> str:
+def page(text: str) -> str:
+    r"""Returns a page of text, or of JSON, in which what cannot be seen is spelled as JSON spells it: `\u202e`."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter in SPACES else _as_json(letter) for letter in text)
+
+
+def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _escaped(letter: str) -> str:
-    r"""Spells a character as `\u202e`, one beyond the first plane as two halves: in a text of JSON it stays the same."""
+def _as_json(letter: str) -> str:
+    """Spells a character by its code; one beyond the first plane has two halves."""
     units = letter.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

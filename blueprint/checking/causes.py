@@ -11,7 +11,7 @@ from blueprint.checking.files import Checked, address_of
 from blueprint.page.relative import as_seen_from
 from blueprint.page.shape import Along
 from blueprint.page.spelled import is_error
-from blueprint.quoting import LONGEST_FORMULA, plain, quoted
+from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 
 At = tuple[int, ...]
 
@@ -111,4 +111,4 @@ def _print(value: object) -> str:
 
 
 def _shown(formula: str) -> str:
-    return plain(formula, LONGEST_FORMULA)
+    return unquoted(formula, LONGEST_FORMULA)

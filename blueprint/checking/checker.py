@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict, judge
-from blueprint.witness import Record, witness
+from blueprint.quoting import unquoted
+from blueprint.witness import Record, Witnessed, WitnessError, witness
 
 
 class Outcome(NamedTuple):
@@ -19,7 +20,7 @@ class Outcome(NamedTuple):
 
 def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64") -> Outcome:
     """Holds files against the witness. Raises WitnessError for a device, a format or a file that it cannot take."""
-    found = witness([file.arrays for file in files], device, dtype)
+    found = _witnessed(files, device, dtype)
     ties: dict[int, list[str]] = {}
     for tie in found.record.ties:
         where = (
@@ -31,3 +32,17 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
         for i, (file, rows) in enumerate(zip(files, found, strict=True))
     )
     return Outcome(tuple(judged), found.record)
+
+
+def _witnessed(files: Sequence[Checked], device: str, dtype: str) -> Witnessed:
+    """Has everything computed again; what torch or numpy say of blocks that do not fit together becomes a sentence."""
+    try:
+        return witness([file.arrays for file in files], device, dtype)
+    except WitnessError:
+        raise
+    except (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        names = ", ".join(str(file.path) for file in files)
+        raise WitnessError(
+            f"{names}: blocks do not fit together as the Contents sheet says that they lie and what they hold "
+            f"({type(error).__name__}: {unquoted(error)})"
+        ) from error

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from blueprint.checking.files import Checked
-from blueprint.quoting import plain
+from blueprint.page.names import range_name
+from blueprint.quoting import unquoted
 
 Array = npt.NDArray[Any]
 
@@ -44,8 +45,10 @@ def _missed(file: Checked, rows: Mapping[str, Array], without: str | None) -> It
         elif why := _unlike(file, name, row):
             yield Missed(name, why)
     for name, found in file.places.items():
-        if found.kind != "typed" and name not in rows and (without is None or not name.startswith(without)):
-            yield Missed(name, f"{plain(file.range(name))}: torch computes nothing of this name")
+        if found.called != range_name(name):
+            yield Missed(name, f"its range is called {unquoted(found.called)}, as that of another name would be")
+        elif found.kind != "typed" and name not in rows and (without is None or not name.startswith(without)):
+            yield Missed(name, f"{file.range(name)}: torch computes nothing of this name")
 
 
 def _unlike(file: Checked, name: str, row: Array) -> str:

@@ -17,6 +17,7 @@ from blueprint.page.read import Found, ReadError, array_of, formula_in, names_in
 from blueprint.page.recalculate import Cells, with_ironcalc
 from blueprint.page.slim import slimmed, without_values
 from blueprint.page.spelled import NoNumber, number_or_blank, word_or_blank
+from blueprint.quoting import unquoted
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +83,7 @@ class Checked:
         """Returns sheet and range of a block."""
         found = self.places[name]
         first, last = (address_of(*found.address(at)) for at in ends_of(found))
-        return f"{found.sheet}!{first}" + (f":{last}" if last != first else "")
+        return f"{unquoted(found.sheet)}!{first}" + (f":{last}" if last != first else "")
 
     def followers(self, name: str) -> set[str]:
         """Returns every block that reads this one, directly or through others."""

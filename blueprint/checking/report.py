@@ -7,7 +7,7 @@ from typing import Any
 
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.verdicts import Verdict
-from blueprint.quoting import plain
+from blueprint.quoting import unquoted
 
 MOST_MISSED = 6
 """Quantities that are named of those that were not compared; a line each would hide what else there is to say."""
@@ -43,7 +43,7 @@ def told(verdict: Verdict) -> str:
         follows = f"\n  {len(first.follows)} quantities follow from it: {_some(first.follows)}" if first.follows else ""
         parts.append(f"{first}{follows}")
     if verdict.missed:
-        told = "; ".join(f"{plain(name)}: {why}" for name, why in verdict.missed[:MOST_MISSED])
+        told = "; ".join(f"{unquoted(name)}: {why}" for name, why in verdict.missed[:MOST_MISSED])
         more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
         parts.append(f"not compared: {told}{more}")
     parts += [f"tie: {tie}" for tie in verdict.ties]

@@ -14,7 +14,7 @@ from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compa
 from blueprint.checking.files import Checked
 from blueprint.checking.roots import Roots, Spot
 from blueprint.page.shape import Along
-from blueprint.quoting import plain
+from blueprint.quoting import unquoted
 
 Array = npt.NDArray[Any]
 
@@ -91,9 +91,11 @@ def _with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Arra
     """Adds what only repeats another block, behind that block: it must be the same, wherever it stands."""
     repeats: dict[str, list[str]] = {}
     for name, found in file.places.items():
-        if found.kind == "link":
-            repeats.setdefault(found.reads[0], []).append(name)
-    typed = {name: file.arrays[name] for name in repeats if file.places[name].kind == "typed"}
+        if found.kind == "link" and name not in witness:
+            repeats.setdefault(next(iter(found.reads), ""), []).append(name)
+    typed = {
+        name: file.arrays[name] for name, found in file.places.items() if name in repeats and found.kind == "typed"
+    }
     rows: dict[str, Array] = {}
     for name, array in (typed | dict(witness)).items():
         waiting = [name]
@@ -124,7 +126,7 @@ def _first(file: Checked, witness: Mapping[str, Array], root: Spot, follows: tup
     what = f"{root.name} of {', '.join(at)}" if at else root.name
     return First(
         root.name,
-        f"{plain(place.sheet)}!{file.address(*root)}",
+        f"{unquoted(place.sheet)}!{file.address(*root)}",
         what,
         file.shown(*root),
         _simple(witness[root.name][root.at]),
@@ -147,4 +149,4 @@ def _member(along: Along, index: int) -> str:
 
 
 def _print(value: float | str) -> str:
-    return f"“{plain(value)}”" if isinstance(value, str) else f"{value:.10g}"
+    return f"“{unquoted(value)}”" if isinstance(value, str) else f"{value:.10g}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.commands.console import say
 from blueprint.commands.refusals import Ended, Refused
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
@@ -36,7 +37,7 @@ def list_numbers() -> None:
     listed = names()
     width = max(len(name) for name, _ in listed)
     for name, about in listed:
-        click.echo(f"{name:<{width}}  {about}")
+        say(f"{name:<{width}}  {about}")
 
 
 @click.command(epilog=EXAMPLES)
@@ -89,10 +90,10 @@ def build(
         raise Refused(str(error)) from error
     tell_saved(book, path, formulas)
     if loaded.drawn_anew:
-        click.echo(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
+        say(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
     proved = no_proof or tell_proof(book, path)
     tell_result(book)
-    click.echo(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
+    say(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.refusals import Refused, one_line
+from blueprint.commands.console import say
+from blueprint.commands.refusals import Refused
+from blueprint.quoting import sentence as as_sentence
 
 if TYPE_CHECKING:
     from blueprint.checking.checker import Outcome
@@ -50,9 +52,9 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> No
     except WitnessError as error:
         raise Refused(str(error)) from error
     if outcome is not None:
-        click.echo(_json(outcome) if as_json else _text(outcome))
+        say(_json(outcome) if as_json else _text(outcome))
     for sentence in refused:
-        click.echo(f"Error: {one_line(sentence)}", err=True)
+        say(f"Error: {as_sentence(sentence)}", err=True)
     differ = outcome is not None and not all(verdict.agrees for verdict in outcome.verdicts)
     sys.exit(UNREADABLE if refused else DIFFERENCE if differ else 0)
 

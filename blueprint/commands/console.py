@@ -6,11 +6,20 @@ import codecs
 import sys
 from io import TextIOWrapper
 
+import click
+
+from blueprint.quoting import page
+
 PLAIN = {
     "−": "-", "·": "*", "≤": "<=", "≥": ">=", "‖": "||", "∣": "|", "√": "sqrt", "²": "^2", "…": "...", "“": '"', "”": '"',
     "↓": "down", "→": "->", "Σ": "sum", "Â": "A^", "Δ": "Delta", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "eps",
     "θ": "theta", "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma",
 }  # fmt: skip
+
+
+def say(text: str, err: bool = False) -> None:
+    """Prints a page in which everything can be seen, whatever it quotes of a file."""
+    click.echo(page(text), err=err)
 
 
 def speak_plainly() -> None:

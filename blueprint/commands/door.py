@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from blueprint.commands.refusals import Refused, Unreadable, one_line
+from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.quoting import unquoted
 
 TRACEBACK = "BLUEPRINT_TRACEBACK"
 """The environment variable with which a developer sees where something went wrong."""
@@ -58,19 +59,13 @@ def told(fault: BaseException, command: str) -> str:
     if isinstance(fault, MemoryError):
         return f"{command} needs more memory than there is: give it a smaller file, or more room"
     if isinstance(fault, OSError) and fault.strerror:
-        name = f" ({_shown(os.fsdecode(fault.filename))})" if isinstance(fault.filename, str | bytes) else ""
+        name = f" ({unquoted(os.fsdecode(fault.filename), LONGEST)})" if isinstance(fault.filename, str | bytes) else ""
         return f"{command} was stopped by the system: {fault.strerror.lower()}{name}"
-    said = ": ".join(filter(None, (type(fault).__name__, _shown(str(fault)))))
+    said = ": ".join(filter(None, (type(fault).__name__, unquoted(fault, LONGEST))))
     return (
         f"{command} came upon something that it has no answer to ({said}): please report it, with what you typed and "
         f"the file; {TRACEBACK}=1 in the environment shows where it was"
     )
-
-
-def _shown(text: str) -> str:
-    """Returns a text on one line, shortened, with unprintable letters as Python spells them."""
-    line = one_line(text[: LONGEST + 1])
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def explain(
         if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
             _check(book.block_named(what), members, book)
         told = book.explain(what, depth=depth, **members)
-        click.echo(_styled(told, style))
+        say(_styled(told, style))
     except NotationError as error:
         raise Refused(str(error)) from error
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.commands.check import need_torch
+from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 from blueprint.commands.verify import read, verified
@@ -98,7 +99,7 @@ def import_(
         batch = read(path)
         measure = by or ("ratio" if "logprobs_new" in batch.tensors else "advantage")
         chosen, verdict = verified(batch, preset, overrides)
-        click.echo(f"{chosen}\n\n{text_of(verdict)}\n")
+        say(f"{chosen}\n\n{text_of(verdict)}\n")
         book = _book(verdict, _window(verdict, rows, worst, measure, tokens), name_of(path))
         formulas = book.save(target)
     except SaveError as error:
@@ -142,10 +143,8 @@ def _book(verdict: Verdict, window: Window, name: str) -> Book:
     except (MinibatchError, NotationError) as error:
         raise Unreadable(str(error)) from error
     made = agreement({block.name: array for block, array in book.values.arrays.items()}, found, window)
-    click.echo("\n".join([*stand_ins(found.batch), f"Shown: {window.told}."]))
+    say("\n".join([*stand_ins(found.batch), f"Shown: {window.told}."]))
     if made.apart:
         raise Unreadable(f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump")
-    click.echo(
-        f"the workbook's {len(made.distances)} rows and numbers are the replay's (largest difference {made.worst:.1e})"
-    )
+    say(f"the workbook's {len(made.distances)} rows and numbers are the replay's (largest difference {made.worst:.1e})")
     return book

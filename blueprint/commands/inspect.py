@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprint.commands.refusals import Unreadable, one_line
+from blueprint.commands.console import say
+from blueprint.commands.refusals import Unreadable
+from blueprint.quoting import printable, unquoted
 
 if TYPE_CHECKING:
     from blueprint.minibatch import Inspection
@@ -43,7 +45,7 @@ def inspect(file: Path, as_json: bool) -> None:
         found = look(file)
     except MinibatchError as error:
         raise Unreadable(str(error)) from error
-    click.echo(json.dumps(_told(found), indent=2) if as_json else "\n".join(_lines(found)))
+    say(json.dumps(_told(found), indent=2) if as_json else "\n".join(_lines(found)))
     if found.refusal:
         raise Unreadable(f"{found.path}: {found.refusal}")
 
@@ -70,7 +72,7 @@ def _lines(found: Inspection) -> Iterator[str]:
 
 
 def _head(found: Inspection) -> str:
-    begin = f"{one_line(found.path)}: {found.format}"
+    begin = f"{printable(str(found.path))}: {found.format}"
     if found.batch is None:
         return begin
     rows, slots = found.batch.mask.shape
@@ -95,11 +97,7 @@ def _shape(shape: Sequence[int]) -> str:
 
 
 def _with_near(name: str, near: str | None) -> str:
-    return f"{_plain(name)} (did you mean {near}?)" if near else _plain(name)
-
-
-def _plain(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in name[:60])
+    return f"{unquoted(name)} (did you mean {near}?)" if near else unquoted(name)
 
 
 def _needs(lacking: Sequence[str]) -> str:
@@ -109,7 +107,7 @@ def _needs(lacking: Sequence[str]) -> str:
 def _listed(title: str, names: Sequence[str]) -> Iterator[str]:
     if names:
         more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-        yield f"{title}: {', '.join(map(_plain, names[:MOST_LISTED]))}{more}"
+        yield f"{title}: {', '.join(map(unquoted, names[:MOST_LISTED]))}{more}"
 
 
 def _pairs(title: str, known: Any, unknown: Sequence[str]) -> Iterator[str]:

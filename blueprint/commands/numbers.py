@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.refusals import Refused, Unreadable, one_line
+from blueprint.commands.console import say
+from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.quoting import printable
 
 if TYPE_CHECKING:
     from blueprint.numbers import Numbers, Source
@@ -84,7 +86,7 @@ def _source(name: str) -> Source:
     back = back_from(Path(name))
     for told, lines in (("not in a numbers file", back.unheld), ("as its value", back.remarks)):
         for line in lines:
-            click.echo(f"{told}: {line}", err=True)  # stdout may be the file itself
+            say(f"{told}: {line}", err=True)  # stdout may be the file itself
     return source_of(toml_of(back.numbers), Path(name))
 
 
@@ -111,10 +113,10 @@ def _write(found: Source, overrides: list[str], output: Path | None, force: bool
 
 
 def _report(loaded: Numbers, output: Path) -> None:
-    click.echo(f"{one_line(output)}: all numbers of {loaded.title}; blueprint build --numbers makes a workbook of it")
+    say(f"{printable(str(output))}: all numbers of {loaded.title}; blueprint build --numbers makes a workbook of it")
     if loaded.drawn_anew:
-        click.echo(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
-    click.echo(one_line(_schema_beside(output)))
+        say(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
+    say(printable(_schema_beside(output)))
 
 
 def _schema_beside(output: Path) -> str:
@@ -157,7 +159,7 @@ def _show(found: Source, said: list[tuple[str, str]]) -> None:
     lines = origins(found, said)
     key, value = (max(len(getattr(line, part)) for line in lines) for part in ("key", "value"))
     for line in lines:
-        click.echo(f"{line.key:<{key}}  {line.value:<{value}}  {line.origin}")
+        say(f"{line.key:<{key}}  {line.value:<{value}}  {line.origin}")
 
 
 def _told() -> dict[str, dict[str, str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
@@ -89,7 +90,7 @@ def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
 
     one, other = (_read(path) for path in paths)
     found = differences(one, other, tolerance)
-    click.echo(json.dumps(data(found), ensure_ascii=False, indent=1) if as_json else text(found))
+    say(json.dumps(data(found), ensure_ascii=False, indent=1) if as_json else text(found))
     sys.exit(0 if found.alike else DIFFERENCE)
 
 
@@ -106,4 +107,4 @@ def _read(path: Path) -> SavedBook:
 def _tell(lines: list[str], what: str) -> None:
     """Prints lines, each with what they are about."""
     for line in lines:
-        click.echo(f"{what}: {line}")
+        say(f"{what}: {line}")

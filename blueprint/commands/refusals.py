@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from blueprint.quoting import sentence
+
 
 class Sentence(click.ClickException):
-    """A message of one line: the name of a file, which it may quote, may hold anything."""
+    """A message of one line, in which everything can be seen that it quotes: the name of a file may hold anything."""
 
     def __init__(self, message: str):
-        super().__init__(one_line(message))
+        super().__init__(sentence(message))
 
 
 class Refused(Sentence):
@@ -28,8 +30,3 @@ class Ended(Sentence):
     """A computation that comes to no number, as an overflow: one sentence, exit code 1, and nothing was written."""
 
     exit_code = 1
-
-
-def one_line(text: object) -> str:
-    """Spells line breaks and other unprintable letters, as those of a file's name, as Python does."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(text))

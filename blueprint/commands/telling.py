@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from blueprint.commands.refusals import one_line
+from blueprint.commands.console import say
+from blueprint.quoting import printable
 
 if TYPE_CHECKING:
     from blueprint.book import Book
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 def tell_saved(book: Book, path: Path, formulas: int) -> None:
     """Says how much was written."""
-    click.echo(f"{one_line(path)}: {len(book.layout.body)} sheets, {formulas:,} formulas")
+    say(f"{printable(str(path))}: {len(book.layout.body)} sheets, {formulas:,} formulas")
 
 
 def tell_proof(book: Book, path: Path) -> bool:
@@ -26,20 +25,20 @@ def tell_proof(book: Book, path: Path) -> bool:
     try:
         proof = book.prove(path)
     except EngineMissing as error:
-        click.echo(f"not proved: {error}")
+        say(f"not proved: {error}")
         return True
     except RuntimeError as error:
-        click.echo(f"not proved: {error}", err=True)
+        say(f"not proved: {error}", err=True)
         return False
     agree = f"{proof.agreeing:,} of {proof.total:,} formulas to the same value"
-    click.echo(f"proof: ironcalc recalculated {agree} (largest difference {proof.worst:.1e})")
+    say(f"proof: ironcalc recalculated {agree} (largest difference {proof.worst:.1e})")
     return _complain(proof)
 
 
 def _complain(proof: Proof) -> bool:
     """Names the first cells that an engine did not agree with; True if there are none."""
     for failure in proof.failures[:5]:
-        click.echo(f"  {failure}", err=True)
+        say(f"  {failure}", err=True)
     return not proof.failures
 
 
@@ -51,10 +50,10 @@ def tell_result(book: Book) -> None:
     title = result.name.replace("_", " ")
     if result.axes:
         for number, row in enumerate(book.values[result], result.axes[0].start):
-            click.echo(f"{title}, {result.axes[0].meaning} {number}: {' '.join(f'{value:.4f}' for value in row)}")
+            say(f"{title}, {result.axes[0].meaning} {number}: {' '.join(f'{value:.4f}' for value in row)}")
         return
     shown = book.show(result)
-    click.echo(f"{title} {shown.value:.6g}: {shown.equation}")
-    click.echo(f"  {shown.numbers}")
+    say(f"{title} {shown.value:.6g}: {shown.equation}")
+    say(f"  {shown.numbers}")
     for part in book.blueprint.parts:
-        click.echo(f"  {float(book.values.cell(part)) + 0.0:>10.6f}  {part.about.meaning}")
+        say(f"  {float(book.values.cell(part)) + 0.0:>10.6f}  {part.about.meaning}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blueprint.commands.check import need_torch
+from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Examples:
 Exit codes: 0 all that was logged agrees, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
 """
 DIFFERENCE = 1
+SMALLEST_TOLERANCE = 1e-6
+"""Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""
 LONG = 1 << 22
 """Words from which on progress is shown."""
 
@@ -48,11 +51,14 @@ def verify(
     the whole minibatch, and compared with everything that was logged. docs/verify.md tells how.
     """
     need_torch("verify")
-    if not 0 < tolerance < float("inf"):
-        raise Refused(f"--tolerance: found {tolerance:g}, expected a number above 0")
+    if not SMALLEST_TOLERANCE <= tolerance < float("inf"):
+        raise Refused(
+            f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
+            "as a difference"
+        )
     batch = read(file)
     chosen, verdict = verified(batch, preset, overrides, tolerance, device)
-    click.echo(_json(chosen, verdict) if as_json else _text(chosen, verdict))
+    say(_json(chosen, verdict) if as_json else _text(chosen, verdict))
     sys.exit(0 if verdict.agrees else DIFFERENCE)
 
 

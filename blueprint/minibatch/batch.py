@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from blueprint.quoting import Told
+
 Array = npt.NDArray[Any]
 
 SCHEMA = 1
 """The version of the neutral schema; a file says it as `schema` in its metadata, and a later one is refused."""
 
 
-class MinibatchError(ValueError):
+class MinibatchError(Told):
     """Says in one sentence why a dump cannot be read, or not be computed with."""
 
 

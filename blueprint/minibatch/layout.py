@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError
-from blueprint.minibatch.formats.limits import said_shape, shown
+from blueprint.minibatch.formats.limits import said_shape
+from blueprint.quoting import unquoted
 
 RESPONSE, SEQUENCE, SHIFTED = LAYOUTS = ("response", "sequence", "shifted")
 _OF_LIBRARY = {"nemo_rl": SEQUENCE, "openrlhf": SHIFTED, "trl_0.11.4": SHIFTED}
@@ -29,7 +30,9 @@ def layout_of(given: Mapping[str, Array], metadata: Mapping[str, Any], preset: s
     told = metadata.get("layout")
     if told is not None:
         if told not in LAYOUTS:
-            raise MinibatchError(f"metadata, layout: found {shown(str(told))}, expected one of {', '.join(LAYOUTS)}.")
+            raise MinibatchError(
+                f"metadata, layout: found {unquoted(str(told))}, expected one of {', '.join(LAYOUTS)}."
+            )
         return str(told), "as the metadata say"
     width = given["logprobs_old"].shape[1]
     whole = next((given[name].shape[1] for name in ("tokens", "attention_mask") if name in given), None)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from blueprint.minibatch.batch import MinibatchError
-from blueprint.minibatch.formats.limits import shown
 from blueprint.minibatch.names import LOGGED, SETTING, Alias, Row, aliases
 from blueprint.numbers.conventions import LIVE, OFF
+from blueprint.quoting import unquoted
 
 _WRAPPERS = ("args", "config", "hyperparameters", "params", "train", "trainer")
 """Words in front of a name that say nothing: config.cliprange, train/loss/policy_avg."""
@@ -123,7 +123,7 @@ def _converted(name: str, value: Any, row: Row) -> float | str | None:
         return _number_or_word(row.words[word]) if word in row.words else None
     if isinstance(value, str):
         return _number_or_word(row.words.get(value, value))
-    raise MinibatchError(f"hyperparameter {shown(name)}: found {type(value).__name__}, expected a number or a word.")
+    raise MinibatchError(f"hyperparameter {unquoted(name)}: found {type(value).__name__}, expected a number or a word.")
 
 
 def _real(name: str, value: float) -> float:
@@ -131,7 +131,7 @@ def _real(name: str, value: float) -> float:
     try:
         return float(value)
     except OverflowError as error:
-        raise MinibatchError(f"{shown(name)}: found a huge whole number, expected one below 1e308.") from error
+        raise MinibatchError(f"{unquoted(name)}: found a huge whole number, expected one below 1e308.") from error
 
 
 def _number_or_word(word: str) -> float | str:
@@ -157,8 +157,8 @@ def _checked(key: str, name: str, value: float | str) -> float | str:
         if isinstance(number, float) and setting.low <= number <= setting.high:
             return number
         expected = f"a number from {setting.low:g} to {'off' if setting.high == OFF else f'{setting.high:g}'}"
-    found = shown(value) if isinstance(value, str) else f"{value:g}"
-    raise MinibatchError(f"hyperparameter {shown(name)}: found {found}, expected {expected} ({key}).")
+    found = unquoted(value) if isinstance(value, str) else f"{value:g}"
+    raise MinibatchError(f"hyperparameter {unquoted(name)}: found {found}, expected {expected} ({key}).")
 
 
 def _put(found: dict[str, tuple[int, str, Any]], alias: Alias, name: str, value: Any) -> None:
@@ -167,7 +167,7 @@ def _put(found: dict[str, tuple[int, str, Any]], alias: Alias, name: str, value:
     before = found.get(key)
     if before is not None and before[0] == alias.strength and before[2] != value:
         raise MinibatchError(
-            f"{shown(before[1])} = {before[2]} and {shown(name)} = {value} both say {key}; keep the one that was used."
+            f"{unquoted(before[1])} = {before[2]} and {unquoted(name)} = {value} both say {key}; keep the one that was used."
         )
     if before is None or before[0] < alias.strength:
         found[key] = (alias.strength, name, value)
@@ -181,7 +181,7 @@ def _logged(logs: Mapping[str, Any], library: str | None) -> tuple[dict[str, flo
         if not matches:
             unknown.append(name)
         elif not isinstance(value, int | float) or isinstance(value, bool):
-            raise MinibatchError(f"logged {shown(name)}: found {shown(str(value))}, expected a number.")
+            raise MinibatchError(f"logged {unquoted(name)}: found {unquoted(str(value))}, expected a number.")
         else:
             _put(found, matches[0], name, _real(f"logged {name}", value))
     return {key: value for key, (_, _, value) in found.items()}, unknown

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.formats.limits import shown
 from blueprint.minibatch.names import AID, LIBRARIES, TENSOR, UNUSED, aliases, own_to, rows
 from blueprint.numbers import NumbersError, rlhf
+from blueprint.quoting import unquoted
 
 METADATA = ("schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged")
 """What metadata may say; anything else is kept aside."""
@@ -86,12 +86,12 @@ def _told(raw: Raw) -> dict[str, str]:
     for name, neutral in said.items():
         if name not in raw.tensors:
             raise MinibatchError(
-                f"metadata, names: the file has no {shown(name)}; it has {_listed(list(raw.tensors))}."
+                f"metadata, names: the file has no {unquoted(name)}; it has {_listed(list(raw.tensors))}."
             )
         if neutral not in known:
             near = get_close_matches(neutral, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"write one of {', '.join(sorted(known))}."
-            raise MinibatchError(f"metadata, names: {shown(neutral)} is no neutral name; {hint}")
+            raise MinibatchError(f"metadata, names: {unquoted(neutral)} is no neutral name; {hint}")
     return dict(said)
 
 
@@ -104,8 +104,8 @@ def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, told: set
         chosen = chosen[:1]
     if len(chosen) > 1:
         raise MinibatchError(
-            f"{shown(chosen[0])} and {shown(chosen[1])} could both be {neutral}; keep one, or say which in the metadata: "
-            f'"names": {{"{shown(chosen[0])}": "{neutral}", "{shown(chosen[1])}": "{UNUSED}"}}.'
+            f"{unquoted(chosen[0])} and {unquoted(chosen[1])} could both be {neutral}; keep one, or say which in the metadata: "
+            f'"names": {{"{unquoted(chosen[0])}": "{neutral}", "{unquoted(chosen[1])}": "{UNUSED}"}}.'
         )
     notes += [f"{name} was left aside, {chosen[0]} is {neutral}" for name in names if name != chosen[0]]
     return chosen[0]
@@ -161,4 +161,4 @@ def _nearest(name: str) -> str | None:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(shown(name) for name in names[:6]) + (" …" if len(names) > 6 else "")
+    return ", ".join(unquoted(name) for name in names[:6]) + (" …" if len(names) > 6 else "")

@@ -8,12 +8,13 @@ import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
 from blueprint.minibatch.cutting import cut, places
-from blueprint.minibatch.formats.limits import said_shape, shown
+from blueprint.minibatch.formats.limits import said_shape
 from blueprint.minibatch.layout import RESPONSE, layout_of
 from blueprint.minibatch.masks import Masks, said, zero_one
 from blueprint.minibatch.names import AID, TENSOR, rows
 from blueprint.minibatch.recognise import Recognised
 from blueprint.minibatch.words import Words
+from blueprint.quoting import unquoted
 
 _TOKENWISE = (
     "logprobs_old", "logprobs_ref", "logprobs_new", "logprobs_rollout", "entropy", "values_old", "values_new", "rewards",
@@ -71,10 +72,10 @@ def check_enough(found: Recognised) -> None:
     """
     meanings = {row.name: row.meaning for row in rows() if row.kind in (TENSOR, AID)}
     if "logprobs_old" not in found.called:
-        has = ", ".join(shown(called) for called in found.called.values()) or "nothing that is known"
+        has = ", ".join(unquoted(called) for called in found.called.values()) or "nothing that is known"
         near = next(
             (
-                f'; did you mean {shown(name)}? Say so in the metadata: "names"'
+                f'; did you mean {unquoted(name)}? Say so in the metadata: "names"'
                 for name in found.unknown
                 if "prob" in name
             ),

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from blueprint.minibatch.batch import Raw
-from blueprint.minibatch.formats.limits import shown
 from blueprint.minibatch.mentioned import Mentioned
 from blueprint.minibatch.names import AID, LOGGED, SETTING, TENSOR, aliases
 from blueprint.minibatch.recognise import METADATA, Recognised
 from blueprint.numbers.conventions import LIVE
+from blueprint.quoting import unquoted
 
 MOST_LISTED = 12
 
@@ -53,4 +53,4 @@ def _nearest(name: str, known: Collection[str]) -> str | None:
 
 
 def _asked(name: str, near: str | None) -> str:
-    return f"{shown(name)} (did you mean {near}?)" if near and near != name else shown(name)
+    return f"{unquoted(name)} (did you mean {near}?)" if near and near != name else unquoted(name)

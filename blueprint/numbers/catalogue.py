@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from blueprint.numbers.conventions import LIVE, OFF
-from blueprint.numbers.errors import NumbersError, nearest, printable, suggestion
+from blueprint.numbers.errors import NumbersError, nearest, suggestion
 from blueprint.numbers.preset import Setting
+from blueprint.quoting import unquoted
 
 DEFAULT = "default"
 _FOLDER = Path(__file__).parent / "presets"
@@ -53,7 +54,7 @@ class Catalogue:
             known = list(self.presets)
             begun = [each for each in known if name and each.startswith(name.lower())]
             meant = " or ".join(begun) or nearest(name.lower(), known)
-            raise NumbersError(f"preset {printable(name)}: unknown, {suggestion(meant, known)}")
+            raise NumbersError(f"preset {unquoted(name)}: unknown, {suggestion(meant, known)}")
         return self.presets[name]
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-_LONGEST_SHOWN = 60
+from blueprint.quoting import Told, printable, unquoted
+
 _LONGEST_NAME = 100
 
 
-class NumbersError(ValueError):
+class NumbersError(Told):
     """Say in one sentence why a numbers file or an override was refused."""
 
 
@@ -44,7 +45,7 @@ def shown(value: object) -> str:
         case int() if value.bit_length() > 64:  # Python refuses to print whole numbers of thousands of digits
             return "a huge whole number"
         case str():
-            return f'"{printable(value)}"'
+            return f'"{unquoted(value)}"'
         case list():
             return f"a list of {len(value)}"
         case dict():
@@ -59,16 +60,6 @@ def check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
         raise refusal(where, counted(found, noun), f"{low} to {high}")
 
 
-def printable(text: str) -> str:
-    """Escape what would break a line and cut what would flood it."""
-    return escaped(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…")
-
-
-def escaped(text: str) -> str:
-    """Spell line breaks and other unprintable characters as Python does."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-
-
 def name_of(path: Path) -> str:
     """Name numbers by their file, as a title and a file of their own may be called; a file's name may hold anything."""
-    return escaped(path.stem)[:_LONGEST_NAME]
+    return printable(path.stem)[:_LONGEST_NAME]

@@ -8,9 +8,10 @@ from pydantic_core import ErrorDetails
 
 from blueprint.numbers.classic import ClassicFile
 from blueprint.numbers.controller import ControllerFile
-from blueprint.numbers.errors import NumbersError, nearest, printable, refusal, shown, suggestion
+from blueprint.numbers.errors import NumbersError, nearest, refusal, shown, suggestion
 from blueprint.numbers.live import TABLES
 from blueprint.numbers.schema import LogitFile, TokenFile, WeightFile
+from blueprint.quoting import unquoted
 
 File = WeightFile | LogitFile | TokenFile | ClassicFile | ControllerFile
 LEVELS: dict[str, type[File]] = {
@@ -87,7 +88,7 @@ def _unknown(where: str, known: list[str]) -> NumbersError:
 
 def place(loc: tuple[int | str, ...]) -> str:
     """Spell a place in the file: the dotted key, then row and item, counted from 1."""
-    keys = ".".join(printable(step) for step in loc if isinstance(step, str))
+    keys = ".".join(unquoted(step) for step in loc if isinstance(step, str))
     match [step + 1 for step in loc if isinstance(step, int)]:
         case [item]:
             return f"{keys}, item {item}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blueprint.numbers.errors import NumbersError, escaped, name_of, nearest, printable, shown, suggestion
+from blueprint.numbers.errors import NumbersError, name_of, nearest, shown, suggestion
+from blueprint.quoting import printable, unquoted
 
 _FOLDER = Path(__file__).parent
 _LOOKED_AT = 2000
@@ -43,14 +44,14 @@ def read(source: str | Path) -> Source:
         return Source(label, True, _parsed(_text(_FOLDER / f"{label}.toml", label), label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
         hint = suggestion(nearest(label, _built_in()), _built_in())
-        raise NumbersError(f"{escaped(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
+        raise NumbersError(f"{printable(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
-    return Source(name_of(path), False, _parsed(_text(path, escaped(label)), escaped(label)), escaped(path.name))
+    return Source(name_of(path), False, _parsed(_text(path, printable(label)), printable(label)), printable(path.name))
 
 
 def source_of(text: str, path: Path) -> Source:
     """Read the tables of a text that was made of another kind of file, such as a workbook."""
-    return Source(name_of(path), False, tomllib.loads(text), escaped(path.name))
+    return Source(name_of(path), False, tomllib.loads(text), printable(path.name))
 
 
 def _text(path: Path, label: str) -> str:
@@ -100,7 +101,7 @@ def _syntax(message: str, label: str) -> NumbersError:
     reason, _, place = message.rpartition(" (at ")
     written_twice = reason.startswith("Cannot")
     advice = "write each key and table once" if written_twice else "text stands in quotes, a list in [ ] with commas"
-    return NumbersError(f"{label}, {place.rstrip(')')}: this is not TOML ({escaped(reason)}); {advice}.")
+    return NumbersError(f"{label}, {place.rstrip(')')}: this is not TOML ({printable(reason)}); {advice}.")
 
 
 def overridden(raw: dict[str, Any], overrides: Mapping[str, str] | Sequence[str]) -> list[str]:
@@ -141,7 +142,7 @@ def _write(raw: dict[str, Any], key: str, value: object) -> str:
     for depth, name in enumerate(tables, start=1):
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            value_key = printable(".".join(tables[:depth]))
-            raise NumbersError(f"{printable(key)}: {value_key} is one value, not a table; override all of {value_key}.")
+            value_key = unquoted(".".join(tables[:depth]))
+            raise NumbersError(f"{unquoted(key)}: {value_key} is one value, not a table; override all of {value_key}.")
     table[last] = value
     return key

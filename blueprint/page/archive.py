@@ -15,6 +15,7 @@ from pathlib import Path
 
 from blueprint.page.errors import ReadError
 from blueprint.page.parts import Parts, TooMuch
+from blueprint.quoting import quoted
 
 LARGEST = 100_000_000
 """Bytes to which a file may unpack: 20 times the largest workbook of the repository, ten-libraries.xlsx with 5.1 MB.
@@ -94,7 +95,7 @@ def _check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
         )
     names = [part.filename for part in parts]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ReadError(f"{path} holds the part {twice!r} twice: it is damaged")
+        raise ReadError(f"{path} holds the part {quoted(twice)} twice: it is damaged")
 
 
 def _check_part(part: zipfile.ZipInfo, archive: zipfile.ZipFile, looked: Parts, path: Path) -> None:
@@ -105,7 +106,9 @@ def _check_part(part: zipfile.ZipInfo, archive: zipfile.ZipFile, looked: Parts, 
         content = unpacking.read(part.file_size + 1)
     # Pictures are looked through too: what a part is called says nothing of what it is read as.
     if _DECLARES.search(content.replace(b"\0", b"")):  # without zeros UTF-16 reads as ASCII
-        raise ReadError(f"{path} declares entities in its part {part.filename!r}, as no workbook does: it is not read")
+        raise ReadError(
+            f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read"
+        )
     try:
         looked.look_through(part.filename, content)
     except TooMuch as error:

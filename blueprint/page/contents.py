@@ -41,6 +41,7 @@ LEAD = (
     "each of 8 decisions and a start cell"
 )
 HOLDS = {True: "words", False: "numbers"}
+KINDS = ("typed", "formula", "link")
 RANGE_NAME = own.CONTENTS_RANGE
 LAYOUT_VERSION = "2"
 """Version of the way in which blocks lie in a file; a reader refuses what it does not know."""

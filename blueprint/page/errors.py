@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from blueprint.quoting import Told
 
-class ReadError(ValueError):
+
+class ReadError(Told):
     """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""

@@ -32,7 +32,12 @@ def defined_name(block: Block) -> str:
 
     LibreOffice allows no dots in names; `gamma` is a function, so the discount is `gamma_`.
     """
-    name = re.sub(r"\W", "_", block.name)
+    return range_name(block.name)
+
+
+def range_name(dotted: str) -> str:
+    """Returns what the range of a block of this name is called."""
+    name = re.sub(r"\W", "_", dotted)
     if name[0].isdigit():
         name = f"_{name}"
     return f"{name}_" if _CELL.fullmatch(name) or name.lower() in _FUNCTIONS else name

@@ -16,7 +16,8 @@ from openpyxl.utils.cell import get_column_letter
 from blueprint.page import grid
 from blueprint.page.archive import refusing
 from blueprint.page.read import Found, ReadError, loaded, noted, opened, places
-from blueprint.page.spelled import NoNumber, number_in, number_or_blank, shown, word_or_blank
+from blueprint.page.spelled import NoNumber, number_in, number_or_blank, word_or_blank
+from blueprint.quoting import quoted
 
 
 class Opened:
@@ -112,9 +113,7 @@ class Opened:
         if value is not None and (formula := self.formula(found.sheet, row, column)):
             return f"typed as the formula {formula}, of which the saved value counts"
         if isinstance(value, str) and not found.words:
-            return (
-                f"typed as text {shown(value)}, counted as {number_in(value):.15g}; to the sheet itself it is no number"
-            )
+            return f"typed as text {quoted(value)}, counted as {number_in(value):.15g}; to the sheet itself it is no number"
         return ""
 
     def links(self, sheet: str, row: int) -> list[str]:

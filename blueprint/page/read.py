@@ -20,11 +20,15 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page.archive import check_archive, refusing
-from blueprint.page.contents import COLUMNS, HOLDS, LAYOUT_VERSION, RANGE_NAME
+from blueprint.page.contents import COLUMNS, HOLDS, KINDS, LAYOUT_VERSION, RANGE_NAME
 from blueprint.page.errors import ReadError as ReadError
 from blueprint.page.shape import Along, parse_shape
 from blueprint.page.spelled import NoNumber, number_or_blank, word_or_blank
+from blueprint.quoting import quoted, unquoted
 
+READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
+"""Columns of Contents that are read; the others are for people."""
+MEANT = {"kind": KINDS, "holds": tuple(HOLDS.values())}
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
@@ -32,7 +36,7 @@ MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Found:
-    """Where a block stands in a file, how it lies there, and which blocks it reads."""
+    """Where a block stands in a file, how it lies there, which blocks it reads, and what its range is called."""
 
     name: str
     kind: str
@@ -42,6 +46,7 @@ class Found:
     left: int
     shape: tuple[Along, ...]
     reads: tuple[str, ...] = ()
+    called: str = ""
 
     def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
         """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
@@ -100,6 +105,9 @@ def _complete(book: Any, path: Path) -> list[Found]:
     if version != LAYOUT_VERSION:
         raise ReadError(f"{path} was written in layout {version}, this program knows {LAYOUT_VERSION}: use its version")
     found = list(_located(book, path))
+    names = [each.name for each in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ReadError(f"{path}: the Contents sheet lists {quoted(twice)} twice: write the names as they were")
     expected = facts.get("blocks", str(len(found)))
     if str(len(found)) != expected:
         raise ReadError(
@@ -118,14 +126,29 @@ def _located(book: Any, path: Path) -> Iterator[Found]:
         raise ReadError(f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved")
     for row in rows:
         line = dict(zip(COLUMNS, row, strict=True))
-        if line["name"]:
-            yield _found(book, line, path)
+        if any(line[column] for column in READ):
+            yield _found(book, _words_of(line, path), path)
 
 
-def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
-    name = line["name"]
+def _words_of(line: dict[str, Any], path: Path) -> dict[str, str]:
+    """Returns what a line of Contents says of a block. Raises ReadError for a number among its words, and for no name."""
+    name = line["name"] or line["defined name"]
+    for column in READ:
+        value, known = line[column], MEANT.get(column)
+        if (value is not None and not isinstance(value, str)) or (known and value not in known):
+            expected = f"one of {', '.join(known)}" if known else "a word"
+            raise ReadError(
+                f"{path}: the Contents sheet says of {unquoted(name)} under “{column}” {quoted(value)}, expected {expected}"
+            )
+    if not line["name"]:
+        raise ReadError(f"{path}: the Contents sheet has no name for {unquoted(name)}: write it back")
+    return {column: line[column] or "" for column in READ}
+
+
+def _found(book: Any, line: dict[str, str], path: Path) -> Found:
+    name = unquoted(line["name"])
     try:
-        shape = parse_shape(line["lies"] or "")
+        shape = parse_shape(line["lies"])
     except ValueError as error:
         raise ReadError(f"{path}: the Contents sheet says of {name} how it lies, but {error}") from error
     sheet, (left, top, right, bottom) = _destination(book, line["defined name"], path)
@@ -137,19 +160,20 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
         )
     if prod(along.cells for along in shape) > wanted[0] * wanted[1]:
         raise ReadError(
-            f"{path}: the Contents sheet says that {name} lies as {line['lies']!r}, which puts cells upon each other"
+            f"{path}: the Contents sheet says that {name} lies as {quoted(line['lies'])}, which puts cells upon each other"
         )
-    reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
-    return Found(name, line["kind"], line["holds"] == HOLDS[True], sheet, top, left, shape, reads)
+    reads = tuple(filter(None, line["reads from"].split(", ")))
+    words = line["holds"] == HOLDS[True]
+    return Found(line["name"], line["kind"], words, sheet, top, left, shape, reads, line["defined name"])
 
 
 def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tuple[Along, int]]]:
     return [(along, along.down) for along in shape], [(along, along.right) for along in shape]
 
 
-def _destination(book: Any, name: Any, path: Path) -> tuple[str, tuple[int, int, int, int]]:
+def _destination(book: Any, name: str, path: Path) -> tuple[str, tuple[int, int, int, int]]:
     """Returns the sheet and range (left, top, right, bottom) of a defined name."""
-    defined = book.defined_names.get(name)
+    defined, name = book.defined_names.get(name), unquoted(name)
     if defined is None:
         raise ReadError(f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted")
     try:
@@ -159,20 +183,14 @@ def _destination(book: Any, name: Any, path: Path) -> tuple[str, tuple[int, int,
         sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
         fits = 1 <= left <= right <= LAST_COLUMN and 1 <= top <= bottom <= LAST_ROW
         fits = fits and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        SyntaxError,
-    ) as error:  # what openpyxl says of odd ranges
-        if isinstance(error, ReadError):
-            raise
+    except ReadError:
+        raise
+    except Exception:  # what openpyxl says of odd ranges is written down nowhere
         fits = False
     if not fits:
-        raise ReadError(f"{path}: {name} should be a range of cells, but is {defined.attr_text}")
+        raise ReadError(f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
     if sheet not in book.sheetnames or not hasattr(book[sheet], "iter_rows"):
-        raise ReadError(f"{path}: {name} should stand on a sheet called {sheet}, but there is none")
+        raise ReadError(f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none")
     return sheet, (left, top, right, bottom)
 
 

@@ -25,6 +25,8 @@ def as_seen_from(formula: str, origin: str, cell: str) -> str:
 
     Equal formulas of a row read the same. What cannot be taken apart, such as `="abc`, reads as it stands.
     """
+    if origin == cell:
+        return formula
     try:
         return str(Translator(formula, origin=origin).translate_formula(cell))
     except Exception:  # openpyxl says of a broken formula whatever its parts happen to raise

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Values
 from blueprint.page.place import Place
+from blueprint.quoting import quoted
 
 _AXIS = re.compile(r"(?P<letter>\S+?)(?P<way>[→↓])(?P<size>\d+)(?:/(?P<step>\d+))?(?:\((?P<edges>[a-z,]+)\))?")
 
@@ -50,7 +51,7 @@ def parse_shape(text: str) -> tuple[Along, ...]:
     for word in text.split():
         match = _AXIS.fullmatch(word)
         if not match or match["step"] == "0":
-            raise ValueError(f"{word!r} says not how a block lies")
+            raise ValueError(f"{quoted(word)} says not how a block lies")
         step = int(match["step"] or 1)
         edges = (match["edges"] or "").split(",")
         down, right = (step, 0) if match["way"] == "↓" else (0, step)

@@ -6,6 +6,8 @@ import re
 from datetime import date, time, timedelta
 from math import isfinite, nan
 
+from blueprint.quoting import quoted
+
 ERRORS = frozenset({
     "#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!", "#NAME?", "#SPILL!", "#CALC!", "#ERROR!", "#GETTING_DATA",
     "#CIRC!", "#N/IMPL!",
@@ -15,7 +17,6 @@ ERRORS = frozenset({
 _MINUS = str.maketrans({"−": "-", "﹣": "-", "－": "-"})
 _NUMBER = re.compile(r"[+-]?(?P<whole>[0-9]*)(?:(?P<point>[.,])(?P<rest>[0-9]*))?(?:[eE][+-]?[0-9]{1,4})?")
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:(?P<mark>[.,' \u00a0\u202f])[0-9]{3})(?:(?P=mark)[0-9]{3})*(?:[.,][0-9]+)?")
-LONGEST_SHOWN = 60
 
 
 class NoNumber(ValueError):
@@ -56,7 +57,7 @@ def number_or_blank(value: object, typed: bool) -> float:
         return number_in(value)
     if isinstance(value, bool | int | float):
         return _finite(value)
-    raise NoNumber(f"found {shown(str(value))}, expected a number")
+    raise NoNumber(f"found {quoted(str(value))}, expected a number")
 
 
 def word_or_blank(value: object, typed: bool) -> object:
@@ -91,9 +92,9 @@ def _from_text(text: str) -> float:
     if match is None or not (match["whole"] or match["rest"]):
         if _GROUPED.fullmatch(bare):
             raise NoNumber(
-                f"found {shown(text)}, expected a number: write it without signs between thousands, such as 1234.5"
+                f"found {quoted(text)}, expected a number: write it without signs between thousands, such as 1234.5"
             )
-        raise NoNumber(f"found {shown(text)}, expected a number")
+        raise NoNumber(f"found {quoted(text)}, expected a number")
     if (
         match["point"] == ","
         and len(match["rest"]) == 3
@@ -101,10 +102,5 @@ def _from_text(text: str) -> float:
         and match["whole"].strip("0")
     ):
         point = bare.replace(",", ".")
-        raise NoNumber(f"found {shown(text)}, which may mean {point} or {bare.replace(',', '')}: write one of these")
+        raise NoNumber(f"found {quoted(text)}, which may mean {point} or {bare.replace(',', '')}: write one of these")
     return _finite(float(bare.replace(",", ".")))
-
-
-def shown(text: str) -> str:
-    """Returns a text in quotes, cut where it would flood the line."""
-    return repr(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from blueprint.minibatch import Minibatch, MinibatchError
 from blueprint.numbers import Preset, Setting, rlhf
-from blueprint.numbers.errors import NumbersError, nearest, printable, suggestion
+from blueprint.numbers.errors import NumbersError, nearest, suggestion
+from blueprint.quoting import unquoted
 from blueprint.replay.neighbours import shown
 from blueprint.replay.settings import Settings, laid_over, number_of, plain
 
@@ -74,25 +75,25 @@ def _override(text: str) -> tuple[str, float | str]:
     name, known = plain(key.strip()), rlhf().settings
     if not equals:
         raise MinibatchError(
-            f"--set {printable(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99"
+            f"--set {unquoted(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99"
         )
     if name not in known:
         keys = [dotted(each) for each in known]
-        raise MinibatchError(f"--set {printable(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
+        raise MinibatchError(f"--set {unquoted(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
     return name, _value(dotted(name), known[name], value.strip())
 
 
 def _value(key: str, setting: Setting, text: str) -> float | str:
     if setting.words:
         if text not in setting.words:
-            raise MinibatchError(f"--set {key}: found {printable(text)}, expected one of {', '.join(setting.words)}")
+            raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected one of {', '.join(setting.words)}")
         return text
     try:
         number = number_of(key, text)
     except MinibatchError:
-        raise MinibatchError(f'--set {key}: found {printable(text)}, expected a number, or "off" for a limit') from None
+        raise MinibatchError(f'--set {key}: found {unquoted(text)}, expected a number, or "off" for a limit') from None
     if not setting.low <= number <= setting.high:
         raise MinibatchError(
-            f"--set {key}: found {printable(text)}, expected {shown(setting.low)} to {shown(setting.high)}"
+            f"--set {key}: found {unquoted(text)}, expected {shown(setting.low)} to {shown(setting.high)}"
         )
     return number

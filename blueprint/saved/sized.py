@@ -23,6 +23,7 @@ from blueprint.numbers import (
 from blueprint.numbers.minibatch import MinibatchNumbers
 from blueprint.page.opened import Opened
 from blueprint.page.read import ReadError
+from blueprint.quoting import quoted
 from blueprint.saved.dumped import FIRST_BLOCK, minibatch
 
 LIBRARIES = "library.names"
@@ -181,5 +182,5 @@ def _shape(file: Opened, name: str, axes: int) -> tuple[int, ...]:
     shape = tuple(along.size for along in file.block(name).shape)
     if len(shape) != axes or 0 in shape:
         lies = " ".join(map(str, file.block(name).shape))
-        raise ReadError(f"{file.path}: the Contents sheet says that {name} lies as {lies!r}, which it cannot")
+        raise ReadError(f"{file.path}: the Contents sheet says that {name} lies as {quoted(lies)}, which it cannot")
     return shape

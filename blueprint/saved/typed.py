@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from blueprint.language import Block, Values
 from blueprint.language.nodes import Expr, Find, Op, Ref, walk
-from blueprint.page.contents import HOLDS
+from blueprint.page.contents import HOLDS, kind_of
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import ReadError
+from blueprint.quoting import quoted, unquoted
 
 Arrays = Mapping[Block, npt.NDArray[Any]]
 Typed = Mapping[str, npt.NDArray[Any]]
@@ -45,15 +46,18 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
 
 
 def _check_alike(blueprint: Blueprint, file: Opened) -> None:
-    """Refuses a file whose Contents say of a typed block that it lies, or holds, what it does not in a file of its sizes."""
+    """Refuses a file whose Contents say of a block that it is, lies, or holds what it does not in a file of its sizes.
+
+    Of what is typed every block must be there; of the others some may be missing, whose names were changed.
+    """
     sized = Values(blueprint.sizes)
-    for block in (each for each in blueprint.blocks() if each.typed):
+    for block in (each for each in blueprint.blocks() if each.typed or each.name in file.places):
         found = file.block(block.name)
-        lies, expected = tuple(along.cells for along in found.shape), sized.shape(block)
-        if lies != expected or found.words != block.text or found.kind != "typed":
+        lies, expected, kind = tuple(along.cells for along in found.shape), sized.shape(block), kind_of(block)
+        if lies != expected or found.words != block.text or found.kind != kind:
             raise ReadError(
                 f"{file.path}: the Contents sheet says of {block.name} that it is {found.kind}, holds "
-                f"{HOLDS[found.words]} and has the shape {lies}; expected typed, {HOLDS[block.text]} and {expected}"
+                f"{HOLDS[found.words]} and has the shape {lies}; expected {kind}, {HOLDS[block.text]} and {expected}"
             )
 
 
@@ -82,7 +86,7 @@ def _no_words(typed: Typed, file: Opened) -> Iterator[str]:
             known = _known(typed[listed])
             for at, word in np.ndenumerate(array):
                 if word.casefold() not in known:
-                    yield f"{file.where(name, at)}: found {word!r}, {_hint(word, known)}"
+                    yield f"{file.where(name, at)}: found {quoted(word)}, {_hint(word, known)}"
 
 
 def _no_whole(names: Iterable[str], typed: Typed, file: Opened) -> Iterator[str]:
@@ -111,12 +115,12 @@ def _check_words(arrays: Arrays, choices: Mapping[Block, Block], file: Opened) -
             continue
         for at, word in np.ndenumerate(array):
             if not isinstance(word, str):
-                raise ReadError(f"{file.where(block.name, at)}: found {word}, expected a word")
+                raise ReadError(f"{file.where(block.name, at)}: found {unquoted(word)}, expected a word")
     for block, listed in choices.items():
         known = _known(arrays[listed])
         for at, word in np.ndenumerate(arrays[block]):
             if word != "" and word.casefold() not in known:
-                raise ReadError(f"{file.where(block.name, at)}: found {word!r}, {_hint(word, known)}")
+                raise ReadError(f"{file.where(block.name, at)}: found {quoted(word)}, {_hint(word, known)}")
 
 
 def _known(words: npt.NDArray[Any]) -> dict[str, str]:
@@ -127,9 +131,11 @@ def _known(words: npt.NDArray[Any]) -> dict[str, str]:
 def _hint(word: str, known: Mapping[str, str]) -> str:
     """Asks for the word that was probably meant; where there is none, lists the first dozen."""
     near = get_close_matches(word.casefold(), known, 1)
-    listed = [*known.values()]
+    listed = [unquoted(each) for each in known.values()]
     more = ", …" if len(listed) > LISTED else ""
-    return f"did you mean {known[near[0]]}?" if near else f"expected one of {', '.join(listed[:LISTED])}{more}"
+    return (
+        f"did you mean {unquoted(known[near[0]])}?" if near else f"expected one of {', '.join(listed[:LISTED])}{more}"
+    )
 
 
 def _check_filled(block: Block, array: npt.NDArray[Any], file: Opened) -> None:

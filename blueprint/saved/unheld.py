@@ -13,6 +13,7 @@ from blueprint.numbers import Numbers
 from blueprint.page import own
 from blueprint.page.outline import Blueprint
 from blueprint.ppo import rlhf_ppo
+from blueprint.quoting import quoted
 from blueprint.saved.book import SavedBook
 
 Array = npt.NDArray[Any]
@@ -50,7 +51,8 @@ def overwritten(book: SavedBook) -> list[str]:
                 value = book.file.value(found.sheet, row, column)
                 typed = value is not None and book.file.formula(found.sheet, row, column) is None
                 if typed and value != array[at]:  # some cells hold a number in every build: a boundary value, a size
-                    lines.append(f"{book.file.address(name, at)} ({name}): {value!r} stands where its formula was")
+                    there = quoted(value) if isinstance(value, str) else repr(value)
+                    lines.append(f"{book.file.address(name, at)} ({name}): {there} stands where its formula was")
     return lines
 
 
@@ -98,7 +100,7 @@ def shown(value: float | str) -> str:
     """Returns a cell's value in words and digits: `blank`, `'very'`, `0.25`."""
     if _blank(value):
         return "blank"
-    return repr(str(value)) if isinstance(value, str) else f"{value:.15g}"
+    return quoted(value) if isinstance(value, str) else f"{value:.15g}"
 
 
 def _blank(value: float | str) -> bool:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from blueprint.witness.batch import Batch
 from blueprint.witness.device import TIE
-from blueprint.witness.errors import WitnessError
+from blueprint.witness.errors import WitnessError, quoted
 from blueprint.witness.models import Named, Policy, lookup
 from blueprint.witness.settings import Array, File, block, is_blank, numbers
 
@@ -66,7 +66,7 @@ def _id(word: object, known: dict[str, int], where: str) -> int:
     if is_blank(word):
         return -1
     if str(word).lower() not in known:
-        raise WitnessError(f"the {where} has the word {str(word)!r}, which is not in the vocabulary: add it there")
+        raise WitnessError(f"the {where} has the word {quoted(word)}, which is not in the vocabulary: add it there")
     return known[str(word).lower()]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.witness.errors import WitnessError
+from blueprint.witness.errors import WitnessError, quoted
 
 Array = npt.NDArray[Any]
 File = Mapping[str, Array]
@@ -44,7 +44,10 @@ def block(file: File, name: str) -> Array:
 
 def numbers(file: File, name: str) -> npt.NDArray[np.float64]:
     """Returns a typed block of numbers; a blank cell counts as 0, as in a spreadsheet."""
-    return np.nan_to_num(np.asarray(block(file, name), dtype=np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    typed = block(file, name)
+    if typed.dtype == object:
+        raise WitnessError(f"{name} holds words, and is computed with: it should hold numbers")
+    return np.nan_to_num(np.asarray(typed, dtype=np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 def used(file: File) -> dict[str, float | str]:
@@ -61,8 +64,16 @@ def used(file: File) -> dict[str, float | str]:
 
 
 def _used(file: File, name: str) -> Any:
-    yours = block(file, f"{name}.yours").item()
-    return block(file, f"{name}.preset").item() if is_blank(yours) else yours
+    yours = single(file, f"{name}.yours")
+    return single(file, f"{name}.preset") if is_blank(yours) else yours
+
+
+def single(file: File, name: str) -> Any:
+    """Returns what is typed in a block of one cell. Raises WitnessError for a block of several."""
+    typed = block(file, name)
+    if typed.size != 1:
+        raise WitnessError(f"{name} should be one cell, and is {typed.size}")
+    return typed.item()
 
 
 def alternative(file: File, name: str, word: str) -> int:
@@ -71,7 +82,7 @@ def alternative(file: File, name: str, word: str) -> int:
     for number, each in enumerate(words):
         if each.lower() == word.lower():
             return number
-    raise WitnessError(f"{name} is {word!r}: write one of {', '.join(words)}")
+    raise WitnessError(f"{name} is {quoted(word)}: write one of {', '.join(words)}")
 
 
 def outside(file: File, settings: Mapping[str, float | str]) -> dict[str, float]:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.formats.limits import LARGEST_TENSOR, LONGEST_LINE, check_total, from_json, shown
+from blueprint.minibatch.formats.limits import LARGEST_TENSOR, LONGEST_LINE, check_total, from_json
 from blueprint.minibatch.formats.ragged import padded, row_of
 from blueprint.minibatch.formats.said import WHOLE
+from blueprint.quoting import unquoted
 
 _NUMBER = (int, float, bool, type(None))
 _TORCH = {"float64": "float64", "int64": "int64", "bool": "bool"}
@@ -71,7 +72,7 @@ class _Columns:
             if self.count and response.keys() != self.rows.keys():
                 odd = sorted(response.keys() ^ self.rows.keys())[0]
                 which = "is new there" if odd in response else "is missing there"
-                raise MinibatchError(f"{where}: the key {shown(odd)} {which}; every line has the same keys.")
+                raise MinibatchError(f"{where}: the key {unquoted(odd)} {which}; every line has the same keys.")
             self.count += 1
             for name, value in response.items():
                 taken = _taken(name, value, where)
@@ -95,7 +96,7 @@ class _Columns:
             elif all(isinstance(row, str) for row in rows):
                 texts[name] = tuple(rows)
             else:
-                raise MinibatchError(f"{shown(name)}: some lines have a list there and some do not.")
+                raise MinibatchError(f"{unquoted(name)}: some lines have a list there and some do not.")
             check_total(sum(array.nbytes for array in tensors.values()), size)
         return Raw(
             tensors, {name: _TORCH[array.dtype.name] for name, array in tensors.items()}, lengths, texts, metadata

@@ -9,6 +9,7 @@ import zlib
 from typing import Any
 
 from blueprint.minibatch.batch import MinibatchError
+from blueprint.quoting import unquoted
 
 LARGEST_TENSOR = 100_000_000
 """Entries of one tensor: ten times the 1e7 tokens that a verification on a desk is made for."""
@@ -42,10 +43,10 @@ def check_shape(name: str, shape: tuple[int, ...]) -> None:
         MinibatchError: more entries or axes than a tensor here may have, or a negative length.
     """
     if len(shape) > MOST_AXES or any(length < 0 for length in shape):
-        raise MinibatchError(f"{shown(name)}: found {said_shape(shape)}, expected one to {MOST_AXES} axes.")
+        raise MinibatchError(f"{unquoted(name)}: found {said_shape(shape)}, expected one to {MOST_AXES} axes.")
     if math.prod(shape) > LARGEST_TENSOR:
         raise MinibatchError(
-            f"{shown(name)}: found {said_shape(shape)}, which is more than {LARGEST_TENSOR:,} entries; "
+            f"{unquoted(name)}: found {said_shape(shape)}, which is more than {LARGEST_TENSOR:,} entries; "
             "save fewer responses, and no logits."
         )
 
@@ -88,19 +89,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise MinibatchError(f"the key {shown(twice)} stands there twice; keep one.")
+        raise MinibatchError(f"the key {unquoted(twice)} stands there twice; keep one.")
     return found
-
-
-def shown(name: str) -> str:
-    """Spells a name from a file on one line, shortened."""
-    plain = one_line(name[:61])
-    return plain if len(name) <= 60 else plain[:59] + "…"
-
-
-def one_line(text: str) -> str:
-    """Spells line breaks and other unprintable letters as Python does."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def said_shape(shape: tuple[int, ...]) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.formats.limits import LONGEST_HEADER, check_shape, check_total, shown
+from blueprint.minibatch.formats.limits import LONGEST_HEADER, check_shape, check_total
 from blueprint.minibatch.formats.said import WHOLE, whole
+from blueprint.quoting import unquoted
 
 _KINDS = "biuf"
 
@@ -31,7 +32,7 @@ def read_npz(path: Path) -> Raw:
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
             if name in arrays:
-                raise MinibatchError(f"{shown(name)} stands in it twice; keep one.")
+                raise MinibatchError(f"{unquoted(name)} stands in it twice; keep one.")
             with file.open(entry) as stream:
                 arrays[name] = _array(name, stream, entry.file_size)
     said = arrays.pop(WHOLE, None)
@@ -47,12 +48,12 @@ def _array(name: str, stream: IO[bytes], size: int) -> Array:
     check_shape(name, shape)
     needed = math.prod(shape) * dtype.itemsize
     if needed > size:
-        raise MinibatchError(f"{shown(name)}: its header promises {needed:,} bytes, the entry has {size:,}.")
+        raise MinibatchError(f"{unquoted(name)}: its header promises {needed:,} bytes, the entry has {size:,}.")
     array = np.empty(math.prod(shape), dtype)
     filled = _fill(array.view(np.uint8).data, stream) if needed else 0
     if filled < needed or stream.read(1):
         raise MinibatchError(
-            f"{shown(name)}: its header promises {needed:,} bytes, the entry holds {_other(filled, needed)}."
+            f"{unquoted(name)}: its header promises {needed:,} bytes, the entry holds {_other(filled, needed)}."
         )
     return array.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), copy=False)
 
@@ -69,7 +70,7 @@ def _header(name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dty
         raise
     except Exception as error:
         raise MinibatchError(
-            f"{shown(name)}: its header does not say of what type and shape it is; save it again with numpy.savez."
+            f"{unquoted(name)}: its header does not say of what type and shape it is; save it again with numpy.savez."
         ) from error
 
 
@@ -89,13 +90,13 @@ def _fill(into: memoryview, stream: IO[bytes]) -> int:
 def _check_dtype(name: str, dtype: np.dtype[Any]) -> None:
     if dtype.hasobject:
         raise MinibatchError(
-            f"{shown(name)}: an array of Python objects is a pickle, which could run any code and is never opened; "
+            f"{unquoted(name)}: an array of Python objects is a pickle, which could run any code and is never opened; "
             "save arrays of numbers, one row per response, padded to one length."
         )
     if dtype.kind == "U" and name == WHOLE and dtype.itemsize <= 4 * LONGEST_HEADER:
         return
     if dtype.kind not in _KINDS or dtype.itemsize > 8:
-        raise MinibatchError(f"{shown(name)}: found {shown(str(dtype))}, expected numbers or true and false.")
+        raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(dtype))}, expected numbers or true and false.")
 
 
 def _metadata(said: Array) -> dict[str, Any]:

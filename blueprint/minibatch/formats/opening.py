@@ -9,11 +9,12 @@ from pathlib import Path
 
 from blueprint.minibatch.batch import MinibatchError, Raw
 from blueprint.minibatch.formats.jsonl import read_jsonl
-from blueprint.minibatch.formats.limits import DAMAGE, one_line
+from blueprint.minibatch.formats.limits import DAMAGE
 from blueprint.minibatch.formats.npz import read_npz
 from blueprint.minibatch.formats.parquet import read_parquet
 from blueprint.minibatch.formats.safetensors_file import read_safetensors
 from blueprint.minibatch.formats.torch_file import read_torch
+from blueprint.quoting import printable
 
 WAY_OUT = 'save the tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors")'
 _FORMATS: dict[Callable[[Path], Raw], str] = {
@@ -122,4 +123,4 @@ def _refuse_pickle(path: Path, head: bytes) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    return one_line((str(error).strip() or type(error).__name__).splitlines()[0][:120]).rstrip(".")
+    return printable((str(error).strip() or type(error).__name__).splitlines()[0][:120]).rstrip(".")

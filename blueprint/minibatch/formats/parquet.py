@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.formats.limits import LARGEST_TENSOR, LONGEST_HEADER, check_total, one_line, shown
+from blueprint.minibatch.formats.limits import LARGEST_TENSOR, LONGEST_HEADER, check_total
 from blueprint.minibatch.formats.ragged import padded_flat
 from blueprint.minibatch.formats.said import from_strings
+from blueprint.quoting import printable, unquoted
 
 _NOT_OURS = ("ARROW:schema", "pandas", "huggingface")
 
@@ -31,7 +32,7 @@ def read_parquet(path: Path) -> Raw:
             _check_size(file.metadata, path.stat().st_size)
             return _raw(file, path.stat().st_size)
     except pyarrow.ArrowException as error:
-        raise MinibatchError(f"the parquet file is damaged: {one_line(str(error)[:120])}.") from error
+        raise MinibatchError(f"the parquet file is damaged: {printable(str(error)[:120])}.") from error
 
 
 def _check_size(metadata: Any, size: int) -> None:
@@ -41,7 +42,7 @@ def _check_size(metadata: Any, size: int) -> None:
     for column in range(metadata.num_columns):
         count = sum(group.column(column).num_values for group in groups)
         if count > LARGEST_TENSOR:
-            name = shown(metadata.schema.column(column).path)
+            name = unquoted(metadata.schema.column(column).path)
             raise MinibatchError(f"{name}: more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits.")
         entries += count
     unpacked = sum(max(group.total_byte_size, 0) for group in groups)
@@ -103,10 +104,10 @@ def _rows(name: str, column: Any, size: int) -> tuple[Array, Array]:
     import pyarrow.compute
 
     if column.null_count:
-        raise MinibatchError(f"{shown(name)}: {column.null_count} rows have no list; write an empty one.")
+        raise MinibatchError(f"{unquoted(name)}: {column.null_count} rows have no list; write an empty one.")
     flat = column.flatten()
     if not _is_number(flat.type):
-        raise MinibatchError(f"{shown(name)}: found {shown(str(column.type))}, expected lists of numbers.")
+        raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(column.type))}, expected lists of numbers.")
     lengths = np.asarray(pyarrow.compute.list_value_length(column)).astype(np.int64)
     return padded_flat(name, _numbers(name, flat), lengths, size), lengths
 
@@ -116,6 +117,6 @@ def _numbers(name: str, column: Any) -> Array:
     import pyarrow
 
     if column.null_count and not pyarrow.types.is_floating(column.type):
-        raise MinibatchError(f"{shown(name)}: {column.null_count} entries are missing (null); write numbers.")
+        raise MinibatchError(f"{unquoted(name)}: {column.null_count} entries are missing (null); write numbers.")
     found = np.asarray(column.to_numpy(zero_copy_only=False))
     return found.astype(np.float32) if found.dtype == np.float16 else found

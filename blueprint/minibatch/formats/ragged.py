@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError
-from blueprint.minibatch.formats.limits import check_shape, check_total, shown
+from blueprint.minibatch.formats.limits import check_shape, check_total
+from blueprint.quoting import unquoted
 
 
 def row_of(name: str, values: Sequence[Any], where: str) -> Array:
@@ -21,13 +22,13 @@ def row_of(name: str, values: Sequence[Any], where: str) -> Array:
     kinds = set(map(type, values))
     if not kinds <= {int, float, bool, type(None)}:
         odd = next(each for each in values if type(each) not in (int, float, bool, type(None)))
-        raise MinibatchError(f"{where}, {shown(name)}: found {shown(repr(odd)[:70])} among the numbers of a row.")
+        raise MinibatchError(f"{where}, {unquoted(name)}: found {unquoted(repr(odd)[:70])} among the numbers of a row.")
     if kinds == {bool}:
         return np.array(values, np.bool_)
     try:
         return np.array(values, np.int64 if kinds and kinds <= {int, bool} else np.float64)
     except OverflowError as error:
-        raise MinibatchError(f"{where}, {shown(name)}: a whole number is larger than 64 bits hold.") from error
+        raise MinibatchError(f"{where}, {unquoted(name)}: a whole number is larger than 64 bits hold.") from error
 
 
 def padded(name: str, rows: Sequence[Array], size: int) -> tuple[Array, Array]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.formats.limits import LONGEST_HEADER, check_shape, check_total, from_json, shown
+from blueprint.minibatch.formats.limits import LONGEST_HEADER, check_shape, check_total, from_json
 from blueprint.minibatch.formats.said import from_strings
+from blueprint.quoting import unquoted
 
 _TYPES = {
     "BOOL": ("bool", "?"), "U8": ("uint8", "u1"), "I8": ("int8", "i1"), "I16": ("int16", "<i2"), "U16": ("uint16", "<u2"),
@@ -53,17 +54,19 @@ class _Place:
 
     def __init__(self, name: str, told: Any) -> None:
         if not isinstance(told, dict) or told.get("dtype") not in _TYPES:
-            found = shown(str(told.get("dtype"))) if isinstance(told, dict) else "no object"
-            raise MinibatchError(f"{shown(name)}: its dtype is {found}, expected one of {', '.join(_TYPES)}.")
+            found = unquoted(str(told.get("dtype"))) if isinstance(told, dict) else "no object"
+            raise MinibatchError(f"{unquoted(name)}: its dtype is {found}, expected one of {', '.join(_TYPES)}.")
         shape, offsets = _numbers(told.get("shape")), _numbers(told.get("data_offsets"))
         if shape is None or offsets is None or len(offsets) != 2:
-            raise MinibatchError(f"{shown(name)}: its shape and data_offsets must be lists of whole numbers.")
+            raise MinibatchError(f"{unquoted(name)}: its shape and data_offsets must be lists of whole numbers.")
         check_shape(name, shape)
         self.name, self.shape, (self.start, self.end) = name, shape, offsets
         self.dtype, self.stored = _TYPES[told["dtype"]]
         needed = math.prod(shape) * np.dtype(self.stored).itemsize
         if self.end - self.start != needed:
-            raise MinibatchError(f"{shown(name)}: its shape needs {needed:,} bytes, it has {self.end - self.start:,}.")
+            raise MinibatchError(
+                f"{unquoted(name)}: its shape needs {needed:,} bytes, it has {self.end - self.start:,}."
+            )
 
     def read(self, file: BufferedReader, begin: int) -> Array:
         """Returns the tensor; begin: where the numbers begin in the file."""
@@ -71,7 +74,7 @@ class _Place:
         file.seek(begin + self.start)
         if file.readinto(piece.data) < piece.size:
             raise MinibatchError(
-                f"{shown(self.name)}: the file became shorter while it was read; wait until it is written."
+                f"{unquoted(self.name)}: the file became shorter while it was read; wait until it is written."
             )
         stored = piece.view(self.stored)
         if self.dtype == "bfloat16":
@@ -79,7 +82,7 @@ class _Place:
         elif self.dtype == "float16":
             stored = stored.astype(np.float32)
         elif self.dtype == "bool" and piece.size and piece.max() > 1:
-            raise MinibatchError(f"{shown(self.name)}: a BOOL byte is {piece.max()}, expected 0 or 1.")
+            raise MinibatchError(f"{unquoted(self.name)}: a BOOL byte is {piece.max()}, expected 0 or 1.")
         return stored.reshape(self.shape)
 
 
@@ -95,8 +98,8 @@ def _check_places(places: list[_Place], size: int) -> None:
     for place in sorted(places, key=lambda each: (each.start, each.end)):
         if place.end > size:
             raise MinibatchError(
-                f"{shown(place.name)}: it ends at byte {place.end:,} of {size:,}: the file is cut off or damaged."
+                f"{unquoted(place.name)}: it ends at byte {place.end:,} of {size:,}: the file is cut off or damaged."
             )
         if place.start < reached:
-            raise MinibatchError(f"{shown(place.name)}: its bytes overlap those of {shown(before)}.")
+            raise MinibatchError(f"{unquoted(place.name)}: its bytes overlap those of {unquoted(before)}.")
         reached, before = place.end, place.name

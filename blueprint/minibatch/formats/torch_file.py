@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.formats.limits import check_shape, check_total, shown
+from blueprint.minibatch.formats.limits import check_shape, check_total
 from blueprint.minibatch.formats.ragged import padded
 from blueprint.minibatch.formats.said import WHOLE
+from blueprint.quoting import unquoted
 
 
 def read_torch(path: Path) -> Raw:
@@ -59,7 +60,9 @@ def _raw(found: dict[str, Any], metadata: dict[str, Any], size: int) -> Raw:
         elif isinstance(each, list | tuple) and all(isinstance(text, str) for text in each):
             texts[name] = tuple(each)
         else:
-            raise MinibatchError(f"{shown(name)}: found {type(each).__name__}, expected a tensor or a list of tensors.")
+            raise MinibatchError(
+                f"{unquoted(name)}: found {type(each).__name__}, expected a tensor or a list of tensors."
+            )
         check_total(sum(array.nbytes for array in tensors.values()), size)
     return Raw(tensors, dtypes, lengths, texts, metadata)
 
@@ -71,7 +74,7 @@ def _array(name: str, tensor: Any) -> tuple[Array, str]:
     check_shape(name, tuple(tensor.shape))
     dtype = str(tensor.dtype).removeprefix("torch.")
     if tensor.is_quantized or tensor.is_sparse or tensor.is_complex() or tensor.layout != torch.strided:
-        raise MinibatchError(f"{shown(name)}: found {dtype}, expected a dense tensor of real numbers.")
+        raise MinibatchError(f"{unquoted(name)}: found {dtype}, expected a dense tensor of real numbers.")
     plain = tensor.detach()
     return np.asarray((plain.float() if dtype in ("bfloat16", "float16") else plain).numpy()), dtype
 

@@ -9,10 +9,10 @@ from torch import Tensor
 from blueprint.witness import signal
 from blueprint.witness.batch import Batch, Rows
 from blueprint.witness.diagnostics import response_rows
-from blueprint.witness.errors import WitnessError
+from blueprint.witness.errors import WitnessError, quoted
 from blueprint.witness.live.models import add_distribution, add_kl, add_update
 from blueprint.witness.live.rows import Start, mask_of, temperature_of
-from blueprint.witness.settings import Array, File, block
+from blueprint.witness.settings import Array, File, block, single
 
 POLICIES = ("old", "reference", "policy")
 CRITICS = ("old_critic", "critic")
@@ -38,9 +38,7 @@ def _add_texts(batch: Batch, rows: Rows, mask: Tensor) -> None:
     known = [_known(file) for file in batch.files]
     ids = [_ids(file, words) for file, words in zip(batch.files, known, strict=True)]
     written = batch.padded(ids)
-    end = batch.filled(
-        [_id(block(file, "end_word").item(), words) for file, words in zip(batch.files, known, strict=True)]
-    )
+    end = batch.filled([_id(single(file, "end_word"), words) for file, words in zip(batch.files, known, strict=True)])
     is_end = (written == end[:, None, None]).to(batch.dtype)
     slots = signal.with_end(torch.ones_like(mask))
     rows.add_whole({"end_id": end})
@@ -63,5 +61,5 @@ def _ids(file: File, known: dict[str, int]) -> Array:
 
 def _id(word: object, known: dict[str, int]) -> float:
     if str(word).lower() not in known:
-        raise WitnessError(f"a slot has the word {str(word)!r}, which is not in the vocabulary: add it there")
+        raise WitnessError(f"a slot has the word {quoted(word)}, which is not in the vocabulary: add it there")
     return float(known[str(word).lower()])

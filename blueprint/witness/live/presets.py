@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.witness.conventions.options import WORDS
-from blueprint.witness.errors import WitnessError
-from blueprint.witness.settings import File, alternative, block, is_blank, numbers
+from blueprint.witness.errors import WitnessError, quoted
+from blueprint.witness.settings import File, alternative, block, is_blank, numbers, single
 
 ORDER = (
     "gamma", "gae_lambda", "kl_coef", "clip_range", "value_clip_range", "vf_coef", "ent_coef", "policy_kl_coef",
@@ -45,7 +45,7 @@ def column(file: File, preset: Any) -> int:
     for place, each in enumerate(known):
         if each.lower() == str(preset).lower():
             return place
-    raise WitnessError(f"the preset is {str(preset)!r}: write one of {', '.join(known)}")
+    raise WitnessError(f"the preset is {quoted(preset)}: write one of {', '.join(known)}")
 
 
 def preset_of(file: File, name: str, place: int) -> Setting:
@@ -57,10 +57,10 @@ def preset_of(file: File, name: str, place: int) -> Setting:
 
 def in_use(file: File) -> dict[str, Setting]:
     """Returns every convention of a file: what is typed, else its preset's. Raises WitnessError for an unknown word."""
-    place = column(file, block(file, "preset").item())
+    place = column(file, single(file, "preset"))
     found: dict[str, Setting] = {}
     for name in held(file):
-        yours = block(file, f"{name}.yours").item()
+        yours = single(file, f"{name}.yours")
         chosen = preset_of(file, name, place) if is_blank(yours) else yours
         found[name] = str(chosen) if name in WORDS else float(chosen)
     for name in set(WORDS) & set(found):

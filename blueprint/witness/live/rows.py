@@ -14,7 +14,7 @@ from blueprint.witness.errors import WitnessError
 from blueprint.witness.live import presets
 from blueprint.witness.models import Named
 from blueprint.witness.rollout import Tie
-from blueprint.witness.settings import Array, block
+from blueprint.witness.settings import Array, single
 
 RENAMED = {"most": "response.most"}
 """Rows of the conventions that a file calls otherwise."""
@@ -22,7 +22,7 @@ RENAMED = {"most": "response.most"}
 
 def add_settings(batch: Batch, rows: Rows) -> None:
     """Adds the preset's number, and of every convention the preset's value, the one in use, and its number or range."""
-    places = [presets.column(file, block(file, "preset").item()) for file in batch.files]
+    places = [presets.column(file, single(file, "preset")) for file in batch.files]
     rows.add_whole({"preset.number": batch.filled([float(place) for place in places])})
     for name in batch.settings[0]:
         of_preset = [presets.preset_of(file, name, place) for file, place in zip(batch.files, places, strict=True)]
