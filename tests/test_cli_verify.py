@@ -128,7 +128,11 @@ REFUSED = [
     (("--set", "gamma=high"), 2, "--set ppo.gamma: found high, expected a number"),
     (("--set", "gamma=2"), 2, "--set ppo.gamma: found 2, expected 0 to 1"),
     (("--set", "loss.aggregation=mean"), 2, "--set loss.aggregation: found mean, expected one of token-mean"),
-    (("--tolerance", "0"), 2, "--tolerance: found 0, expected a number above 0"),
+    (("--set", "ppo.gamma=nan"), 2, "--set ppo.gamma: found nan, expected 0 to 1"),
+    (("--set", "loss.dual_clip=nan"), 2, "--set loss.dual_clip: found nan, expected"),
+    (("--tolerance", "0"), 2, "--tolerance: found 0, expected 1e-06 or more: below, what float64 rounds counts"),
+    (("--tolerance", "1e-30"), 2, "--tolerance: found 1e-30, expected 1e-06 or more"),
+    (("--tolerance", "nan"), 2, "--tolerance: found nan, expected 1e-06 or more"),
     (("--device", "abacus"), 2, "--device abacus: torch cannot compute in float64 there"),
 ]
 

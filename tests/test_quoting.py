@@ -61,7 +61,6 @@ HOSTILE_KEY = json.dumps(HOSTILE.replace("\ud800", "") + FLOOD)
         ("a.toml", f"level = {HOSTILE_KEY}\n", ["numbers"]),
         ("b.toml", f'level = "per-token"\n{HOSTILE_KEY} = 1\n', ["numbers"]),
         ("a.jsonl", f'{{{HOSTILE_KEY}: [1], "response_mask": [1]}}\n', ["inspect"]),
-        ("b.jsonl", f'{{"response_mask": [1], "logprobs_old": {HOSTILE_KEY}}}\n', ["inspect"]),
     ],
 )
 def test_a_hostile_file_is_told_of_in_letters_that_can_be_seen(

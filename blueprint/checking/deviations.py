@@ -27,6 +27,20 @@ WHITENED = {
 
 
 @dataclass(frozen=True)
+class Allowed:
+    """What a quantity may differ by: `relative` to 1 plus its largest number, and `least` whatever that is."""
+
+    name: str
+    relative: float
+    least: float
+
+    def of(self, theirs: Array) -> float:
+        """Returns the distance that is allowed of the witness's numbers."""
+        finite = np.abs(theirs[np.isfinite(theirs)])
+        return max(self.least, self.relative * (1.0 + (float(finite.max()) if finite.size else 0.0)))
+
+
+@dataclass(frozen=True)
 class Deviation:
     """How one quantity compares: cells, the largest difference, where (edge cells counted), and what is allowed.
 
@@ -52,17 +66,15 @@ def compare(
     tolerance: float,
     wider: Mapping[str, float],
     odd: Odd = MappingProxyType({}),
+    carried: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Deviation]:
     """Compares every quantity that both have, in the witness's order.
 
     wider: by quantity, how many times more than usual may differ (whitening divides by a small σ). odd: by quantity,
-    cells that show no number at all, which is never right.
+    cells that show no number at all, which is never right. carried: by quantity, what may differ at least.
     """
-    return [
-        _compared(name, sheet[name], witness[name], tolerance * wider.get(name, 1.0), odd.get(name, ()))
-        for name in witness
-        if name in sheet
-    ]
+    bounds = {name: Allowed(name, tolerance * wider.get(name, 1.0), carried.get(name, 0.0)) for name in witness}
+    return [_compared(sheet[name], witness[name], bounds[name], odd.get(name, ())) for name in witness if name in sheet]
 
 
 def widened(witness: Mapping[str, Array], followers: Mapping[str, Iterable[str]]) -> dict[str, float]:
@@ -85,18 +97,17 @@ def _deviation(witness: Mapping[str, Array], whitened: str) -> float:
     return float(np.sqrt(witness.get("advantage.variance", np.ones(())))) or 1.0
 
 
-def _compared(name: str, ours: Array, theirs: Array, tolerance: float, odd: Collection[tuple[int, ...]]) -> Deviation:
+def _compared(ours: Array, theirs: Array, allowed: Allowed, odd: Collection[tuple[int, ...]]) -> Deviation:
     if ours.dtype == object or theirs.dtype == object:
         differs = np.asarray(ours != theirs)
-        return _result(name, differs.astype(float), differs, 0.0)
+        return _result(allowed.name, differs.astype(float), differs, 0.0)
     with np.errstate(invalid="ignore"):
         distance = np.abs(ours - theirs)
     distance = np.where(np.isnan(ours) & np.isnan(theirs), 0.0, np.where(np.isnan(distance), np.inf, distance))
     for at in odd:
         distance[at] = np.inf
-    finite = np.abs(theirs[np.isfinite(theirs)])
-    allowed = tolerance * (1.0 + (float(finite.max()) if finite.size else 0.0))
-    return _result(name, distance, distance > allowed, allowed)
+    most = allowed.of(theirs)
+    return _result(allowed.name, distance, distance > most, most)
 
 
 def _result(name: str, distance: Array, differs: Array, allowed: float) -> Deviation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from blueprint.checking.coverage import Missed, comparable
 from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compare, widened
 from blueprint.checking.files import Checked
 from blueprint.checking.roots import Roots, Spot
+from blueprint.checking.rounding import carried, left_open, undecided
 from blueprint.page.shape import Along
 from blueprint.quoting import unquoted
 
@@ -82,7 +83,9 @@ def judge(file: Checked, witness: Mapping[str, Array], dtype: str, ties: tuple[s
     all_rows = _with_repeats(file, witness)
     # the sheet's own checks measure rounding, of which float32 has more
     rows, missed = comparable(file, all_rows, CHECKS if dtype != "float64" else None)
-    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd)
+    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, carried(file, witness, TOLERANCES[dtype]))
+    open_ = undecided(file, lines)
+    lines = [replace(line, differing=()) if left_open(line, open_) else line for line in lines]
     deviating = [line for line in lines if not line.agrees]
     return Verdict(file, tuple(lines), tuple(missed), tuple(_firsts(file, rows, deviating)), ties)
 
