@@ -10,7 +10,8 @@ from xml.sax.saxutils import escape
 
 from blueprint.page.recalculate import libreoffice
 
-SECONDS = 180
+SECONDS = 600
+"""Far more than it takes, for a program that hangs: other programs may keep all processors busy."""
 
 MODULE = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "module.dtd">

@@ -11,6 +11,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.minibatch import Minibatch, MinibatchError
 from blueprint.replay import replay, text_of, verify
+from blueprint.replay.judge import Judge
+from blueprint.replay.lines import lines_of
 from blueprint.replay.needs import missing, reads
 from tests.replay.dumps import FIRST, changed, dump, settings
 
@@ -183,14 +185,18 @@ def test_scores_on_several_words_are_rewards_of_words() -> None:
     batch = dump(run)
     scores = np.where(batch.mask, 0.25, 0.0)
     inputs = without(batch, "rewards", "advantages", "returns")
-    found = replay(changed(inputs, scores=scores), settings(run))
+    given = changed(inputs, scores=scores)
+    found = replay(given, settings(run))
     np.testing.assert_array_equal(found.rows(range(4))["rewards"], scores)
-    assert verify(changed(inputs, scores=scores), settings(run)).lines[0].called != "scores"
+    lines = lines_of(given, found, Judge(given, found).compared(), {})
+    assert lines
+    assert "scores" not in {line.called for line in lines}
 
 
 def test_who_ended_is_assumed_where_the_file_does_not_say() -> None:
     run = FIRST["nemo_aligner"]
-    verdict = verify(without(dump(run), "ended"), settings(run), run.preset)
+    inputs = without(dump(run), "ended", "rewards", "advantages", "returns")
+    verdict = verify(replace(inputs, logged={}), settings(run), run.preset)
     assert any("does not say which responses ended" in note for note in verdict.notes)
 
 
