@@ -54,6 +54,7 @@ LABELS: dict[str, Properties] = {
         "border": 1,
         "border_color": NAVY,
     },
+    "plain box": {"align": "center", "border": 1, "border_color": NAVY},
     "small box": {"font_color": LINK, "align": "center", "italic": True, "font_size": 9},
     "arrow": {"font_color": NAVY, "align": "center", "bold": True},
     "piece equation": {"font_color": BROWN, "indent": 1},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import wrap
 
+from blueprint.language import Block
 from blueprint.page import charts, grid, own
 from blueprint.page.dress import READS
 from blueprint.page.layout import Hung
-from blueprint.page.outline import Box, Chart, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
+from blueprint.page.outline import Box, Chart, Entry, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
 from blueprint.page.pen import Pen, origin
 
 VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
@@ -15,6 +17,10 @@ VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.
 
 OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 10
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
+
+STANDS_AT = "{sheet}, row {row}"
+LETTERS = 125
+"""A line of a long text."""
 
 
 def place_view(item: View, pen: Pen) -> None:
@@ -24,7 +30,7 @@ def place_view(item: View, pen: Pen) -> None:
 
 def _piece(piece: Piece, pen: Pen) -> None:
     """Places a named number that is shown again: its link, its equation and its meaning."""
-    style = "verdict" if piece.shown.text else "piece" if piece.shown.about.decimals else "piece count"
+    style = _shown_as(piece.shown)
     pen.label(pen.row, grid.SYMBOL, piece.about.symbol, "symbol")
     pen.label(pen.row, grid.NAME, piece.title, "name")
     pen.echo(pen.row, VALUE, piece.shown, (), style + (READS + piece.shown.about.reads) * bool(piece.shown.about.reads))
@@ -36,16 +42,44 @@ def _piece(piece: Piece, pen: Pen) -> None:
     pen.row += 1
 
 
+def _shown_as(block: Block) -> str:
+    return "verdict" if block.text else "piece" if block.about.decimals else "piece count"
+
+
 def _flow(flow: Flow, pen: Pen) -> None:
     """Places a picture of boxes and arrows: the first box under the names, then arrow and box by turns."""
-    pen.layout.maps[pen.sheet.title] = pen.row
+    pen.layout.maps.setdefault(pen.sheet.title, pen.row)
     for line in flow.rows:
         for number, part in enumerate(line):
             column = grid.NAME + number
             if isinstance(part, Box):
-                pen.jump(pen.row, column, part.block, part.title, "small box" if part.small else "box")
+                _box(part, pen, column, "small box" if part.small else "box")
             else:
                 pen.label(pen.row, column, part, "arrow")
+        pen.row += 1
+
+
+def _box(box: Box, pen: Pen, column: int, style: str) -> None:
+    """Places a name that leads to its block, or nowhere."""
+    if box.block is None:
+        pen.label(pen.row, column, box.title, f"plain {style}")
+    else:
+        pen.jump(pen.row, column, box.block, box.title or STANDS_AT, style)
+
+
+def _entry(entry: Entry, pen: Pen) -> None:
+    """Places a row of a table of words; the last text takes the lines that it needs."""
+    *cells, last = entry.cells
+    for column, cell in enumerate(cells, grid.SYMBOL):
+        if isinstance(cell, Box):
+            _box(cell, pen, column, "link")
+        elif isinstance(cell, Block):
+            pen.echo(pen.row, column, cell, (), _shown_as(cell))
+        else:
+            pen.label(pen.row, column, cell, "symbol" if column == grid.SYMBOL else "name")
+    assert isinstance(last, str)
+    for line in wrap(last, LETTERS) or [""]:
+        pen.label(pen.row, grid.SYMBOL + len(cells), line, "name")
         pen.row += 1
 
 
@@ -114,6 +148,7 @@ def _chart(chart: Chart, pen: Pen) -> None:
 PLACERS: dict[type, Callable[..., None]] = {
     Piece: _piece,
     Flow: _flow,
+    Entry: _entry,
     Sample: _sample,
     Step: _step,
     Spread: _spread,

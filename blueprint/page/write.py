@@ -178,7 +178,7 @@ class BookWriter:
         """Writes the links to blocks and to other cells."""
         for jump in self.layout.jumps:
             place = self.layout.places[jump.block]
-            text = jump.text.format(sheet=place.sheet, row=place.row + 1)
+            text = jump.text.format(sheet=place.sheet, row=place.corners(jump.block, self.layout.values)[0] + 1)
             self.link(jump, contents.range_of(jump.block, self.layout, absolute=False), text, jump.style)
         for hop in self.layout.hops:
             self.link(hop, hop.target, hop.text, "link")

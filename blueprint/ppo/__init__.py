@@ -6,6 +6,7 @@ from typing import assert_never
 from blueprint.numbers import ClassicNumbers, ControllerNumbers, LogitNumbers, Numbers, TokenNumbers, WeightNumbers
 from blueprint.numbers.minibatch import MinibatchNumbers
 from blueprint.page.outline import Blueprint
+from blueprint.ppo.guides import with_guides
 from blueprint.ppo.notes import note_of
 from blueprint.ppo.notes.live_signal import LIVE
 from blueprint.ppo.sheets.beside import Witnessed
@@ -18,6 +19,10 @@ def rlhf_ppo(numbers: Numbers | MinibatchNumbers, witnessed: Witnessed | None = 
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
+    return with_guides(_made(numbers, witnessed), numbers)
+
+
+def _made(numbers: Numbers | MinibatchNumbers, witnessed: Witnessed | None) -> Blueprint:
     # Each is imported where it is needed: a build needs one of them, and all together take as long as its start.
     match numbers:
         case WeightNumbers():

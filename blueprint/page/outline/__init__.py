@@ -4,6 +4,7 @@ from blueprint.page.outline.book import Blueprint, Choice, Section, Sheet, block
 from blueprint.page.outline.charts import Chart, Scale, Series
 from blueprint.page.outline.items import (
     Box,
+    Entry,
     Finder,
     Flow,
     Item,
@@ -27,6 +28,7 @@ __all__ = [
     "Box",
     "Chart",
     "Choice",
+    "Entry",
     "Finder",
     "Flow",
     "Item",

@@ -63,10 +63,13 @@ class Piece:
 
 @dataclass(frozen=True)
 class Box:
-    """A box of a flow: a name that leads to a block; a small one says what else enters the box above it."""
+    """A box of a flow: a name that leads to a block; a small one says what else enters the box above it.
+
+    A name may hold the {sheet} and {row} of the block. Without a block it leads nowhere.
+    """
 
     title: str
-    block: Block
+    block: Block | None
     small: bool = False
 
 
@@ -75,6 +78,16 @@ class Flow:
     """A picture made of cells: each row of it holds boxes and the signs between them ("" where nothing is)."""
 
     rows: tuple[tuple[Box | str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of a table of words, from the column of symbols on: texts, links (boxes), and single numbers shown again.
+
+    The last text goes on below where it is long.
+    """
+
+    cells: tuple[str | Box | Block, ...]
 
 
 @dataclass(frozen=True)
@@ -123,7 +136,7 @@ class Unchanged:
     title: str
 
 
-View = Piece | Flow | Sample | Step | Spread | Finder | Tour | Unchanged | Chart
+View = Piece | Flow | Entry | Sample | Step | Spread | Finder | Tour | Unchanged | Chart
 """What shows blocks again that stand elsewhere."""
 
 Item = Block | Row | Table | Line | Note | View

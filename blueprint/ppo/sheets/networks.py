@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from blueprint.language import Axis, Block
-from blueprint.page.outline import Item, Line, Row, Section, Table, minor
+from blueprint.page.outline import Item, Line, Note, Row, Section, Table, minor
 from blueprint.ppo.axes import v
 from blueprint.ppo.models import Distribution, Head, Memory, Network
+
+NO_GRADIENT = (
+    "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good",
+    "ones (Â > 0) that become less likely too, as “very”, and bad ones that become likelier. A gradient step does the opposite.",
+)
 
 
 def network_sections(
@@ -58,7 +63,7 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
 def update_section(changes: list[Block]) -> Section:
     """Outlines the typed Δ of every weight."""
     tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
-    return Section("0  The update Δ (typed): it stands for a training step", tuple(tables))
+    return Section("0  The update Δ (typed): it stands for a training step", (*map(Note, NO_GRADIENT), *tables))
 
 
 def _table_axis(weight: Block) -> Axis | None:
