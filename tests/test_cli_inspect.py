@@ -97,7 +97,7 @@ def test_json_says_the_same(dump: Path) -> None:
     assert said["unknown"] == {"value": "values", "quux": None}
     assert said["recomputable"]["rewards"] is True
     assert said["recomputable"]["value loss"] is False
-    assert said["hyperparameters"] == {"ppo.gamma": 1.0, "loss.dual_clip": 1e9}
+    assert said["hyperparameters"] == {"ppo.gamma": 1.0, "loss.dual_clip": "off"}
     assert said["logged"] == {"policy_loss": 0.25}
     assert said["not_understood"] == ["lr", "perf/mfu", "colour"]
     assert said["refusal"] == ""

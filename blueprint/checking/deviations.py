@@ -103,7 +103,9 @@ def _compared(ours: Array, theirs: Array, allowed: Allowed, odd: Collection[tupl
         return _result(allowed.name, differs.astype(float), differs, 0.0)
     with np.errstate(invalid="ignore"):
         distance = np.abs(ours - theirs)
-    distance = np.where(np.isnan(ours) & np.isnan(theirs), 0.0, np.where(np.isnan(distance), np.inf, distance))
+    # A limit that is off is infinite on both sides, and infinity less infinity is no number.
+    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    distance = np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance))
     for at in odd:
         distance[at] = np.inf
     most = allowed.of(theirs)

@@ -16,7 +16,7 @@ from blueprint.page.grid import letters
 from blueprint.page.read import Found, ReadError, array_of, formula_in, names_in, noted, opened, places
 from blueprint.page.recalculate import Cells, with_ironcalc
 from blueprint.page.slim import slimmed, without_values
-from blueprint.page.spelled import NoNumber, number_or_blank, word_or_blank
+from blueprint.page.spelled import NoNumber
 from blueprint.quoting import unquoted
 
 Array = npt.NDArray[Any]
@@ -164,13 +164,12 @@ def _lacks_typed(path: Path, found: Mapping[str, Found], arrays: Mapping[str, Ar
 
 def _fill(found: Found, array: Array, odd: dict[At, str] | None, cells: Cells) -> None:
     """Puts the engine's values where a block has formulas: a typed one where it shows nothing, others everywhere."""
-    told = word_or_blank if found.words else number_or_blank
     for at, row, column in found.cells():
         key = found.sheet, address_of(row, column)
         if key not in cells or (odd is None and not _blank(array[at])):
             continue
         try:
-            array[at] = told(cells[key], odd is None)
+            array[at] = found.told(cells[key])
         except NoNumber as error:
             if odd is None:
                 raise ReadError(f"{found.sheet}!{key[1]} ({found.name}): {error}") from error

@@ -70,13 +70,14 @@ def build(
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
     from blueprint.language import NoNumber, NotationError
-    from blueprint.numbers import NumbersError, load
+    from blueprint.numbers import NumbersError, load, read, read_as_off
     from blueprint.page.saving import SaveError, refuse_target
     from blueprint.ppo import rlhf_ppo
 
     try:
         said = [f"{key}={value}" for key, value in asked.items() if value is not None]
-        loaded = load(numbers, [*said, *overrides])
+        found = read(numbers)
+        loaded = load(found, [*said, *overrides])
         path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
         refuse_target(path, force)
         with _nothing_collected():
@@ -89,6 +90,8 @@ def build(
     except (NumbersError, NotationError, SaveError) as error:
         raise Refused(str(error)) from error
     tell_saved(book, path, formulas)
+    for line in read_as_off(found):
+        click.echo(line)
     if loaded.drawn_anew:
         say(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
     proved = no_proof or tell_proof(book, path)

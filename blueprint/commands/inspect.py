@@ -121,7 +121,7 @@ def _pairs(title: str, known: Any, unknown: Sequence[str]) -> Iterator[str]:
 def _number(value: float | str) -> str:
     from blueprint.numbers import OFF
 
-    return value if isinstance(value, str) else "off" if value >= OFF else f"{value:.6g}"
+    return value if isinstance(value, str) else "off" if value == OFF else f"{value:.6g}"
 
 
 def _told(found: Inspection) -> dict[str, Any]:
@@ -145,7 +145,9 @@ def _told(found: Inspection) -> dict[str, Any]:
         "unused": list(found.unused),
         "missing": list(found.missing),
         "recomputable": {what: not lacking for what, lacking in found.recomputable.items()},
-        "hyperparameters": dict(found.said.settings),
+        "hyperparameters": {
+            key: "off" if value == float("inf") else value for key, value in found.said.settings.items()
+        },
         "logged": {name: value if isfinite(value) else str(value) for name, value in found.said.logged.items()},
         "not_understood": [*found.said.unknown_settings, *found.said.unknown_logged, *found.unknown_metadata],
         "notes": list(batch.notes) if batch else [],

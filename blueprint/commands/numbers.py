@@ -102,9 +102,11 @@ def _is_workbook(name: str) -> bool:
 
 def _write(found: Source, overrides: list[str], output: Path | None, force: bool) -> None:
     """Writes or prints the numbers file; the schema goes beside it."""
-    from blueprint.numbers import load, toml_of
+    from blueprint.numbers import load, read_as_off, toml_of
 
     loaded = load(found, overrides)
+    for line in read_as_off(found):
+        click.echo(line, err=True)
     if output is not None and output.suffix.lower() != ".toml":
         raise Refused(f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so.")
     _deliver(toml_of(loaded, _told()), output, force)

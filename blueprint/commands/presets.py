@@ -78,4 +78,4 @@ def _said(value: float | str) -> str:
     """Spells a value as a numbers file does."""
     from blueprint.numbers import OFF
 
-    return value if isinstance(value, str) else "off" if value >= OFF else f"{value:g}"
+    return value if isinstance(value, str) else "off" if value == OFF else f"{value:g}"

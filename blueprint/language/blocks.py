@@ -9,7 +9,15 @@ from blueprint.language.axes import Axis, Edge, End, Position
 from blueprint.language.errors import NotationError
 from blueprint.language.functions import filled, number, where
 from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, free_axes, wrap
-from blueprint.language.refuse import is_text, overlap, refuse_bound, refuse_repeated, refuse_words
+from blueprint.language.refuse import (
+    is_limit,
+    is_text,
+    overlap,
+    refuse_bound,
+    refuse_off,
+    refuse_repeated,
+    refuse_words,
+)
 
 At = Index | Axis | End | Arithmetic
 
@@ -49,6 +57,7 @@ class Block(Arithmetic):
     axes:  its directions, in order; none for a single number.
     typed: its numbers are given, it has no equation.
     text:  its cells hold words.
+    limit: each of its cells holds a number, or the word off (infinity among its values): a limit that limits nothing.
     edges: the cells beyond its ends that exist, each (axis, −1 before the first or +1 after the last).
     link:  it only repeats another block where it is needed, on another page.
     """
@@ -68,6 +77,7 @@ class Block(Arithmetic):
         self.typed = typed
         self.link = link
         self.text = False
+        self.limit = False
         self.edges: set[tuple[Axis, int]] = set()
         self.definitions: list[Definition] = []
 
@@ -100,8 +110,10 @@ class Block(Arithmetic):
         refuse_repeated(self.name, target)
         refuse_bound(self.name, target, expr)
         refuse_words(self.name, expr)
+        refuse_off(self.name, expr)
         self.edges |= {(index.axis, index.side) for index in target if isinstance(index, Edge)}
-        self.text = self.text or is_text(expr)
+        self.limit = self.limit or is_limit(expr)
+        self.text = self.text or (is_text(expr) and not self.limit)
         self.definitions.append(Definition(target, expr))
 
     def _slots(self, at: At | tuple[At, ...]) -> list[tuple[At, Axis]]:
@@ -184,12 +196,13 @@ def typed(
     source: str = "",
     decimals: int = 4,
     text: bool = False,
+    limit: bool = False,
     edges: tuple[Edge, ...] = (),
     reads: str = "",
 ) -> Block:
-    """Makes a block whose numbers (or words) are given; they stand in the page as typed cells."""
+    """Makes a block whose numbers (or words, or limits) are given; they stand in the page as typed cells."""
     made = Block(name, axes, About(symbol or name, meaning, unit, source, decimals, reads), typed=True)
-    made.text = text
+    made.text, made.limit = text, limit
     for edge in edges:
         if edge.axis not in axes:
             raise NotationError(f"{name} has no edge at {edge}: its axes are {_letters(axes)}")

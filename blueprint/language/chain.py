@@ -10,6 +10,7 @@ from blueprint.language.axes import Axis
 from blueprint.language.blocks import Block
 from blueprint.language.cells import Members, filled_by, places_of
 from blueprint.language.nodes import Expr, Find, Lookup, Op, Reduce, Ref, children, walk
+from blueprint.language.refuse import OFF_WORD
 from blueprint.language.values import Values
 
 MOST = 12
@@ -86,6 +87,10 @@ def _reads(expr: Expr, members: Members, values: Values) -> Iterator[Read]:
         case Op("choose", (Ref() as which, *rows)):
             yield from _reads(which, members, values)
             yield from _reads(rows[int(values.cell(which.block, *places_of(which, members, values)))], members, values)
+        case Op("where", (Op("is_off", (Ref() as limit,)), then, otherwise)):
+            yield from _reads(limit, members, values)
+            off = values.cell(limit.block, *places_of(limit, members, values)) == OFF_WORD
+            yield from _reads(then if off else otherwise, members, values)
         case Ref():
             for index in expr.at:
                 if isinstance(index, Lookup):

@@ -117,7 +117,8 @@ def _check_finite(block: Block, values: Values) -> None:
 
 
 def _broken(block: Block, cells: Array) -> Array:
-    """Returns the places of the cells that are no finite number (or no word, in a block of words)."""
+    """Returns the places of the cells that are no finite number (or no word, in a block of words); off is infinite."""
     if block.text:
         return np.argwhere(np.vectorize(lambda cell: not isinstance(cell, str), otypes=[bool])(cells))
-    return np.argwhere(~np.isfinite(cells.astype(float, copy=False)))
+    numbers = cells.astype(float, copy=False)
+    return np.argwhere(~np.isfinite(numbers) & ~(np.isposinf(numbers) & block.limit))

@@ -6,7 +6,7 @@ from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Changes, Count, Expr, Find, Lookup, Op, Operand, Reduce, Ref, walk, wrap
 
-CONDITIONS = ("less", "at_most", "equal", "filled")
+CONDITIONS = ("less", "at_most", "equal", "filled", "is_off")
 
 
 def exp(x: Operand) -> Op:
@@ -63,12 +63,21 @@ def filled(cell: Operand) -> Op:
     return Op("filled", (held,))
 
 
+def is_off(limit: Operand) -> Op:
+    """Gives 1 where a limit is the word off, 0 where it is a number; with off nothing can be calculated."""
+    held = wrap(limit)
+    if not (isinstance(held, Ref) and held.block.limit):
+        raise NotationError(f"is_off({held}): only a limit can be off: make it with typed(…, limit=True)")
+    return Op("is_off", (held,))
+
+
 def where(condition: Operand, then: Operand, otherwise: Operand) -> Op:
-    """Takes `then` where the condition (less, at_most, equal, filled) holds, else `otherwise`."""
+    """Takes `then` where the condition (less, at_most, equal, filled, is_off) holds, else `otherwise`."""
     test = wrap(condition)
     if not (isinstance(test, Op) and test.name in CONDITIONS):
         raise NotationError(
-            f"where({test}, …) asks for a condition: write less(a, b), at_most(a, b), equal(a, b) or filled(a)"
+            f"where({test}, …) asks for a condition: write less(a, b), at_most(a, b), equal(a, b), filled(a) or"
+            " is_off(a)"
         )
     branches = wrap(then), wrap(otherwise)
     _refuse_nesting("where", (*test.args, *branches))

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Expr, Find, Index, Op, Reduce, Ref, walk
+from blueprint.language.nodes import Constant, Expr, Find, Index, Op, Reduce, Ref, children, walk
+
+if TYPE_CHECKING:
+    from blueprint.language.blocks import Block
+
+OFF_WORD = "off"
+"""What stands in a cell, and in a formula, for a limit that limits nothing."""
 
 
 def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
@@ -32,7 +41,9 @@ def refuse_words(name: str, expr: Expr) -> None:
     for node in walk(expr):
         match node:
             case Op("where" | "choose", (_, *branches)):
-                mixed = {is_text(branch) for branch in branches} == {True, False}
+                limits = any(map(is_limit, branches))
+                words = [each for each in branches if not (limits and (is_limit(each) or _is_off(each)))]
+                mixed = {is_text(branch) for branch in words} | ({False} if limits else set()) == {True, False}
             case Op("equal", args):
                 mixed = is_text(args[0]) != is_text(args[1])
             case Op("filled"):
@@ -51,6 +62,36 @@ def refuse_words(name: str, expr: Expr) -> None:
                 mixed = False
         if mixed:
             raise NotationError(f"{name} takes a word for a number in {node}")
+
+
+def refuse_off(name: str, expr: Expr) -> None:
+    """Refuses to calculate with a limit where it may be off: a sheet cannot calculate with a word."""
+    for limit in _calculated(expr, frozenset()):
+        raise NotationError(
+            f"{name} calculates with {limit.symbol}, which may be off: write where(is_off({limit.symbol}), …, …)"
+        )
+
+
+def _calculated(expr: Expr, known: frozenset[Block]) -> Iterator[Block]:
+    """Yields the limits that an expression calculates with, but for those of which it is known that they are on."""
+    match expr:
+        case Op("is_off" | "filled" | "equal"):
+            return
+        case Op("where", (Op("is_off", (Ref(limit),)), then, otherwise)):
+            yield from _within((then,), known)
+            yield from _within((otherwise,), known | {limit})
+        case Op("where" | "choose", (test, *branches)):
+            yield from (*_calculated(test, known), *_within(branches, known))
+        case _:
+            for inner in children(expr):
+                yield from _calculated(inner, known)
+                if isinstance(inner, Ref) and inner.block.limit and inner.block not in known:
+                    yield inner.block
+
+
+def _within(branches: Iterable[Expr], known: frozenset[Block]) -> Iterator[Block]:
+    for branch in branches:
+        yield from _calculated(branch, known)
 
 
 def overlap(slots: tuple[Axis, ...], one: tuple[Index, ...], other: tuple[Index, ...]) -> bool:
@@ -77,5 +118,24 @@ def is_text(expr: Expr) -> bool:
             return expr.block.text
         case Op("where" | "choose"):
             return any(is_text(arg) for arg in expr.args[1:])
+        case _:
+            return False
+
+
+def _is_off(expr: Expr) -> bool:
+    return isinstance(expr, Constant) and expr.value == OFF_WORD
+
+
+def is_limit(expr: Expr) -> bool:
+    """Tells whether an expression gives a limit: a number, or the word off."""
+    match expr:
+        case Constant():
+            return False
+        case Ref():
+            return expr.block.limit
+        case Op("where", (Op("is_off", (Ref(limit),)), then, Ref(known))) if known is limit:
+            return is_limit(then)
+        case Op("where" | "choose"):
+            return any(is_limit(arg) for arg in expr.args[1:])
         case _:
             return False

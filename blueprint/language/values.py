@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Index, Ref
+from blueprint.language.refuse import OFF_WORD
 
 Array = npt.NDArray[Any]
 At = Mapping[Axis, int]
@@ -64,7 +66,8 @@ class Values:
             ) from error
         kind = (str,) if block.text else (int, float, np.number)
         stray = next((cell for cell in given.flat if not isinstance(cell, kind) or isinstance(cell, bool)), None)
-        if stray is not None or (not block.text and np.isinf(cells).any()):
+        infinite = False if block.text else np.isneginf(cells) if block.limit else np.isinf(cells)
+        if stray is not None or np.any(infinite):
             wanted = "words" if block.text else "finite numbers"
             raise NotationError(f"{block.name} takes {wanted}, not {stray if stray is not None else 'infinity'!r}")
         if given.shape != self.shape(block):
@@ -92,12 +95,12 @@ class Values:
         self.arrays[block][tuple(place)] = cells if np.ndim(cells) else np.asarray(cells).item()
 
     def cell(self, block: Block, *places: int) -> float | str:
-        """Returns one cell by 0-based places; −1 and the axis's size are its edges."""
+        """Returns one cell by 0-based places; −1 and the axis's size are its edges. A limit that is off is a word."""
         at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
         if any(not 0 <= place < size for place, size in zip(at, self.shape(block), strict=True)):
             raise IndexError(f"{block.name} has no cell at {places}")
         found: float | str = self.arrays[block][at] if block.text else float(self.arrays[block][at])
-        return found
+        return OFF_WORD if block.limit and found == inf else found
 
     def part(self, axis: Axis, member: int) -> tuple[Axis, int]:
         """Returns the part of a joined axis in which a member lies, and its place there; of any other axis itself."""

@@ -10,6 +10,7 @@ import numpy as np
 from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
+from blueprint.language.refuse import OFF_WORD, is_limit
 from blueprint.language.values import Array, At, Values
 
 Getter = Callable[[At], Any]
@@ -31,6 +32,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "at_most": lambda a, b: _compared(np.less_equal, a, b),
     "equal": lambda a, b: _same_words(a, b) if _holds_words(a) else _compared(np.equal, a, b),
     "filled": lambda a: np.not_equal(a, "") * 1.0 if _holds_words(a) else np.logical_not(np.isnan(a)) * 1.0,
+    "is_off": lambda a: np.isposinf(a) * 1.0,
     "where": lambda test, a, b: _known(np.asarray(test) >= 0, np.where(np.asarray(test) == 1, a, b)),
     "choose": lambda number, *rows: _known(_is_id(number, len(rows)), np.choose(_safe(number, len(rows)), rows)),
 }
@@ -49,11 +51,9 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Ref():
             return _lookup(expr, frame, values) if _looks_up(expr) else _aligned(expr, frame, values)
         case Op(name, args):
-            parts = [compiled(arg, frame, values) for arg in args]
+            parts = [_part(arg, name, expr, frame, values) for arg in args]
             function = NUMPY[name]
-            if name in LAZY or values.beyond:
-                return lambda at: function(*[part(at) for part in parts])
-            return lambda at: function(*[_finite(part(at)) for part in parts])
+            return lambda at: function(*[part(at) for part in parts])
         case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not _looks_up(left, right):
             return _dot(left, right, axes, frame, values)
         case Reduce(name, axes, body):
@@ -72,7 +72,16 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
     raise NotationError(f"values: {expr!r} is no node of the notation")
 
 
-LAZY = ("where", "choose", "filled")
+LAZY = ("where", "choose", "filled", "is_off")
+
+
+def _part(arg: Expr, name: str, inside: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
+    """Compiles an operand; infinity is only what a limit may be, and the word off among limits is that."""
+    if is_limit(inside) and isinstance(arg, Constant) and arg.value == OFF_WORD:
+        return lambda at: np.inf
+    part = compiled(arg, frame, values)
+    as_it_is = name in LAZY or values.beyond or is_limit(arg)
+    return part if as_it_is else lambda at: _finite(part(at))
 
 
 def _finite(cells: Any) -> Any:

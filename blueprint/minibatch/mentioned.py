@@ -8,7 +8,7 @@ from typing import Any
 
 from blueprint.minibatch.batch import MinibatchError
 from blueprint.minibatch.names import LOGGED, SETTING, Alias, Row, aliases
-from blueprint.numbers.conventions import LIVE, OFF
+from blueprint.numbers.conventions import LIVE, OFF, says_off
 from blueprint.quoting import unquoted
 
 _WRAPPERS = ("args", "config", "hyperparameters", "params", "train", "trainer")
@@ -153,10 +153,10 @@ def _checked(key: str, name: str, value: float | str) -> float | str:
             return value
         expected = f"one of {', '.join(setting.words)}"
     else:
-        number = OFF if value == "off" and setting.high == OFF else value
-        if isinstance(number, float) and setting.low <= number <= setting.high:
+        number = OFF if setting.limit and says_off(value) else value
+        if isinstance(number, float) and setting.holds(number):
             return number
-        expected = f"a number from {setting.low:g} to {'off' if setting.high == OFF else f'{setting.high:g}'}"
+        expected = f"a number from {setting.low:g} to {'off' if setting.limit else f'{setting.high:g}'}"
     found = unquoted(value) if isinstance(value, str) else f"{value:g}"
     raise MinibatchError(f"hyperparameter {unquoted(name)}: found {found}, expected {expected} ({key}).")
 

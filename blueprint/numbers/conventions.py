@@ -3,12 +3,16 @@
 The table of what each library does is `presets.csv`: a row per convention, a column per preset.
 """
 
+from math import inf
 from types import MappingProxyType
 
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
 
-OFF = 1e9
-"""A limit so wide that it limits nothing: how a number says "off" without a second formula."""
+OFF = inf
+"""A limit that is off, which no number is; in cells and files it is the word off."""
+
+STORED_OFF = 1e9
+"""What older versions wrote for off."""
 
 _LARGEST = 100.0
 _LARGEST_EPS = 0.1  # what keeps from dividing by 0 is small; it is shown as a power of ten
@@ -18,6 +22,11 @@ _ON_OFF = ("off", "on")
 def _limit(value: float = OFF, low: float = 0.0) -> Setting:
     """Describe a limit that may be off."""
     return Setting(value, low=low, high=OFF)
+
+
+def says_off(value: object) -> bool:
+    """Tell whether a file says of a limit that it is off, in the word or in what older versions wrote for it."""
+    return value in ("off", STORED_OFF, OFF)
 
 
 # The default preset's words come first where its own build knows no other.

@@ -94,8 +94,8 @@ def _setting(setting: Setting, meaning: str) -> Node:
         return node | {"enum": list(setting.words), "default": setting.value}
     if setting.whole:
         return node | {"enum": list(range(int(setting.low), int(setting.high) + 1)), "default": setting.value}
-    number: Node = {"type": "number", "minimum": setting.low, "maximum": setting.high}
-    if setting.high < OFF:
+    number: Node = {"type": "number", "minimum": setting.low, "maximum": setting.largest}
+    if not setting.limit:
         return node | number | {"default": setting.value}
     return node | {"anyOf": [number, {"const": "off"}], "default": "off" if setting.value == OFF else setting.value}
 

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 
 Told = Mapping[str, Mapping[str, str]]
 """What each setting means, by level and by its key in the file, such as `ppo.gamma`."""
 
 
+LARGEST_LIMIT = 1e8
+"""The largest number for a limit, far beyond any that is used; what shall limit nothing is off."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """Describe one setting: a number from `low` to `high`, or, where `words` is not empty, one of those words.
 
-    whole: only whole numbers make sense.
+    whole: only whole numbers make sense. A limit, which may be off, has no highest number: off is infinite.
     """
 
     value: float | str
@@ -20,6 +25,20 @@ class Setting:
     high: float = 1.0
     words: tuple[str, ...] = ()
     whole: bool = False
+
+    @property
+    def limit(self) -> bool:
+        """Whether it is a limit: a number up to `largest`, or off."""
+        return self.high == inf
+
+    @property
+    def largest(self) -> float:
+        """The largest number that may stand there."""
+        return LARGEST_LIMIT if self.limit else self.high
+
+    def holds(self, number: float) -> bool:
+        """Tell whether a number may stand there; infinity is a limit that is off."""
+        return self.low <= number <= self.largest or (self.limit and number == inf)
 
 
 # A coefficient may be any size that still leaves the other terms of the loss visible.

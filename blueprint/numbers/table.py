@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator, create_model
 
-from blueprint.numbers.conventions import OFF
+from blueprint.numbers.conventions import OFF, says_off
 from blueprint.numbers.kinds import Number, Text, between, one_of
 from blueprint.numbers.preset import Setting
 
@@ -33,17 +33,17 @@ def table_of(name: str, settings: Mapping[str, Setting]) -> type[Table]:
     return create_model(name, __base__=Table, **fields)
 
 
-def _unlimited(value: object) -> object:
-    return OFF if value == "off" else value
+def _unlimited(value: object, known: Callable[[object], float]) -> float:
+    return OFF if says_off(value) else known(value)
 
 
 def field(setting: Setting) -> tuple[Any, Any]:
     """Translate a setting into a field of a table that may be left out: its kind, and nothing as its default."""
     if setting.words:
         return Annotated[Text, BeforeValidator(one_of(setting.words))] | None, None
-    if setting.high == OFF:
-        limit = between(setting.low, OFF, 'a number, or "off",')
-        return Annotated[Number, AfterValidator(limit), BeforeValidator(_unlimited)] | None, None
+    if setting.limit:
+        limit = between(setting.low, setting.largest, '"off", or a number')
+        return Annotated[Number, AfterValidator(limit), WrapValidator(_unlimited)] | None, None
     check = _whole(setting) if setting.whole else between(setting.low, setting.high)
     return Annotated[Number, AfterValidator(check)] | None, None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from math import inf
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from blueprint.language.axes import Position
 from blueprint.language.blocks import Definition
 from blueprint.language.cells import Members, places_of
 from blueprint.language.nodes import Constant, Count, Ref
+from blueprint.language.refuse import OFF_WORD
 from blueprint.page import grid
 from blueprint.page.addresses import Template, template
 from blueprint.page.layout import Echo, Layout
@@ -86,6 +88,7 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
         found = np.ravel(values.view(target, at)[1])
         # + 0.0 makes a zero of a minus zero, which no sheet knows.
         cells = found.tolist() if block.text else (found + 0.0).tolist()
+        cells = [_plain(value) for value in cells] if block.limit else cells
         formulas = None if constant else _fill(template(block, definition, at, layout), columns, starts)
         yield Run(block, place.sheet, row, columns, formulas, cells, edge)
 
@@ -111,7 +114,8 @@ def _fill(spelled: Template, columns: list[int], starts: list[int]) -> list[str]
 
 
 def _plain(value: Value) -> Value:
-    return value if isinstance(value, str) else float(value)
+    """Returns a value as a cell holds it: what is infinite is a limit that is off."""
+    return value if isinstance(value, str) else OFF_WORD if value == inf else float(value)
 
 
 def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:

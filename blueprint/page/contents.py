@@ -40,7 +40,7 @@ LEAD = (
     "every block, in reading order; “lies” says how its cells lie: n→2/12 t→8(start) are two episodes every 12 columns, "
     "each of 8 decisions and a start cell"
 )
-HOLDS = {True: "words", False: "numbers"}
+WORDS, LIMITS, NUMBERS = "words", "numbers, or off", "numbers"
 KINDS = ("typed", "formula", "link")
 RANGE_NAME = own.CONTENTS_RANGE
 LAYOUT_VERSION = "2"
@@ -110,6 +110,11 @@ def range_of(block: Block, layout: Layout, absolute: bool = True) -> str:
     return f"{grid.quoted(place.sheet)}!{first}" + (f":{last}" if last != first else "")
 
 
+def holds(block: Block) -> str:
+    """Says what the cells of a block hold."""
+    return WORDS if block.text else LIMITS if block.limit else NUMBERS
+
+
 def _row(block: Block, layout: Layout, readers: list[Block]) -> tuple[str, ...]:
     about = block.about
     shape = " ".join(str(along) for along in shape_of(block, layout.places[block], layout.values))
@@ -118,7 +123,7 @@ def _row(block: Block, layout: Layout, readers: list[Block]) -> tuple[str, ...]:
         equation = f"repeats {reads(block)[0].name}"
     cells = {
         "name": block.name, "symbol": about.symbol, "meaning": about.meaning, "unit or range": about.unit,
-        "kind": kind_of(block), "holds": HOLDS[block.text], "axes": ", ".join(axis.letter for axis in block.axes),
+        "kind": kind_of(block), "holds": holds(block), "axes": ", ".join(axis.letter for axis in block.axes),
         "stands at": range_of(block, layout, absolute=False).replace("'", ""), "equation": equation,
         "reads from": _names(reads(block)), "read by": _names(readers), "source": about.source,
         "defined name": defined_name(block), "lies": shape,

@@ -78,9 +78,10 @@ def _block(block: Block, row: int, layout: Layout) -> int:
     copy = f"{grid.letters(COPY)}{row + 1}"
     if high or wide:
         copy += f":{grid.letters(COPY + wide)}{row + high + 1}"
-    same = _same_words(block, row, layout) if block.text and block.axes else _same(block, copy, row, layout)
+    by_cell = bool(block.axes) and (block.text or block.limit)
+    same = _same_cells(block, row, layout) if by_cell else _same(block, copy, row, layout)
     layout.lives.append(Live(SHEET, row, VERDICT, f'=IF({same},"{SAME}","{CHANGED}")', SAME, "verdict"))
-    return row + (high + 1) * (2 if block.text and block.axes else 1)
+    return row + (high + 1) * (2 if by_cell else 1)
 
 
 def _same(block: Block, copy: str, row: int, layout: Layout) -> str:
@@ -97,14 +98,17 @@ def _same(block: Block, copy: str, row: int, layout: Layout) -> str:
     return f"COUNTIF({grid.letters(OFF)}{row + 1}:{grid.letters(EMPTIED)}{row + 1},0)=2"
 
 
-def _same_words(block: Block, row: int, layout: Layout) -> str:
-    """Spells that words are as they were: below the copies a cell for each is 1 where the word differs."""
+def _same_cells(block: Block, row: int, layout: Layout) -> str:
+    """Spells that words, or limits, are as they were: below the copies a cell for each is 1 where it differs."""
     place = layout.places[block]
     top, left, bottom, right = place.corners(block, layout.values)
     below = row + bottom - top + 1
     for i, j, _ in _cells(block, layout):
         typed = f"{grid.quoted(place.sheet)}!{grid.letters(left + j)}{top + i + 1}"
-        same = f"EXACT({typed},{grid.letters(COPY + j)}{row + i + 1})"
+        copy = f"{grid.letters(COPY + j)}{row + i + 1}"
+        same = f"EXACT({typed},{copy})"
+        if block.limit:
+            same = f"AND({same},ISNUMBER({typed})=ISNUMBER({copy}))"  # a number typed as text is no number
         layout.lives.append(Live(SHEET, below + i, COPY + j, f"=IF({same},0,1)", 0.0, "live 0"))
     first, last = f"{grid.letters(COPY)}{below + 1}", f"{grid.letters(COPY + right - left)}{below + bottom - top + 1}"
     return f"SUM({first}:{last})=0"

@@ -23,6 +23,8 @@ def rule_of(block: Block, layout: Layout) -> Rule:
         return {"validate": "list", "source": f"={words}"} | _message(block, "pick one, or leave it empty")
     if block.text:
         return {"validate": "any"} | _message(block, "a word")
+    if block.limit:
+        return _limit(block, *known.ranges.get(block, (0.0, LARGEST)), layout)
     if block in known.ranges:
         return _between(block, *known.ranges[block])
     return _between(block, -LARGEST, LARGEST, "a number")
@@ -32,6 +34,14 @@ def _between(block: Block, low: float, high: float, told: str = "") -> Rule:
     told = told or f"{low:g} … {high:g}"
     kind = "decimal" if block.about.decimals else "integer"
     rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
+    return rule | _message(block, told) | {"error_message": f"{block.about.meaning}: {told}"[:MESSAGE_LETTERS]}
+
+
+def _limit(block: Block, low: float, high: float, layout: Layout) -> Rule:
+    """Lets a number between two others be typed, or the word off."""
+    top, left, *_ = layout.places[block].corners(block, layout.values)
+    cell, told = f"{grid.letters(left)}{top + 1}", f"{low:g} … {high:g}, or off"
+    rule = {"validate": "custom", "value": f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))'}
     return rule | _message(block, told) | {"error_message": f"{block.about.meaning}: {told}"[:MESSAGE_LETTERS]}
 
 

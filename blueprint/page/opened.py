@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from io import BytesIO
@@ -16,7 +15,7 @@ from openpyxl.utils.cell import get_column_letter
 from blueprint.page import grid
 from blueprint.page.archive import refusing
 from blueprint.page.read import Found, ReadError, loaded, noted, opened, places
-from blueprint.page.spelled import NoNumber, number_in, number_or_blank, word_or_blank
+from blueprint.page.spelled import NoNumber, is_off, number_in
 from blueprint.quoting import quoted
 
 
@@ -57,30 +56,23 @@ class Opened:
         return self.places[name]
 
     def array(self, name: str) -> npt.NDArray[Any]:
-        """Returns a block's cells, edges included; blank is NaN among numbers and "" among words.
+        """Returns a block's cells, edges included; blank is NaN among numbers and "" among words, off is infinite.
 
         Raises ReadError where the file has no such block, where text stands among its numbers, and where a formula was
         saved without its value.
         """
         found = self.block(name)
         cells = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
-        told = word_or_blank if found.words else number_or_blank
         for at, row, column in found.cells():
             value = self.value(found.sheet, row, column)
             if value is None and (formula := self.formula(found.sheet, row, column)):
                 said = f"{formula} was saved without recalculation; open and save it in a spreadsheet program"
                 raise ReadError(f"{self.where(name, at)}: {said}")
             try:
-                cells[at] = told(value, found.kind == "typed")
+                cells[at] = found.told(value)
             except NoNumber as error:
-                raise ReadError(f"{self.where(name, at)}: {error}{self._off(found.sheet, row, column)}") from error
+                raise ReadError(f"{self.where(name, at)}: {error}") from error
         return cells
-
-    def _off(self, sheet: str, row: int, column: int) -> str:
-        """Says how a limit is switched off, to somebody who wrote the word that its format shows for a very large number."""
-        cell = self._cells[sheet].cell(row, column)
-        limit = re.match(r'\[>=(\d+)\]"off"', cell.number_format)
-        return f': to switch a limit off, write {limit[1]}, which reads "off"' if limit and cell.value == "off" else ""
 
     def where(self, name: str, at: tuple[int, ...]) -> str:
         """Returns the file, address and block of a cell, as a sentence begins; edge cells are counted."""
@@ -112,7 +104,7 @@ class Opened:
         value = self.value(found.sheet, row, column)
         if value is not None and (formula := self.formula(found.sheet, row, column)):
             return f"typed as the formula {formula}, of which the saved value counts"
-        if isinstance(value, str) and not found.words:
+        if isinstance(value, str) and not found.words and not (found.limit and is_off(value)):
             return f"typed as text {quoted(value)}, counted as {number_in(value):.15g}; to the sheet itself it is no number"
         return ""
 

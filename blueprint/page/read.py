@@ -20,15 +20,15 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page.archive import check_archive, refusing
-from blueprint.page.contents import COLUMNS, HOLDS, KINDS, LAYOUT_VERSION, RANGE_NAME
+from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, RANGE_NAME, WORDS
 from blueprint.page.errors import ReadError as ReadError
 from blueprint.page.shape import Along, parse_shape
-from blueprint.page.spelled import NoNumber, number_or_blank, word_or_blank
+from blueprint.page.spelled import NoNumber, limit_or_blank, number_or_blank, word_or_blank
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
 """Columns of Contents that are read; the others are for people."""
-MEANT = {"kind": KINDS, "holds": tuple(HOLDS.values())}
+MEANT = {"kind": KINDS, "holds": (WORDS, LIMITS, NUMBERS)}
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
@@ -36,7 +36,7 @@ MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Found:
-    """Where a block stands in a file, how it lies there, which blocks it reads, and what its range is called."""
+    """Where a block stands in a file, how it lies there, what it holds, which blocks it reads, and what its range is called."""
 
     name: str
     kind: str
@@ -47,6 +47,15 @@ class Found:
     shape: tuple[Along, ...]
     reads: tuple[str, ...] = ()
     called: str = ""
+    limit: bool = False
+
+    def told(self, value: object) -> Any:
+        """Returns what a cell of the block holds: a number, a word, or a limit, of which off is infinite.
+
+        NaN or "" is a blank. Raises NoNumber for anything else.
+        """
+        read = word_or_blank if self.words else limit_or_blank if self.limit else number_or_blank
+        return read(value, self.kind == "typed")
 
     def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
         """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
@@ -62,6 +71,8 @@ class Found:
 
 def read(path: Path) -> dict[str, npt.NDArray[Any]]:
     """Returns every block's array by name, edge cells included; blank cells are NaN among numbers and "" among words.
+
+    A limit that is off is infinite.
 
     Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
     """
@@ -163,8 +174,8 @@ def _found(book: Any, line: dict[str, str], path: Path) -> Found:
             f"{path}: the Contents sheet says that {name} lies as {quoted(line['lies'])}, which puts cells upon each other"
         )
     reads = tuple(filter(None, line["reads from"].split(", ")))
-    words = line["holds"] == HOLDS[True]
-    return Found(line["name"], line["kind"], words, sheet, top, left, shape, reads, line["defined name"])
+    words, limit = line["holds"] == WORDS, line["holds"] == LIMITS
+    return Found(line["name"], line["kind"], words, sheet, top, left, shape, reads, line["defined name"], limit)
 
 
 def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tuple[Along, int]]]:
@@ -200,11 +211,11 @@ def array_of(found: Found, book: Any, odd: dict[tuple[int, ...], str] | None = N
     odd: where given, such text is put there by index, and its cell is NaN.
     """
     values = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
-    sheet, told = book[found.sheet], word_or_blank if found.words else number_or_blank
+    sheet = book[found.sheet]
     for at, row, column in found.cells():
         cell = sheet.cell(row, column)
         try:
-            values[at] = told(cell.value, found.kind == "typed")
+            values[at] = found.told(cell.value)
         except NoNumber as error:
             if odd is None:
                 kind = "words" if found.words else "numbers"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, time, timedelta
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 from blueprint.quoting import quoted
 
@@ -58,6 +58,22 @@ def number_or_blank(value: object, typed: bool) -> float:
     if isinstance(value, bool | int | float):
         return _finite(value)
     raise NoNumber(f"found {quoted(str(value))}, expected a number")
+
+
+def is_off(value: object) -> bool:
+    """Says whether a limit is switched off by its word; a sheet takes capitals for small letters."""
+    return isinstance(value, str) and value.casefold() == "off"
+
+
+def limit_or_blank(value: object, typed: bool) -> float:
+    """Returns the number that a limit shows, infinity for the word off, NaN for a blank. Raises NoNumber for anything else."""
+    if is_off(value):
+        return inf
+    try:
+        return number_or_blank(value, typed)
+    except NoNumber as error:
+        said = str(error)
+        raise NoNumber(f"{said}, or off" if said.endswith("expected a number") else said) from error
 
 
 def word_or_blank(value: object, typed: bool) -> object:

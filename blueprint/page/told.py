@@ -23,7 +23,10 @@ _NUMBER = re.compile(f"{OPEN}{MARK}(\\d+){END}{CLOSE}|{MARK}(\\d+){END}")
 
 
 class Number(NamedTuple):
-    """A number within a told equation: a cell, a sum, or a choice of cells; bracketed if negative where `factor`."""
+    """A number within a told equation: a cell, a sum, a choice of cells, or what holds for a limit that is off or on.
+
+    factor: bracketed if it is negative.
+    """
 
     shown: Expr
     factor: bool
@@ -43,6 +46,11 @@ def bracketed(value: float | str, decimals: int, is_tiny: bool) -> str:
     """Prints a number as `as_factor` does it in the sheet."""
     printed = plain(value, decimals, is_tiny)
     return f"({printed})" if printed.startswith("−") else printed
+
+
+def as_limit(cell: str, formula: str) -> str:
+    """Spells the formula that prints what may be off, the word as it is; `formula` prints the number."""
+    return f'=IF({cell}="off","off",{formula.removeprefix("=")})'
 
 
 def as_text(cell: str, is_word: bool, decimals: str, is_tiny: bool) -> str:
@@ -79,7 +87,7 @@ def pieces(expr: Expr) -> list[str | Number]:
         match inner:
             case Ref():
                 return number(origin(inner))
-            case Reduce() | Op("choose"):
+            case Reduce() | Op("choose") | Op("where", (Op("is_off"), *_)):
                 return number(inner)
             case Op():
                 return spell(inner, TEXT, render, OPEN + "{}" + CLOSE)

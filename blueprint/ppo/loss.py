@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, exp, maximum, minimum
+from blueprint.language import Block, Operand, Sum, block, exp, is_off, maximum, minimum, where
+from blueprint.language.nodes import Arithmetic
 from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t, v
 
@@ -56,13 +57,30 @@ def policy_ratio(logp_new: Block, logp_old: Block) -> tuple[Block, Block]:
     return d, ratio
 
 
-def surrogate(
-    ratio: Block, advantages: Block, clip_range: Block, prefix: str = "", above: Block | None = None
-) -> Surrogate:
-    """Clips the ratio so that a word is not pushed farther than clip_range from where it was; takes the worse outcome.
+Near = Callable[[Operand], Operand]
+"""How a ratio is kept near 1."""
+
+
+def near_one(clip_range: Block) -> Near:
+    """Keeps a ratio within 1 ± clip_range."""
+    return lambda ratio: maximum(1 - clip_range, minimum(1 + clip_range, ratio))
+
+
+def lowest_ratio(made: Block, below: Arithmetic) -> Block:
+    """Defines the lowest ratio that counts: 1 − ε; where that clip is off 0, below which there is no ratio."""
+    made[made.axes] = where(is_off(below), 0, 1 - below)
+    return made
+
+
+def between(ratio: Operand, lowest: Arithmetic, above: Arithmetic) -> Operand:
+    """Keeps a ratio between the lowest one that counts and 1 + ε_up, which may be off."""
+    return where(is_off(above), maximum(lowest, ratio), maximum(lowest, minimum(1 + above, ratio)))
+
+
+def surrogate(ratio: Block, advantages: Block, near_to_one: Near, prefix: str = "") -> Surrogate:
+    """Clips the ratio so that a word is not pushed far from where it was; takes the worse outcome.
 
     ratio, advantages: over any axes, the same for both. prefix: put before the names, where it is used a second time.
-    above: how far the ratio counts above 1, if not as far as below.
     """
     at = ratio.axes
     free = block(f"{prefix}surrogate.unclipped", at, "U", "unclipped surrogate: ratio · advantage")
@@ -70,7 +88,7 @@ def surrogate(
     held = block(f"{prefix}surrogate.clipped", at, "U_c", "clipped ratio · advantage")
     smaller = block(f"{prefix}surrogate", at, "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
     free[at] = ratio[at] * advantages[at]
-    near[at] = maximum(1 - clip_range, minimum(1 + (clip_range if above is None else above), ratio[at]))
+    near[at] = near_to_one(ratio[at])
     held[at] = near[at] * advantages[at]
     smaller[at] = minimum(free[at], held[at])
     return Surrogate(free, near, held, smaller)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, block, match, typed
-from blueprint.numbers import OFF, Catalogue, Setting
+from blueprint.numbers import Catalogue, Setting
 
 PRESET = Axis("q", "preset")
 
@@ -32,12 +32,7 @@ def preset_table(of: Catalogue, told: Mapping[str, tuple[str, str, int]], chosen
     return PresetTable(names, name, number, rows, {names: list(of.presets), name: chosen, **values})
 
 
-def reads_off(setting: Setting, decimals: int) -> str:
-    """Returns the number format of a limit, in which a very large number reads "off"; "" for any other setting."""
-    return f'[>={OFF:.0f}]"off";0.{"0" * decimals}' if setting.high == OFF and not setting.words else ""
-
-
 def _row(key: str, told: tuple[str, str, int], setting: Setting) -> Block:
     symbol, meaning, decimals = told
-    text, reads = bool(setting.words), reads_off(setting, decimals)
-    return typed(f"presets.{key}", (PRESET,), f"{symbol}_table", meaning, text=text, decimals=decimals, reads=reads)
+    text, limit = bool(setting.words), setting.limit
+    return typed(f"presets.{key}", (PRESET,), f"{symbol}_table", meaning, text=text, limit=limit, decimals=decimals)

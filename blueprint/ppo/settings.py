@@ -16,6 +16,7 @@ from blueprint.language import (
     choose,
     equal,
     filled,
+    is_off,
     match,
     maximum,
     typed,
@@ -23,7 +24,7 @@ from blueprint.language import (
 )
 from blueprint.language.nodes import Arithmetic
 from blueprint.numbers import PRESET_DEFAULT, Setting
-from blueprint.ppo.presets import PresetTable, reads_off
+from blueprint.ppo.presets import PresetTable
 
 # key: (symbol, meaning, decimals)
 TOLD: dict[str, tuple[str, str, int]] = {
@@ -102,21 +103,21 @@ def settings(yours: Mapping[str, float | str], keys: Iterable[str] = tuple(TOLD)
 def _number(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
     symbol, meaning, decimals = offer.told[key]
     setting = offer.settings[key]
-    reads = reads_off(setting, decimals)
     used, mine, given = _line(made, key, yours, offer)
     low, high = (
-        typed(f"{key}.{end}", (), f"{symbol}_{end}", f"{told}: {meaning}", decimals=decimals, reads=reads)
+        typed(f"{key}.{end}", (), f"{symbol}_{end}", f"{told}: {meaning}", decimals=0 if setting.limit else decimals)
         for end, told in (("low", "lowest"), ("high", "highest"))
     )
-    made.typed |= {low: setting.low, high: setting.high}
-    made.ranges[mine] = (setting.low, setting.high)
+    made.typed |= {low: setting.low, high: setting.largest}
+    made.ranges[mine] = (setting.low, setting.largest)
     made.numbers.append((used, mine, given, low, high, _outside(made, key, used, low, high)))
 
 
 def _outside(made: Settings, key: str, used: Block, low: Block, high: Block) -> Block:
-    """Adds how far a number is outside its range to what the lines above are outside theirs."""
+    """Adds how far a number is outside its range to what the lines above are outside theirs; off is never outside."""
     outside = block(f"{key}.outside", (), f"{used.symbol}_out", "outside the ranges, up to this line")
-    own = maximum(0, maximum(low - used, used - high))
+    beyond = maximum(0, maximum(low - used, used - high))
+    own = where(is_off(used), 0, beyond) if used.limit else beyond
     outside[()] = own if made.outside is None else made.outside + own
     made.outside = outside
     return outside
@@ -146,18 +147,16 @@ def _switch(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
 
 def _line(made: Settings, key: str, yours: float | str, offer: Offer) -> tuple[Block, ...]:
     symbol, meaning, decimals = offer.told[key]
-    preset, reads = offer.settings[key].value, reads_off(offer.settings[key], decimals)
-    is_word = isinstance(preset, str)
-    mine = typed(
-        f"{key}.yours", (), f"{symbol}_yours", f"yours: {meaning}", text=is_word, decimals=decimals, reads=reads
-    )
-    used = block(key, (), symbol, meaning, decimals=decimals, reads=reads)
+    setting = offer.settings[key]
+    is_word, limit, told = isinstance(setting.value, str), setting.limit, f"yours: {meaning}"
+    mine = typed(f"{key}.yours", (), f"{symbol}_yours", told, text=is_word, limit=limit, decimals=decimals)
+    used = block(key, (), symbol, meaning, decimals=decimals)
     name, of_preset, told = f"{key}.preset", f"{symbol}_preset", f"preset: {meaning}"
     if offer.presets is None:
-        given = typed(name, (), of_preset, told, text=is_word, decimals=decimals)
-        made.typed[given] = preset
+        given = typed(name, (), of_preset, told, text=is_word, limit=limit, decimals=decimals)
+        made.typed[given] = setting.value
     else:
-        given = block(name, (), of_preset, told, decimals=decimals, reads=reads)
+        given = block(name, (), of_preset, told, decimals=decimals)
         given[()] = offer.presets.rows[key][offer.presets.number]
     used[()] = where(filled(mine), mine, given)
     made.typed[mine] = yours

@@ -15,7 +15,7 @@ from blueprint.ppo import checks
 from blueprint.ppo.advantage import faded_by, kept_on_response
 from blueprint.ppo.axes import case, n, t
 from blueprint.ppo.facts import facts_of
-from blueprint.ppo.loss import Surrogate, surrogate
+from blueprint.ppo.loss import Surrogate, near_one, surrogate
 from blueprint.ppo.settings import Settings, settings
 from blueprint.ppo.sheets import charts, walk
 from blueprint.ppo.sheets.beside import Witnessed, beside
@@ -142,7 +142,7 @@ def _clip_table(chosen: Settings) -> ClipTable:
     """Outlines the clip over given advantages and ratios, one case per column, by the same definition as the loss."""
     ratio = typed("case.ratio", (case,), "ρ", "ratio of the case", unit="> 0")
     advantage = typed("case.advantage", (case,), "Â", "advantage of the case")
-    clip = surrogate(ratio, advantage, chosen.used["clip_range"])
+    clip = surrogate(ratio, advantage, near_one(chosen.used["clip_range"]))
     loss = block("case.loss", (case,), "loss", "loss of the case: minus U_min")
     loss[case] = -clip.smaller[case]
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))

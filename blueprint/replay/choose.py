@@ -92,7 +92,7 @@ def _value(key: str, setting: Setting, text: str) -> float | str:
         number = number_of(key, text)
     except MinibatchError:
         raise MinibatchError(f'--set {key}: found {unquoted(text)}, expected a number, or "off" for a limit') from None
-    if not setting.low <= number <= setting.high:
+    if not setting.holds(number):
         raise MinibatchError(
             f"--set {key}: found {unquoted(text)}, expected {shown(setting.low)} to {shown(setting.high)}"
         )

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import torch
 
 from blueprint.minibatch import MinibatchError
-from blueprint.witness.conventions import NUMBERS, OFF, WORDS, Options
+from blueprint.numbers.conventions import OFF, says_off
+from blueprint.witness.conventions import NUMBERS, WORDS, Options
 
 Setting = float | str
 Settings = Mapping[str, Setting]
@@ -36,7 +37,7 @@ def number_of(name: str, value: Setting) -> float:
             raise MinibatchError(f"{name} is {value!r}: write one of {', '.join(WORDS[name])}")
         return float(WORDS[name].index(str(value)))
     try:
-        return OFF if value == "off" else float(value)
+        return OFF if says_off(value) else float(value)
     except ValueError:
         raise MinibatchError(f'{name} is {value!r}: write a number, or "off" for a limit') from None
 

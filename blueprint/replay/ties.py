@@ -20,7 +20,8 @@ def near(rows: Mapping[str, Array], settings: Mapping[str, Setting], tolerance: 
     """Returns, by name of a share, how many words of a tile lie within the tolerance of where their clip begins."""
     clipped = _near_clip(rows, settings, tolerance)
     floor, pessimistic = rows["surrogate.floor"], rows["surrogate.pessimistic"]
-    floored = np.abs(floor - pessimistic) <= tolerance * (1 + np.abs(pessimistic))
+    has_floor = np.isfinite(number_of("loss.dual_clip", settings["loss.dual_clip"]))
+    floored = has_floor & (np.abs(floor - pessimistic) <= tolerance * (1 + np.abs(pessimistic)))
     counted, response = rows["value.counted"] > 0, rows["response"] > 0
     return {
         "clip_fraction.used": int((response & clipped).sum()),

@@ -13,6 +13,7 @@ from blueprint.explain.spots import Address, Spot, block_at, parse_address
 from blueprint.language import Block, NotationError, Values
 from blueprint.language.chain import Cell
 from blueprint.language.spelling.numbers import number
+from blueprint.numbers.conventions import STORED_OFF
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
 
@@ -75,16 +76,23 @@ class SavedBook(Book):
             return "blank, counted as 0" if self.values.cell(cell.block, *cell.places) == 0 else ""
         before = (self.values.before(cell.block, axis) for axis in cell.block.axes)
         at = tuple(place + edge for place, edge in zip(cell.places, before, strict=True))
-        return self.file.remark(cell.block.name, at) if cell.block.name in self.file.places else ""
+        return self._remark(cell.block, at) if cell.block.name in self.file.places else ""
 
     def remarks(self) -> list[str]:
         """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
         found: list[str] = []
         for block, array in self.values.arrays.items():
             if block.typed:
-                told = ((at, self.file.remark(block.name, at)) for at in np.ndindex(array.shape))
+                told = ((at, self._remark(block, at)) for at in np.ndindex(array.shape))
                 found += [f"{self.file.where(block.name, at)}: {text}" for at, text in told if text]
         return found
+
+    def _remark(self, block: Block, at: tuple[int, ...]) -> str:
+        """Says how a typed cell is understood where that is not plain, or not what stands there; else nothing."""
+        found = self.file.places[block.name]
+        if block.limit and self.file.value(found.sheet, *found.address(at)) == STORED_OFF:
+            return f"typed as {STORED_OFF:.0f}, which older versions wrote for off, read as off"
+        return self.file.remark(block.name, at)
 
     def formula(self, address: Address) -> str | None:
         """Returns the formula that stands at an address of the file, or None."""

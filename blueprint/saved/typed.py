@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from blueprint.language import Block, Values
 from blueprint.language.nodes import Expr, Find, Op, Ref, walk
-from blueprint.page.contents import HOLDS, kind_of
+from blueprint.numbers.conventions import OFF, STORED_OFF
+from blueprint.page.contents import NUMBERS, WORDS, holds, kind_of
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import ReadError
@@ -40,9 +41,14 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
         if block in searched:
             _check_filled(block, arrays[block], file)
     return {
-        block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0)
-        for block, array in arrays.items()
+        block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0, posinf=OFF)
+        for block, array in ((block, _without_stored_off(block, array)) for block, array in arrays.items())
     }
+
+
+def _without_stored_off(block: Block, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array with off where a limit holds the number that older versions wrote for it."""
+    return np.where(array == STORED_OFF, OFF, array) if block.limit else array
 
 
 def _check_alike(blueprint: Blueprint, file: Opened) -> None:
@@ -57,7 +63,7 @@ def _check_alike(blueprint: Blueprint, file: Opened) -> None:
         if lies != expected or found.words != block.text or found.kind != kind:
             raise ReadError(
                 f"{file.path}: the Contents sheet says of {block.name} that it is {found.kind}, holds "
-                f"{HOLDS[found.words]} and has the shape {lies}; expected {kind}, {HOLDS[block.text]} and {expected}"
+                f"{WORDS if found.words else NUMBERS} and has the shape {lies}; expected {kind}, {holds(block)} and {expected}"
             )
 
 
@@ -74,7 +80,7 @@ def suspect(blueprint: Blueprint, typed: Typed, file: Opened) -> str:
 def _out_of_range(ranges: Mapping[str, tuple[float, float]], typed: Typed, file: Opened) -> Iterator[str]:
     for name, (low, high) in ranges.items():
         for at, value in np.ndenumerate(typed[name]):
-            if value < low or value > high:
+            if value < low or high < value < OFF:
                 yield f"{file.where(name, at)}: found {value:g}, expected {low:g} … {high:g}"
 
 

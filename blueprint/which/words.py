@@ -88,7 +88,7 @@ def said(key: str, values: Mapping[str, float | str]) -> str:
         return f"score {_SCORED[str(value)]} {_spelled(float(values['reward.missing_eos_value']))} where {test}"
     if isinstance(value, str):
         return _WORDS.get((key, value)) or _PLAIN.get(key, spelled).format(value)
-    if value >= OFF:
+    if value == OFF:
         return spelled.format("off")
     return _ZERO[key] if value == 0 and key in _ZERO else _NUMBERS.get(key, spelled).format(_spelled(value))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,11 +87,14 @@ def alternative(file: File, name: str, word: str) -> int:
 
 
 def outside(file: File, settings: Mapping[str, float | str]) -> dict[str, float]:
-    """Returns by how much the settings that are numbers leave their ranges, each line with all lines above it."""
+    """Returns by how much the settings that are numbers leave their ranges, each line with all lines above it.
+
+    A limit that is off is in no range, and outside none.
+    """
     total, found = 0.0, {}
     for name, value in settings.items():
         if not isinstance(value, str):
             low, high = float(block(file, f"{name}.low")), float(block(file, f"{name}.high"))
-            total += max(0.0, low - value) + max(0.0, value - high)
+            total += 0.0 if math.isinf(value) else max(0.0, low - value) + max(0.0, value - high)
             found[name] = total
     return found

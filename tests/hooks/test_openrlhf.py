@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from blueprint.numbers import OFF
 from tests.hooks.running import LENGTHS, MASK, ROWS, SLOTS, noise, run, same
 
 
@@ -74,7 +75,7 @@ def arguments(use_loss: bool) -> SimpleNamespace:
 
 
 SETTINGS = {
-    "ppo.gamma": 1.0, "ppo.gae_lambda": 0.9, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.28, "loss.dual_clip": 1e9,
+    "ppo.gamma": 1.0, "ppo.gae_lambda": 0.9, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.28, "loss.dual_clip": OFF,
     "ppo.ent_coef": 0.0, "ppo.value_clip_range": 0.5, "ppo.kl_estimator": "k1", "ppo.kl_coef": 0.02,
     "reward.score_clip": 10.0,
 }  # fmt: skip

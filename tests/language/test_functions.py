@@ -18,7 +18,7 @@ c = less(a, b)
 words = typed("words", (v,), text=True)
 
 HIDDEN = "would be hidden inside a formula, which may hold only 0, 1 and 2: give it a name with typed(…)"
-CONDITION = "asks for a condition: write less(a, b), at_most(a, b), equal(a, b) or filled(a)"
+CONDITION = "asks for a condition: write less(a, b), at_most(a, b), equal(a, b), filled(a) or is_off(a)"
 NESTED = "would nest two IFs: make the inner one a step of its own"
 STEP = "it takes one reference or a product of two"
 

@@ -13,6 +13,7 @@ from blueprint.language import (
     exp,
     filled,
     find,
+    is_off,
     less,
     log,
     match,
@@ -26,7 +27,7 @@ from blueprint.language import (
 from blueprint.language.nodes import Op, Ref
 from blueprint.language.spelling.excel import CONDITIONS, EXCEL, LOOKUPS, excel
 from tests.language.common import k, n, refusal, t, v
-from tests.language.expressions import Pair, W, a, b, c, e, rows_without_a_pair, small, w, words, x
+from tests.language.expressions import Pair, W, a, b, c, e, most, rows_without_a_pair, small, w, words, x
 
 
 class Names:
@@ -68,6 +69,7 @@ ROWS: list[Pair] = [
     (at_most(a, b), "IF(a<=b,1,0)"),
     (equal(a, b), "IF(a=b,1,0)"),
     (filled(a), 'IF(a<>"",1,0)'),
+    (is_off(most), 'IF(most="off",1,0)'),
 ]
 
 # Inside `where` a condition stands bare; the row that is tested is the condition's.
@@ -76,6 +78,7 @@ BARE: list[Pair] = [
     (at_most(a, b), "a<=b"),
     (equal(a, b * c), "a=b*c"),
     (filled(a), 'a<>""'),
+    (is_off(most), 'most="off"'),
 ]
 
 BRACKETS: list[Pair] = [

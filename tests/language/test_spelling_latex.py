@@ -13,6 +13,7 @@ from blueprint.language import (
     exp,
     filled,
     find,
+    is_off,
     less,
     log,
     match,
@@ -26,7 +27,7 @@ from blueprint.language import (
 )
 from blueprint.language.spelling.latex import LATEX, LETTERS, SEARCHES, SIGNS, latex, latex_equations, latex_symbol
 from tests.language.common import k, n, refusal, t, v
-from tests.language.expressions import Pair, W, a, b, c, e, gamma, ratio, rows_without_a_pair, small, w, words, x
+from tests.language.expressions import Pair, W, a, b, c, e, gamma, most, ratio, rows_without_a_pair, small, w, words, x
 
 CASE = r"a \text{ if } \left[ a < b \right] \text{ else } b"
 
@@ -47,6 +48,7 @@ ROWS: list[Pair] = [
     (at_most(a, b), r"\left[ a \le b \right]"),
     (equal(a, b), r"\left[ a = b \right]"),
     (filled(a), r"\left[ a \text{ is given} \right]"),
+    (is_off(most), r"\left[ \mathrm{most} \text{ is off} \right]"),
     (where(small, a, b), CASE),
     (choose(a, k1=b, k2=c), r"\text{choose } a \text{ of } (\text{k1: } b \mid \text{k2: } c)"),
 ]

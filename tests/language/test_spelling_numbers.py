@@ -15,6 +15,7 @@ from blueprint.language import (
     exp,
     filled,
     find,
+    is_off,
     less,
     log,
     match,
@@ -31,13 +32,14 @@ from blueprint.language.spelling.numbers import explained, with_numbers
 from blueprint.language.spelling.numbers import number as spelled
 from blueprint.language.spelling.text import TEXT
 from tests.language.common import SIZES, n, t, v
-from tests.language.expressions import Pair, a, b, c, e, rows_without_a_pair, small, w, words, x
+from tests.language.expressions import Pair, a, b, c, e, most, rows_without_a_pair, small, w, words, x
 
 word = typed("word", (), text=True)
 GIVEN = {
     a: 0.5,
     b: -1.25,
     c: 1,
+    most: 3,
     w: [0, 0.25, -2, 3],
     words: ["<eos>", "the", "dog", "is"],
     word: "dog",
@@ -64,6 +66,7 @@ ROWS: list[Pair] = [
     (at_most(a, b), "[0.5 ≤ −1.25]"),
     (equal(a, b), "[0.5 = −1.25]"),
     (filled(a), "[0.5 is given]"),
+    (is_off(most), "[3 is off]"),
     (where(small, a, b), "0.5 if [0.5 < −1.25] else −1.25"),
 ]
 

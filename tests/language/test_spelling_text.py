@@ -12,6 +12,7 @@ from blueprint.language import (
     exp,
     filled,
     find,
+    is_off,
     less,
     log,
     match,
@@ -26,7 +27,7 @@ from blueprint.language import (
 from blueprint.language.nodes import Constant
 from blueprint.language.spelling.text import SEARCHES, SIGNS, TEXT, text
 from tests.language.common import k, n, t, v
-from tests.language.expressions import Pair, W, a, b, c, e, gamma, ratio, rows_without_a_pair, small, w, words, x
+from tests.language.expressions import Pair, W, a, b, c, e, gamma, most, ratio, rows_without_a_pair, small, w, words, x
 
 ROWS: list[Pair] = [
     (a + b, "a + b"),
@@ -45,6 +46,7 @@ ROWS: list[Pair] = [
     (at_most(a, b), "[a ≤ b]"),
     (equal(a, b), "[a = b]"),
     (filled(a), "[a is given]"),
+    (is_off(most), "[most is off]"),
     (where(small, a, b + c), "a if [a < b] else b + c"),
     (choose(a, k1=b, k2=c), "(k1: b | k2: c) by a"),
 ]

@@ -56,7 +56,7 @@ OPERATIONS: list[tuple[str, Operand, float, float, float]] = [
     ("choose", choose(a, p=a, q=b), 0, 7, 0),
     ("choose", choose(a, p=a, q=b), 1, 7, 7),
 ]
-ELSEWHERE = {"filled", "where"}  # test_values_words.py
+ELSEWHERE = {"filled", "where", "is_off"}  # test_values_words.py, test_limits.py
 
 
 @pytest.mark.parametrize(("row", "expr", "first", "second", "expected"), OPERATIONS)

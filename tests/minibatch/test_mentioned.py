@@ -9,6 +9,7 @@ import pytest
 
 from blueprint.minibatch import MinibatchError
 from blueprint.minibatch.mentioned import mentioned
+from blueprint.numbers import OFF
 
 VERL = {
     "algorithm": {"gamma": 1.0, "lam": 0.95, "use_kl_in_reward": False, "kl_penalty": "kl", "kl_ctrl": {"kl_coef": 0.001}},
@@ -73,7 +74,7 @@ def test_where_no_kl_loss_is_used_its_coefficient_says_nothing() -> None:
         (
             "openrlhf",
             {"actor": {"dual_clip": None, "entropy_coef": None}},
-            {"loss.dual_clip": 1e9, "ppo.ent_coef": 0.0},
+            {"loss.dual_clip": OFF, "ppo.ent_coef": 0.0},
         ),
         (
             "openrlhf",
@@ -88,12 +89,12 @@ def test_where_no_kl_loss_is_used_its_coefficient_says_nothing() -> None:
         (
             "nemo_rl",
             {"value_loss_fn": {"scale": 0.5, "cliprange": None}},
-            {"value.factor": 0.25, "ppo.value_clip_range": 1e9},
+            {"value.factor": 0.25, "ppo.value_clip_range": OFF},
         ),
         (
             None,
             {"ppo.kl_coef": 0.1, "loss": {"dual_clip": "off"}, "clip_range": 0.1},
-            {"ppo.kl_coef": 0.1, "loss.dual_clip": 1e9, "ppo.clip_range": 0.1, "loss.clip_range_high": 0.1},
+            {"ppo.kl_coef": 0.1, "loss.dual_clip": OFF, "ppo.clip_range": 0.1, "loss.clip_range_high": 0.1},
         ),
         (None, {"config": {"cliprange_value": 0.1}}, {"ppo.value_clip_range": 0.1}),
         (None, {"critic": {"loss_agg_mode": "token-mean"}, "learning_rate": 1e-6}, {}),

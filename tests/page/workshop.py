@@ -43,7 +43,7 @@ def _same(ours: Array, theirs: Array, tolerance: float) -> bool:
 
 
 def blocks_in(model: ironcalc.Model, places: Mapping[str, Found]) -> dict[str, Array]:
-    """Returns every block as an engine has it, blank cells as `read` gives them: NaN, or "" among words."""
+    """Returns every block as an engine has it, and as `read` gives it: blank is NaN, or "" among words, off is infinite."""
     sheets = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
     return {name: _block_in(model, sheets[found.sheet], found) for name, found in places.items()}
 
@@ -52,5 +52,5 @@ def _block_in(model: ironcalc.Model, sheet: int, found: Found) -> Array:
     array: Array = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
     for at, row, column in found.cells():
         value = model.get_cell_value(sheet, row, column)
-        array[at] = ("" if found.words else np.nan) if value is None else value
+        array[at] = found.told(value)
     return array

@@ -10,7 +10,6 @@ from tempfile import mkdtemp
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.numbers import OFF, rlhf
 from blueprint.page.contents import kind_of
 from blueprint.page.read import Found, locate
 from tests.page.finished import Engine
@@ -37,11 +36,6 @@ def _made(*overrides: str) -> Book:
     return made(*overrides, numbers="ten-libraries")
 
 
-def cell_value(key: str, value: str | float) -> str | float:
-    """Returns what is typed under "yours": a limit that is off is a large number."""
-    return OFF if value == "off" and not rlhf().settings[key].words else value
-
-
 class Switchboard:
     """A saved workbook in ironcalc."""
 
@@ -57,7 +51,7 @@ class Switchboard:
         """Types a preset and settings, has everything recalculated, reads all blocks, and empties the settings again."""
         self._type("preset", preset)
         for key, value in given.items():
-            self._type(f"{key}.yours", cell_value(key, value))
+            self._type(f"{key}.yours", value)
         self.engine.evaluate()
         found = blocks_in(self.engine.model, self.places)
         for key in given:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
-from blueprint.numbers import rlhf
+from blueprint.numbers import OFF, rlhf
 from blueprint.page.read import read
 from blueprint.page.soffice import convert, libreoffice
-from tests.ppo.switched import Given, Switchboard, built, cell_value, same, switchboard, wrong
+from tests.ppo.switched import Given, Switchboard, built, same, switchboard, wrong
 
 HOLE = "text.mask=[[1,1,0,0,1,1],[1,1,1,1,0,0],[1,1,0,0,0,0],[1,1,1,1,1,1]]"
 CASES = tuple(
@@ -90,14 +90,14 @@ def test_what_is_typed_goes_before_the_preset_and_emptied_gives_way_to_it() -> N
     board = switchboard(HOLE)
     typed = board.switched("verl", {"loss.dual_clip": "off"})
     emptied = board.switched("verl", {})
-    assert (typed["loss.dual_clip"].item(), emptied["loss.dual_clip"].item()) == (1e9, 3.0)
+    assert (typed["loss.dual_clip"].item(), emptied["loss.dual_clip"].item()) == (OFF, 3.0)
     assert typed["policy_loss"].item() != emptied["policy_loss"].item()
 
 
 def typed_into(board: Switchboard, settings: Given, preset: str, path: Path) -> Path:
     """Saves the workbook with a preset and settings typed, as a person would; openpyxl drops every computed number."""
     book = load_workbook(board.path)
-    typed = {"preset": preset, **{f"{key}.yours": cell_value(key, value) for key, value in settings.items()}}
+    typed = {"preset": preset, **{f"{key}.yours": value for key, value in settings.items()}}
     for block, value in typed.items():
         place = board.places[block]
         book[place.sheet].cell(place.top, place.left).value = value

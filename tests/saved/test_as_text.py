@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.numbers import OFF
 from blueprint.page.read import ReadError, read
-from blueprint.saved import back_from, book_of
+from blueprint.saved import back_from, book_of, numbers_in
 from tests.page.zips import with_parts
 from tests.saved.typing_in import places, typed_into
 
@@ -64,10 +65,27 @@ def test_an_error_among_words_is_refused_by_cell(folder: Path, tmp_path: Path, v
     assert refusal(path) == f"{cell} (vocabulary): found the error {value}, expected a word: type one"
 
 
-def test_who_writes_off_is_told_how_a_limit_is_switched_off(kinds: Path, tmp_path: Path) -> None:
-    path = typed_into(kinds / "live.xlsx", tmp_path / "off.xlsx", "reward.score_clip.yours", (), "off")
-    said = "found 'off', expected a number: to switch a limit off, write 1000000000, which reads \"off\""
-    assert refusal(path).endswith(f" (reward.score_clip.yours): {said}")
+@pytest.mark.parametrize("word", ["off", "OFF"])
+def test_a_limit_is_switched_off_by_its_word(kinds: Path, tmp_path: Path, word: str) -> None:
+    path = typed_into(kinds / "live.xlsx", tmp_path / "off.xlsx", "loss.clip_range_high.yours", (), word)
+    book = book_of(path)
+    assert book.values.cell(book.blocks["loss.clip_range_high"]) == "off"
+    assert numbers_in(path).ppo["loss.clip_range_high"] == OFF
+    assert book.remarks() == []
+
+
+def test_what_older_versions_wrote_for_off_is_read_as_off_and_told(kinds: Path, tmp_path: Path) -> None:
+    path = typed_into(kinds / "live.xlsx", tmp_path / "old.xlsx", "loss.dual_clip.yours", (), 1e9)
+    book = book_of(path)
+    assert book.values.cell(book.blocks["loss.dual_clip"]) == "off"
+    assert numbers_in(path).ppo["loss.dual_clip"] == OFF
+    cell = book.file.where("loss.dual_clip.yours", ())
+    assert book.remarks() == [f"{cell}: typed as 1000000000, which older versions wrote for off, read as off"]
+
+
+def test_another_word_for_a_limit_is_refused_by_cell(kinds: Path, tmp_path: Path) -> None:
+    path = typed_into(kinds / "live.xlsx", tmp_path / "of.xlsx", "reward.score_clip.yours", (), "of")
+    assert refusal(path).endswith(" (reward.score_clip.yours): found 'of', expected a number, or off")
     path = typed_into(kinds / "live.xlsx", tmp_path / "no.xlsx", "gamma.yours", (), "off")
     assert refusal(path).endswith(" (gamma.yours): found 'off', expected a number")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 import blueprint.numbers
-from blueprint.witness.conventions import OFF, WORDS, Options, Texts, from_distributions, log_softmax_at, recompute
+from blueprint.witness.conventions import WORDS, Options, Texts, from_distributions, log_softmax_at, recompute
 from blueprint.witness.conventions.options import NUMBERS
 from blueprint.witness.models import Named
 
@@ -82,7 +83,7 @@ def number_of(name: str, value: str | float) -> float:
     """Returns an option as the number that the pipeline computes with."""
     if name in WORDS:
         return WORDS[name].index(str(value))
-    return OFF if value == "off" else float(value)
+    return math.inf if value == "off" else float(value)
 
 
 def numbers(value: Any) -> Tensor:

@@ -46,6 +46,7 @@ EXCEL: dict[str, Rule] = {
     "at_most": Rule("IF({}<={},1,0)", ATOM, (SUM, SUM)),
     "equal": Rule("IF({}={},1,0)", ATOM, (SUM, SUM)),
     "filled": call('IF({}<>"",1,0)'),
+    "is_off": call('IF({}="off",1,0)'),
 }
 
 # Inside `where` a comparison stands bare, so that no IF is inside an IF.
@@ -54,6 +55,7 @@ CONDITIONS: dict[str, Rule] = {
     "at_most": Rule("{}<={}", ANYTHING, (SUM, SUM)),
     "equal": Rule("{}={}", ANYTHING, (SUM, SUM)),
     "filled": Rule('{}<>""', ANYTHING, (SUM,)),
+    "is_off": Rule('{}="off"', ANYTHING, (SUM,)),
 }
 
 LOOKUPS = {"find": "MATCH({value},{among},1)-1", "match": "MATCH({value},{among},0)-1"}

@@ -27,6 +27,7 @@ LATEX: dict[str, Rule] = {
     "at_most": call(r"\left[ {} \le {} \right]", 2),
     "equal": call(r"\left[ {} = {} \right]", 2),
     "filled": call(r"\left[ {} \text{{ is given}} \right]"),
+    "is_off": call(r"\left[ {} \text{{ is off}} \right]"),
     "where": Rule(r"{1} \text{{ if }} {0} \text{{ else }} {2}", ANYTHING, (ANYTHING, ANYTHING, ANYTHING)),
 }
 BRACKETS = r"\left( {} \right)"

@@ -10,6 +10,7 @@ from blueprint.language.blocks import Block
 from blueprint.language.cells import Members, filled_by, places_of
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Op, Reduce, Ref
+from blueprint.language.refuse import OFF_WORD
 from blueprint.language.spelling.rules import ANYTHING, ATOM, PRODUCT, SUM, Spelled, Table, bracketed, spell
 from blueprint.language.spelling.text import TEXT
 from blueprint.language.values import Values
@@ -71,6 +72,10 @@ def _render(expr: Expr, members: Members, values: Values, writing: Writing) -> S
     match expr:
         case Op("choose", (Ref() as which, *rows)):
             return render(rows[int(values.cell(which.block, *places_of(which, members, values)))])
+        case Op("where", (Op("is_off", (Ref() as limit,)), then, otherwise)):
+            return render(
+                then if values.cell(limit.block, *places_of(limit, members, values)) == OFF_WORD else otherwise
+            )
         case Op():
             return spell(expr, writing.table, render, writing.brackets)
         case Constant(value):

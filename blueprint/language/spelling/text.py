@@ -25,6 +25,7 @@ TEXT: dict[str, Rule] = {
     "at_most": call("[{} ≤ {}]", 2),
     "equal": call("[{} = {}]", 2),
     "filled": call("[{} is given]"),
+    "is_off": call("[{} is off]"),
     "where": Rule("{1} if {0} else {2}", ANYTHING, (ANYTHING, ANYTHING, ANYTHING)),
 }
 

@@ -74,10 +74,10 @@ def clip_fraction(ratio: Block, clipped_ratio: Block, tiny: Block, N: Block) -> 
     return Fraction(flag, mean("clip_fraction", "cf", told, flag, N, sources.CLIP_FRACTION))
 
 
-def value_fraction(V_new: Block, V_old: Block, reach: Block, tiny: Block, N: Block) -> Fraction:
-    """Counts the steps whose value moved farther than the clip lets it; V_old has an end column, which is not counted."""
+def value_fraction(V_new: Block, held: Block, tiny: Block, N: Block) -> Fraction:
+    """Counts the steps whose value moved farther than the clip lets it."""
     flag = block("value_fraction.outside", (n, t), "V_outside", "1 where the value left V_old ± ε_V", decimals=0)
-    flag[n, t] = less(tiny, abs(V_new[n, t] - V_old[n, t]) - reach)
+    flag[n, t] = less(tiny, abs(V_new[n, t] - held[n, t]))
     told = "share of steps whose value left its range"
     return Fraction(flag, mean("value_fraction", "cf_V", told, flag, N, sources.VALUE_FRACTION))
 

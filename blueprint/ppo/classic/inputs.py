@@ -13,7 +13,7 @@ from blueprint.ppo.sheets.inputs import settings_sections
 LEAD = "the settings; everything else that is typed stands on Rollout"
 WIDTHS = (13,) * 8
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
-BIG = "A limit that is “off” is the number 1E+09, which nothing reaches; type 1E+09 to switch one off."
+OFF = "A limit may be the word off instead of a number: type off to switch one off. Then the step that it limits is not taken."
 NORM = (
     "The norm of the value loss is built in, because another one has other rows: blueprint build --numbers classic "
     "--set ppo.value_norm=smooth_l1 (or l2)"
@@ -34,7 +34,7 @@ def inputs_sheet(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
         Section("0  The preset in use", (Note(PICK), Line((table.chosen, table.number)))),
         used,
         others,
-        Section("3  What each library does", (Note(BIG), Line((table.names,)), *rows)),
+        Section("3  What each library does", (Note(OFF), Line((table.names,)), *rows)),
         Section("4  Where that was read", tuple(map(Note, preset_lines()))),
         Section("5  What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
     )

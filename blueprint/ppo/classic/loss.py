@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, exp, less, maximum, minimum, where
+from blueprint.language import Block, Sum, block, exp, is_off, less, maximum, minimum, where
 from blueprint.ppo.classic import sources
 from blueprint.ppo.classic.axes import n, t
 from blueprint.ppo.settings import Settings
@@ -86,7 +86,8 @@ def value_loss(V_new: Block, V_old: Block, R: Block, norm: str, chosen: Settings
     larger = block("value.larger", (n, t), "larger", "the larger of the two", unit="≥ 0")
     loss = block("value.step_loss", (n, t), "v_loss", "value loss of the step", unit="≥ 0", source=sources.VALUE)
     free = _distance("value.", "e", "value error V − R", V_new, R, norm)
-    held[n, t] = V_old[n, t] + maximum(-reach, minimum(reach, V_new[n, t] - V_old[n, t]))
+    near = V_old[n, t] + maximum(-reach, minimum(reach, V_new[n, t] - V_old[n, t]))
+    held[n, t] = where(is_off(reach), V_new[n, t], near)
     held_distance = _distance("value.clipped.", "e_c", "error of the clipped value", held, R, norm)
     larger[n, t] = maximum(free.distance[n, t], held_distance.distance[n, t])
     either = {"max": larger[n, t], "clipped_only": held_distance.distance[n, t]}

@@ -40,14 +40,15 @@ def watched(run: Rollout, made: Signal, loss: Loss, chosen: Settings) -> Watched
     R = link("diagnostics.returns", made.gae.returns)
     spread = diagnostics.variance("returns", "R", R, N)
     V_old, V_new = link("diagnostics.V_old", run.V_old), link("diagnostics.V_new", run.V_new)
-    values = diagnostics.value_fraction(V_new, V_old, chosen.used["value_clip_range"], tiny, N)
+    held = link("diagnostics.value_clipped", loss.value.held)
+    values = diagnostics.value_fraction(V_new, held, tiny, N)
     old = diagnostics.explained("old", V_old, R, spread[2], tiny, N)
     new = diagnostics.explained("new", V_new, R, spread[2], tiny, N)
     means = {row.name: _mean(row, N) for row in (run.rewards, made.gae.td_errors)}
     sections = (
         Section("1  Approximate KL of the update", (d, kl.k1, kl.k3, key(kl.mean_k1), key(kl.mean_k3))),
         Section("2  Clip fraction", (Row(tiny, "fixed"), ratio, clipped.flag, key(clipped.share))),
-        Section("3  Clip fraction of the values (TorchRL)", (V_new, V_old, values.flag, key(values.share))),
+        Section("3  Clip fraction of the values (TorchRL)", (V_new, V_old, held, values.flag, key(values.share))),
         Section("4  The ratios as weights of the steps", (weights.mean, weights.largest, key(weights.effective))),
         Section("5  How much the returns vary", (R, *spread)),
         _explained_section("6  Explained variance: did the old critic foresee the returns?", old),

@@ -25,9 +25,9 @@ GROUPS = {
 }
 WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
-LEAD = "what each library does, as data: a row per convention, a column per preset; 1E+09 reads “off”"
+LEAD = "what each library does, as data: a row per convention, a column per preset; a limit that is not there is off"
 CHOOSING = "Choose a preset, and everything follows. What you type under “yours” goes before it; empty, the preset's value is used."
-OFF = "A limit that is “off” is the number 1E+09, beyond anything sensible; type 1E+09 to switch one off."
+OFF = "A limit may be the word off instead of a number: type off to switch one off. Then the step that it limits is not taken."
 BUILD_TIME = (
     "Chosen when a workbook is built, not here: a minibatch of its own (text.episodes=[1, 2] at the level logits)."
 )
@@ -77,7 +77,7 @@ def presets_sheet(chosen: Chosen) -> Sheet:
     sections: list[Section] = []
     for group, title in GROUPS.items():
         rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
-        shown = tuple(Row(row, "text" if row.text else "") for row in rows)
+        shown = tuple(Row(row, "text" if row.text or row.limit else "") for row in rows)
         sections += [Section(f"{len(sections) + 1}  {title}", shown)] if shown else []
     read = [
         Note(f"{name}: {preset.title}, {preset.version}; {preset.source}")

@@ -74,14 +74,7 @@ def _preferred(chosen: Chosen) -> Preferred:
     number[LIBRARY] = match(PRESET, table.names[PRESET], names[LIBRARY])
     for setting, used in chosen.settings.used.items():
         about = used.about
-        row = block(
-            f"library.{setting}",
-            (LIBRARY,),
-            f"{about.symbol}_l",
-            about.meaning,
-            decimals=about.decimals,
-            reads=about.reads,
-        )
+        row = block(f"library.{setting}", (LIBRARY,), f"{about.symbol}_l", about.meaning, decimals=about.decimals)
         row[LIBRARY] = table.rows[setting][number[LIBRARY]]
         rows[setting] = row
         if setting in chosen.settings.switch:
@@ -150,8 +143,8 @@ def _which(like: Preferred, out: pipeline.LossPart, chosen: Chosen) -> Sheet:
 
 
 def _word(row: Block) -> Row:
-    """Centres words."""
-    return Row(row, "word" if row.text else "")
+    """Centres words, and limits, which may be one."""
+    return Row(row, "word" if row.text or row.limit else "")
 
 
 def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:

@@ -42,17 +42,26 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
     """Outlines the way from the advantage to the total loss. cross: Σ p log q of the new policy and the reference, if
     it stands on this sheet."""
     clip, value, total, added = out.clip, out.value, out.sums.total, out.sums
-    clipped = (clip.unclipped, clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor, key(clip.smaller))
+    clipped = (
+        clip.unclipped,
+        clip.lowest,
+        clip.clipped_ratio,
+        clip.clipped,
+        clip.pessimistic,
+        clip.floor,
+        key(clip.smaller),
+    )
     squares = (value.error, value.square, value.held, value.held_error, value.held_square, out.larger, key(value.loss))
     return (
         Section(
             "1  Importance ratio of new to old probability",
-            (made.counted.response, given.logp_new, given.logp_old, clip.log_ratio, key(clip.ratio)),
+            (made.counted.response, given.logp_new, given.logp_old, clip.free_log_ratio, clip.log_ratio,
+             key(clip.ratio)),
         ),
         Section("2  Clipped surrogate: the smaller of two, and never below its floor", (made.white.used, *clipped)),
         Section(
             "3  Policy loss: which words count, and with which weight",
-            (*out.filter, *_weights(out.policy_weights), out.guard.mean_ratio, out.guard.keep, key(total.policy_loss)),
+            (*out.filter, *_weights(out.policy_weights), *out.guard, key(total.policy_loss)),
         ),
         Section(
             "4  Value loss",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Expr, Operand, Sum, block, exp, less, maximum, minimum, where
+from blueprint.language import Block, Expr, Operand, Sum, block, exp, is_off, less, maximum, minimum, where
 from blueprint.language.nodes import wrap
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
@@ -45,8 +45,8 @@ class Paid(NamedTuple):
 
 
 def clamped(x: Operand, limit: Operand) -> Expr:
-    """Keeps x within ± limit."""
-    return maximum(-wrap(limit), minimum(limit, x))
+    """Keeps x within ± limit, unless that is off."""
+    return where(is_off(limit), x, maximum(-wrap(limit), minimum(limit, x)))
 
 
 def kl_estimates(

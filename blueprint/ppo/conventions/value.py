@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.language import Block, at_most, maximum, minimum
+from blueprint.language import Block, at_most, is_off, maximum, minimum, where
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
@@ -34,7 +34,8 @@ def value_loss(V_new: Block, V_old: Block, R: Block, counts: Block, use: Choices
     loss = use.row("value.word_loss", "v_loss", "value loss of the word", unit="≥ 0", source=sources.VALUE)
     error[row] = counts[row] * (V_new[n, t] - R[row])
     square[row] = error[row] * error[row]
-    held[row] = maximum(V_old[row] - reach, minimum(V_old[row] + reach, V_new[n, t]))
+    near = maximum(V_old[row] - reach, minimum(V_old[row] + reach, V_new[n, t]))
+    held[row] = where(is_off(reach), V_new[n, t], near)
     held_error[row] = counts[row] * (held[row] - R[row])
     held_square[row] = held_error[row] * held_error[row]
     larger[row] = maximum(square[row], held_square[row])

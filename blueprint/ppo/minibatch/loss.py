@@ -46,7 +46,7 @@ def loss(given: Dump, made: Signal, whole: Whole, use: Choices) -> Loss:
     w = weights("policy.weight", "π", "policy loss", counted.counted, whole.most, use, mode, whole.policy)
     of_policy = Part("policy", w.row, clip.smaller, whole.rest.policy, held.keep)
     title = "Policy loss: which words count, and with which weight"
-    shown.append((title, (*map(minor, counted), *_weights(w), held.keep)))
+    shown.append((title, (*map(minor, counted), *_weights(w), held.largest, held.keep)))
     squares, of_value = _value(given, made, M, whole, held.keep, use, shown)
     of_entropy = _entropy(given, counted.counted, whole, use, shown)
     of_kl = _reference(given, new, w, whole, use, shown)
@@ -63,8 +63,22 @@ def loss(given: Dump, made: Signal, whole: Whole, use: Choices) -> Loss:
 def _clip(new: Block, old: Block, M: Block, A: Block, use: Choices, shown: Sections) -> tuple[policy.Clip, Flags]:
     clip = policy.clip(new, old, M, A, use)
     flags = clip_flags(clip, use)
-    shown.append(("Importance ratio of new to old probability", (M, new, old, clip.log_ratio, key(clip.ratio))))
-    rows = (A, clip.unclipped, clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor, key(clip.smaller))
+    shown.append(
+        (
+            "Importance ratio of new to old probability",
+            (M, new, old, clip.free_log_ratio, clip.log_ratio, key(clip.ratio)),
+        )
+    )
+    rows = (
+        A,
+        clip.unclipped,
+        clip.lowest,
+        clip.clipped_ratio,
+        clip.clipped,
+        clip.pessimistic,
+        clip.floor,
+        key(clip.smaller),
+    )
     shown.append(("Clipped surrogate: the smaller of two, and never below its floor", (*rows, *flags)))
     return clip, flags
 

@@ -6,16 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
+from blueprint.language import Axis, Block, block, equal, is_off, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
 from blueprint.ppo.advantage import Gae
 from blueprint.ppo.axes import n, t
-from blueprint.ppo.loss import surrogate
+from blueprint.ppo.loss import Near, between, lowest_ratio, near_one, surrogate
 
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"
 LAMBDAS = (0.0, 0.5, 0.95, 1.0)
 LOW, HIGH = 0.2, 2.0
 CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
+ENDS = (LOW, LOW, 1.0, HIGH, HIGH)
+"""Where the corners stand where the clip that makes them is off: at the ends of the picture."""
 """The corners of the curves: from where, and how many ε further."""
 SHORT = "0.00;-0.00;"
 """Two decimals, and nothing for 0, which stands outside the responses: there is no bar and no number."""
@@ -71,14 +73,15 @@ def clip_picture(number: int, points: Points, clip_range: Block, above: Block | 
     bad = block("curve.bad", ratio.axes, "Â−", "advantage −1")
     good[ratio.axes] = 1
     bad[ratio.axes] = -good[ratio.axes]
-    curves = [(each, surrogate(ratio, each, clip_range, f"{each.name}.", above)) for each in (good, bad)]
+    near, bounds = _near(clip_range, above)
+    curves = [(each, surrogate(ratio, each, near, f"{each.name}.")) for each in (good, bad)]
     ends = (
         typed("dot.low", (), "ρ_low", "left end of the picture"),
         typed("dot.high", (), "ρ_high", "right end of the picture"),
     )
     dots = _dots(points, ends)
     given |= dict(zip(ends, (LOW, HIGH), strict=True))
-    rows = [Line((each,)) for each in (*given, *reach, ratio)]  # the ends among them
+    rows = [Line((each,)) for each in (*given, *bounds, *reach, ratio)]  # the ends among them
     rows += [Line((each,)) for advantage, curve in curves for each in (advantage, *curve)]
     upper, lower = (curve.smaller for _, curve in curves)
     chart = Chart(
@@ -105,10 +108,19 @@ def _corners(clip_range: Block, above: Block | None) -> tuple[Block, dict[Block,
     if above is None:
         ratio[corner] = begin[corner] + by[corner] * clip_range
         return ratio, given, ()
-    reach = block("curve.reach", (corner,), "ε_side", "ε of the corner's side", reads=above.about.reads)
+    end = typed("curve.end", (corner,), "else", "corners of the curves: here, if ε is off", decimals=1)
+    reach = block("curve.reach", (corner,), "ε_side", "ε of the corner's side")
     reach[corner] = where(less(0, by[corner]), above, clip_range)
-    ratio[corner] = begin[corner] + by[corner] * reach[corner]
-    return ratio, given, (reach,)
+    ratio[corner] = where(is_off(reach[corner]), end[corner], begin[corner] + by[corner] * reach[corner])
+    return ratio, given | {end: ENDS}, (reach,)
+
+
+def _near(clip_range: Block, above: Block | None) -> tuple[Near, tuple[Block, ...]]:
+    """Returns how a ratio is clipped, and the bounds that are made for that."""
+    if above is None:
+        return near_one(clip_range), ()
+    lowest = lowest_ratio(block("curve.lowest", (), "ρ_left", "lowest ratio that counts: 1 − ε, or 0"), clip_range)
+    return lambda ratio: between(ratio, lowest, above), (lowest,)
 
 
 def _dots(points: Points, ends: tuple[Block, Block]) -> tuple[Block, Block, Block]:

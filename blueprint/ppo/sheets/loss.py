@@ -14,6 +14,7 @@ from blueprint.ppo.loss import (
     Surrogate,
     Total,
     ValueLoss,
+    near_one,
     policy_kl_estimates,
     policy_ratio,
     surrogate,
@@ -61,7 +62,7 @@ def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
     """Defines and outlines the loss."""
     use, m = chosen.used, head.mask
     d, ratio = policy_ratio(given.logp_new, given.logp_old)
-    clip = surrogate(ratio, given.advantages, use["clip_range"])
+    clip = surrogate(ratio, given.advantages, near_one(use["clip_range"]))
     by_loss, by_ratio = (
         clip_fraction_by_loss(clip, m, words),
         clip_fraction_by_ratio(ratio, use["clip_range"], m, words),

@@ -3,9 +3,9 @@
 Written from the libraries' papers and mathematics; knows nothing of workbooks.
 """
 
-from blueprint.witness.conventions.options import NUMBERS, OFF, WORDS, Options
+from blueprint.witness.conventions.options import NUMBERS, WORDS, Options
 from blueprint.witness.conventions.recompute import recompute
 from blueprint.witness.conventions.sums import Tiled
 from blueprint.witness.conventions.texts import Texts, from_distributions, log_softmax_at
 
-__all__ = ["NUMBERS", "OFF", "WORDS", "Options", "Texts", "Tiled", "from_distributions", "log_softmax_at", "recompute"]
+__all__ = ["NUMBERS", "WORDS", "Options", "Texts", "Tiled", "from_distributions", "log_softmax_at", "recompute"]

@@ -7,6 +7,7 @@ eq. 5, for the dual clip; value clipping as in openai/baselines. Tensors are [F,
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from blueprint.witness.conventions.options import Options, within
 from blueprint.witness.conventions.texts import Texts
@@ -30,17 +31,25 @@ def ratio_rows(texts: Texts, rows: Held, options: Options) -> Named:
     apart = response * texts.logprobs - response * texts.old_logprobs
     log_ratio = within(apart, options.number("loss.log_ratio_clamp"))
     ratio = log_ratio.exp()
-    low, high = 1 - options.number("clip_range"), 1 + options.number("loss.clip_range_high")
-    clipped = torch.minimum(torch.maximum(ratio, low), high)
-    return {"log_ratio": log_ratio, "ratio": ratio, "ratio.clipped": clipped}
+    low, high = lowest_ratio(options), 1 + options.number("loss.clip_range_high")
+    clipped = torch.maximum(torch.where(torch.isinf(high), ratio, torch.minimum(ratio, high)), low)
+    lowest = {"ratio.lowest": low.flatten()}
+    return {"log_ratio.free": apart, "log_ratio": log_ratio, "ratio": ratio, "ratio.clipped": clipped} | lowest
+
+
+def lowest_ratio(options: Options) -> Tensor:
+    """Returns 1 − ε, below which no ratio counts, or 0 for a clip that is off: a ratio of probabilities is not negative."""
+    low = 1 - options.number("clip_range")
+    return torch.where(torch.isinf(low), torch.zeros_like(low), low)
 
 
 def surrogate_rows(rows: Held, options: Options) -> Named:
-    """Returns the surrogates: ρ·Â, clip(ρ)·Â, the smaller of both, and that not below c·Â where Â < 0."""
+    """Returns the surrogates: ρ·Â, clip(ρ)·Â, the smaller of both, and that not below c·Â where Â < 0 if there is a c."""
     advantages = rows["advantages_used"]
     unclipped, clipped = rows["ratio"] * advantages, rows["ratio.clipped"] * advantages
     pessimistic = torch.minimum(unclipped, clipped)
-    floor = options.number("loss.dual_clip") * advantages.clamp(max=0)
+    dual = options.number("loss.dual_clip")
+    floor = torch.where(torch.isinf(dual), pessimistic, dual * advantages.clamp(max=0))
     return {
         "surrogate.unclipped": unclipped,
         "surrogate.clipped": clipped,
@@ -55,7 +64,8 @@ def value_rows(texts: Texts, rows: Held, options: Options) -> Named:
     old, counted, returns = rows["values.kept"][..., :-1], rows["value.counted"], rows["returns"]
     limit = options.number("value_clip_range")
     # Not V_old + clip(V − V_old): inside the range that errs by a bit, and a tie of the squares would be decided by it.
-    clipped = torch.minimum(torch.maximum(texts.values, old - limit), old + limit)
+    held = torch.minimum(torch.maximum(texts.values, old - limit), old + limit)
+    clipped = torch.where(torch.isinf(limit), texts.values, held)
     error, error_clipped = counted * (texts.values - returns), counted * (clipped - returns)
     square, square_clipped = error.square(), error_clipped.square()
     larger = torch.maximum(square, square_clipped)

@@ -11,9 +11,6 @@ from torch import Tensor
 
 from blueprint.witness.conventions.sums import WHOLE, Sums
 
-OFF = 1e9
-"""A limit so wide that it limits nothing."""
-
 ON_OFF = ("off", "on")
 AGGREGATIONS = ("token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm", "seq-mean-token-mean")
 
@@ -77,7 +74,7 @@ NUMBERS = (
     "value.tail",
     "metrics.ev_eps",
 )
-"""The options that are numbers; a limit that is off is OFF."""
+"""The options that are numbers; a limit that is off is infinite."""
 
 
 @dataclass(frozen=True)
@@ -107,5 +104,5 @@ class Options:
 
 
 def within(values: Tensor, limit: Tensor) -> Tensor:
-    """Returns values cut to ±limit."""
-    return torch.minimum(torch.maximum(values, -limit), limit)
+    """Returns values cut to ±limit, or as they are if there is none."""
+    return torch.where(torch.isinf(limit), values, torch.minimum(torch.maximum(values, -limit), limit))

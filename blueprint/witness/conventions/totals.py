@@ -6,6 +6,7 @@ the critic has an optimiser of its own, the last only where the KL is paid in th
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from blueprint.witness.conventions.options import Options
@@ -20,8 +21,18 @@ def keep_rows(rows: Held, options: Options) -> Named:
     """
     words = options.sums.total("response.words", rows["response"])
     mean = options.sums.total("loss.ratio", rows["response"] * rows["ratio"]) / words.clamp(min=1)
-    keep = (mean <= options.number("loss.ratio_threshold", 1)).to(mean.dtype)
-    return {"loss.mean_ratio": mean, "loss.keep": keep}
+    return {"loss.mean_ratio": mean} | guard_rows(mean, options)
+
+
+def guard_rows(mean: Tensor, options: Options) -> Named:
+    """Returns the mean ratio up to which the losses count, and 0 where the mean is above it, else 1, [F]."""
+    threshold = options.number("loss.ratio_threshold", 1)
+    guarded = torch.isfinite(threshold)
+    stopped = guarded & (mean > threshold)
+    return {
+        "loss.mean_ratio.largest": torch.where(guarded, threshold, mean),
+        "loss.keep": torch.logical_not(stopped).to(mean.dtype),
+    }
 
 
 def part_rows(texts: Texts, rows: Held, options: Options) -> Named:

@@ -53,13 +53,18 @@ def add_charts(batch: Batch, rows: Rows, start: Start) -> None:
 
 
 def clip_curve_rows(batch: Batch) -> Named:
-    """Returns the corners of the clipped surrogate for advantage 1 and −1, each [F, C], with an ε for either side of 1."""
+    """Returns the corners of the clipped surrogate for advantage 1 and −1, each [F, C], with an ε for either side of 1.
+
+    Where the clip is off on one side, the corner stands at that end of the picture.
+    """
     below, above = (batch.setting(name)[..., 0] for name in ("clip_range", "loss.clip_range_high"))
     steps = batch.typed("curve.by")
     reach = torch.where(steps > 0, above, below)
-    ratio = batch.typed("curve.from") + steps * reach
-    clipped = torch.minimum(torch.maximum(ratio, 1 - below), 1 + above)
-    found = {"curve.reach": reach, "curve.ratio": ratio}
+    free = torch.isinf(reach)
+    ratio = torch.where(free, batch.typed("curve.end"), batch.typed("curve.from") + steps * reach)
+    lowest = torch.where(torch.isinf(below), torch.zeros_like(below), 1 - below)
+    clipped = torch.minimum(torch.maximum(ratio, lowest), 1 + above)
+    found = {"curve.lowest": lowest[:, 0], "curve.reach": reach, "curve.ratio": ratio}
     for name, sign in (("curve.good", 1.0), ("curve.bad", -1.0)):
         free, held = sign * ratio, sign * clipped
         found |= {

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from blueprint.witness.conventions import losses
 from blueprint.witness.conventions.kl import price_rows
+from blueprint.witness.conventions.totals import guard_rows
 from blueprint.witness.conventions.weights import mode_rows, whole_weights
 from blueprint.witness.minibatch.signal import estimate_rows
 from blueprint.witness.minibatch.window import Window
@@ -44,8 +45,7 @@ def add_policy(window: Window) -> None:
     window.add({name: counted[name] for name in ("loss.kept", "loss.counted")})
     mode = options.number("loss.aggregation", 1)
     window.add(weight_rows(window, "policy", "policy", window["loss.counted"], mode))
-    keep = window["loss.mean_ratio"] <= options.number("loss.ratio_threshold", 1)
-    window.add({"loss.keep": keep.to(mode.dtype)})
+    window.add(guard_rows(window["loss.mean_ratio"], options))
 
 
 def clip_rows(window: Window) -> Named:
