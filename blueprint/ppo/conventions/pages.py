@@ -55,8 +55,7 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
     return (
         Section(
             "1  Importance ratio of new to old probability",
-            (made.counted.response, given.logp_new, given.logp_old, clip.free_log_ratio, clip.log_ratio,
-             key(clip.ratio)),
+            (made.counted.response, given.logp_new, given.logp_old, clip.free_log_ratio, clip.log_ratio, key(clip.ratio)),
         ),
         Section("2  Clipped surrogate: the smaller of two, and never below its floor", (made.white.used, *clipped)),
         Section(
