@@ -41,27 +41,10 @@ def signal_sections(given: Batch, made: SignalPart) -> tuple[Section, ...]:
 def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | None) -> tuple[Section, ...]:
     """Outlines the way from the advantage to the total loss. cross: Σ p log q of the new policy and the reference, if
     it stands on this sheet."""
-    clip, value, total, added = out.clip, out.value, out.sums.total, out.sums
-    clipped = (
-        clip.unclipped,
-        clip.lowest,
-        clip.clipped_ratio,
-        clip.clipped,
-        clip.pessimistic,
-        clip.floor,
-        key(clip.smaller),
-    )
+    value, total, added = out.value, out.sums.total, out.sums
     squares = (value.error, value.square, value.held, value.held_error, value.held_square, out.larger, key(value.loss))
     return (
-        Section(
-            "1  Importance ratio of new to old probability",
-            (made.counted.response, given.logp_new, given.logp_old, clip.free_log_ratio, clip.log_ratio, key(clip.ratio)),
-        ),
-        Section("2  Clipped surrogate: the smaller of two, and never below its floor", (made.white.used, *clipped)),
-        Section(
-            "3  Policy loss: which words count, and with which weight",
-            (*out.filter, *_weights(out.policy_weights), *out.guard, key(total.policy_loss)),
-        ),
+        *_policy_sections(given, made, out),
         Section(
             "4  Value loss",
             (given.at.first_past, out.value_counted, given.V_new, made.gae.V, made.gae.returns, *squares),
@@ -85,6 +68,32 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
         ),
         Section("9  What each word adds to the total", (*_minor(*added.parts), added.share)),
     )  # fmt: skip
+
+
+def _policy_sections(given: Batch, made: SignalPart, out: LossPart) -> tuple[Section, ...]:
+    clip = out.clip
+    bounds = (clip.unclipped, clip.lowest, clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor)
+    return (
+        Section(
+            "1  Importance ratio of new to old probability",
+            (
+                made.counted.response,
+                given.logp_new,
+                given.logp_old,
+                clip.free_log_ratio,
+                clip.log_ratio,
+                key(clip.ratio),
+            ),
+        ),
+        Section(
+            "2  Clipped surrogate: the smaller of two, and never below its floor",
+            (made.white.used, *bounds, key(clip.smaller)),
+        ),
+        Section(
+            "3  Policy loss: which words count, and with which weight",
+            (*out.filter, *_weights(out.policy_weights), *out.guard, key(out.sums.total.policy_loss)),
+        ),
+    )
 
 
 def watched_sections(number: int, see: Watched) -> tuple[Section, ...]:
