@@ -16,6 +16,7 @@ from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
     from blueprint.book import Book
+    from blueprint.numbers import Numbers, Source
     from blueprint.ppo.sheets.beside import Witnessed
 
 EXAMPLES = """\b
@@ -70,7 +71,7 @@ def build(
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
     from blueprint.language import NoNumber, NotationError
-    from blueprint.numbers import NumbersError, load, read, read_as_off
+    from blueprint.numbers import NumbersError, load, read
     from blueprint.page.saving import SaveError, refuse_target
     from blueprint.ppo import rlhf_ppo
 
@@ -90,10 +91,7 @@ def build(
     except (NumbersError, NotationError, SaveError) as error:
         raise Refused(str(error)) from error
     tell_saved(book, path, formulas)
-    for line in read_as_off(found):
-        click.echo(line)
-    if loaded.drawn_anew:
-        say(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
+    _tell_numbers(loaded, found)
     proved = no_proof or tell_proof(book, path)
     tell_result(book)
     say(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
@@ -109,6 +107,16 @@ def _nothing_collected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def _tell_numbers(loaded: Numbers, found: Source) -> None:
+    """Says what of the numbers is not as the file has it."""
+    from blueprint.numbers import read_as_off
+
+    for line in read_as_off(found):
+        say(line)
+    if loaded.drawn_anew:
+        say(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
 
 
 def _witnessed(book: Book) -> Witnessed:

@@ -106,7 +106,7 @@ def _write(found: Source, overrides: list[str], output: Path | None, force: bool
 
     loaded = load(found, overrides)
     for line in read_as_off(found):
-        click.echo(line, err=True)
+        say(line, err=True)
     if output is not None and output.suffix.lower() != ".toml":
         raise Refused(f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so.")
     _deliver(toml_of(loaded, _told()), output, force)

@@ -40,7 +40,7 @@ LEAD = (
     "every block, in reading order; “lies” says how its cells lie: n→2/12 t→8(start) are two episodes every 12 columns, "
     "each of 8 decisions and a start cell"
 )
-WORDS, LIMITS, NUMBERS = "words", "numbers, or off", "numbers"
+WORDS, LIMITS, NUMBERS = "words", "numbers or off", "numbers"
 KINDS = ("typed", "formula", "link")
 RANGE_NAME = own.CONTENTS_RANGE
 LAYOUT_VERSION = "2"
