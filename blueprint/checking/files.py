@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from blueprint.page.apart import recalculated_apart
 from blueprint.page.grid import letters
 from blueprint.page.read import Found, ReadError, array_of, formula_in, names_in, noted, opened, places
-from blueprint.page.recalculate import Cells, with_ironcalc
+from blueprint.page.recalculate import Cells
 from blueprint.page.slim import slimmed, without_values
 from blueprint.page.spelled import NoNumber
 from blueprint.quoting import unquoted
@@ -129,7 +130,7 @@ def recalculated(path: Path) -> Cells:
     """Returns every formula's value by the embedded engine. Raises ReadError where it cannot open the file."""
     with TemporaryDirectory() as folder:
         try:
-            return with_ironcalc(slimmed(path, Path(folder) / "slim.xlsx"))
+            return recalculated_apart(slimmed(path, Path(folder) / "slim.xlsx"))
         except RuntimeError as error:
             raise ReadError(f"{path} has formulas without numbers, and cannot be recalculated: {error}") from error
 

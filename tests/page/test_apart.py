@@ -1,0 +1,71 @@
+"""Somebody else's formulas are computed in a process of its own: whatever end it comes to is a sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+from blueprint.page import apart
+from blueprint.page.apart import recalculated_apart
+from blueprint.page.recalculate import with_ironcalc
+
+STOPPED = "the engine was stopped: its formulas are nested too deeply, or take more than 20 seconds or 1 GB"
+
+
+def written(path: Path, *formulas: str) -> Path:
+    """Writes a workbook of formulas, whose sheet reaches down to its last row."""
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("S")
+        for row, formula in enumerate(formulas):
+            sheet.write_formula(row, 3, formula, None, 7)
+        sheet.write_number(0, 0, 2)
+        sheet.write_number(1_048_575, 2, 1)
+    return path
+
+
+def test_it_computes_what_the_engine_computes(tmp_path: Path) -> None:
+    path = written(tmp_path / "book.xlsx", "=A1/3", '="γ"&A1', "=1/0", "=A1=2", '=IF(A1>9,1,"")', "=1e300*1e300")
+    assert recalculated_apart(path) == with_ironcalc(path)
+    assert recalculated_apart(path)["S", "D1"] == 2 / 3
+
+
+def test_what_the_engine_refuses_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(b"1,2")
+    with pytest.raises(RuntimeError, match=r"book\.xlsx is no \.xlsx workbook, or only part of one"):
+        recalculated_apart(path)
+
+
+def test_brackets_that_overflow_the_stack_end_nothing_but_that_process(tmp_path: Path) -> None:
+    path = written(tmp_path / "deep.xlsx", "=" + "(" * 4000 + "1" + ")" * 4000)
+    with pytest.raises(RuntimeError) as refused:
+        recalculated_apart(path)
+    assert str(refused.value) == STOPPED
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows bounds no process's time and memory")
+@pytest.mark.parametrize(("bound", "least"), [("SECONDS", 1), ("MEMORY", 50_000_000)])
+def test_products_over_whole_sheets_are_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, least: int
+) -> None:
+    """With lower bounds than they are, so that the test is quick."""
+    code = f"from blueprint.page import apart\nimport sys\napart.{bound} = {least}\napart.main(*sys.argv[1:])"
+    monkeypatch.setattr(apart, "_COMMAND", ("-c", code))
+    assert len(recalculated_apart(written(tmp_path / "small.xlsx", "=1+1", "=D1+1"))) == 2
+    path = written(tmp_path / "wide.xlsx", *(f"=SUMPRODUCT(A:C,A:C)*{i}" for i in range(20)))
+    with pytest.raises(RuntimeError) as refused:
+        recalculated_apart(path)
+    assert str(refused.value) == STOPPED
+
+
+def test_a_module_that_lies_beside_the_workbook_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ironcalc.py").write_text("open('run', 'w')", encoding="utf-8")
+    (tmp_path / "json.py").write_text("open('run', 'w')", encoding="utf-8")
+    path = written(tmp_path / "book.xlsx", "=1+1")
+    monkeypatch.chdir(tmp_path)
+    assert recalculated_apart(path) == {("S", "D1"): 2.0}
+    assert not os.path.exists("run")
