@@ -15,7 +15,7 @@ _ELEMENT = re.compile(rb"<(?:legacyDrawing|drawing)\b[^>]*?/>")
 _BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>)')
 _FORMULA = re.compile(
     rb"<(?:\w+:)?c\b[^>]*?\br\s*=\s*[\"'](?P<cell>[A-Z]+[0-9]+)[\"'][^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
-    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+    rb"\s*+(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*+</(?:\w+:)?v>)?\s*+</(?:\w+:)?c>"
 )
 """A formula without a value, or with an empty one."""
 
