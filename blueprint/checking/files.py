@@ -123,6 +123,7 @@ def read_checked(path: Path) -> Checked:
         cells = recalculated(path)
         for name, block in found.items():
             _fill(block, arrays[name], odd.get(name), cells)
+    _refuse_mask(path, found, arrays)
     return Checked(path, found, arrays, odd, noted(book), lacking)
 
 
@@ -140,6 +141,19 @@ def _refuse_unknown(path: Path, found: Mapping[str, Found]) -> None:
     if not found.keys() & BEGINNINGS:
         raise ReadError(
             f"{path} is of a kind that check does not know: it knows RLHF PPO that begins at weights, logits or log-probs"
+        )
+
+
+def _refuse_mask(path: Path, found: Mapping[str, Found], arrays: Mapping[str, Array]) -> None:
+    """Refuses a typed mask of which a cell is neither 0 nor 1, which torch has no meaning for."""
+    if "mask" not in found or found["mask"].kind != "typed" or found["mask"].words:
+        return
+    mask = np.nan_to_num(arrays["mask"], nan=0.0)
+    for at in np.argwhere((mask != 0) & (mask != 1)).tolist()[:1]:
+        cell = address_of(*found["mask"].address(tuple(at)))
+        raise ReadError(
+            f"{path}, {unquoted(found['mask'].sheet)}!{cell} (mask): found {mask[tuple(at)]:g}, expected 1 for a word of the "
+            "response or 0 for any other"
         )
 
 

@@ -33,6 +33,7 @@ def logits_level(numbers: LogitNumbers, witnessed: Witnessed | None = None) -> B
         sizes=_sizes(numbers) | dict(made.sizes), names={v: texts.vocabulary} | dict(made.names),
         checked=([_mask(texts.texts.mask)], []), by_name=_typed(numbers),
         choices=dict.fromkeys((texts.texts.word_written, texts.end_word), texts.vocabulary) | dict(made.choices),
+        ranges={texts.texts.mask: (0, 1)} | dict(made.ranges),
     )  # fmt: skip
     return whole(plan, witnessed)
 

@@ -72,7 +72,7 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
         _sizes(numbers),
         chosen.typed | tolerances | first_choice | drawn,
         choices=chosen.choices,
-        ranges=chosen.ranges | walk.ranges(picked),
+        ranges=chosen.ranges | walk.ranges(picked) | {mask: (0, 1)},
         facts=facts,
         result=made.gae.advantages,
         chosen=picked,

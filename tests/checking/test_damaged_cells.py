@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import openpyxl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from blueprint.checking.checker import check
 from blueprint.checking.files import read_checked
 from blueprint.checking.report import data, line_of, table, told
 from blueprint.checking.verdicts import Verdict
+from blueprint.cli import main
 from blueprint.page.contents import COLUMNS
 from blueprint.page.read import ReadError
 from blueprint.witness import WitnessError
@@ -200,3 +202,36 @@ def test_a_formula_that_was_typed_and_saved_without_its_value_counts(whole: Path
     assert float(verdict.file.arrays["gamma.yours"]) == 0.5
     assert float(verdict.file.arrays["gamma"]) == 0.5
     assert verdict.agrees
+
+
+def test_a_mask_other_than_0_and_1_is_refused_by_its_cell_and_by_the_page(whole: Path, tmp_path: Path) -> None:
+    change(whole, tmp_path / "a.xlsx", SIGNAL, {"R6": (None, 2)})
+    code, _, err = run(tmp_path / "a.xlsx", whole)
+    assert code == 3
+    assert f"a.xlsx, {SIGNAL}!R6 (mask): found 2, expected 1 for a word of the response or 0 for any other" in err
+    rules = openpyxl.load_workbook(whole)[SIGNAL].data_validations.dataValidation
+    (rule,) = (each for each in rules if "R6" in each.sqref)
+    assert (rule.type, rule.formula1, rule.formula2) == ("whole", "0", "1")
+
+
+DAMAGE: list[tuple[str, str, Value]] = [
+    ("name", "advantages", "advantage"),
+    ("name", "advantages", 7),
+    ("kind", "advantages", "typed"),
+    ("kind", "mask", "formula"),
+    ("holds", "advantages", "words"),
+    ("lies", "advantages", "t→3(end) n→1/7"),
+    ("reads from", "advantages", 0.5),
+    ("defined name", "advantages", "gamma_"),
+]
+
+
+@pytest.mark.parametrize(("column", "name", "value"), DAMAGE)
+def test_other_commands_have_a_sentence_for_it_too(
+    whole: Path, tmp_path: Path, column: str, name: str, value: Value
+) -> None:
+    change(whole, tmp_path / "a.xlsx", "Contents", {contents()[column][name]: (None, value)})
+    for command in (["explain", str(tmp_path / "a.xlsx"), "returns"], ["numbers", str(tmp_path / "a.xlsx")]):
+        found = CliRunner().invoke(main, command)
+        assert found.exit_code in (0, 2, 3)
+        assert "came upon something" not in found.output

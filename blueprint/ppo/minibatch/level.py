@@ -111,7 +111,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
         chosen.settings.typed | tolerances | first_choice | of_pictures,
         names={PRESET: chosen.table.names},
         choices=chosen.settings.choices,
-        ranges=chosen.settings.ranges | walk.ranges(picked),
+        ranges=chosen.settings.ranges | walk.ranges(picked) | {given.mask: (0, 1)},
         facts=facts,
         result=out.sums.total,
         parts=(out.sums.losses["policy"], *out.sums.adds),
