@@ -73,6 +73,7 @@ CONVENTIONS = MappingProxyType(
         "value.combine": Setting("max", words=("max", "clipped_only")),
         "value.aggregation": Setting("as-policy", words=("as-policy", "token-mean")),
         "metrics.kl": Setting("k3", words=("k1", "k2", "k3")),
+        "metrics.log_ratio": Setting("clamped", words=("clamped", "raw")),
         "metrics.over": Setting("mask", words=("mask", "all")),
         "metrics.clip_fraction": Setting("loss", words=("loss", "ratio")),
         "metrics.explained": Setting("var_old", words=("var_old", "var_new", "mse_new")),

@@ -65,7 +65,7 @@ NUMBERS = (
     Quantity("ratio.mean", (("ratio.mean", ""), ("loss.mean_ratio", "over the words")), "ratio", (),
              ("metrics.over", "loss.log_ratio_clamp", "batch.response_mask"), "ratio"),
     Quantity("approx_kl.used", (("approx_kl.used", ""),), "approx_kl", (),
-             ("metrics.kl", "metrics.over", "loss.log_ratio_clamp", "batch.response_mask"), "policy_kl.used"),
+             ("metrics.kl", "metrics.log_ratio", "metrics.over", "loss.log_ratio_clamp", "batch.response_mask"), "policy_kl.used"),
     Quantity("policy_loss", (("policy_loss", ""),), "policy_loss", ("advantages",),
              (*_CLIP, "loss.ratio_threshold", "loss.sample_filter", *_AGGREGATION), "surrogate",
              "policy.weight.row", whitened=True),

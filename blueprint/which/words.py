@@ -69,6 +69,7 @@ _PLAIN = {
     "kl_estimator": "KL by {}",
     "loss.aggregation": "mean: {}",
     "metrics.kl": "approximate KL by {}",
+    "metrics.log_ratio": "approximate KL of the {} log-ratio",
     "metrics.clip_fraction": "clip fraction by {}",
     "metrics.explained": "explained variance by {}",
     "metrics.kl_stat": "KL to the reference watched by {}",

@@ -48,7 +48,7 @@ OTHERS: dict[str, Callable[[dict[str, Any]], object]] = {
 NOT_RECORDED = {
     "ent_coef", "policy_kl_coef", "update_step", "advantage.gae_holes", "loss.seq_eps", "value.combine",
     "value.aggregation", "metrics.kl", "metrics.over", "metrics.clip_fraction", "metrics.explained", "metrics.ev_eps",
-    "metrics.kl_stat",
+    "metrics.kl_stat", "metrics.log_ratio",
 }  # fmt: skip
 # Where the two part, and why.
 PART = {

@@ -40,6 +40,7 @@ WITH: dict[str, dict[str, str | float]] = {
     "loss.entropy_aggregation": {"loss.aggregation": "token-sum"},
     "value.combine": {"value_clip_range": 0.2},
     "reward.kl_in": {"kl_coef": 0.5},
+    "metrics.log_ratio": {"loss.log_ratio_clamp": 0.25, "metrics.kl": "k1"},
 }
 SWITCHED = [*CASES, *NUMBERS.items()]
 

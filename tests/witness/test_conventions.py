@@ -61,6 +61,8 @@ UNSEEN = {
     ("reward.kl_clamp_in", "20"): "no log-ratio of the rollout is as large as 20",
     ("reward.kl_clamp_out", "off"): "no KL estimate is as large as 10",
     ("reward.kl_clamp_out", "10"): "no KL estimate is as large as 10",
+    ("metrics.log_ratio", "raw"): "no log-ratio of the rollout is as large as 20",
+    ("metrics.log_ratio", "clamped"): "no log-ratio of the rollout is as large as 20",
     ("loss.log_ratio_clamp", "off"): "no log-ratio of the rollout is as large as 20",
     ("loss.log_ratio_clamp", "20"): "no log-ratio of the rollout is as large as 20",
     ("loss.ratio_threshold", "off"): "the mean ratio is below 2",

@@ -105,7 +105,8 @@ def watched_sections(number: int, see: Watched) -> tuple[Section, ...]:
         Section(f"{number}  As the preset counts: what is averaged over what", _minor(*weighing)),
         Section(
             f"{number + 1}  As the preset counts: approximate KL, ratio, entropy",
-            (see.estimates.k1, kl.k2, see.estimates.k3, kl.used, key(see.approx_kl), key(see.mean_ratio), key(see.entropy)),
+            (kl.read, see.estimates.k1, kl.k2, see.estimates.k3, kl.used, key(see.approx_kl), key(see.mean_ratio),
+             key(see.entropy)),
         ),
         Section(
             f"{number + 2}  As the preset counts: clip fractions",

@@ -39,6 +39,7 @@ TOLD: dict[str, tuple[str, str, int]] = {
     "value.combine": ("v_loss_is", "the larger square, or the clipped one", 0),
     "value.aggregation": ("agg_V_is", "how the value loss is averaged", 0),
     "metrics.kl": ("aKL_is", "estimate of the approximate KL", 0),
+    "metrics.log_ratio": ("aKL_d_is", "log-ratio that the approximate KL reads", 0),
     "metrics.over": ("watch_is", "whether pads count in what is watched", 0),
     "metrics.clip_fraction": ("cf_is", "what counts as clipped", 0),
     "metrics.explained": ("EV_is", "form of the explained variance", 0),

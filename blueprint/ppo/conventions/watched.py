@@ -46,8 +46,9 @@ class Drift(NamedTuple):
 
 
 class Estimated(NamedTuple):
-    """Beside k1 and k3: the estimate k2 of the policy KL, and the estimate in use; rows."""
+    """The log-ratio that is read; beside k1 and k3 the estimate k2 of the policy KL, and the estimate in use; rows."""
 
+    read: Block
     k2: Block
     used: Block
 
@@ -95,7 +96,7 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     values = _weighing(
         "watch.values", "critic", "value-loss words", see.value_counted, use.used["advantage.mean_eps"], use
     )
-    estimates, more = _policy_kl(see.clip.log_ratio, use)
+    estimates, more = _policy_kl(see.clip, use)
     flags = clip_flags(see.clip, use)
     floored = use.row("clip_fraction.floored", "at_floor", "1 where the floor counts", decimals=0)
     floored[row] = less(see.clip.pessimistic[row], see.clip.floor[row])
@@ -133,18 +134,23 @@ def _mean(name: str, symbol: str, meaning: str, by: Weighing, x: Block, use: Cho
     return mean
 
 
-def _policy_kl(d: Block, use: Choices) -> tuple[PolicyKL, Estimated]:
-    """Estimates KL(π_old ‖ π_θ) from the log-ratio: k1 and k3, k2, and the one in use."""
-    row = (*use.lead, n, t)
-    k1 = use.row("policy_kl.k1", "pk1", "policy KL estimate k1: −d")
-    k2 = use.row("policy_kl.k2", "pk2", "policy KL estimate k2: half of d²", unit="≥ 0")
+def _policy_kl(clip: Clip, use: Choices) -> tuple[PolicyKL, Estimated]:
+    """Estimates KL(π_old ‖ π_θ) from the log-ratio, clamped or raw: k1 and k3, k2, and the one in use.
+
+    k3 is made of the ratio, and so of the log-ratio that the ratio has: a raw one could lead beyond the largest number.
+    """
+    row, d = (*use.lead, n, t), clip.log_ratio
+    read = use.row("policy_kl.log_ratio", "d_aKL", "log-ratio that k1 and k2 read")
+    k1 = use.row("policy_kl.k1", "pk1", "policy KL estimate k1: −d_aKL")
+    k2 = use.row("policy_kl.k2", "pk2", "policy KL estimate k2: half of d_aKL²", unit="≥ 0")
     k3 = use.row("policy_kl.k3", "pk3", "policy KL estimate k3: e^d − 1 − d", unit="≥ 0")
     used = use.row("policy_kl.used", "pk", "policy KL estimate in use")
-    k1[row] = -d[row]
-    k2[row] = d[row] * d[row] / 2
+    read[row] = use.switch["metrics.log_ratio"].choose(clamped=d[row], raw=clip.free_log_ratio[row])
+    k1[row] = -read[row]
+    k2[row] = read[row] * read[row] / 2
     k3[row] = exp(d[row]) - 1 - d[row]
     used[row] = use.switch["metrics.kl"].choose(k1=k1[row], k2=k2[row], k3=k3[row])
-    return PolicyKL(k1, k3), Estimated(k2, used)
+    return PolicyKL(k1, k3), Estimated(read, k2, used)
 
 
 def clip_flags(clip: Clip, use: Choices) -> Flags:

@@ -159,8 +159,11 @@ NOTES: dict[str, str] = {
     ),
     "metrics.kl": (
         "k1: OpenRLHF 0.11.2, verl 0.9.1. k2: lm-human-preferences cbfd210, TRL 0.11.4 and 1.12, torchtune bd2a0fc. k3: "
-        "trlX 3340c2f, CleanRL fe8d8a0, Stable-Baselines3 2.9.2. OpenRLHF 0.11.2 takes d before its clamp, which here is clamped: "
-        "they part where |d| > 20."
+        "trlX 3340c2f, CleanRL fe8d8a0, Stable-Baselines3 2.9.2. Of which log-ratio, says d_aKL."
+    ),
+    "metrics.log_ratio": (
+        "raw: OpenRLHF 0.11.2 (loss.py, raw_policy_log_ratio) logs the log-ratio before its clamp. clamped: verl 0.9.1, which "
+        "logs the one that the ratio is made of. The same number where no clamp is on, or none is reached."
     ),
     "metrics.over": (
         "all: TRL 1.12, trlX 3340c2f and torchtune bd2a0fc log means over padding, a known defect of the log, not of "

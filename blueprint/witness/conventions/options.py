@@ -36,6 +36,7 @@ WORDS = MappingProxyType(
         "value.combine": ("max", "clipped_only"),
         "value.aggregation": ("as-policy", "token-mean"),
         "metrics.kl": ("k1", "k2", "k3"),
+        "metrics.log_ratio": ("clamped", "raw"),
         "metrics.over": ("mask", "all"),
         "metrics.clip_fraction": ("loss", "ratio"),
         "metrics.explained": ("var_old", "var_new", "mse_new"),

@@ -33,11 +33,16 @@ def _mean_rows(name: str, counted: Tensor, eps: Tensor, options: Options) -> Nam
 
 
 def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
-    """Returns how far the update moved the policy: mean ratio, entropy and approximate KL from d = log π_θ − log π_old."""
+    """Returns how far the update moved the policy: mean ratio, entropy and approximate KL from d = log π_θ − log π_old.
+
+    OpenRLHF 0.11.2 (loss.py, raw_policy_log_ratio) reads d before its clamp. k3 is made of the ratio.
+    """
     weights, d = rows["watch.slots.weight"], rows["log_ratio"]
-    estimates = {"k1": -d, "k2": d.square() / 2, "k3": rows["ratio"] - 1 - d}
+    seen = torch.where(options.says("metrics.log_ratio", "raw"), rows["log_ratio.free"], d)
+    estimates = {"k1": -seen, "k2": seen.square() / 2, "k3": rows["ratio"] - 1 - d}
     used = options.pick("metrics.kl", estimates)
-    found = {f"policy_kl.{name}": each for name, each in (estimates | {"used": used}).items()}
+    told = {"log_ratio": seen} | estimates | {"used": used}
+    found = {f"policy_kl.{name}": each for name, each in told.items()}
     return found | {
         "approx_kl.used": options.sums.total("approx_kl.used", weights * used),
         "ratio.mean": options.sums.total("ratio.mean", weights * rows["ratio"]),

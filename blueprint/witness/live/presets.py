@@ -22,7 +22,8 @@ ORDER = (
     "loss.sample_filter", "loss.log_ratio_clamp", "loss.clip_range_high", "loss.dual_clip", "loss.ratio_threshold",
     "loss.aggregation", "loss.agg_eps", "loss.seq_eps", "loss.joint", "loss.entropy_aggregation",
     "value.factor", "value.tail", "value.combine", "value.aggregation",
-    "metrics.kl", "metrics.over", "metrics.clip_fraction", "metrics.explained", "metrics.ev_eps", "metrics.kl_stat",
+    "metrics.kl", "metrics.log_ratio", "metrics.over", "metrics.clip_fraction", "metrics.explained", "metrics.ev_eps",
+    "metrics.kl_stat",
 )  # fmt: skip
 """Every convention, in the order in which a file shows which libraries differ in it; `update_step` needs weights."""
 
