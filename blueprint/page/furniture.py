@@ -27,10 +27,9 @@ class Furniture:
         self.columns = Columns(sheet, layout, ruler)
         self.rows = rows_of(sheet, layout, self.columns)
         self.sizes = self.columns.sizes
-        self.area = area_of(sheet, layout, self.columns, self.rows)
 
     def place(self) -> None:
-        """Sets everything but print, for which all sheets must be known."""
+        """Sets everything."""
         body = self.layout.body[self.sheet.title]
         self.page.hide_gridlines(2)
         self.rows.set(self.page)
@@ -45,6 +44,7 @@ class Furniture:
                 self.grey(group)
         self.verdicts()
         self.mark_chosen()
+        set_up_print(self.page, area_of(self.sheet, self.layout, self.columns, self.rows))
 
     @property
     def groups(self) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise, product
 from math import ceil
@@ -69,20 +69,6 @@ class Plan:
         return self.across * (len(self.rows) + 1)
 
 
-def beside_each_other(areas: Sequence[Area]) -> int:
-    """Returns how many groups of columns stand on one page: as many as fit on every sheet that takes several pages."""
-    wide, _ = _room(landscape=True, a4=False)
-    one, _ = _room(landscape=True, a4=True)
-    most = 1 + max((len(area.columns) for area in areas), default=0)
-    for area in areas:
-        if max(_parts(area, ())) * SMALLEST / 100 > one:
-            fits = (
-                k for k in range(most, 1, -1) if max(_parts(area, area.columns[k - 1 :: k])) * SMALLEST / 100 <= wide
-            )
-            most = next(fits, 1)
-    return most
-
-
 def plan(area: Area) -> Plan:
     """Returns the way that takes the fewest pages; of several, the one with the largest letters."""
     ways = [
@@ -139,12 +125,9 @@ def _row_breaks(area: Area, high: float, full: float) -> Iterator[int]:
         yield top
 
 
-def set_up_print(page: Any, area: Area, beside: int = 1) -> None:
-    """Sets paper, margins, pages, repeated rows and columns, and what stands at the foot of each page.
-
-    beside: how many groups of columns stand on one page, where they do not all.
-    """
-    way = plan(replace(area, columns=area.columns[beside - 1 :: beside]))
+def set_up_print(page: Any, area: Area) -> None:
+    """Sets paper, margins, pages, repeated rows and columns, and what stands at the foot of each page."""
+    way = plan(area)
     page.set_landscape() if way.landscape else page.set_portrait()
     page.set_paper(A4)
     page.set_margins(MARGIN, MARGIN, TOP, BOTTOM)

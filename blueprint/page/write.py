@@ -20,7 +20,6 @@ from blueprint.page.layout import Echo, Hop, Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.picking import PLACE
 from blueprint.page.plainly import put
-from blueprint.page.printing import beside_each_other, set_up_print
 from blueprint.page.remarks import note_of, note_options
 from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
@@ -71,7 +70,13 @@ class BookWriter:
     def write(self) -> int:
         """Writes everything and returns the number of formulas."""
         self.properties()
-        self.furnish()
+        ruler = Ruler(xl_pixel_width)
+        for sheet in self.blueprint.sheets:
+            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
+            furniture = Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler)
+            furniture.place()
+            self.long |= {(sheet.title, row): None for row in furniture.columns.lines}
+            self.long |= {(sheet.title, row): text for row, text in furniture.columns.cut.items()}
         for title in own.SHEETS:
             self.sheets[title] = self.book.add_worksheet(title, PlainSheet)
             set_up_own(title, self.sheets[title], self.layout, self.dressed)
@@ -86,19 +91,6 @@ class BookWriter:
         for hung in self.layout.charts:
             hang(hung, self.layout, self.sheets[hung.sheet], self.book.add_chart)
         return self.formulas
-
-    def furnish(self) -> None:
-        """Adds the sheets of the outline and sets up each; on paper as many groups of columns stand together on all."""
-        ruler, placed = Ruler(xl_pixel_width), []
-        for sheet in self.blueprint.sheets:
-            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
-            placed.append(Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler))
-            placed[-1].place()
-            self.long |= {(sheet.title, row): None for row in placed[-1].columns.lines}
-            self.long |= {(sheet.title, row): text for row, text in placed[-1].columns.cut.items()}
-        beside = beside_each_other([furniture.area for furniture in placed])
-        for furniture in placed:
-            set_up_print(furniture.page, furniture.area, beside)
 
     def dressed(self, key: Any, properties: dress.Properties) -> Any:
         """Returns the writer's format for a dress, made once."""

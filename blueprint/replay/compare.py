@@ -106,9 +106,8 @@ class Tally:
         theirs = np.asarray(self.batch.tensors[name][start:stop], dtype=np.float64)
         where = self._where(start, rows, theirs)
         ours = ours_of(name, self.row, rows, theirs)
-        apart = np.where(where, np.abs(np.where(where, theirs, 0.0) - ours), 0.0)
-        apart[np.isnan(apart)] = np.inf
-        wrong = apart > self.found.allowed
+        apart = np.where(where, distance(np.where(where, theirs, 0.0), ours), 0.0)
+        wrong = ~(apart <= self.found.allowed) | np.isinf(apart)
         self.found = replace(
             self.found,
             cells=self.found.cells + int(where.sum()),
@@ -137,6 +136,14 @@ class Tally:
         )
 
 
+def distance(theirs: Array, ours: Array) -> Array:
+    """Returns |theirs − ours|: 0 where both are the same infinity or both no number, infinity where only one of them is."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(theirs - ours)
+    same = (theirs == ours) | (np.isnan(theirs) & np.isnan(ours))
+    return np.asarray(np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart)))
+
+
 def compare_tiles(tallies: Iterable[Tally], tiles: Iterable[tuple[int, Rows]], patient: bool = True) -> None:
     """Compares tensors tile by tile; without patience only up to the first tile in which all of them deviate."""
     of_tensors = list(tallies)
@@ -150,6 +157,6 @@ def compare_tiles(tallies: Iterable[Tally], tiles: Iterable[tuple[int, Rows]], p
 def compare_number(name: str, row: str, means: str, both: tuple[float, float], allowed: float) -> Compared:
     """Compares a logged number, the first of both, with the one that was computed again."""
     logged, ours = both
-    apart = abs(logged - ours)
-    wrong = not apart <= allowed
+    apart = float(distance(np.asarray(logged), np.asarray(ours)))
+    wrong = not apart <= allowed or np.isinf(apart)
     return Compared(name, row, means, 1, int(wrong), apart, allowed, logged=logged, recomputed=ours)

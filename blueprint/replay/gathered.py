@@ -27,5 +27,6 @@ class Gathered:
                 self.responses.setdefault(name, np.empty(self.count))[at] = row[0].cpu().numpy()
             elif row.dim() == 3:
                 size = row.abs()
-                self.largest[name] = max(self.largest.get(name, 0.0), float(size.max()))
+                # numpy's maximum keeps NaN, Python's max may lose it
+                self.largest[name] = float(np.maximum(self.largest.get(name, 0.0), float(size.max())))
                 self.sizes[name] = self.sizes.get(name, 0.0) + float(size.sum())

@@ -84,12 +84,12 @@ class Judge:
 
     def allowed(self, quantity: Quantity, row: str) -> float:
         """Returns how far apart the numbers of a tensor may be: tolerance · (1 + largest number of its row)."""
-        return self.tolerance(quantity) * (1 + self.found.largest.get(row, 0.0)) * self._wider(quantity)
+        return self.tolerance(quantity) * (1 + _finite(self.found.largest.get(row, 0.0))) * self._wider(quantity)
 
     def allowed_number(self, quantity: Quantity, logged: float) -> float:
         """Returns how far a number may be off: what it is a weighted sum of may be off as a tensor, in the mean."""
         sizes, words = self.found.sizes, max(1.0, self.found.whole["ev.count"])
-        mean = sizes.get(quantity.spread, 0.0) / words
+        mean = _finite(sizes.get(quantity.spread, 0.0)) / words
         weights = max(1.0, sizes.get(quantity.weights, 0.0))
         size = abs(logged) if np.isfinite(logged) else 0.0
         return self.tolerance(quantity) * (size + (1 + mean) * weights * self._wider(quantity))
@@ -137,6 +137,11 @@ class Judge:
                 here = ties.near(found, self.found.options, self.tolerance(shares[0]))
                 near.update({name: near[name] + here[name] for name in near})
             yield start, found
+
+
+def _finite(size: float) -> float:
+    """Returns a size, and 0 for one that is infinite or no number: beside it every finite difference would be allowed."""
+    return size if np.isfinite(size) else 0.0
 
 
 def _clearly_nearer(other: Compared, own: Compared) -> bool:

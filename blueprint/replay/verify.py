@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from blueprint.minibatch import Minibatch
 from blueprint.replay.compare import Compared
+from blueprint.replay.endless import ending
 from blueprint.replay.judge import Judge
 from blueprint.replay.lines import DIFFERS, Line, first_of, following, lines_of
 from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS, before
@@ -126,8 +127,8 @@ def _uncompared(judge: Judge) -> dict[str, str]:
 
 
 def _notes(batch: Minibatch, found: Replay) -> tuple[str, ...]:
-    """Returns what was assumed, in sentences."""
-    said = [*batch.notes]
+    """Returns what was assumed, and where numbers end, in sentences."""
+    said = [*batch.notes, *filter(None, [ending(found)])]
     said += [
         f"{name} stands in the file and is taken from there: {found.missing[name]} is missing" for name in found.started
     ]

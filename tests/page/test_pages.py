@@ -9,9 +9,7 @@ from collections import Counter
 
 import pytest
 
-from blueprint.page.soffice import libreoffice
 from tests.page.finished import finished
-from tests.page.paper import only, print_areas
 
 FOOT = re.compile(r"^ *default \.xlsx +(.+?) +page (\d+) of (\d+)$", re.MULTILINE)
 """The foot of a page: the file, the sheet, the page and their number."""
@@ -25,12 +23,10 @@ def pages(needs_libreoffice: None, tmp_path_factory: pytest.TempPathFactory) -> 
     if shutil.which("pdftotext") is None:
         pytest.skip("pdftotext is not installed (poppler-utils)")
     room = tmp_path_factory.mktemp("paper")
-    program = libreoffice()
-    assert program is not None
     profile = f"-env:UserInstallation={(room / 'profile').as_uri()}"
     source = finished("default").path
     subprocess.run(
-        [program, profile, "--headless", "--convert-to", "pdf", "--outdir", str(room), str(source)], check=True
+        ["soffice", profile, "--headless", "--convert-to", "pdf", "--outdir", str(room), str(source)], check=True
     )
     pdf = room / f"{source.stem}.pdf"
     text = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], check=True, capture_output=True, text=True).stdout
@@ -61,12 +57,3 @@ def test_a_page_of_the_walk_has_names_values_equations_and_numbers(pages: list[s
     lines = [line for page in walk for line in page.splitlines()]
     assert any(re.search(r"ρ +importance ratio.* 0\.7327 +=.*= exp\(", line) for line in lines)
     assert all("episode to walk through" in page for page in walk)  # the choice stands on every page
-
-
-def test_of_a_sheet_that_is_too_long_for_paper_the_head_is_printed_and_says_so() -> None:
-    """Libraries has nearly two thousand rows."""
-    file = finished("ten-libraries")
-    head = int(only(file.sheets["Libraries"], "pane")["ySplit"])
-    said = [cell.value for row in file.shown["Libraries"].iter_rows(max_row=head) for cell in row if cell.value]
-    assert print_areas(file)["Libraries"].bottom == head < 20
-    assert any("only the head is printed" in str(text) for text in said)

@@ -110,7 +110,7 @@ def _libraries(given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.L
         sections.append(Section(f"{number}  {section.title.partition('  ')[2]}", items))
     watched = tuple(item for section in pages.watched_sections(0, out.watched) for item in map(_folded, section.items))
     sections.append(Section(f"{len(sections)}  What is watched", watched))
-    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True, printed=False)
+    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True)
 
 
 def _folded(item: Item) -> Row:
