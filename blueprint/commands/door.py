@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
@@ -28,22 +28,33 @@ _PASSED_ON = (
 class Door(click.Group):
     """A group of commands of which none ends in a traceback: what nobody foresaw is one sentence, and exit code 3."""
 
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Reads the command line; --help and --version print at once."""
+        with answering(lambda: "blueprint"):
+            return super().make_context(*given, **more)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
         _need_folder()
+        with answering(lambda: ctx.invoked_subcommand or "blueprint"), ended_by_signals():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def answering(command: Callable[[], str]) -> Iterator[None]:
+    """Turns what nobody foresaw into one sentence of a command, unless a developer asks for the traceback."""
+    try:
         try:
-            with ended_by_signals():
-                try:
-                    return super().invoke(ctx)
-                finally:
-                    sys.stdout.flush()  # here, so that a full disk behind a redirection is told and not lost
-        except _PASSED_ON:
+            yield
+        finally:
+            sys.stdout.flush()  # here, so that a full disk behind a redirection is told and not lost
+    except _PASSED_ON:
+        raise
+    except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
+        if os.environ.get(TRACEBACK):
             raise
-        except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
-            if os.environ.get(TRACEBACK):
-                raise
-            _let_go_of_stdout()
-            raise Unreadable(told(fault, ctx.invoked_subcommand or "blueprint")) from fault
+        _let_go_of_stdout()
+        raise Unreadable(told(fault, command())) from fault
 
 
 def _need_folder() -> None:
