@@ -79,8 +79,8 @@ class Book:
 
     def prove(self, path: str | Path) -> Proof:
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
-        from blueprint.page.cells import expected
         from blueprint.page.recalculate import prove
+        from blueprint.page.watch import expected
 
         return prove(Path(path), expected(self.layout))
 
@@ -162,9 +162,11 @@ class Book:
     def _own_formulas(self) -> dict[tuple[str, int, int], str]:
         """The formulas of the page's own, by sheet, row and column, counted from 0."""
         from blueprint.page.cells import echo_formula
+        from blueprint.page.watch import watch_of
 
         echoes = {(echo.sheet, echo.row, echo.column): echo_formula(echo, self.layout) for echo in self.layout.echoes}
-        return echoes | {(live.sheet, live.row, live.column): live.formula for live in self.layout.lives}
+        lives = (*self.layout.lives, *watch_of(self.layout).lives)
+        return echoes | {(live.sheet, live.row, live.column): live.formula for live in lives}
 
     def frame(self, block: Block | str) -> DataFrame:
         """Returns a block as a pandas table: a row per member of its first axis, columns for all others."""

@@ -82,6 +82,11 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
     return found
 
 
+def watches(sheet: str, cell: str, formula: str) -> bool:
+    """Tells whether a formula belongs to those that say whether the others were overwritten."""
+    return sheet == "Formulas" or re.fullmatch(r"A\d+", cell) is not None or "first_formula" in formula
+
+
 def sheet_parts(archive: zipfile.ZipFile) -> dict[str, str]:
     """Returns the part of the archive that holds each sheet, by the sheet's name, in the order of the tabs."""
     relations = ET.fromstring(archive.read("xl/_rels/workbook.xml.rels"))

@@ -36,10 +36,11 @@ class Run:
     edge: bool
 
 
-def runs(layout: Layout) -> Iterator[Run]:
-    """Yields the cells of every block in reading order."""
-    for block in layout.places:
-        yield from runs_of(block, layout)
+def runs(layout: Layout) -> list[Run]:
+    """Returns the cells of every block in reading order; they are spelled once."""
+    if layout.runs is None:
+        layout.runs = [run for block in layout.places for run in runs_of(block, layout)]
+    return layout.runs
 
 
 def runs_of(block: Block, layout: Layout) -> Iterator[Run]:
@@ -116,21 +117,6 @@ def _fill(spelled: Template, columns: list[int], starts: list[int]) -> list[str]
 def _plain(value: Value) -> Value:
     """Returns a value as a cell holds it: what is infinite is a limit that is off."""
     return value if isinstance(value, str) else OFF_WORD if value == inf else float(value)
-
-
-def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
-    """Returns what every formula cell of the workbook must come to, by sheet and address."""
-    cells: dict[tuple[str, str], Value | bool | None] = {}
-    for run in runs(layout):
-        if run.formulas is not None:
-            for column, value in zip(run.columns, run.values, strict=True):
-                cells[run.sheet, f"{grid.letters(column)}{run.row + 1}"] = value
-    for echo in layout.echoes:
-        value = layout.values.cell(echo.block, *echo.places)
-        cells[echo.sheet, f"{grid.letters(echo.column)}{echo.row + 1}"] = value
-    for live in layout.lives:
-        cells[live.sheet, f"{grid.letters(live.column)}{live.row + 1}"] = live.value
-    return cells
 
 
 def address(block: Block, places: tuple[int, ...], layout: Layout) -> str:

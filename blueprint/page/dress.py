@@ -19,7 +19,14 @@ GOOD, BAD, OTHER = (
     {"font_color": "#9C0006", "bg_color": "#FFC7CE"},
     {"font_color": "#5F3B00", "bg_color": "#FFE699"},
 )
-VERDICTS: dict[str, Properties] = {"OK": GOOD, "same": GOOD, "LOOK": BAD, "changed": OTHER}
+VERDICTS: dict[str, Properties] = {
+    "OK": GOOD,
+    "same": GOOD,
+    "LOOK": BAD,
+    "changed": OTHER,
+    "overwritten": BAD,
+    "differs": BAD,
+}
 """Words that say how a check went, and their colours."""
 CHOSEN: Properties = {"bg_color": "#FFC000", "font_color": INK}
 
@@ -62,6 +69,9 @@ LABELS: dict[str, Properties] = {
     "walk numbers": {"font_color": INK},
     "as print": {"font_color": GREY, "align": "right"},
     "verdict": {"bold": True, "align": "center"},
+    "watch": {"bold": True, "align": "center", "font_color": BAD["font_color"]},
+    "found": {"bold": True, "font_color": BAD["font_color"]},
+    "sum": {"font_color": GREY, "num_format": "0.000E+00"},
     "piece count": {"bold": True, "num_format": "0", "align": "right"},
     "piece": {"bold": True, "num_format": "0.0000", "align": "right"},
 }

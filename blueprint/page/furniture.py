@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from blueprint.page import contents, delivered, dress, grid
+from blueprint.page import contents, delivered, dress, formulas, grid, own
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
@@ -123,10 +123,17 @@ def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> N
     page.conditional_format(0, grid.LEFT, last_row, last_column, {"type": "errors", "format": look("error", dress.BAD)})
 
 
+OWN_WIDTHS: dict[str, Callable[[Layout], Iterable[float]]] = {
+    own.DELIVERED: delivered.widths,
+    own.FORMULAS: lambda _: formulas.widths(),
+    own.CONTENTS: lambda _: contents.WIDTHS.values(),
+}
+
+
 def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
     listed = title == contents.SHEET
-    widths = [pixels(width) for width in (contents.WIDTHS.values() if listed else delivered.widths(layout))]
+    widths = [pixels(width) for width in OWN_WIDTHS[title](layout)]
     for column, width in enumerate(widths):
         page.set_column_pixels(column, column, width)
     page.freeze_panes(layout.body[title], 1 if listed else grid.NAME)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from blueprint.language import Block, Values
 from blueprint.page.outline import Blueprint, Chart
 from blueprint.page.place import Place
 from blueprint.page.steps import Walk
+
+if TYPE_CHECKING:
+    from blueprint.page.cells import Run
+    from blueprint.page.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class Layout:
     folds: rows that may be folded away: sheet, first, last.
     walk, finder, spread: the lines of the chosen column, where its place is found, the ranges of blocks in it.
     asks: where it is said whether anything typed was changed.
+    runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
+    judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
     """
 
     blueprint: Blueprint
@@ -116,7 +123,10 @@ class Layout:
     walk: Walk = field(default_factory=Walk)
     finder: tuple[str, int] | None = None
     asks: list[tuple[str, int]] = field(default_factory=list)
+    judged: list[tuple[str, int, str]] = field(default_factory=list)
     spread: dict[Block, tuple[str, int, int, int]] = field(default_factory=dict)
     body: dict[str, int] = field(default_factory=dict)
     end: dict[str, int] = field(default_factory=dict)
     maps: dict[str, int] = field(default_factory=dict)
+    runs: list[Run] | None = None
+    watch: Watch | None = None

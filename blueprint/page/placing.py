@@ -6,6 +6,7 @@ from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.page import grid, own
 from blueprint.page.contents import lay_contents
 from blueprint.page.delivered import lay_delivered
+from blueprint.page.formulas import lay_formulas
 from blueprint.page.layout import Layout
 from blueprint.page.links import lay_links
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
@@ -25,6 +26,7 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     layout = place_blocks(blueprint, values)
     lay_walk(layout)
     lay_delivered(layout)
+    lay_formulas(layout)
     lay_contents(layout)
     lay_links(layout)
     return layout

@@ -9,7 +9,22 @@ from blueprint.language import Block
 from blueprint.page import charts, grid, own
 from blueprint.page.dress import READS
 from blueprint.page.layout import Hung
-from blueprint.page.outline import Box, Chart, Entry, Finder, Flow, Piece, Sample, Spread, Step, Tour, Unchanged, View
+from blueprint.page.names import defined_name
+from blueprint.page.outline import (
+    Box,
+    Chart,
+    Entry,
+    Finder,
+    Flow,
+    Judged,
+    Piece,
+    Sample,
+    Spread,
+    Step,
+    Tour,
+    Unchanged,
+    View,
+)
 from blueprint.page.pen import Pen, origin
 
 VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
@@ -123,6 +138,15 @@ def _unchanged(unchanged: Unchanged, pen: Pen) -> None:
     pen.row += 1
 
 
+def _judged(judged: Judged, pen: Pen) -> None:
+    """Keeps the line of the verdict on all checks and formulas."""
+    pen.label(pen.row, grid.SYMBOL, judged.checks.symbol, "symbol")
+    pen.label(pen.row, grid.NAME, judged.title, "name")
+    pen.jump(pen.row, VALUE + 1, judged.checks)
+    pen.layout.judged.append((pen.sheet.title, pen.row, defined_name(judged.checks)))
+    pen.row += 1
+
+
 def _spread(spread: Spread, pen: Pen) -> None:
     """Names the rows and columns of a spread; its numbers are picked when every place is known."""
     down = next(iter(spread.columns.values())).axes[-1]
@@ -155,5 +179,6 @@ PLACERS: dict[type, Callable[..., None]] = {
     Finder: _finder,
     Tour: _tour,
     Unchanged: _unchanged,
+    Judged: _judged,
     Chart: _chart,
 }

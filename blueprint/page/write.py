@@ -11,7 +11,7 @@ from typing import Any
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
-from blueprint.page import contents, delivered, dress, grid, own
+from blueprint.page import contents, delivered, dress, formulas, grid, own
 from blueprint.page.cells import Run, echo_formula, runs
 from blueprint.page.charts import hang
 from blueprint.page.furniture import Furniture, set_up_own
@@ -24,6 +24,7 @@ from blueprint.page.remarks import note_of, note_options
 from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.views import VALUE
+from blueprint.page.watch import watch_of
 from blueprint.page.worksheet import PlainSheet
 
 NEW_YEAR_2026 = 1_767_225_600
@@ -164,9 +165,9 @@ class BookWriter:
         for echo in self.layout.echoes:
             value = self.layout.values.cell(echo.block, *echo.places)
             self.formula(echo, echo_formula(echo, self.layout), value)
-        for live in self.layout.lives:
+        for live in (*self.layout.lives, *watch_of(self.layout).lives):
             self.formula(live, live.formula, live.value)
-        for copy in self.layout.copies:
+        for copy in (*self.layout.copies, *watch_of(self.layout).copies):
             put(self.sheets[copy.sheet], copy.row, copy.column, copy.value, self.label_format(copy.style))
 
     def formula(self, at: Echo | Live, formula: str, value: float | str) -> None:
@@ -194,6 +195,8 @@ class BookWriter:
             self.name(defined_name(block), contents.range_of(block, self.layout))
         self.name(contents.RANGE_NAME, contents.table_of(self.layout))
         self.name(own.CHANGED_INPUTS, delivered.COUNT_CELL)
+        self.name(own.CHANGED_SINCE, formulas.CHANGED_CELL)
+        self.name(own.FIRST_FORMULA, formulas.FOUND_CELL)
         if self.layout.finder is not None:
             sheet, row = self.layout.finder
             self.name(PLACE, f"{grid.quoted(sheet)}!${grid.letters(VALUE)}${row + 2}")

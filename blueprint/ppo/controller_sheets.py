@@ -8,7 +8,7 @@ import numpy as np
 
 from blueprint.language import Block, link
 from blueprint.numbers import CONTROLLER, ControllerNumbers
-from blueprint.page.outline import Blueprint, Note, Piece, Section, Sheet, Tour, Unchanged, key
+from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
 from blueprint.ppo import controller
 from blueprint.ppo.checks import Identity, Master, all_in_range
 from blueprint.ppo.controller import TOLD, Controlled, Fed, i, u
@@ -104,7 +104,7 @@ def _start(told: Made, made: Controlled, verdict: Block) -> Sheet:
         Section("What this is", tuple(map(Note, READING))),
         Section(
             "Does everything add up?",
-            (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
+            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
         ),
         Section(
             "What comes of it",

@@ -19,7 +19,7 @@ ENOUGH = 4.5
 """The ratio that the Web Content Accessibility Guidelines 2.1 ask of plain text (1.4.3, AA)."""
 ENOUGH_FOR_LINES = 3.0
 """The same for what is no text but is needed to understand it (1.4.11, AA)."""
-VERDICTS = {"OK", "LOOK", "same", "changed"}
+VERDICTS = {"OK", "LOOK", "same", "changed", "overwritten", "differs"}
 
 
 def built(name: str) -> Finished:
@@ -85,7 +85,7 @@ def test_a_format_that_depends_on_a_value_repeats_what_can_be_read_as_well(name:
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_a_verdict_has_its_colour_wherever_it_may_stand(name: str) -> None:
-    """Every cell that holds a verdict lies within the rules for all four words."""
+    """Every cell that holds a verdict lies within the rules for all of them."""
     read = styles(name)
     words = 0
     for sheet, page in ((sheet, read.file.shown[sheet]) for sheet in read.file.sheets):

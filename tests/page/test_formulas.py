@@ -10,7 +10,7 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_boundaries
 
 from blueprint.page.read import Found, locate
-from tests.audit import formulas, relative_form, spoil
+from tests.audit import formulas, relative_form, spoil, watches
 from tests.page.workshop import made
 from tests.replayed import window_book, with_everything_logged
 
@@ -18,6 +18,8 @@ FUNCTIONS = {
     "EXP", "LN", "TANH", "SQRT", "ABS", "SUM", "SUMPRODUCT", "MAX", "MIN", "IF", "AND", "OR", "INDEX", "MATCH", "ROUND",
     "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "TEXT",
 }  # fmt: skip
+WATCHING = {"IFERROR", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
+"""What only those formulas use that see whether the others were overwritten; they may be long, and one IF in another."""
 SIGNS = set("+-*/()<>=,:$!._&")
 LONGEST = 150  # 146 today: how far a convention is outside its range, because the names in it are spelled out
 LONGEST_RUN = 64  # LibreOffice 7.4 is silently wrong above about 100 cells of one formula below each other
@@ -52,9 +54,15 @@ def path(request: pytest.FixtureRequest, saved: dict[str, Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def written(path: Path) -> Formulas:
+def all_written(path: Path) -> Formulas:
     """Reads its formulas."""
     return formulas(path)
+
+
+@pytest.fixture(scope="module")
+def written(all_written: Formulas) -> Formulas:
+    """Reads the formulas of the computation and of the page, without those that watch them."""
+    return {key: formula for key, formula in all_written.items() if not watches(*key, formula)}
 
 
 def bare(formula: str) -> str:
@@ -107,6 +115,13 @@ def test_only_plain_functions_stand_in_formulas(written: Formulas) -> None:
     assert used <= FUNCTIONS
     strange = {sign for formula in written.values() for sign in re.sub(r"\w", "", bare(formula))} - SIGNS
     assert strange == set()  # no ^, %, {, @, #, blank
+
+
+def test_formulas_that_watch_the_others_are_plain_enough(all_written: Formulas, written: Formulas) -> None:
+    watching = [formula for key, formula in all_written.items() if key not in written]
+    used = {name for formula in watching for name in re.findall(r"([A-Za-z_][\w.]*)\(", bare(formula))}
+    assert WATCHING - {"_xlfn.ISFORMULA"} <= used <= FUNCTIONS | WATCHING | {"NOT"}
+    assert max(map(len, watching)) < 8_192
 
 
 def test_text_is_joined_only_where_equations_are_told(written: Formulas) -> None:
@@ -166,9 +181,9 @@ def test_the_longest_formula(written: Formulas) -> None:
     assert max(map(len, written.values())) <= LONGEST
 
 
-def test_no_formula_stands_in_more_than_64_cells_below_each_other(path: Path, written: Formulas) -> None:
+def test_no_formula_stands_in_more_than_64_cells_below_each_other(path: Path, all_written: Formulas) -> None:
     runs: dict[tuple[str, int, int], int] = {}
-    places = {(sheet, *coordinate_to_tuple(cell)): relative_form(f, cell) for (sheet, cell), f in written.items()}
+    places = {(sheet, *coordinate_to_tuple(cell)): relative_form(f, cell) for (sheet, cell), f in all_written.items()}
     for sheet, row, column in sorted(places):
         above, here = (sheet, row - 1, column), (sheet, row, column)
         runs[here] = runs[above] + 1 if places.get(above) == places[here] else 1

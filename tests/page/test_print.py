@@ -22,7 +22,7 @@ GROUPS = 16
 """The column (P) at which the first episode begins."""
 LAPTOP_WIDTH, LAPTOP_HEIGHT = 1366, 480
 """A small laptop's screen, and what is left of its 768 pixels below the ribbon and above the taskbar."""
-OWN = ("Delivered", "Contents")
+OWN = ("Delivered", "Formulas", "Contents")
 """Sheets that list blocks and have no decisions."""
 POLICIES = {"Old policy": "old", "Reference": "reference", "Policy": "policy"}
 

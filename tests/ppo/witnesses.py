@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from blueprint.book import Book, book
 from blueprint.language import Axis, NotationError, at_most, block, equal, less, typed, where
 from blueprint.numbers import WeightNumbers
-from blueprint.page.cells import expected
 from blueprint.page.recalculate import compare, with_ironcalc
+from blueprint.page.watch import expected
 from tests.audit import spoil
 from tests.ppo.building import Build
 from tests.ppo.compare import assert_agrees

@@ -10,8 +10,8 @@ import pytest
 
 from blueprint.minibatch import Minibatch, MinibatchError
 from blueprint.numbers import rlhf
-from blueprint.page.cells import expected
 from blueprint.page.recalculate import compare, with_ironcalc, with_libreoffice
+from blueprint.page.watch import expected
 from blueprint.replay.agree import NEAR, agreement
 from blueprint.replay.window import chosen_window, deviating_window, worst_window
 from tests.audit import spoil

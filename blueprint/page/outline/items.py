@@ -136,7 +136,15 @@ class Unchanged:
     title: str
 
 
-View = Piece | Flow | Entry | Sample | Step | Spread | Finder | Tour | Unchanged | Chart
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on all checks and on all formulas; where a formula is not as delivered, its sheet and row."""
+
+    title: str
+    checks: Block
+
+
+View = Piece | Flow | Entry | Sample | Step | Spread | Finder | Tour | Unchanged | Judged | Chart
 """What shows blocks again that stand elsewhere."""
 
 Item = Block | Row | Table | Line | Note | View

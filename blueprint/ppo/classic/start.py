@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from blueprint.language import Block
-from blueprint.page.outline import Box, Flow, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
+from blueprint.page.outline import Box, Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 from blueprint.ppo.classic.losses import Loss
 from blueprint.ppo.classic.rollout import Rollout
 from blueprint.ppo.classic.signal import Signal
@@ -38,7 +38,7 @@ def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watch
         Section("What this is", tuple(map(Note, READING))),
         Section(
             "Does everything add up?",
-            (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
+            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
         ),
         Section("The loss", tuple(with_origins(_parts(loss))), COLUMNS),
         Section("The map: each box leads to its row, and each sheet leads back here", (_flow(run, made, loss),)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from blueprint.language import Block
-from blueprint.page.outline import Flow, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
+from blueprint.page.outline import Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 from blueprint.ppo.sheets.averaged import with_origins
 
 HEADING = "RLHF PPO by hand"
@@ -45,6 +45,7 @@ READING = (
 CHECKING = (
     "Recalculate everything (Excel: Ctrl+Alt+F9; LibreOffice: Ctrl+Shift+F9): all checks must still say OK.",
     "Any cell in words and numbers, on the command line: blueprint explain FILE 'Loss!N51'",
+    "A red ! in the margin: in its row a number stands where a formula was. ≠: other values than delivered, from the same inputs.",
     "The sheet Delivered holds what was typed when the file was made, and says what was changed since.",
     "To undo a change, empty the cell under “yours”, or copy the number back from Delivered.",
 )
@@ -109,7 +110,7 @@ def start_sheet(
         Section("What this is", tuple(map(Note, told.says.reading))),
         Section(
             "Does everything add up?",
-            (Piece("all checks", verdict, verdict), Unchanged("inputs, against those delivered")),
+            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
         ),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
         Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),

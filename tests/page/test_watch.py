@@ -1,0 +1,162 @@
+"""A formula that somebody overwrote is seen, and where: whatever else was typed; and nothing else is accused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import cycle, product
+from pathlib import Path
+
+import pytest
+from openpyxl import load_workbook
+from openpyxl.utils.cell import get_column_letter
+
+from blueprint.page.slim import slimmed
+from blueprint.page.watch import watch_of
+from tests.page.watching import KINDS, Spot, Watched, watched
+
+SEEN = "a number or a text stands where a formula was"
+REPLACED = "other values than delivered, though no input was changed: a formula here, or one that it reads, is another"
+FINE = ("same", "")
+INPUTS: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
+    "default": [("gamma.yours", (), "0.7"), ("old.E", (2, 1), "-0.3"), ("given", (0, 0), "happy")],
+    "ten-libraries": [("gamma.yours", (), "0.7"), ("preset", (), "verl"), ("old.logits", (0, 3, 2), "2")],
+    "classic": [("gamma.yours", (), "0.7"), ("rewards", (0, 3), "2")],
+    "kl-controller": [("responses.kl", (1, 1), "3")],
+    "very-very-sleepy": [("gamma.yours", (), "0.7")],
+    "a minibatch": [("mask", (0, 1), "0")],
+    "somebody's own": [("plan", (1,), "0")],
+    "long rows": [("plan", (1,), "0")],
+}
+"""By kind: inputs, and what is typed there."""
+COUNTS = dict.fromkeys(KINDS, 24) | {"default": 80, "ten-libraries": 16, "somebody's own": 8}
+"""By kind, how many cells are overwritten, one at a time: 200 in all."""
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Returns one kind of workbook after the other."""
+    return str(request.param)
+
+
+@contextmanager
+def typed(file: Watched, *inputs: tuple[str, tuple[int, ...], str]) -> Iterator[None]:
+    """Types into inputs, and types the delivered values again at the end."""
+    spots = [(file.of(name, *at), text) for name, at, text in inputs]
+    before = [(spot, file.value(spot)) for spot, _ in spots]
+    for spot, text in spots:
+        file.type(spot, text)
+    try:
+        yield
+    finally:
+        for spot, value in before:
+            file.type(spot, "" if value is None else str(value))
+
+
+def place(spot: Spot) -> str:
+    """Returns how the sentence begins that names a cell's row."""
+    return f"{spot[0]}, row {spot[1]}: "
+
+
+def another(file: Watched, spot: Spot) -> str:
+    """Returns another formula of another value than the one of a cell."""
+    formula = str(file.formula(spot))
+    return f'{formula}&"x"' if isinstance(file.value(spot), str) else f"=0.001+1.001*({formula[1:]})"
+
+
+def test_an_untouched_workbook_is_not_accused(kind: str) -> None:
+    assert watched(kind).says() == FINE
+    assert watched(kind).on_start() in (("OK", ""), FINE)
+
+
+def test_changed_inputs_are_not_accused(kind: str) -> None:
+    with typed(watched(kind), *INPUTS[kind]):
+        assert watched(kind).says() == FINE
+
+
+def test_inputs_that_end_in_errors_are_not_accused() -> None:
+    file = watched("default")
+    for name, at, text in (("old.E", (2, 1), "word"), ("vocabulary", (3,), ""), ("rollout.draw", (0, 4), "=1/0")):
+        with typed(file, (name, at, text)):
+            assert file.says() == FINE, name
+
+
+def test_a_constant_is_always_seen_and_its_row_is_named(kind: str) -> None:
+    file = watched(kind)
+    ways = product(([], INPUTS[kind]), ("0.5", "=0.5"))
+    missed = []
+    for spot, (changes, text) in zip(file.some(COUNTS[kind], seed=1), cycle(ways), strict=False):
+        with typed(file, *changes), file.overwritten(spot, text):
+            if file.on_start() != ("LOOK", place(spot) + SEEN):
+                missed.append((spot, changes, text, file.on_start()))
+    assert missed == []
+
+
+def test_another_formula_is_seen_while_the_inputs_are_as_delivered(kind: str) -> None:
+    file = watched(kind)
+    missed = []
+    for spot in file.some(COUNTS[kind] // 3, seed=2):
+        with file.overwritten(spot, another(file, spot)):
+            verdict, said = file.on_start()
+        if verdict != "LOOK" or not str(said).endswith(REPLACED):
+            missed.append((spot, said))
+    assert missed == []
+
+
+def test_what_the_page_itself_picks_and_prints_is_seen_whatever_is_typed() -> None:
+    file = watched("default")
+    with typed(file, *INPUTS["default"]):
+        on_walk = [spot for spot in file.formulas if spot[0] == "Walk"]
+        for spot in (*on_walk[:: len(on_walk) // 5], file.of("word_read", 0, 3)):
+            with file.overwritten(spot, another(file, spot)):
+                assert file.on_start() == ("LOOK", place(spot) + REPLACED)
+
+
+@pytest.mark.parametrize("text", ["0", "word", "=-0.5", "=+0.5", "=(1/2)", "=50%", "=1E-3", '="word"', "=TRUE", "=2*3"])
+def test_every_way_to_write_a_constant_is_seen(text: str) -> None:
+    file = watched("very-very-sleepy")
+    for spot in (file.of("td_errors", 0, 1), file.of("gamma"), next(s for s in file.formulas if s[0] == "Walk")):
+        with file.overwritten(spot, text):
+            verdict, said = file.on_start()
+        assert (verdict, str(said).startswith(place(spot))) == ("LOOK", True), spot
+
+
+def test_the_value_that_stood_there_is_seen_as_well() -> None:
+    file = watched("default")
+    spot = file.of("td_errors", 0, 5)
+    for text in (repr(file.value(spot)), f"={file.value(spot)!r}"):
+        with file.overwritten(spot, text):
+            assert file.on_start() == ("LOOK", place(spot) + SEEN)
+
+
+def test_another_column_may_be_shown() -> None:
+    file = watched("default")
+    choice = [block.name for block in file.book.blueprint.looks]
+    assert len(choice) == 3
+    for name in choice:
+        for text in ("2", "99", "word"):
+            with typed(file, (name, (), text)):
+                assert file.says() == FINE, (name, text)
+
+
+def test_every_formula_but_the_chain_is_watched(kind: str) -> None:
+    file = watched(kind)
+    asked = re.compile(r"(?:FORMULATEXT|ISFORMULA)\((\w+)\)")
+    margin = ((sheet, file.formula((sheet, row, 1))) for sheet in file.sheets for row in range(1, 1100))
+    seen = {(sheet, cell) for sheet, formula in margin for cell in asked.findall(formula or "") if sheet != "Contents"}
+    assert seen == {(sheet, f"{get_column_letter(column)}{row}") for sheet, row, column in file.formulas}
+
+
+def test_a_long_row_has_several_watches_and_no_formula_is_too_long() -> None:
+    file = watched("long rows")
+    lives = [live for live in watch_of(file.book.layout).lives if live.sheet == "Savings" and live.column == 0]
+    assert len(lives) > len({spot[1] for spot in file.formulas if spot[0] == "Savings"})
+    for kind in KINDS:
+        assert max(len(live.formula) for live in watch_of(watched(kind).book.layout).lives) < 8_192
+
+
+def test_a_copy_saved_by_openpyxl_is_not_accused(tmp_path: Path) -> None:
+    file = watched("very-very-sleepy")
+    load_workbook(file.path).save(tmp_path / "a.xlsx")
+    assert Watched(slimmed(tmp_path / "a.xlsx", tmp_path / "b.xlsx"), file.book).on_start() == ("OK", "")
