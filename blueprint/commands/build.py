@@ -41,6 +41,16 @@ def list_numbers() -> None:
         say(f"{name:<{width}}  {about}")
 
 
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Keeps the collector from walking, again and again, through what a build makes and needs to its end."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 @click.command(epilog=EXAMPLES)
 @click.option(
     "--numbers", default="default", metavar="NAME|FILE", help="Built-in numbers (see `blueprint list`) or a file.toml."
@@ -59,6 +69,7 @@ def list_numbers() -> None:
 @click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
+@_nothing_collected()
 def build(
     numbers: str,
     overrides: tuple[str, ...],
@@ -81,11 +92,10 @@ def build(
         loaded = load(found, [*said, *overrides])
         path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
         refuse_target(path, force)
-        with _nothing_collected():
-            book = Book(rlhf_ppo(loaded))
-            if witness:
-                book = Book(rlhf_ppo(loaded, _witnessed(book)))
-            formulas = book.save(path)
+        book = Book(rlhf_ppo(loaded))
+        if witness:
+            book = Book(rlhf_ppo(loaded, _witnessed(book)))
+        formulas = book.save(path)
     except NoNumber as error:
         raise Ended(f"nothing was written: {error}") from error
     except (NumbersError, NotationError, SaveError) as error:
@@ -97,16 +107,6 @@ def build(
     say(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Keeps the collector from walking, again and again, through what a build makes and needs to its end."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _tell_numbers(loaded: Numbers, found: Source) -> None:

@@ -3,6 +3,8 @@
 Every part has a stream of random numbers of its own, named after it: to give one part leaves the others as they were.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from blueprint.numbers.result import Array
