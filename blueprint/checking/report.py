@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 from blueprint.checking.deviations import Deviation
@@ -61,15 +62,15 @@ def data(verdict: Verdict) -> dict[str, Any]:
         "quantities_compared": len(verdict.lines),
         "quantities_expected": verdict.expected,
         "missed": [{"quantity": name, "why": why} for name, why in verdict.missed],
-        "largest": verdict.largest,
+        "largest": _number(verdict.largest),
         "recalculated": verdict.file.recalculated,
         "ties": list(verdict.ties),
         "first": [
             {
                 "quantity": first.name,
                 "cell": first.cell,
-                "sheet": first.sheet,
-                "torch": first.witness,
+                "sheet": _number(first.sheet),
+                "torch": _number(first.witness),
                 "cause": first.cause.cause.value,
                 "why": first.cause.why,
                 "follows": list(first.follows),
@@ -80,13 +81,18 @@ def data(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _number(value: float | str) -> float | str | None:
+    """Returns a number or a word; None for what JSON has no number for, as the distance from a cell that shows an error."""
+    return value if isinstance(value, str) or isfinite(value) else None
+
+
 def _quantity(verdict: Verdict, line: Deviation) -> dict[str, Any]:
     where = verdict.file.address(line.name, line.at) if line.cells else ""
     return {
         "quantity": line.name,
         "range": verdict.file.range(line.name),
         "cells": line.cells,
-        "largest": line.largest,
+        "largest": _number(line.largest),
         "where": where,
         "allowed": line.allowed,
         "agrees": line.agrees,

@@ -103,4 +103,9 @@ def _json(outcome: Outcome) -> str:
     from blueprint.checking.report import data
 
     record = {"device": outcome.record.device, "dtype": outcome.record.dtype, "torch": outcome.record.torch}
-    return json.dumps(record | {"files": [data(verdict) for verdict in outcome.verdicts]}, ensure_ascii=False, indent=1)
+    return json.dumps(
+        record | {"files": [data(verdict) for verdict in outcome.verdicts]},
+        ensure_ascii=False,
+        indent=1,
+        allow_nan=False,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from blueprint.checking.files import Checked, address_of, read_checked
 from blueprint.checking.verdicts import Verdict, judge
 from blueprint.witness import witness
 from tests.checking.cells import change
-from tests.checking.running import SIGNAL, judged
+from tests.checking.running import SIGNAL, judged, run
 from tests.page.workshop import blocks_in, made
 
 BACKWARDS = ("advantages", "identity.lambda_1", "identity.to_go")
@@ -115,6 +116,8 @@ def test_a_formula_that_shows_an_error_is_named_at_its_cell(tmp_path: Path, said
         first = judged(tmp_path / f"{name}.xlsx").firsts[0]
         assert (first.cell, first.sheet, first.cause.cause) == (f"{SIGNAL}!S25", error, Cause.FORMULA), name
         assert f"its formula is ={formula}" in first.cause.why
+    told = json.loads(run(tmp_path / "b.xlsx", "--json")[1], parse_constant=pytest.fail)["files"][0]
+    assert (told["first"][0]["sheet"], told["largest"]) == (error, None)
 
 
 def test_an_array_formula_is_no_number(tmp_path: Path) -> None:
