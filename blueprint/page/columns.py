@@ -99,7 +99,7 @@ class Columns:
 
     def left(self) -> dict[int, int]:
         """Returns the widths of the ten left columns: what stands there, and in the others room for equations."""
-        used = self.used()
+        used = self.used
         room = max((self.measured(x) - self.beyond(x.row) for x in self.equations), default=0)
         if room > EQUATION and not used:
             return dict.fromkeys(range(grid.LEFT, grid.BATCH), SLIVER) | {grid.LEFT: EQUATION}
@@ -107,8 +107,9 @@ class Columns:
         share = max(THIN, -(-(min(BESIDE if used else EQUATION, room) - sum(used.values())) // max(1, len(free))))
         return used | dict.fromkeys(free, share)
 
+    @cached_property
     def used(self) -> dict[int, int]:
-        """Returns the left columns in which weights or single numbers stand, and what they need."""
+        """The left columns in which weights or single numbers stand, and what they need."""
         used = dict[int, int]()
         for block in self.blocks:
             if grid.LEFT <= self.place(block).column < grid.BATCH:
@@ -148,7 +149,7 @@ class Columns:
             has = room + self.beyond(text.row)
             if text.style == "equation" and self.measured(text) > has:
                 look = dress.label_dress(text.style)
-                if self.used():
+                if self.used:
                     self.cut[text.row] = self.ruler.cut(text.text, look, has)
                 else:
                     self.lines[text.row] = self.ruler.lines(text.text, look, self.widths[grid.LEFT])
