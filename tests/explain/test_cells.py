@@ -106,11 +106,11 @@ def test_the_latex_of_every_block_has_its_brackets_in_pairs(name: str) -> None:
 
 def test_the_latex_of_a_sum_of_products(default: Book) -> None:
     spelled = default.explain("policy_loss", depth=1).latex().splitlines()
-    assert spelled[1] == r"L_{\pi} &= -\frac{\sum_{n,t} m_{n, t} \, {U_{\text{min}}}_{n, t}}{N} \\"
+    assert spelled[1] == r"L_{\text{policy}} &= -\frac{\sum_{n,t} m_{n, t} \, {U_{\text{min}}}_{n, t}}{N} \\"
     terms = (
         r"1 \cdot 0.3625 + 1 \cdot 0.1065 + 1 \cdot 0.8866 + 1 \cdot 1.2044 + 1 \cdot \left( -0.8496 \right) + 1 \cdot"
     )
-    assert spelled[2].startswith(rf"L_{{\pi}} &= -\frac{{{terms}")
+    assert spelled[2].startswith(rf"L_{{\text{{policy}}}} &= -\frac{{{terms}")
     assert spelled[2].endswith(r"{6} = 0.0129 \\[1ex]")
 
 
