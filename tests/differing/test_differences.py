@@ -42,7 +42,9 @@ def blocks_of(step: Step) -> list[Block]:
 def test_a_file_and_itself_are_alike(plain: Path) -> None:
     found = between(plain, plain)
     assert found.alike
-    assert text(found) == f"a: {plain}\nb: {plain}\n445 blocks compared, no difference (tolerance 1e-12)"
+    count = len(made().blueprint.blocks())
+    assert count > 400
+    assert text(found) == f"a: {plain}\nb: {plain}\n{count} blocks compared, no difference (tolerance 1e-12)"
 
 
 def test_one_setting_is_named_and_parts_the_derivation_where_it_is_read(plain: Path, tmp_path: Path) -> None:
