@@ -52,7 +52,10 @@ def _same(ours: Array, theirs: Array, tolerance: float, sized_by: Array) -> bool
         return False
     if ours.dtype == object:
         return bool(np.array_equal(ours, theirs))
-    return bool(np.all(np.abs(ours - theirs) <= tolerance * (1 + np.abs(sized_by).max())))
+    finite = np.abs(sized_by)[np.isfinite(sized_by)]
+    with np.errstate(invalid="ignore"):  # a limit that is off is infinite on both sides
+        near = np.abs(ours - theirs) <= tolerance * (1 + finite.max(initial=0.0))
+    return bool(np.all((ours == theirs) | near))
 
 
 def _distance(ours: Array, theirs: Array) -> str:
