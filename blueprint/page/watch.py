@@ -10,6 +10,7 @@ long as everything typed is as delivered.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import NamedTuple
 
 from blueprint.page import grid, own
@@ -100,7 +101,7 @@ def _all(layout: Layout) -> Iterator[tuple[str, int, Formula]]:
     for run in runs(layout):
         if run.formulas is not None:
             for cell in zip(run.columns, run.formulas, run.values, strict=True):
-                yield run.sheet, run.row, Formula(*cell, again=run.block.text)
+                yield run.sheet, run.row, Formula(*cell, again=not _is_number(cell[2]))
     for echo in layout.echoes:
         value = layout.values.cell(echo.block, *echo.places)
         yield echo.sheet, echo.row, Formula(echo.column, echo_formula(echo, layout), value, again=True)
@@ -156,6 +157,11 @@ class Speller:
         """Returns the expected sums, with the sheet's name beside them."""
         yield Copied(SHEET, self.sums_row, grid.SYMBOL, self.sheet, "name")
         yield from (Copied(SHEET, *self.place(i), value, "sum") for i, value in enumerate(self.sums))
+
+
+def _is_number(value: float | str) -> bool:
+    """Says whether a value can be part of a sum: no word such as `off`, and nothing beyond all numbers."""
+    return not isinstance(value, str) and isfinite(value)
 
 
 def _parts(formulas: list[Formula], row: int) -> Iterator[list[Formula]]:

@@ -12,9 +12,13 @@ import pytest
 from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
+from blueprint.page.cells import runs
+from blueprint.page.recalculate import with_libreoffice
 from blueprint.page.slim import slimmed
 from blueprint.page.watch import watch_of
+from tests.checking.cells import change
 from tests.page.watching import KINDS, Spot, Watched, watched
+from tests.page.workshop import made
 
 SEEN = "a number or a text stands where a formula was"
 REPLACED = "other values than delivered, though no input was changed: a formula here, or one that it reads, is another"
@@ -156,7 +160,27 @@ def test_a_long_row_has_several_watches_and_no_formula_is_too_long() -> None:
         assert max(len(live.formula) for live in watch_of(watched(kind).book.layout).lives) < 8_192
 
 
+def test_a_number_that_is_off_is_a_word_and_watched_as_one() -> None:
+    layout = made(numbers="ten-libraries").layout
+    words = [run for run in runs(layout) if run.formulas is not None and not run.block.text and "off" in run.values]
+    assert words
+    assert len(watch_of(layout).lives) > 100
+
+
 def test_a_copy_saved_by_openpyxl_is_not_accused(tmp_path: Path) -> None:
     file = watched("very-very-sleepy")
     load_workbook(file.path).save(tmp_path / "a.xlsx")
     assert Watched(slimmed(tmp_path / "a.xlsx", tmp_path / "b.xlsx"), file.book).on_start() == ("OK", "")
+
+
+def test_libreoffice_sees_it_as_well(needs_libreoffice: None, tmp_path: Path) -> None:
+    file = watched("very-very-sleepy")
+    ways: list[tuple[str | None, float]] = [(None, 0.5), ("0.5", 0.5)]
+    spots = [spot for spot in file.some(40, seed=3) if not isinstance(file.value(spot), str)][:6]
+    copies = [tmp_path / f"{number}.xlsx" for number, _ in enumerate(spots)]
+    for copy, (sheet, row, column), way in zip(copies, spots, cycle(ways), strict=False):
+        change(file.path, copy, sheet, {f"{get_column_letter(column)}{row}": way})
+    untouched, *found = with_libreoffice([file.path, *copies])
+    assert (untouched["Formulas", "D4"], untouched["Formulas", "E4"] or "") == FINE
+    for spot, cells in zip(spots, found, strict=True):
+        assert (cells["Formulas", "D4"], cells["Formulas", "E4"]) == ("LOOK", place(spot) + SEEN)
