@@ -7,6 +7,7 @@ from typing import Any
 
 from blueprint.page import contents, delivered, dress, formulas, grid, own
 from blueprint.page.columns import Columns
+from blueprint.page.digits import LARGE_FORMAT, MOST
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
 from blueprint.page.paper import area_of, head_of
@@ -15,6 +16,7 @@ from blueprint.page.plainly import put
 from blueprint.page.printing import set_up_print
 from blueprint.page.rows import Rows, rows_of
 from blueprint.page.ruler import Ruler, pixels
+from blueprint.page.steps import VALUE
 
 Look = Callable[[Any, dress.Properties], Any]
 
@@ -43,6 +45,7 @@ class Furniture:
             for group in range(self.groups):
                 self.grey(group)
         self.verdicts()
+        self.large_values()
         self.mark_chosen()
         set_up_print(self.page, area_of(self.sheet, self.layout, self.columns, self.rows))
 
@@ -55,6 +58,17 @@ class Furniture:
         """Sets the widths of all columns."""
         for column, width in self.columns.widths.items():
             self.page.set_column_pixels(column, column, width)
+
+    def large_values(self) -> None:
+        """Shows values that the column has no room for as powers of ten; a number format cannot, it would lose the sign."""
+        rows = [line.row for line in self.layout.walk.lines if line.sheet is self.sheet]
+        if rows:
+            first, last = min(rows), max(rows)
+            large = f"=ABS({grid.letters(VALUE)}{first + 1})>={MOST:.0f}"
+            look = self.look("large", {"num_format": LARGE_FORMAT})
+            self.page.conditional_format(
+                first, VALUE, last, VALUE, {"type": "formula", "criteria": large, "format": look}
+            )
 
     def verdicts(self) -> None:
         """Colours the words that say how a check went."""

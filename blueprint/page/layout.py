@@ -102,6 +102,7 @@ class Layout:
     body, end, maps: by sheet, the first row below what stays in view, the row after the last, the row of its flow.
     folds: rows that may be folded away: sheet, first, last.
     walk, finder, spread: the lines of the chosen column, where its place is found, the ranges of blocks in it.
+    tall: by sheet and row, the column and the text of a cell that is broken into lines.
     asks: where it is said whether anything typed was changed.
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
     judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
@@ -122,6 +123,7 @@ class Layout:
     folds: list[tuple[str, int, int]] = field(default_factory=list)
     walk: Walk = field(default_factory=Walk)
     finder: tuple[str, int] | None = None
+    tall: dict[tuple[str, int], tuple[int, str]] = field(default_factory=dict)
     asks: list[tuple[str, int]] = field(default_factory=list)
     judged: list[tuple[str, int, str]] = field(default_factory=list)
     spread: dict[Block, tuple[str, int, int, int]] = field(default_factory=dict)

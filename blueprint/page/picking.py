@@ -10,13 +10,13 @@ import numpy as np
 
 from blueprint.language import Axis, Block, NotationError
 from blueprint.language.axes import Position
-from blueprint.language.nodes import Lookup, Reduce, Ref
+from blueprint.language.nodes import Constant, Index, Lookup, Op, Reduce, Ref
 from blueprint.page import grid, own
 from blueprint.page.layout import Copied, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Choice
-from blueprint.page.steps import Leaf, blocks_of, name, origin
-from blueprint.page.views import VALUE
+from blueprint.page.place import spans
+from blueprint.page.steps import VALUE, Leaf, blocks_of, name, origin
 
 PLACE = own.CHOSEN_PLACE
 Value = float | str
@@ -27,9 +27,9 @@ class Picker:
 
     def __init__(self, layout: Layout, choice: Choice):
         self.layout, self.values, self.choice = layout, layout.values, choice
-        self.at = {axis: self._member(axis, n) for axis, n in zip(choice.across, choice.numbers, strict=True)}
+        self.at = {axis: self._chosen(axis, n) for axis, n in zip(choice.across, choice.numbers, strict=True)}
 
-    def _member(self, axis: Axis, number: Block) -> int:
+    def _chosen(self, axis: Axis, number: Block) -> int:
         """Returns the place that a typed number means; raises NotationError if there is none."""
         typed, last = float(self.values.cell(number)), axis.start + self.values.size(axis) - 1
         if typed not in range(axis.start, last + 1):
@@ -61,10 +61,12 @@ class Picker:
             self.layout.lives.append(Live(sheet, top + member, column, formula, value, f"live {block.about.decimals}"))
 
     def value(self, leaf: Leaf) -> Value:
-        """Returns the number that a line holds."""
+        """Returns the number that a line holds; 0 where a sheet's empty cell is read, beyond the last decision."""
         if isinstance(leaf, Reduce):
             return float(np.sum(np.prod([self.values[block] for block in blocks_of(leaf)], axis=0)))
-        return self.values.cell(leaf.block, *self._places(leaf))
+        places = self._places(leaf)
+        known = all(place in span for place, span in zip(places, spans(leaf.block, self.values), strict=True))
+        return self.values.cell(leaf.block, *places) if known else 0.0
 
     def formula(self, leaf: Leaf) -> str:
         """Spells the formula that brings a number to its line."""
@@ -73,18 +75,60 @@ class Picker:
             return f"={'SUMPRODUCT' if len(ranges) > 1 else 'SUM'}({','.join(ranges)})"
         if not leaf.at:
             return f"={defined_name(leaf.block)}"
-        by = shift(leaf)
-        place, top = f"{PLACE}{by:+}" if by else PLACE, self.layout.places[leaf.block].row
-        word = leaf.at[-1]
-        if not isinstance(word, Lookup) and self.choice.across[-1] not in leaf.block.axes:
-            return f"=INDEX({self.rows(leaf.block, top, ends=1)},{self._sum_place()})"
-        if not isinstance(word, Lookup):
-            picked = f"=INDEX({self.rows(leaf.block, top)},{place})"
-            return picked + '&""' if leaf.block.text and leaf.block.typed else picked  # INDEX takes a blank for a 0
+        if not set(self.choice.across) & set(leaf.block.axes):
+            return f"={self._weight(leaf)}"
+        if self.choice.across[-1] not in leaf.block.axes:
+            return f"=INDEX({self.rows(leaf.block, self.layout.places[leaf.block].row, ends=1)},{self._sum_place()})"
+        return self._of_column(leaf)
+
+    def _of_column(self, leaf: Ref) -> str:
+        """Spells how a number of the chosen column, or of one beside it, is brought to its line."""
+        by, (first, id) = shift(leaf), self._member(leaf)
+        place = f"{PLACE}{by:+}" if by else PLACE
+        row, _ = self.layout.places[leaf.block].cell(leaf.block, (*(0 for _ in self.choice.across), *first))
+        if id:
+            height = self.values.size(leaf.block.axes[-1]) - 1
+            return f"=INDEX({self.rows(leaf.block, row, height)},{id}+1,{place})"
+        picked = f"=INDEX({self.rows(leaf.block, row)},{place})"
+        return picked + '&""' if leaf.block.text and leaf.block.typed else picked  # INDEX takes a blank for a 0
+
+    def _member(self, leaf: Ref) -> tuple[tuple[int, ...], str]:
+        """Returns which member's row is meant, and the cell of the id from there on, where it is computed."""
+        match leaf.at[len(self.choice.across) :]:
+            case ():
+                return (), ""
+            case (Lookup(_, Constant(int() as member)),):
+                return (member,), ""
+            case (Lookup(_, Ref() as id),):
+                return (0,), self._id(id)
+            case (Lookup(_, Op("sub", (Ref() as id, _))),):
+                return (-1,), self._id(id)
+        raise NotationError(f"{leaf} is no cell of one column")
+
+    def _id(self, id: Ref) -> str:
+        row, column = self.layout.walk.cells[name(origin(id))]
+        return f"{grid.letters(column)}{row + 1}"
+
+    def _weight(self, leaf: Ref) -> str:
+        """Spells the cell of a weight; the word whose weights are meant is the one of a line."""
+        place, block = self.layout.places[leaf.block], leaf.block
+        word = next((index for index in leaf.at if isinstance(index, Lookup) and isinstance(index.id, Ref)), None)
+        members = [0 if index is word else self._fixed(index) for index in leaf.at]
+        ends = [members, [self.values.size(axis) - 1 if index is word else member
+                          for axis, index, member in zip(block.axes, leaf.at, members, strict=True)]]  # fmt: skip
+        corners = (place.cell(block, tuple(end)) for end in ends)
+        first, last = (f"${grid.letters(column)}${row + 1}" for row, column in corners)
+        sheet = grid.quoted(place.sheet)
+        if word is None:
+            return f"{sheet}!{first}"
         assert isinstance(word.id, Ref)
-        height = self.values.size(leaf.block.axes[-1]) - 1
-        id_row = self.layout.walk.rows[name(origin(word.id))]
-        return f"=INDEX({self.rows(leaf.block, top, height)},{grid.letters(VALUE)}{id_row + 1}+1,{place})"
+        return f"INDEX({sheet}!{first}:{last},{self._id(word.id)}+1)"
+
+    @staticmethod
+    def _fixed(index: Index) -> int:
+        assert isinstance(index, Lookup)
+        assert isinstance(index.id, Constant)
+        return int(index.id.value)
 
     def _sum_place(self) -> str:
         """Spells where the Σ column of the chosen group is, as `chosen_place` counts: one before the next group's start."""
@@ -110,11 +154,18 @@ class Picker:
             match index:
                 case Position(axis, by):
                     found.append(self.at[axis] + by)
+                case Lookup(_, Constant(int() as member)):
+                    found.append(member)
                 case Lookup(_, Ref() as id):
-                    found.append(int(float(self.values.cell(id.block, *self._places(id)))))
+                    found.append(self._id_of(id))
+                case Lookup(_, Op("sub", (Ref() as id, _))):
+                    found.append(self._id_of(id) - 1)
                 case _:
                     raise NotationError(f"{ref} is no cell of one column")
         return tuple(found)
+
+    def _id_of(self, id: Ref) -> int:
+        return int(float(self.values.cell(id.block, *self._places(id))))
 
 
 def shift(leaf: Leaf) -> int:

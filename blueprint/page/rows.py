@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from blueprint.page import grid
+from blueprint.page import dress, grid
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet
@@ -42,6 +42,10 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
     folds = {row for title, first, last in layout.folds if title == sheet.title for row in range(first, last + 1)}
     rows = Rows(folds=folds, closed=sheet.closed)
     rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3 for row, lines in columns.lines.items()}
+    for (title, row), (column, text) in layout.tall.items():
+        if title == sheet.title:
+            lines = columns.ruler.lines(text, dress.label_dress("walk numbers"), columns.widths[column])
+            rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3} if lines > 1 else {}
     for block in columns.blocks:
         if layout.roles[block] == "paragraph":
             longest = max(map(len, map(str, layout.values[block].ravel())))

@@ -4,46 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial, reduce
+from typing import NamedTuple
 
-from blueprint.language import Axis, Block
+from blueprint.language import Axis, Block, Values
 from blueprint.language.axes import Edge, Position
-from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref, walk
+from blueprint.language.nodes import Constant, Expr, Find, Index, Lookup, Op, Reduce, Ref, walk
 from blueprint.language.spelling.text import text
-from blueprint.page.outline import Sheet, Step
+from blueprint.page import grid
+from blueprint.page.byhand import MORE, WITHIN
+from blueprint.page.outline import Listed, Sheet, Step
+
+VALUE, EQUATION, NUMBERS, WHERE, UNIT, DIGITS, TRIED = range(grid.LEFT, grid.LEFT + 7)
+DUE = TRIED + len(MORE)
+OWN = DUE + 1
+"""The columns of a line: what one reads; and how it is made: the power of ten of the value, the decimals of the numbers
+in its equation, what comes out with so many decimals, the value as it is shown, and numbers that have no line of their own.
+"""
 
 Leaf = Ref | Reduce
 """What one line holds a number of: a cell of the chosen column (or its neighbour), or a sum over the whole batch."""
+SELECTING = ("choose", WITHIN)
+"""Operations whose first operand says which is meant, and is no number of the equation."""
+LONGEST = 12
+"""Members up to which a sum is written out, and a list is shown; more of them nobody would read on one line."""
 
 
 @dataclass(frozen=True)
 class WalkLine:
-    """One line: the number that it holds, and the equation that gives it (none where it is only read)."""
+    """One line: the number that it holds, and the equation that gives it (none where it is only read).
+
+    told: the equation with its sums written out. own: numbers of a sum that have no line; they stand right of this one.
+    """
 
     sheet: Sheet
     row: int
     leaf: Leaf
     expr: Expr | None
+    told: Expr | None = None
+    own: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True)
+class WalkList:
+    """A line that lists a quantity's members side by side, which stand right of it."""
+
+    sheet: Sheet
+    row: int
+    whole: Ref
+    axis: Axis
+    own: tuple[Ref, ...]
 
 
 @dataclass
 class Walk:
-    """The lines of a walk from top to bottom, and the row of each number that has a line already."""
+    """The lines of a walk from top to bottom, and the cell of each number that has one already."""
 
-    lines: list[WalkLine] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
+    lines: list[WalkLine | WalkList] = field(default_factory=list)
+    cells: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, step: Step, sheet: Sheet, row: int) -> int:
+    def add(self, step: Step, sheet: Sheet, row: int, chosen: Chosen) -> int:
         """Adds a step from `row` on, after those of its operands that have no line yet; returns how many lines it took."""
-        leaf, expr = _told(step)
-        missing = {name(read): read for read in leaves(expr) if name(read) not in self.rows}
-        for number, read in enumerate(missing.values()):
+        leaf, expr = _of(step, chosen)
+        told = None if expr is None else _written_out(expr, leaf, chosen)
+        if not _can_be_told(told, leaf.block.axes):
+            expr = told = None
+        missing = {name(read): read for read in leaves(told) if name(read) not in self.cells}
+        alone = [read for read in missing.values() if not is_member(read)]
+        for number, read in enumerate(alone):
             self._keep(WalkLine(sheet, row + number, read, None))
-        self._keep(WalkLine(sheet, row + len(missing), leaf, expr))
-        return len(missing) + 1
+        own = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
+        self._keep(WalkLine(sheet, row + len(alone), leaf, expr, told, own))
+        return len(alone) + 1
 
-    def _keep(self, line: WalkLine) -> None:
+    def add_list(self, listed: Listed, sheet: Sheet, row: int, chosen: Chosen) -> int:
+        """Adds a list at `row`, if it is short enough; returns how many lines it took."""
+        axis = listed.block.axes[-1]
+        size = chosen.values.size(axis)
+        if size > LONGEST:
+            return 0
+        whole = _whole(listed, chosen)
+        own = tuple(origin(_put_ref(whole, axis, Constant(member))) for member in range(size))
+        self._keep(WalkList(sheet, row, whole, axis, own))
+        return 1
+
+    def _keep(self, line: WalkLine | WalkList) -> None:
         self.lines.append(line)
-        self.rows[name(line.leaf)] = line.row
+        if isinstance(line, WalkLine):
+            self.cells[name(line.leaf)] = line.row, VALUE
+        self.cells |= {name(ref): (line.row, OWN + number) for number, ref in enumerate(line.own)}
+
+
+class Chosen(NamedTuple):
+    """What lines are made of: the numbers, and the axes of which one member is chosen."""
+
+    values: Values
+    across: tuple[Axis, ...]
 
 
 def name(leaf: Leaf) -> str:
@@ -60,7 +116,7 @@ def leaves(expr: Expr | None) -> Iterator[Leaf]:
             yield origin(expr)
         case Reduce():
             yield expr
-        case Op("choose", (_, *rows)):
+        case Op(operation, (_, *rows)) if operation in SELECTING:
             yield from _all(rows)
         case Op(_, args):
             yield from _all(args)
@@ -79,18 +135,39 @@ def _all(exprs: Iterable[Expr]) -> Iterator[Leaf]:
         yield from leaves(expr)
 
 
-def _told(step: Step) -> tuple[Ref, Expr | None]:
-    """Returns the cell that a step holds and its equation, both for the word that is meant."""
+def _of(step: Step, chosen: Chosen) -> tuple[Ref, Expr | None]:
+    """Returns the cell that a step holds and its equation, both for the word or member that is meant."""
     block = step.block
-    at = tuple(Position(axis) for axis in block.axes)
+    at: tuple[Index, ...] = tuple(Position(axis) for axis in block.axes)
     inner = next((d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)), None)
     expr = None if inner is None or block.link or block.text else inner.expr
-    if step.word is None:
-        return origin(Ref(block, at)), expr if _can_be_told(expr, block.axes) else None
-    axis = block.axes[-1]
-    word = Lookup(axis, Ref(step.word, at[:-1]))
-    expr = None if expr is None else _put(expr, axis, word)
-    return Ref(block, (*at[:-1], word)), expr if _can_be_told(expr, block.axes) else None
+    meant = partial(_meant, step=step, time=chosen.across[-1], word=_word(step, at))
+    leaf = meant(Ref(block, at))
+    assert isinstance(leaf, Ref)
+    return origin(leaf), None if expr is None else meant(expr)
+
+
+def _word(step: Step, at: tuple[Index, ...]) -> Expr | None:
+    """Returns the id of the word or member that is meant."""
+    return (
+        Ref(step.word, at[:-1]) if isinstance(step.word, Block) else None if step.word is None else Constant(step.word)
+    )
+
+
+def _meant(expr: Expr, step: Step, time: Axis, word: Expr | None) -> Expr:
+    """Returns an expression for the word and the decision that a step means."""
+    expr = expr if word is None else _put(expr, step.block.axes[-1], word)
+    return _later(expr, time) if step.later else expr
+
+
+def _whole(listed: Listed, chosen: Chosen) -> Ref:
+    """Returns a listed quantity as it is written, with the axis along which it runs left open."""
+    *others, axis = listed.block.axes
+    if listed.word is not None:
+        id = Ref(listed.word, tuple(map(Position, listed.word.axes)))
+        return Ref(listed.block, (*(Lookup(each, id) for each in others), Position(axis)))
+    time = chosen.across[-1]
+    return Ref(listed.block, (*(Position(each, listed.by * (each is time)) for each in others), Position(axis)))
 
 
 def _can_be_told(expr: Expr | None, axes: tuple[Axis, ...]) -> bool:
@@ -105,18 +182,63 @@ def _can_be_told(expr: Expr | None, axes: tuple[Axis, ...]) -> bool:
     return False
 
 
-def _put(expr: Expr, axis: Axis, word: Lookup) -> Expr:
-    """Returns the expression for one word: every index that runs along `axis` is the word."""
+def _written_out(expr: Expr, leaf: Ref, chosen: Chosen) -> Expr:
+    """Returns an expression with its short sums over words or dimensions written out, and a search as what it finds."""
+    match expr:
+        case Reduce("sum", (axis,), body) if axis not in chosen.across and chosen.values.size(axis) <= LONGEST:
+            terms = [_put(body, axis, Constant(member)) for member in range(chosen.values.size(axis))]
+            return reduce(lambda all, term: Op("add", (all, term)), terms)
+        case Op(operation, args, labels):
+            return Op(operation, tuple(_written_out(arg, leaf, chosen) for arg in args), labels)
+        case Find("find", axis, Ref(block, at) as among, value):
+            high = Ref(block, tuple(Position(axis) if _runs(index, axis) else index for index in at))
+            return Op(WITHIN, (leaf, _put(among, axis, leaf), value, _put(high, axis, leaf)))
+    return expr
+
+
+def _put(expr: Expr, axis: Axis, word: Expr) -> Expr:
+    """Returns the expression for one word or member: every index that runs along `axis` is that one."""
+    match expr:
+        case Ref():
+            return _put_ref(expr, axis, word)
+        case Op(operation, args, labels):
+            return Op(operation, tuple(_put(arg, axis, word) for arg in args), labels)
+        case Reduce(operation, axes, body):
+            return Reduce(operation, axes, _put(body, axis, word))
+    return expr
+
+
+def _put_ref(ref: Ref, axis: Axis, word: Expr) -> Ref:
+    return Ref(ref.block, tuple(_member(axis, index, word) if _runs(index, axis) else index for index in ref.at))
+
+
+def _member(axis: Axis, index: Index, word: Expr) -> Lookup:
+    """Returns the index of a word, or of the one before it."""
+    before = isinstance(index, Position) and index.by < 0
+    return Lookup(axis, Op("sub", (word, Constant(1))) if before else word)
+
+
+def _later(expr: Expr, time: Axis) -> Expr:
+    """Returns the expression for the next decision."""
     match expr:
         case Ref(block, at):
-            return Ref(block, tuple(word if _runs(index, axis) else index for index in at))
-        case Op(name, args, labels):
-            return Op(name, tuple(_put(arg, axis, word) for arg in args), labels)
+            return Ref(block, tuple(Position(time, 1) if index == Position(time) else index for index in at))
+        case Op(operation, args, labels):
+            return Op(operation, tuple(_later(arg, time) for arg in args), labels)
+        case Reduce(operation, axes, body):
+            return Reduce(operation, axes, _later(body, time))
     return expr
 
 
 def _runs(index: object, axis: Axis) -> bool:
-    return isinstance(index, Position) and index.axis is axis and not index.by
+    return isinstance(index, Position) and index.axis is axis
+
+
+def is_member(leaf: Leaf) -> bool:
+    """Tells whether a number is one of many in the chosen column, or a weight: it has no line of its own."""
+    return isinstance(leaf, Ref) and any(
+        isinstance(index, Lookup) and isinstance(index.id, Constant) for index in leaf.at
+    )
 
 
 def blocks_of(leaf: Leaf) -> list[Block]:

@@ -1,22 +1,17 @@
-"""The equation with its numbers, as a live text: pieces of print, and cells that hold numbers as text.
-
-Numbers are rounded by ROUND and joined by &, which every program does alike in every language; the format codes of
-TEXT would depend on the reader's decimal sign (a power of ten has none).
-"""
+"""The equation with its numbers: pieces of print, and the numbers between them."""
 
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import NamedTuple
 
 from blueprint.language.nodes import Constant, Expr, Op, Reduce, Ref
-from blueprint.language.spelling.rules import ANYTHING, ATOM, Spelled, spell
+from blueprint.language.spelling.rules import ANYTHING, ATOM, Rule, Spelled, spell
 from blueprint.language.spelling.text import TEXT
+from blueprint.page.byhand import WITHIN
 from blueprint.page.steps import origin
 
-SHOWN = 4
-"""Decimals of a value; of a number in an equation they are the reader's choice."""
+PRINT: dict[str, Rule] = {**TEXT, WITHIN: Rule("{1} ≤ {2} < {3}", ANYTHING, (ANYTHING,) * 4)}
 # Marks around a number, and around what needs brackets where it is no single positive number.
 MARK, END, OPEN, CLOSE = "\1", "\2", "\3", "\4"
 _NUMBER = re.compile(f"{OPEN}{MARK}(\\d+){END}{CLOSE}|{MARK}(\\d+){END}")
@@ -30,49 +25,6 @@ class Number(NamedTuple):
 
     shown: Expr
     factor: bool
-
-
-def plain(value: float | str, decimals: int, is_tiny: bool) -> str:
-    """Prints a number as `as_text` does it in the sheet."""
-    if isinstance(value, str):
-        return f"“{value}”"
-    if is_tiny:
-        return f"{value:.0E}"
-    rounded = _rounded(value, decimals)
-    return "−" * (rounded < 0) + f"{abs(rounded):f}"
-
-
-def bracketed(value: float | str, decimals: int, is_tiny: bool) -> str:
-    """Prints a number as `as_factor` does it in the sheet."""
-    printed = plain(value, decimals, is_tiny)
-    return f"({printed})" if printed.startswith("−") else printed
-
-
-def as_limit(cell: str, formula: str) -> str:
-    """Spells the formula that prints what may be off, the word as it is; `formula` prints the number."""
-    return f'=IF({cell}="off","off",{formula.removeprefix("=")})'
-
-
-def as_text(cell: str, is_word: bool, decimals: str, is_tiny: bool) -> str:
-    """Spells the formula that prints the number, or the word, of a cell; a tiny number as a power of ten."""
-    if is_word:
-        return f'="“"&{cell}&"”"'
-    if is_tiny:
-        return f'=TEXT({cell},"0E+00")'
-    return f'=IF(ROUND({cell},{decimals})<0,"−","")&ROUND(ABS({cell}),{decimals})'
-
-
-def as_factor(cell: str, printed: str, decimals: str) -> str:
-    """Spells the formula that puts a printed negative number into brackets."""
-    return f'=IF(ROUND({cell},{decimals})<0,"("&{printed}&")",{printed})'
-
-
-def _rounded(value: float, decimals: int) -> Decimal:
-    """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there."""
-    with localcontext(prec=400):
-        shown = Decimal(f"{value:.15g}")
-        rounded = shown.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
-        return rounded.normalize() if rounded else Decimal(0)
 
 
 def pieces(expr: Expr) -> list[str | Number]:
@@ -90,7 +42,7 @@ def pieces(expr: Expr) -> list[str | Number]:
             case Reduce() | Op("choose") | Op("where", (Op("is_off"), *_)):
                 return number(inner)
             case Op():
-                return spell(inner, TEXT, render, OPEN + "{}" + CLOSE)
+                return spell(inner, PRINT, render, OPEN + "{}" + CLOSE)
             case Constant(value):
                 return Spelled(f"“{value}”" if isinstance(value, str) else str(value), ATOM)
         raise AssertionError(f"{inner} has no number of its own")

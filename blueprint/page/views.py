@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from blueprint.language import Block
 from blueprint.page import charts, grid, own
+from blueprint.page.constants import LINES
 from blueprint.page.dress import READS
 from blueprint.page.layout import Hung
 from blueprint.page.names import defined_name
@@ -17,6 +18,7 @@ from blueprint.page.outline import (
     Finder,
     Flow,
     Judged,
+    Listed,
     Piece,
     Sample,
     Spread,
@@ -26,9 +28,7 @@ from blueprint.page.outline import (
     View,
 )
 from blueprint.page.pen import Pen, origin
-
-VALUE, EQUATION, NUMBERS, WHERE = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
-"""The columns of a line that shows a quantity with its equation."""
+from blueprint.page.steps import VALUE, Chosen
 
 OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 10
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
@@ -108,18 +108,28 @@ def _sample(sample: Sample, pen: Pen) -> None:
 
 def _step(step: Step, pen: Pen) -> None:
     """Keeps the rows of a step; what they say is spelled when every place is known."""
-    pen.row += pen.layout.walk.add(step, pen.sheet, pen.row)
+    pen.row += pen.layout.walk.add(step, pen.sheet, pen.row, _chosen(pen))
+
+
+def _listed(listed: Listed, pen: Pen) -> None:
+    """Keeps the row of a list, likewise."""
+    pen.row += pen.layout.walk.add_list(listed, pen.sheet, pen.row, _chosen(pen))
+
+
+def _chosen(pen: Pen) -> Chosen:
+    chosen = pen.layout.blueprint.chosen
+    return Chosen(pen.values, chosen.across if chosen else ())
 
 
 def _finder(_: Finder, pen: Pen) -> None:
-    """Keeps the two lines that find the chosen column."""
+    """Keeps the lines that find the chosen column, and those of the constants by which numbers are printed."""
     time = pen.layout.blueprint.chosen.across[-1].meaning if pen.layout.blueprint.chosen else ""
     lines = (("apart", "columns from one episode to the next"), ("place", f"the chosen {time}’s place in every row"))
     for number, (symbol, meaning) in enumerate(lines):
         pen.label(pen.row + number, grid.SYMBOL, symbol, "symbol")
         pen.label(pen.row + number, grid.NAME, meaning, "name")
     pen.layout.finder = pen.sheet.title, pen.row
-    pen.row += 2
+    pen.row += LINES
 
 
 def _tour(_: Tour, pen: Pen) -> None:
@@ -175,6 +185,7 @@ PLACERS: dict[type, Callable[..., None]] = {
     Entry: _entry,
     Sample: _sample,
     Step: _step,
+    Listed: _listed,
     Spread: _spread,
     Finder: _finder,
     Tour: _tour,

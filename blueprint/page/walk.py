@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-from blueprint.language import Axis
-from blueprint.language.nodes import Expr, Lookup, Op, Reduce, Ref
+from blueprint.language import Axis, Block
+from blueprint.language.nodes import Expr, Op, Reduce, Ref
 from blueprint.language.refuse import OFF_WORD
 from blueprint.language.spelling.text import reference, text
 from blueprint.page import grid
-from blueprint.page.dress import READS
+from blueprint.page.byhand import MORE, WITHIN, Line
+from blueprint.page.constants import LAST, Constants
+from blueprint.page.digits import Operand, unit_formula, unit_of
+from blueprint.page.kinds import NEIGHBOURS, is_limit, is_whole, meaning, style_of
 from blueprint.page.layout import Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
-from blueprint.page.picking import Picker, Value, shift
+from blueprint.page.outline import Choice
+from blueprint.page.picking import Picker, shift
 from blueprint.page.prints import Print
-from blueprint.page.steps import Leaf, WalkLine, blocks_of, name, origin
-from blueprint.page.told import SHOWN, Number, as_factor, as_limit, as_text, bracketed, pieces, plain
-from blueprint.page.views import EQUATION, NUMBERS, VALUE, WHERE
+from blueprint.page.steps import (
+    DIGITS,
+    DUE,
+    EQUATION,
+    NUMBERS,
+    OWN,
+    TRIED,
+    UNIT,
+    VALUE,
+    WHERE,
+    Leaf,
+    WalkLine,
+    WalkList,
+    blocks_of,
+    name,
+    origin,
+)
+from blueprint.page.told import Number, pieces
 
-TEXT, FACTOR = WHERE + 1, WHERE + 2
-"""Columns that hold a number as print, without and with brackets."""
-NEIGHBOURS = {-1: "the decision before", 1: "the next decision"}
+ROUGHLY = "≈ "
+"""What stands before numbers of which fifteen digits are too few: all that is left of two large numbers, or nearly a tie."""
 
 
 def lay_walk(layout: Layout) -> None:
@@ -29,8 +48,12 @@ def lay_walk(layout: Layout) -> None:
         return
     teller = Teller(layout, layout.blueprint.chosen)
     teller.finder()
+    teller.constants.lay(layout, teller.dec, teller.levels, teller.last)
     for line in layout.walk.lines:
-        teller.line(line)
+        if isinstance(line, WalkLine):
+            teller.line(line)
+        else:
+            teller.listed(line)
     for block in layout.spread:
         teller.spread(block)
 
@@ -38,27 +61,90 @@ def lay_walk(layout: Layout) -> None:
 class Teller(Picker):
     """Tells the chosen column line by line."""
 
+    def __init__(self, layout: Layout, choice: Choice):
+        super().__init__(layout, choice)
+        self.constants = Constants(*(layout.finder or ("", 0)))
+
     def line(self, line: WalkLine) -> None:
-        """Spells one line: symbol, meaning, value, equation, equation with numbers, link, and the number as print."""
+        """Spells one line: symbol, meaning, value, equation, equation with numbers, link."""
         leaf, value = line.leaf, self.value(line.leaf)
         put, label = partial(Live, line.sheet.title, line.row), partial(Label, line.sheet.title, line.row)
-        cell, printed = (f"{grid.letters(column)}{line.row + 1}" for column in (VALUE, TEXT))
-        limit, tiny, decimals = is_limit(leaf), is_tiny(leaf), defined_name(self.choice.decimals)
-        is_word = isinstance(value, str) and not limit
-        spelled = as_text(cell, is_word, decimals, tiny)
+        is_word = isinstance(value, str) and not is_limit(leaf)
         self.layout.labels += [label(grid.SYMBOL, self.symbol(leaf), "symbol"), label(grid.NAME, meaning(leaf), "name")]
         self.layout.jumps.append(Jump(line.sheet.title, line.row, WHERE, blocks_of(leaf)[-1], "{sheet}, row {row}"))
-        self.layout.lives += [
-            put(VALUE, self.formula(leaf), value, style_of(leaf, is_word, line.expr is not None)),
-            put(TEXT, as_limit(cell, spelled) if limit else spelled, self.printed(leaf, factor=False), "as print"),
-        ]
-        if not is_word:
-            factor = as_factor(cell, printed, decimals)
-            factor = as_limit(cell, factor) if limit else factor
-            self.layout.lives.append(put(FACTOR, factor, self.printed(leaf, factor=True), "as print"))
-        if line.expr is not None:
+        self.layout.lives.append(put(VALUE, self.formula(leaf), value, style_of(leaf, is_word, line.expr is not None)))
+        if not (isinstance(value, str) or is_whole(leaf)):
+            unit = unit_formula(_cell(line.row, VALUE), self.constants.at), unit_of(float(value))
+            self.layout.lives.append(put(UNIT, *unit, "as print"))
+        self.own(line)
+        if line.expr is not None and line.told is not None:
             self.layout.labels.append(label(EQUATION, f"= {text(line.expr, self.understood)}", "walk equation"))
-            self.layout.lives.append(put(NUMBERS, *self.told(line.expr), "walk numbers"))
+            self.told(line, line.told)
+
+    def told(self, line: WalkLine, expr: Expr) -> None:
+        """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
+        put = partial(Live, line.sheet.title, line.row)
+        fewest = self.tried(line, expr)
+        decimals, free = self.levels[fewest], iter(range(OWN + len(line.own), grid.LAST_COLUMN))
+        told = self.joined(pieces(expr), line, decimals, free)
+        sign = "" if isinstance(expr, Op) and expr.name == WITHIN else "= "
+        printed = (sign if fewest < len(MORE) else ROUGHLY) + told[1]
+        enough = f"{_cell(line.row, DIGITS)}<{self.constants.level(len(MORE))}"
+        formula = f'=IF({enough},"{sign}","{ROUGHLY}")&{told[0]}'
+        if self.speaks_of_the_next(line.leaf):
+            column = next(free)
+            self.layout.lives.append(put(column, formula, Print(printed), "as print"))
+            formula = (
+                f'=IF({defined_name(self.choice.numbers[-1])}={self.constants.at[LAST]},"",{_cell(line.row, column)})'
+            )
+            printed = "" if self.at[self.choice.across[-1]] + 1 == self.values.size(self.choice.across[-1]) else printed
+        self.layout.lives.append(put(NUMBERS, formula, Print(printed), "walk numbers"))
+        self.layout.tall[line.sheet.title, line.row] = NUMBERS, printed
+
+    def tried(self, line: WalkLine, expr: Expr) -> int:
+        """Spells what comes out with more and more decimals, and the fewest that are enough; returns which these are."""
+        put, constants = partial(Live, line.sheet.title, line.row), self.constants
+        if is_limit(line.leaf):  # it may hold the word off, with which nothing can be calculated
+            finest = len(MORE) - 1
+            self.layout.lives.append(put(DIGITS, f"={constants.level(finest)}", float(self.levels[finest]), "as print"))
+            return finest
+        hand = Line(self.operand(line.leaf), expr, self.found, constants.at["clean"], constants.at["shown"])
+        trials = [hand.tried(constants.level(number), self.levels[number]) for number in range(len(MORE))]
+        cells = [*trials, hand.due()]
+        for column, (formula, value) in enumerate(cells, TRIED):
+            self.layout.lives.append(put(column, formula, value, "as print"))
+        fewest = [value for _, value in cells].index(cells[-1][1])
+        due, first = _cell(line.row, DUE), _cell(line.row, TRIED)
+        formula = f"=INDEX({constants.levels},MATCH({due},{first}:{due},0))"
+        self.layout.lives.append(put(DIGITS, formula, float(self.levels[fewest]), "as print"))
+        return fewest
+
+    def listed(self, line: WalkList) -> None:
+        """Spells a line that lists a quantity's members."""
+        put, label = partial(Live, line.sheet.title, line.row), partial(Label, line.sheet.title, line.row)
+        symbol = reference(line.whole.block, line.whole.at, self.understood | {line.axis})
+        about = line.whole.block.about.meaning
+        told = f"{NEIGHBOURS[by]}: {symbol.partition('[')[0]}" if (by := shift(line.whole)) else about
+        self.layout.labels += [label(grid.SYMBOL, symbol, "symbol"), label(grid.NAME, told, "name")]
+        self.layout.jumps.append(Jump(line.sheet.title, line.row, WHERE, line.whole.block, "{sheet}, row {row}"))
+        self.own(line)
+        printed = []
+        free = OWN + len(line.own)
+        for number, leaf in enumerate(line.own):
+            (called, text), operand = self.member_name(line.axis, number), self.operand(leaf)
+            printed.append(f"{text} {operand.printed(self.least)}")
+            member = put(
+                free + number, f'={called}&" "&{operand.printed_formula(self.dec)}', Print(printed[-1]), "as print"
+            )
+            self.layout.lives.append(member)
+        formula = '&", "&'.join(_cell(line.row, free + number) for number in range(len(printed)))
+        self.layout.lives.append(put(EQUATION, f"={formula}", Print(", ".join(printed)), "walk list"))
+
+    def own(self, line: WalkLine | WalkList) -> None:
+        """Spells the numbers that stand right of a line, because they have none of their own."""
+        for number, ref in enumerate(line.own):
+            live = self.formula(ref), self.value(ref), f"live {ref.block.about.decimals}"
+            self.layout.lives.append(Live(line.sheet.title, line.row, OWN + number, *live))
 
     def symbol(self, leaf: Leaf) -> str:
         """Prints what a line holds."""
@@ -66,43 +152,89 @@ class Teller(Picker):
             return text(leaf, self.understood)
         return reference(leaf.block, leaf.at, self.understood)
 
-    def told(self, expr: Expr) -> tuple[str, Value]:
-        """Spells an equation's right side with the numbers put in: the formula, and the text that it gives."""
-        formula, shown = self.joined("= ", *pieces(expr))
-        return f"={formula}", Print(shown)
-
-    def joined(self, *parts: str | Number) -> tuple[str, str]:
+    def joined(self, parts: list[str | Number], line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
         """Joins pieces, as formula and as text."""
-        spelled = [self.part(part) for part in parts]
+        spelled = [self.part(part, line, decimals, free) for part in parts]
         return "&".join(formula for formula, _ in spelled), "".join(shown for _, shown in spelled)
 
-    def part(self, part: str | Number) -> tuple[str, str]:
-        """Spells one piece, as formula and as text: print stays as it is, a number is the cell that holds it as print."""
+    def part(self, part: str | Number, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+        """Spells one piece, as formula and as text: print stays as it is, a number is printed in the next free cell."""
         match part:
             case str():
                 return '"' + part.replace('"', '""') + '"', part
             case Number(Op("where", (Op(_, (Ref() as limit,)), *branches)), False):
-                (off, shown_off), (on, shown_on) = (self.joined(*pieces(branch)) for branch in branches)
-                is_off = self.value(origin(limit)) == OFF_WORD
-                cell = f"{grid.letters(VALUE)}{self.layout.walk.rows[name(origin(limit))] + 1}"
-                return f'IF({cell}="off",{off},{on})', shown_off if is_off else shown_on
+                off, on = (self.joined(pieces(branch), line, decimals, free) for branch in branches)
+                least = self.operand(limit)
+                return f'IF({least.cell}="off",{off[0]},{on[0]})', off[1] if least.value == OFF_WORD else on[1]
             case Number(Op(_, (Ref(block), *rows)), factor):
-                spelled = [self.part(Number(origin(row), factor)) for row in rows if isinstance(row, Ref)]
+                spelled = [self.part(Number(row, factor), line, decimals, free) for row in rows]
                 chosen = int(float(self.values.cell(block)))
                 return f"CHOOSE({defined_name(block)}+1,{','.join(f for f, _ in spelled)})", spelled[chosen][1]
-            case Number(Ref() | Reduce() as leaf, factor):
-                column = FACTOR if factor and (is_limit(leaf) or not isinstance(self.value(leaf), str)) else TEXT
-                return f"{grid.letters(column)}{self.layout.walk.rows[name(leaf)] + 1}", self.printed(leaf, factor)
+            case Number(shown, factor):
+                operand = self.found(shown)
+                assert operand is not None
+                if operand.whole:
+                    return operand.printed_formula("", factor), operand.printed(decimals, factor)
+                formula = "=" + operand.printed_formula(_cell(line.row, DIGITS), factor)
+                printed, column = operand.printed(decimals, factor), next(free)
+                print = Live(line.sheet.title, line.row, column, formula, Print(printed), "as print")
+                self.layout.lives.append(print)
+                return _cell(line.row, column), printed
         raise AssertionError(f"{part} is neither print nor number")
 
-    def printed(self, leaf: Leaf, factor: bool) -> str:
-        """Prints the number of a line as its cell does."""
-        decimals = int(float(self.values.cell(self.choice.decimals)))
-        value = self.value(leaf)
-        if is_limit(leaf) and isinstance(value, str):
-            return Print(value)
-        printed = (bracketed if factor else plain)(value, decimals, is_tiny(leaf))
-        return printed if isinstance(value, str) else Print(printed)
+    def found(self, expr: Expr) -> Operand | None:
+        """Returns the operand that stands for a number of an equation; none for an operation."""
+        if isinstance(expr, Ref) and name(origin(expr)) not in self.layout.walk.cells:
+            return Operand(self.values.cell(expr.block), defined_name(expr.block), whole=True)
+        return self.operand(expr) if isinstance(expr, Ref | Reduce) else None
+
+    def operand(self, leaf: Leaf) -> Operand:
+        """Returns a number that has a cell on the walk, as it is put into an equation."""
+        leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
+        row, column = self.layout.walk.cells[name(leaf)]
+        value, alone = self.value(leaf), column == VALUE
+        whole = is_whole(leaf) and (is_limit(leaf) or not isinstance(value, str))
+        return Operand(
+            value,
+            _cell(row, column),
+            _cell(row, UNIT) if alone and not (whole or isinstance(value, str)) else "",
+            whole,
+        )
+
+    def member_name(self, axis: Axis, member: int) -> tuple[str, str]:
+        """Returns what a member is called, as a formula and as text."""
+        called = self.layout.blueprint.names[axis]
+        if isinstance(called, Block):
+            row, column = self.layout.places[called].cell(called, (member,))
+            sheet = grid.quoted(self.layout.places[called].sheet)
+            return f"{sheet}!${grid.letters(column)}${row + 1}", str(self.values.cell(called, member))
+        text = called.format(axis.start + member)
+        return f'"{text}"', text
+
+    def speaks_of_the_next(self, leaf: Leaf) -> bool:
+        """Tells whether a line is of the next decision: there is none after the last one."""
+        return isinstance(leaf, Ref) and shift(leaf) > 0
+
+    @property
+    def last(self) -> int:
+        """The number of the last decision."""
+        time = self.choice.across[-1]
+        return time.start + self.values.size(time) - 1
+
+    @property
+    def least(self) -> int:
+        """The fewest decimals of numbers in equations."""
+        return int(float(self.values.cell(self.choice.decimals)))
+
+    @property
+    def dec(self) -> str:
+        """The name of the cell that says so."""
+        return defined_name(self.choice.decimals)
+
+    @property
+    def levels(self) -> list[int]:
+        """The decimals that are tried, and one more, for lines that do not come out with any."""
+        return [self.least + more for more in (*MORE, MORE[-1] + 1)]
 
     @property
     def understood(self) -> frozenset[Axis]:
@@ -110,30 +242,5 @@ class Teller(Picker):
         return frozenset(self.choice.across)
 
 
-def meaning(leaf: Leaf) -> str:
-    """Says what a line holds."""
-    if isinstance(leaf, Reduce):
-        return "sum over the whole batch"
-    if by := shift(leaf):
-        return f"{NEIGHBOURS[by]}: {leaf.block.symbol}"
-    if any(isinstance(index, Lookup) for index in leaf.at):
-        return f"{leaf.block.symbol} of the word written"
-    return leaf.block.about.meaning
-
-
-def is_limit(leaf: Leaf) -> bool:
-    """Tells whether a line may hold the word off instead of a number."""
-    return isinstance(leaf, Ref) and leaf.block.limit
-
-
-def is_tiny(leaf: Leaf) -> bool:
-    """Tells whether a quantity is so small that it is shown as a power of ten."""
-    return max(block.about.decimals for block in blocks_of(leaf)) > SHOWN
-
-
-def style_of(leaf: Leaf, is_word: bool, derived: bool) -> str:
-    """Returns the dress of a value: whole numbers as such, others with the decimals by which one checks them."""
-    finest = max(block.about.decimals for block in blocks_of(leaf))
-    decimals = "word" if is_word else str(finest if finest == 0 or finest > SHOWN else SHOWN)
-    reads = "" if isinstance(leaf, Reduce) else leaf.block.about.reads
-    return f"live {decimals}" + " key" * derived + (READS + reads if reads else "")
+def _cell(row: int, column: int) -> str:
+    return f"{grid.letters(column)}{row + 1}"

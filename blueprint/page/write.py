@@ -23,7 +23,7 @@ from blueprint.page.plainly import put
 from blueprint.page.remarks import note_of, note_options
 from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
-from blueprint.page.views import VALUE
+from blueprint.page.steps import VALUE
 from blueprint.page.watch import watch_of
 from blueprint.page.worksheet import PlainSheet
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Sheet
-from blueprint.ppo.models import Temperature
+from blueprint.ppo.models import Network, Temperature
 from blueprint.ppo.rollout import DrawRange, Prompts, Texts
 from blueprint.ppo.settings import Settings
 from blueprint.ppo.sheets import critics, policies
@@ -16,11 +16,30 @@ from blueprint.ppo.sheets.head import InView
 from blueprint.ppo.sheets.reading import Policy, Read
 
 
+class Way(NamedTuple):
+    """How models that are run here come to what they say.
+
+    read, embedding, network: what the old policy reads (ids), its embedding and its memory.
+    upto, drawn: the sums on which the draw falls, and the id that it falls on.
+    scored, expected, expects: the heads of the reward model, the old critic and the new one.
+    """
+
+    read: Block
+    embedding: Block
+    network: Network
+    upto: Block
+    drawn: Block
+    scored: Block
+    expected: Block
+    expects: Block
+
+
 class Models(NamedTuple):
     """What the models say, however it came about: texts, policies, values (n, t) and the score, with their sheets.
 
     before, between: the sheets that stand before the reward, and between the advantage and the loss.
     ends: (n, t), 1 where the end word ends a response. slots: where log-probs and values are taken behind it too.
+    way: how they came to it, where they are run here.
     """
 
     texts: Texts
@@ -35,6 +54,7 @@ class Models(NamedTuple):
     between: tuple[Sheet, ...]
     ends: Block
     slots: Block | None = None
+    way: Way | None = None
 
 
 class Steps(NamedTuple):
@@ -56,14 +76,19 @@ def models_of(
     """Runs the six models. With a temperature, log-probs and values are taken in every slot, used or not."""
     old = policies.old_policy(given, max_new_tokens, draws, temperature)
     reference = policies.reference(old)
-    reward_sheet, score = critics.reward_model(old)
+    reward_model = critics.reward_model(old)
     old_critic = critics.old_critic(old)
     policy = policies.new_policy(old, update_step)
     critic = critics.new_critic(old, old_critic, update_step)
-    before = (old.policy.sheet, reference.policy.sheet, reward_sheet, old_critic.sheet)
+    before = (old.policy.sheet, reference.policy.sheet, reward_model.sheet, old_critic.sheet)
+    run = old.rollout
+    way = Way(
+        run.read, old.memory.E, run.network, run.cumulative, run.drawn, reward_model.out, old_critic.out, critic.out
+    )
     return Models(
-        old.rollout.texts(), old.head, old.policy, reference, policy, old_critic.values, critic.values, score, before,
-        (policy.policy.sheet, critic.sheet), old.rollout.turn.ends, old.slots.row if old.slots else None,
+        old.rollout.texts(), old.head, old.policy, reference, policy, old_critic.values, critic.values, reward_model.score,
+        before,
+        (policy.policy.sheet, critic.sheet), old.rollout.turn.ends, old.slots.row if old.slots else None, way,
     )  # fmt: skip
 
 

@@ -16,12 +16,13 @@ from tests.replayed import window_book, with_everything_logged
 
 FUNCTIONS = {
     "EXP", "LN", "TANH", "SQRT", "ABS", "SUM", "SUMPRODUCT", "MAX", "MIN", "IF", "AND", "OR", "INDEX", "MATCH", "ROUND",
-    "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "TEXT",
+    "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "SIGN", "INT", "POWER", "LOG10",
 }  # fmt: skip
 WATCHING = {"IFERROR", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
 """What only those formulas use that see whether the others were overwritten; they may be long, and one IF in another."""
 SIGNS = set("+-*/()<>=,:$!._&")
 LONGEST = 150  # 146 today: how far a convention is outside its range, because the names in it are spelled out
+LONGEST_TRIED = 520  # 506 would be a sum of twelve products, each number of which Walk rounds before it adds them up
 LONGEST_RUN = 64  # LibreOffice 7.4 is silently wrong above about 100 cells of one formula below each other
 
 LARGE = (
@@ -178,7 +179,8 @@ def size(cells: str) -> tuple[int, int]:
 
 
 def test_the_longest_formula(written: Formulas) -> None:
-    assert max(map(len, written.values())) <= LONGEST
+    assert max(len(formula) for (sheet, _), formula in written.items() if sheet != "Walk") <= LONGEST
+    assert max([0, *(len(formula) for (sheet, _), formula in written.items() if sheet == "Walk")]) <= LONGEST_TRIED
 
 
 def test_no_formula_stands_in_more_than_64_cells_below_each_other(path: Path, all_written: Formulas) -> None:

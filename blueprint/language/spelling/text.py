@@ -62,6 +62,8 @@ def reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] =
 
 def _index(index: Index, understood: frozenset[Axis]) -> str:
     match index:
+        case Lookup(axis, Constant(int() as member)):
+            return str(axis.start + member)
         case Lookup(_, id):
             return text(id, understood)
         case Position(axis, 0) if axis in understood:

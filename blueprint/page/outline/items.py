@@ -105,11 +105,26 @@ class Sample:
 class Step:
     """A quantity in the chosen column: symbol, equation, the equation with its numbers, and the value.
 
-    word: for a quantity that has one number per word, the id of the word that is meant.
+    word: for a quantity that has one number per word, the id of the word that is meant; or which member, counted from 0.
+    later: the number of the next decision is meant.
+    """
+
+    block: Block
+    word: Block | int | None = None
+    later: bool = False
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A quantity with a number per word or dimension, listed side by side; it is left out where there are too many.
+
+    word: for a table of weights, the id of the word of which the weights are meant.
+    by: −1 for the decision before.
     """
 
     block: Block
     word: Block | None = None
+    by: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,7 +159,7 @@ class Judged:
     checks: Block
 
 
-View = Piece | Flow | Entry | Sample | Step | Spread | Finder | Tour | Unchanged | Judged | Chart
+View = Piece | Flow | Entry | Sample | Step | Listed | Spread | Finder | Tour | Unchanged | Judged | Chart
 """What shows blocks again that stand elsewhere."""
 
 Item = Block | Row | Table | Line | Note | View

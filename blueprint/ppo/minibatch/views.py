@@ -13,7 +13,7 @@ from blueprint.ppo.settings import Settings
 from blueprint.ppo.sheets import charts
 from blueprint.ppo.sheets.averaged import TOTAL
 from blueprint.ppo.sheets.flow import ON, UP, with_
-from blueprint.ppo.sheets.walk import READING, section
+from blueprint.ppo.sheets.walk import numbered
 
 ADDS = {"value": "value loss, weighted", "entropy": "entropy bonus, weighted", "kl": "KL to the reference, weighted"}
 Groups = list[tuple[str, tuple[Block, ...]]]
@@ -81,12 +81,7 @@ def _signal_boxes(given: Dump, made: Signal) -> list[tuple[str, Block]]:
 
 def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
     """Outlines the derivation of one word."""
-    groups = [*_walked_signal(given, made), *_walked_loss(out)]
-    first, *others = [(number, title, rows) for number, (title, rows) in enumerate(groups, 1)]
-    return [
-        section(1, first[1], READING, *first[2]),
-        *(section(number, title, *rows) for number, title, rows in others),
-    ]
+    return numbered(*_walked_signal(given, made), *_walked_loss(out))
 
 
 def _walked_signal(given: Dump, made: Signal) -> Groups:

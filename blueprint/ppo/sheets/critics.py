@@ -15,12 +15,21 @@ from blueprint.ppo.sheets.policies import OldPolicy
 
 
 class Critic(NamedTuple):
-    """A critic's sheet, its weights and its masked values."""
+    """A critic's sheet, its weights, its head's number in every column, and its masked values."""
 
     sheet: Sheet
     memory: Memory
     weights: Head
+    out: Block
     values: Block
+
+
+class Scorer(NamedTuple):
+    """The reward model's sheet, its head's number in every column, and the score."""
+
+    sheet: Sheet
+    out: Block
+    score: Block
 
 
 def old_critic(old: OldPolicy) -> Critic:
@@ -42,7 +51,7 @@ def new_critic(old: OldPolicy, before: Critic, update_step: Block) -> Critic:
     return _critic("critic", "Critic", lead, "V", Memory(E, W), Head(w, b), old, (update_section(changes),))
 
 
-def reward_model(old: OldPolicy) -> tuple[Sheet, Block]:
+def reward_model(old: OldPolicy) -> Scorer:
     """Outlines the reward model, taken as trained: one number after every word, of which the last one counts."""
     lead = "reads the whole text; its number after the last word is the score, given to the column that wrote that word"
     memory, head = memory_weights("reward_model"), head_weights("reward_model")
@@ -52,7 +61,7 @@ def reward_model(old: OldPolicy) -> tuple[Sheet, Block]:
     out = scalar_head("reward_model", "RM", "number after the word just read", network.h, head)
     score = score_of(here.mask, out)
     sections = scalar_sections(memory, head, read, network, (out, key(score)))
-    return Sheet("Reward model", lead, sections, (n, t), here.rows, here.mask), score
+    return Scorer(Sheet("Reward model", lead, sections, (n, t), here.rows, here.mask), out, score)
 
 
 def _critic(
@@ -67,4 +76,4 @@ def _critic(
     whose = "old" if name.startswith("old") else "new"
     values = masked_values(name, symbol, whose, places[0] if places else here.mask, out)
     sections = scalar_sections(memory, weights, read, network, (*places, out, key(values)))
-    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask), memory, weights, values)
+    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask), memory, weights, out, values)

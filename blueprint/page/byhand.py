@@ -1,0 +1,101 @@
+"""By hand: what a pocket calculator shows for a line, by how many decimals the numbers in it have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from blueprint.language.nodes import Constant, Expr, Op
+from blueprint.language.spelling.excel import CONDITIONS, EXCEL
+from blueprint.language.spelling.rules import ATOM, Rule, Spelled, spell
+from blueprint.language.vectorise import NUMPY
+from blueprint.page.digits import SHOWN, Operand, half_up, unit_of
+
+MORE = (0, 2, 4, 7, 10)
+"""Decimals that are tried, beyond the fewest ones; with the last of them all fifteen digits of a number are there."""
+CLEAN = 12
+"""Decimals to which a calculator's result is rounded before it is compared, as its display does it."""
+
+WITHIN = "within"
+"""The operation of a draw: its first operand, if the third lies from the second on and below the fourth."""
+SHEET: dict[str, Rule] = {**EXCEL, WITHIN: Rule("IF(AND({1}<={2},{2}<{3}),{0},-1)", ATOM, (0, 0, 0, 0))}
+NUMBERS = {**NUMPY, WITHIN: lambda found, low, u, high: found if low <= u < high else -1.0}
+
+Find = Callable[[Expr], Operand | None]
+"""Returns the operand of a number's place in an equation; none for an operation on numbers."""
+
+
+class Line(NamedTuple):
+    """A line to be calculated by hand: its value, the expression, and what stands for the numbers in it.
+
+    clean, shown: the cells with CLEAN and SHOWN in them.
+    """
+
+    value: Operand
+    expr: Expr
+    operand: Find
+    clean: str
+    shown: str
+
+    def due(self) -> tuple[str, float]:
+        """Returns the value as it is shown: the formula, and what comes out."""
+        return f"=ROUND({self._scaled(self.value.cell)},{self.shown})", float(
+            half_up(self._number / self._scale, SHOWN)
+        )
+
+    def tried(self, cell: str, decimals: int) -> tuple[str, float]:
+        """Returns what a calculator shows if the numbers have so many decimals; `cell` is where these stand."""
+        rounded = spelled(self.expr, self.operand, cell)
+        result = self._scaled(f"({rounded})" if self.value.unit else rounded)
+        formula = f"=ROUND(ROUND({result},{self.clean}),{self.shown})"
+        with np.errstate(all="ignore"):
+            number = evaluated(self.expr, self.operand, decimals) / self._scale
+        return formula, float(half_up(float(half_up(number, CLEAN)), SHOWN))
+
+    @property
+    def _number(self) -> float:
+        return float(self.value.value)
+
+    @property
+    def _scale(self) -> float:
+        return max(1.0, unit_of(self._number))
+
+    def _scaled(self, number: str) -> str:
+        return f"{number}/MAX(1,{self.value.unit})" if self.value.unit else number
+
+
+def spelled(expr: Expr, operand: Find, decimals: str) -> str:
+    """Spells an expression with its numbers rounded."""
+
+    def render(inner: Expr) -> Spelled:
+        found = operand(inner)
+        if found is not None:
+            return Spelled(found.rounded_formula(decimals))
+        match inner:
+            case Op("where", (Op() as test, then, otherwise)):
+                condition = spell(test, CONDITIONS, render).text
+                return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
+            case Op("choose", (number, *rows)):
+                return Spelled(f"CHOOSE({render(number).text}+1,{','.join(render(row).text for row in rows)})")
+            case Op():
+                return spell(inner, SHEET, render)
+            case Constant(str() as word):
+                return Spelled('"' + word.replace('"', '""') + '"')
+            case Constant(value):
+                return Spelled(str(value))
+        raise AssertionError(f"{inner} has no number of its own")
+
+    return render(expr).text
+
+
+def evaluated(expr: Expr, operand: Find, decimals: int) -> float:
+    """Calculates an expression with its numbers rounded."""
+    found = operand(expr)
+    if found is not None:
+        return found.rounded(decimals)
+    if isinstance(expr, Constant):
+        return expr.value  # type: ignore[return-value]  # a word stands on neither side of a sum
+    assert isinstance(expr, Op)
+    return NUMBERS[expr.name](*(evaluated(arg, operand, decimals) for arg in expr.args))

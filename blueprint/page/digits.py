@@ -1,0 +1,104 @@
+"""Digits: a number as print, with as many decimals as a line needs; the same in the sheet's formulas and here.
+
+Numbers are rounded by ROUND and joined by &, which every program does alike in every language; the format codes of
+TEXT would depend on the reader's decimal sign. Very small and very large numbers are counted in a power of ten, which
+stands beside them: 1.2346E-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from math import floor, inf, isfinite, log10, nan
+
+from blueprint.language.refuse import OFF_WORD
+
+SHOWN = 4
+"""Decimals of a value."""
+LEAST, MOST = 1e-4, 1e6
+"""Sizes between which a number is printed as it is, and counted in ones."""
+SMALLEST = 1e-307
+"""The smallest power of ten in which numbers are counted: below it processors calculate with fewer digits."""
+LARGE_FORMAT = "0.0000E+00"
+"""How a value is shown whose size is MOST or more."""
+
+
+def unit_of(value: float) -> float:
+    """Returns the power of ten in which a number is counted: 1, but for very small and very large ones."""
+    size = abs(value)
+    if size == 0 or LEAST <= size < MOST or not isfinite(size):
+        return 1.0
+    return float(max(SMALLEST, 10.0 ** floor(log10(size))))
+
+
+def unit_formula(cell: str, at: Mapping[str, str]) -> str:
+    """Spells the power of ten in which the number of a cell is counted; `at`: where the constants stand."""
+    # SIGN, because one engine takes what is smaller than 1E-15 for equal to 0.
+    tens = f"MAX({at['smallest']},POWER({at['ten']},INT(LOG10(ABS({cell})))))"
+    return f"=IF(OR(AND(ABS({cell})>={at['least']},ABS({cell})<{at['most']}),SIGN({cell})=0),1,{tens})"
+
+
+def half_up(value: float, decimals: int) -> Decimal:
+    """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there."""
+    with localcontext(prec=400):
+        shown = Decimal(f"{value:.15g}")
+        rounded = shown.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+        return rounded.normalize() if rounded else Decimal(0)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A number (or word) that is put into an equation.
+
+    cell: where it stands. unit: the cell that says in which power of ten it is counted ("": in ones).
+    whole: printed as it stands.
+    """
+
+    value: float | str
+    cell: str
+    unit: str = ""
+    whole: bool = False
+
+    def rounded(self, decimals: int) -> float:
+        """Returns the number that a reader types into a calculator."""
+        if isinstance(self.value, str):
+            return inf if self.value == OFF_WORD else nan
+        return self.value if self.whole else float(half_up(self.value / self._unit, decimals)) * self._unit
+
+    def rounded_formula(self, decimals: str) -> str:
+        """Spells the same as a formula that binds as tightly as a number."""
+        if self.whole:
+            return self.cell
+        return f"(ROUND({self._counted},{decimals})*{self.unit})" if self.unit else f"ROUND({self.cell},{decimals})"
+
+    def printed(self, decimals: int, factor: bool = False) -> str:
+        """Prints the number; a negative factor in brackets."""
+        if self.whole:
+            return self.value if isinstance(self.value, str) else f"{self.value:.15g}"
+        if isinstance(self.value, str):
+            return f"“{self.value}”"
+        number = half_up(self.value / self._unit, decimals)
+        power = "" if self._unit == 1 else f"E{round(log10(self._unit))}"
+        text = "−" * (number < 0) + f"{abs(number):f}" + power
+        return f"({text})" if factor and number < 0 else text
+
+    def printed_formula(self, decimals: str, factor: bool = False) -> str:
+        """Spells the print of the number, to be joined by &."""
+        if self.whole:
+            return self.cell
+        if isinstance(self.value, str):
+            return f'"“"&{self.cell}&"”"'
+        below = f"ROUND({self._counted},{decimals})<0"
+        power = f'&IF({self.unit}=1,"","E"&ROUND(LOG10({self.unit}),0))' if self.unit else ""
+        number = f"ROUND(ABS({self._counted}),{decimals}){power}"
+        opened = f'IF({below},"{"(" * factor}−","")&{number}'
+        return f'{opened}&IF({below},")","")' if factor else opened
+
+    @property
+    def _unit(self) -> float:
+        return unit_of(float(self.value)) if self.unit else 1.0
+
+    @property
+    def _counted(self) -> str:
+        return f"{self.cell}/{self.unit}" if self.unit else self.cell
