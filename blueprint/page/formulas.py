@@ -11,23 +11,27 @@ from blueprint.page.names import defined_name
 
 SHEET = own.FORMULAS
 LEAD = "whether every formula is the one that was delivered; a sign in the margin of a sheet marks the row of one that is not"
-OVERWRITTEN, REPLACED, INTACT = "!", "≠", ""
-"""What a watch says of its row: no formula where one was; other values than delivered, from the same inputs; nothing."""
+OVERWRITTEN, REPLACED, ENDED, INTACT = "!", "≠", "#", ""
+"""What a watch says of its row: no formula where one was; other values than delivered, from the same inputs; an error since
+something else was typed; nothing."""
 MEANINGS = {
     OVERWRITTEN: "a number or a text stands where a formula was",
     REPLACED: "other values than delivered, though no input was changed: a formula here, or one that it reads, is another",
+    ENDED: "no number: what was typed is too large, empty, not in a list, or leads to a division by 0",
 }
 SAME = "same"
-SAYS = {OVERWRITTEN: "overwritten", REPLACED: "differs"}
-VERDICT, GONE, OTHER = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2
+SAYS = {OVERWRITTEN: "overwritten", REPLACED: "differs", ENDED: "error"}
+VERDICT, GONE = grid.LEFT, grid.LEFT + 1
+COLUMNS = {sign: GONE + i for i, sign in enumerate(SAYS)}
+"""Where a sheet's first row with a sign stands."""
 FIRST_ROW = 9
 FOUND_ROW, CHANGED_ROW, TOLERANCE_ROW = FIRST_ROW - 6, FIRST_ROW - 5, FIRST_ROW - 4
 TOLERANCE = 1e-9
 """How far the sum of a row may be from the delivered one, relative to its numbers: as far as the proof allows a cell."""
-WIDTHS = (1.5, 30, 48, 12, 14, 14)
+WIDTHS = (1.5, 30, 48, 12, 14, 14, 14)
 SUMS_WIDE, SUMS_BESIDE = 11, 16
 HEADINGS = {
-    grid.SYMBOL: "sheet", VERDICT: "verdict", GONE: f"{OVERWRITTEN} first row", OTHER: f"{REPLACED} first row",
+    grid.SYMBOL: "sheet", VERDICT: "verdict", **{column: f"{sign} first row" for sign, column in COLUMNS.items()},
 }  # fmt: skip
 SUMMED = "Σ of the numbers and of a 2 for each, watch by watch from top to bottom, as delivered"
 LABELS = {
@@ -55,12 +59,20 @@ def lay_formulas(layout: Layout) -> None:
         *(Label(SHEET, row, grid.NAME, text, "name") for row, text in LABELS.items()),
         *(Label(SHEET, FIRST_ROW - 1, column, text, "table head") for column, text in HEADINGS.items()),
     ]
-    for row, sheet in enumerate(layout.body, FIRST_ROW):
+    watched = watched_sheets(layout)
+    for row, sheet in enumerate(watched, FIRST_ROW):
         layout.hops.append(Hop(SHEET, row, grid.SYMBOL, f"{grid.quoted(sheet)}!A1", sheet))
     for sheet, row, _ in layout.judged:
         layout.hops.append(Hop(sheet, row, VERDICT + 3, f"{SHEET}!A1", SHEET))
-    layout.labels.append(Label(SHEET, FIRST_ROW + len(layout.body) + 1, VERDICT, SUMMED, "table head"))
-    layout.body[SHEET], layout.end[SHEET] = FIRST_ROW, FIRST_ROW + len(layout.body)
+    layout.labels.append(Label(SHEET, FIRST_ROW + len(watched) + 1, VERDICT, SUMMED, "table head"))
+    layout.body[SHEET], layout.end[SHEET] = FIRST_ROW, FIRST_ROW + len(watched)
+
+
+def watched_sheets(layout: Layout) -> list[str]:
+    """Lists the sheets as numbers are derived: those on which something is computed first, then those that show it again."""
+    computing = {place.sheet for block, place in layout.places.items() if not (block.typed or block.link)}
+    watched = (sheet for sheet in layout.body if sheet not in (SHEET, own.CONTENTS))
+    return sorted(watched, key=lambda sheet: sheet not in computing)
 
 
 def widths() -> list[float]:
@@ -70,7 +82,7 @@ def widths() -> list[float]:
 
 def summary(layout: Layout) -> list[Live]:
     """Spells what follows from the watches: a line for each sheet, the first place of all, and the verdicts on it."""
-    watched = [sheet for sheet in layout.body if sheet not in (SHEET, own.CONTENTS)]
+    watched = watched_sheets(layout)
     lines = [live for row, sheet in enumerate(watched, FIRST_ROW) for live in _line(sheet, row, layout)]
     last = FIRST_ROW + len(watched)
     return [*lines, _changed(layout), *_found(last), *(live for each in layout.judged for live in _judged(*each))]
@@ -84,9 +96,11 @@ def _line(sheet: str, row: int, layout: Layout) -> list[Live]:
         formula = f'=IFERROR(MATCH("{sign}",{margin},0)+ROW({top})-1,0)'
         return Live(SHEET, row, column, formula, 0.0, "live 0")
 
-    gone, other = (f"{grid.letters(column)}{row + 1}" for column in (GONE, OTHER))
-    verdict = f'=IF({gone}>0,"{SAYS[OVERWRITTEN]}",IF({other}>0,"{SAYS[REPLACED]}","{SAME}"))'
-    return [first(GONE, OVERWRITTEN), first(OTHER, REPLACED), Live(SHEET, row, VERDICT, verdict, SAME, "verdict")]
+    verdict = f'"{SAME}"'
+    for sign, column in reversed(COLUMNS.items()):
+        verdict = f'IF({grid.letters(column)}{row + 1}>0,"{SAYS[sign]}",{verdict})'
+    firsts = [first(column, sign) for sign, column in COLUMNS.items()]
+    return [*firsts, Live(SHEET, row, VERDICT, f"={verdict}", SAME, "verdict")]
 
 
 def _changed(layout: Layout) -> Live:
@@ -114,7 +128,9 @@ def _found(last: int) -> list[Live]:
         rows = f"{grid.letters(column)}{FIRST_ROW + 1}:{grid.letters(column)}{last}"
         return f'INDEX({names},{at})&", row "&INDEX({rows},{at})&": {MEANINGS[sign]}"'
 
-    places = f'IFERROR({place(OVERWRITTEN, GONE)},IFERROR({place(REPLACED, OTHER)},""))'
+    places = '""'
+    for sign, column in reversed(COLUMNS.items()):
+        places = f"IFERROR({place(sign, column)},{places})"
     here = f"{grid.letters(GONE)}{FOUND_ROW + 1}"
     return [
         Live(SHEET, FOUND_ROW, GONE, f"={places}", "", "found"),

@@ -4,7 +4,7 @@ It says “!” where a cell holds no formula, or one that reads nothing (=0.5),
 no text for the first, and in the text of the second there is no capital letter, while every formula of ours has one, in
 an address or a function. It says “≠” where a formula has another value than the delivered one: words, and what the page
 itself picks and prints, are computed a second time, at all times; the numbers of the steps have the delivered sum as
-long as everything typed is as delivered.
+long as everything typed is as delivered. It says “#” where something else was typed, and the row shows an error.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from blueprint.page import grid, own
 from blueprint.page.cells import Value, echo_formula, runs
 from blueprint.page.formulas import (
+    ENDED,
     INTACT,
     OVERWRITTEN,
     REPLACED,
@@ -36,12 +37,17 @@ BELOW = 2
 
 
 class Formula(NamedTuple):
-    """A formula that is watched; `again`: it is computed a second time, else its number is part of a sum."""
+    """A formula that is watched.
+
+    again:   it is computed a second time, else its number is part of a sum.
+    repeats: it only shows another cell again.
+    """
 
     column: int
     text: str
     value: float | str
     again: bool
+    repeats: bool = False
 
     @property
     def cell(self) -> str:
@@ -101,10 +107,10 @@ def _all(layout: Layout) -> Iterator[tuple[str, int, Formula]]:
     for run in runs(layout):
         if run.formulas is not None:
             for cell in zip(run.columns, run.formulas, run.values, strict=True):
-                yield run.sheet, run.row, Formula(*cell, again=not _is_number(cell[2]))
+                yield run.sheet, run.row, Formula(*cell, again=not _is_number(cell[2]), repeats=run.block.link)
     for echo in layout.echoes:
         value = layout.values.cell(echo.block, *echo.places)
-        yield echo.sheet, echo.row, Formula(echo.column, echo_formula(echo, layout), value, again=True)
+        yield echo.sheet, echo.row, Formula(echo.column, echo_formula(echo, layout), value, True, repeats=True)
     for live in layout.lives:
         yield live.sheet, live.row, Formula(live.column, live.formula, live.value, again=True)
 
@@ -124,9 +130,10 @@ class Speller:
         first, self.below = self.below, self.below + len(parts)
         lives = [self.live(first + i, self.watch(row, part)) for i, part in enumerate(parts)]
         cells = f"A{first + 1}:A{self.below}"
-        any_of = (f'COUNTIF({cells},"{sign}")>0' for sign in (OVERWRITTEN, REPLACED))
-        said = f'=IF({next(any_of)},"{OVERWRITTEN}",IF({next(any_of)},"{REPLACED}",""))'
-        return [*lives, self.live(row, said)]
+        said = f'"{INTACT}"'
+        for sign in (ENDED, REPLACED, OVERWRITTEN):
+            said = f'IF(COUNTIF({cells},"{sign}")>0,"{sign}",{said})'
+        return [*lives, self.live(row, f"={said}")]
 
     def live(self, row: int, formula: str) -> Live:
         """Puts a formula into the margin."""
@@ -138,16 +145,22 @@ class Speller:
         values = [_again(formula, row) for formula in formulas if formula.again]
         if summed := [formula for formula in formulas if not formula.again]:
             values.append(self.summed(row, summed))
-        same = f"IFERROR(AND({','.join(values)}),{own.CHANGED_SINCE}>0)"
-        return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IF({same},"","{REPLACED}"))'
+        same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
+        ended = INTACT if all(formula.repeats for formula in formulas) else ENDED  # it is said where it begins
+        error = f'IF({own.CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
+        return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},{error}))'
 
     def summed(self, row: int, formulas: list[Formula]) -> str:
-        """Spells that numbers have the sum that they were delivered with; that they are numbers is part of the sum."""
+        """Spells that numbers have the sum that they were delivered with; that they are numbers is part of the sum.
+
+        After a change the sum has no more to be than itself, so that an error among the numbers is one of the watch, too.
+        """
         ranges = ",".join(_ranges(formulas, row))
         self.sums.append(sum(float(formula.value) for formula in formulas) + 2 * len(formulas))
         total = address(*self.place(len(self.sums) - 1))
         off = f"ABS(SUM({ranges})+2*COUNT({ranges})-{total})"
-        return f"OR({own.CHANGED_SINCE}>0,{off}<={TOLERANCE_CELL}*(1+ABS({total})+MAX({ranges})-MIN({ranges})))"
+        near = f"{off}<={TOLERANCE_CELL}*(1+ABS({total})+MAX({ranges})-MIN({ranges}))"
+        return f"IF({own.CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),{near})"
 
     def place(self, number: int) -> tuple[int, int]:
         """Returns row and column in which an expected sum stands."""
@@ -170,8 +183,8 @@ def _parts(formulas: list[Formula], row: int) -> Iterator[list[Formula]]:
     letters = 0
     for formula in formulas:
         cell = f"{formula.cell}{row + 1}"
-        # The end of a range may be spelled once for each of SUM, COUNT, MAX and MIN.
-        needs = len(_constant(cell, formula.text)) + len(_again(formula, row) if formula.again else cell * 8) + 10
+        # The end of a range may be spelled once for each SUM, COUNT, MAX and MIN.
+        needs = len(_constant(cell, formula.text)) + len(_again(formula, row) if formula.again else cell * 12) + 10
         if part and (letters + needs > LONGEST or len(part) == MOST_CELLS):
             yield part
             part, letters = [], 0

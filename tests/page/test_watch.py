@@ -21,6 +21,7 @@ from tests.page.watching import KINDS, Spot, Watched, watched
 from tests.page.workshop import made
 
 SEEN = "a number or a text stands where a formula was"
+ENDED = "no number: what was typed is too large, empty, not in a list, or leads to a division by 0"
 REPLACED = "other values than delivered, though no input was changed: a formula here, or one that it reads, is another"
 FINE = ("same", "")
 INPUTS: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
@@ -79,11 +80,29 @@ def test_changed_inputs_are_not_accused(kind: str) -> None:
         assert watched(kind).says() == FINE
 
 
-def test_inputs_that_end_in_errors_are_not_accused() -> None:
-    file = watched("default")
-    for name, at, text in (("old.E", (2, 1), "word"), ("vocabulary", (3,), ""), ("rollout.draw", (0, 4), "=1/0")):
-        with typed(file, (name, at, text)):
-            assert file.says() == FINE, name
+@pytest.mark.parametrize(
+    ("kind", "name", "at", "text", "first"),
+    [
+        ("default", "old.E", (2, 1), "word", "policy.E"),  # SUMPRODUCT takes a word for 0
+        ("default", "vocabulary", (3,), "", "given_id"),
+        ("very-very-sleepy", "old.logprobs", (0, 1), "-800", "kl.k3"),
+    ],
+    indirect=["kind"],
+)
+def test_where_what_is_typed_leads_to_no_number_the_first_row_is_named(
+    kind: str, name: str, at: tuple[int, ...], text: str, first: str
+) -> None:
+    """The formulas are whole, so none is accused; the errors stay visible, and Start says where they begin.
+
+    (In the loop of drawing, where every row is before every other one, it is the uppermost on the sheet.)
+    """
+    file = watched(kind)
+    with typed(file, (name, at, text)):
+        sheet, row, _ = file.of(first, *[0] * len(file.book.blocks[first].axes))
+        verdict, said = file.on_start()
+        place, _, why = str(said).partition(": ")
+        assert (verdict, why) == ("LOOK", ENDED)
+        assert place in {f"{sheet}, row {row + each}" for each in range(len(file.book.values[file.book.blocks[first]]))}
 
 
 def test_a_constant_is_always_seen_and_its_row_is_named(kind: str) -> None:
@@ -139,9 +158,12 @@ def test_another_column_may_be_shown() -> None:
     choice = [block.name for block in file.book.blueprint.looks]
     assert len(choice) == 3
     for name in choice:
-        for text in ("2", "99", "word"):
+        with typed(file, (name, (), "2")):
+            assert file.says() == FINE, name
+        for text in ("99", "word"):  # no decision, so the rows that show it have no number, or clip it
             with typed(file, (name, (), text)):
-                assert file.says() == FINE, (name, text)
+                verdict, said = file.says()
+                assert verdict == "same" or str(said).endswith(ENDED), (name, text)
 
 
 def test_every_formula_but_the_chain_is_watched(kind: str) -> None:
