@@ -68,6 +68,7 @@ LABELS: dict[str, Properties] = {
     "walk equation": {"font_color": BROWN, "indent": 1},
     "walk numbers": {"font_color": INK, "text_wrap": True},
     "walk list": {"font_color": INK, "indent": 1},
+    "walk beside": {"font_color": LINK, "underline": 1, "indent": 1},
     "as print": {"font_color": GREY, "align": "right"},
     "verdict": {"bold": True, "align": "center"},
     "watch": {"bold": True, "align": "center", "font_color": BAD["font_color"]},
@@ -101,11 +102,11 @@ ROLES: dict[str, Properties] = {
     "sentence": {"align": "left"},
     "paragraph": {"align": "left", "valign": "top", "text_wrap": True, "font_size": 9},
 }
-LIVE: dict[str, Properties] = {"live": {}, "delivered": {"font_color": GREY}}
 # An outline marks the parameters: thick and red where they are typed, thin where they are computed from others.
 SIDES = ("left", "right", "top", "bottom")
 OUTLINES = {"typed": (2, "#C00000"), "formula": (1, INK)}
 FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
+LIVE: dict[str, Properties] = {"live": FRAME, "delivered": FRAME | {"font_color": GREY}, "beside": {"align": "left"}}
 EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
 TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
 
@@ -147,8 +148,8 @@ def _label_dress(style: str) -> Properties:
         sides = SIDES if role == "weights" else ()
         made = cell_dress(kind, role.removeprefix("edge"), 4, edge=role == "edge", sides=sides)
         return made | {"align": "right"} | ({"font_color": FADED} if faded else {})
-    if family in ("live", "delivered"):
-        return BASE | FRAME | LIVE[family] | _decimals(more)
+    if family in LIVE:
+        return BASE | LIVE[family] | _decimals(more)
     return BASE | LABELS[style]
 
 

@@ -16,7 +16,7 @@ from blueprint.page.plainly import put
 from blueprint.page.printing import set_up_print
 from blueprint.page.rows import Rows, rows_of
 from blueprint.page.ruler import Ruler, pixels
-from blueprint.page.steps import VALUE
+from blueprint.page.steps import UNITS
 
 Look = Callable[[Any, dress.Properties], Any]
 
@@ -64,10 +64,10 @@ class Furniture:
         rows = [line.row for line in self.layout.walk.lines if line.sheet is self.sheet]
         if rows:
             first, last = min(rows), max(rows)
-            large = f"=ABS({grid.letters(VALUE)}{first + 1})>={MOST:.0f}"
+            large = f"=ABS({grid.letters(min(UNITS))}{first + 1})>={MOST:.0f}"
             look = self.look("large", {"num_format": LARGE_FORMAT})
             self.page.conditional_format(
-                first, VALUE, last, VALUE, {"type": "formula", "criteria": large, "format": look}
+                first, min(UNITS), last, max(UNITS), {"type": "formula", "criteria": large, "format": look}
             )
 
     def verdicts(self) -> None:

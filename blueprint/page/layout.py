@@ -100,6 +100,7 @@ class Layout:
 
     places, roles, heads: by block, its cells, its dress, and the sheet, row and column at which it is named.
     body, end, maps: by sheet, the first row below what stays in view, the row after the last, the row of its flow.
+    printed: by sheet, the row after the last one that is printed, where that is not its end.
     folds: rows that may be folded away: sheet, first, last.
     walk, finder, spread: the lines of the chosen column, where its place is found, the ranges of blocks in it.
     tall: by sheet and row, the column and the text of a cell that is broken into lines.
@@ -130,5 +131,10 @@ class Layout:
     body: dict[str, int] = field(default_factory=dict)
     end: dict[str, int] = field(default_factory=dict)
     maps: dict[str, int] = field(default_factory=dict)
+    printed: dict[str, int] = field(default_factory=dict)
     runs: list[Run] | None = None
     watch: Watch | None = None
+
+    def sections(self, title: str) -> tuple[int, ...]:
+        """Returns the rows at which the sections of a sheet begin."""
+        return tuple(label.row for label in self.labels if label.sheet == title and label.style == "section")

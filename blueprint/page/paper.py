@@ -22,7 +22,7 @@ def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> Area:
     """Returns what is printed of a sheet of the outline."""
     body, end = layout.body[sheet.title], layout.end[sheet.title]
     widths = [columns.widths[column] for column in sorted(columns.widths)]
-    heights = [rows.pixels(row) for row in range(end)]
+    heights = [rows.pixels(row) for row in range(layout.printed.get(sheet.title, end))]
     names = grid.LEFT if sheet.across else 0
     hung = [each for each in layout.charts if each.sheet == sheet.title]
     if not sheet.printed:
@@ -32,7 +32,7 @@ def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> Area:
     if sheet.aside:
         widths = widths[: grid.LEFT + len(sheet.widths) - sheet.aside]
     return Area(
-        widths, heights, names, body, _groups(columns), _sections(sheet.title, layout), _blocks(sheet.title, layout)
+        widths, heights, names, body, _groups(columns), layout.sections(sheet.title), _blocks(sheet.title, layout)
     )
 
 
@@ -46,11 +46,6 @@ def _groups(columns: Columns) -> tuple[int, ...]:
     """Returns the columns at which the second group and all later ones begin."""
     groups = columns.sizes[0] if len(columns.sizes) > 1 else 1
     return tuple(grid.start_column(group, columns.sizes[-1]) for group in range(1, groups))
-
-
-def _sections(title: str, layout: Layout) -> tuple[int, ...]:
-    """Returns the rows at which sections begin."""
-    return tuple(label.row for label in layout.labels if label.sheet == title and label.style == "section")
 
 
 def _blocks(title: str, layout: Layout) -> tuple[int, ...]:

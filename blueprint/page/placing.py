@@ -60,6 +60,8 @@ class SheetPlacer(Pen):
             self.item(item)
         self.layout.body[self.sheet.title] = self.row
         for section in self.sheet.sections:
+            if not section.printed:
+                self.layout.printed.setdefault(self.sheet.title, self.row)
             self.row += 1
             self.section(section)
         self.layout.end[self.sheet.title] = self.row

@@ -11,9 +11,9 @@ from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet
 from blueprint.page.ruler import LINE, PIXELS_PER_LETTER, PIXELS_PER_POINT
 
-STANDARD, TITLE = 15, 24
+STANDARD, TITLE, LOW, TIGHT, NARROW = 15, 24, 13.5, LINE / PIXELS_PER_POINT, 5.25
 PARAGRAPH = 13
-"""Points: a row, the row of the title, a line of a paragraph."""
+"""Points: a row, the row of the title, a row of a sheet of decisions, a row and a gap of a tight sheet, a line of a paragraph."""
 
 
 @dataclass
@@ -41,6 +41,8 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
     """Measures the rows of a sheet of the outline."""
     folds = {row for title, first, last in layout.folds if title == sheet.title for row in range(first, last + 1)}
     rows = Rows(folds=folds, closed=sheet.closed)
+    pictures = any(hung.sheet == sheet.title for hung in layout.charts)
+    rows.heights |= low(sheet, layout) if sheet.tight or (sheet.across and not pictures) else {}
     rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3 for row, lines in columns.lines.items()}
     for (title, row), (column, text) in layout.tall.items():
         if title == sheet.title:
@@ -52,3 +54,12 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
             letters = columns.member // PIXELS_PER_LETTER
             rows.heights[layout.places[block].row] = PARAGRAPH * (2 + longest // letters)
     return rows
+
+
+def low(sheet: Sheet, layout: Layout) -> dict[int, float]:
+    """Returns the heights of rows that are no higher than they need be, from the first one below the title on."""
+    rows = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
+    if not sheet.tight:
+        return dict.fromkeys(rows, LOW)
+    gaps = {row - 1 for row in layout.sections(sheet.title)}
+    return {row: NARROW if row in gaps else TIGHT for row in rows}

@@ -22,6 +22,9 @@ OWN = DUE + 1
 in its equation, what comes out with so many decimals, the value as it is shown, and numbers that have no line of their own.
 """
 
+UNITS = {VALUE: UNIT, NUMBERS: OWN}
+"""The column of the power of ten of a value, by that of the value."""
+
 Leaf = Ref | Reduce
 """What one line holds a number of: a cell of the chosen column (or its neighbour), or a sum over the whole batch."""
 SELECTING = ("choose", WITHIN)
@@ -35,6 +38,7 @@ class WalkLine:
     """One line: the number that it holds, and the equation that gives it (none where it is only read).
 
     told: the equation with its sums written out. own: numbers of a sum that have no line; they stand right of this one.
+    beside: it stands right of another number that is only read, where that one's equation would be.
     """
 
     sheet: Sheet
@@ -43,17 +47,24 @@ class WalkLine:
     expr: Expr | None
     told: Expr | None = None
     own: tuple[Ref, ...] = ()
+    beside: bool = False
+
+    @property
+    def column(self) -> int:
+        """The column of its value."""
+        return NUMBERS if self.beside else VALUE
 
 
 @dataclass(frozen=True)
 class WalkList:
-    """A line that lists a quantity's members side by side, which stand right of it."""
+    """A line that lists a quantity's members side by side, which stand right of it; `says` is its name, if not its block's."""
 
     sheet: Sheet
     row: int
     whole: Ref
     axis: Axis
     own: tuple[Ref, ...]
+    says: str
 
 
 @dataclass
@@ -72,10 +83,11 @@ class Walk:
         missing = {name(read): read for read in leaves(told) if name(read) not in self.cells}
         alone = [read for read in missing.values() if not is_member(read)]
         for number, read in enumerate(alone):
-            self._keep(WalkLine(sheet, row + number, read, None))
+            self._keep(WalkLine(sheet, row + number // 2, read, None, beside=number % 2 == 1))
+        rows = (len(alone) + 1) // 2
         own = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
-        self._keep(WalkLine(sheet, row + len(alone), leaf, expr, told, own))
-        return len(alone) + 1
+        self._keep(WalkLine(sheet, row + rows, leaf, expr, told, own))
+        return rows + 1
 
     def add_list(self, listed: Listed, sheet: Sheet, row: int, chosen: Chosen) -> int:
         """Adds a list at `row`, if it is short enough; returns how many lines it took."""
@@ -85,13 +97,13 @@ class Walk:
             return 0
         whole = _whole(listed, chosen)
         own = tuple(origin(_put_ref(whole, axis, Constant(member))) for member in range(size))
-        self._keep(WalkList(sheet, row, whole, axis, own))
+        self._keep(WalkList(sheet, row, whole, axis, own, listed.says))
         return 1
 
     def _keep(self, line: WalkLine | WalkList) -> None:
         self.lines.append(line)
         if isinstance(line, WalkLine):
-            self.cells[name(line.leaf)] = line.row, VALUE
+            self.cells[name(line.leaf)] = line.row, line.column
         self.cells |= {name(ref): (line.row, OWN + number) for number, ref in enumerate(line.own)}
 
 

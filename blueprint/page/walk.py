@@ -26,8 +26,7 @@ from blueprint.page.steps import (
     NUMBERS,
     OWN,
     TRIED,
-    UNIT,
-    VALUE,
+    UNITS,
     WHERE,
     Leaf,
     WalkLine,
@@ -70,16 +69,28 @@ class Teller(Picker):
         leaf, value = line.leaf, self.value(line.leaf)
         put, label = partial(Live, line.sheet.title, line.row), partial(Label, line.sheet.title, line.row)
         is_word = isinstance(value, str) and not is_limit(leaf)
-        self.layout.labels += [label(grid.SYMBOL, self.symbol(leaf), "symbol"), label(grid.NAME, meaning(leaf), "name")]
-        self.layout.jumps.append(Jump(line.sheet.title, line.row, WHERE, blocks_of(leaf)[-1], "{sheet}, row {row}"))
-        self.layout.lives.append(put(VALUE, self.formula(leaf), value, style_of(leaf, is_word, line.expr is not None)))
+        self.named(line)
+        style = style_of(leaf, is_word, line.expr is not None)
+        style = style.replace("live", "beside") if line.beside else style
+        self.layout.lives.append(put(line.column, self.formula(leaf), value, style))
         if not (isinstance(value, str) or is_whole(leaf)):
-            unit = unit_formula(_cell(line.row, VALUE), self.constants.at), unit_of(float(value))
-            self.layout.lives.append(put(UNIT, *unit, "as print"))
+            unit = unit_formula(_cell(line.row, line.column), self.constants.at), unit_of(float(value))
+            self.layout.lives.append(put(UNITS[line.column], *unit, "as print"))
         self.own(line)
         if line.expr is not None and line.told is not None:
             self.layout.labels.append(label(EQUATION, f"= {text(line.expr, self.understood)}", "walk equation"))
             self.told(line, line.told)
+
+    def named(self, line: WalkLine) -> None:
+        """Names one line, with a link to where its number stands; the name of one that stands beside another is the link."""
+        jump = partial(Jump, line.sheet.title, line.row)
+        symbol, told, where = self.symbol(line.leaf), meaning(line.leaf), blocks_of(line.leaf)[-1]
+        if line.beside:
+            self.layout.jumps.append(jump(EQUATION, where, f"{symbol}   {told}", "walk beside"))
+            return
+        label = partial(Label, line.sheet.title, line.row)
+        self.layout.labels += [label(grid.SYMBOL, symbol, "symbol"), label(grid.NAME, told, "name")]
+        self.layout.jumps.append(jump(WHERE, where, "{sheet}, row {row}"))
 
     def told(self, line: WalkLine, expr: Expr) -> None:
         """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
@@ -123,7 +134,7 @@ class Teller(Picker):
         """Spells a line that lists a quantity's members."""
         put, label = partial(Live, line.sheet.title, line.row), partial(Label, line.sheet.title, line.row)
         symbol = reference(line.whole.block, line.whole.at, self.understood | {line.axis})
-        about = line.whole.block.about.meaning
+        about = line.says or line.whole.block.about.meaning
         told = f"{NEIGHBOURS[by]}: {symbol.partition('[')[0]}" if (by := shift(line.whole)) else about
         self.layout.labels += [label(grid.SYMBOL, symbol, "symbol"), label(grid.NAME, told, "name")]
         self.layout.jumps.append(Jump(line.sheet.title, line.row, WHERE, line.whole.block, "{sheet}, row {row}"))
@@ -192,12 +203,12 @@ class Teller(Picker):
         """Returns a number that has a cell on the walk, as it is put into an equation."""
         leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
         row, column = self.layout.walk.cells[name(leaf)]
-        value, alone = self.value(leaf), column == VALUE
+        value, unit = self.value(leaf), UNITS.get(column)
         whole = is_whole(leaf) and (is_limit(leaf) or not isinstance(value, str))
         return Operand(
             value,
             _cell(row, column),
-            _cell(row, UNIT) if alone and not (whole or isinstance(value, str)) else "",
+            _cell(row, unit) if unit and not (whole or isinstance(value, str)) else "",
             whole,
         )
 

@@ -13,7 +13,7 @@ from tests.page.finished import finished
 
 FOOT = re.compile(r"^ *default \.xlsx +(.+?) +page (\d+) of (\d+)$", re.MULTILINE)
 """The foot of a page: the file, the sheet, the page and their number."""
-MOST = 40
+MOST = 35
 """The workbook took 89 pages when its columns were wide and its lists were printed."""
 
 
@@ -37,10 +37,9 @@ def test_the_default_workbook_takes_few_pages(pages: list[str]) -> None:
     found = [FOOT.search(page) for page in pages]
     sheets = Counter(foot[1] for foot in found if foot)
     assert sum(sheets.values()) == len(pages) <= MOST
-    for sheet in ("Inputs", "Reward & advantage", "Loss", "Delivered", "Contents"):
+    for sheet in ("Walk", "Reward & advantage", "Loss", "Inputs", "Delivered", "Contents"):
         assert sheets[sheet] == 1, sheet
-    assert sheets["Walk"] <= 3
-    assert all(count % 2 == 0 for sheet, count in sheets.items() if sheet in ("Old policy", "Reference", "Policy"))
+    assert all(sheets[sheet] in (2, 4) for sheet in ("Old policy", "Reference", "Policy"))
 
 
 @pytest.mark.parametrize("sheet", ["Reward & advantage", "Loss"])
@@ -52,8 +51,10 @@ def test_one_page_holds_names_equations_and_both_episodes(pages: list[str], shee
     assert re.search(rf"^ *\d+ +{last} .*= .*(-?\d\.\d{{4}} +){{15}}-?\d\.\d{{4}}", page, re.MULTILINE)
 
 
-def test_a_page_of_the_walk_has_names_values_equations_and_numbers(pages: list[str]) -> None:
-    walk = [page for page in pages if (foot := FOOT.search(page)) and foot[1] == "Walk"]
-    lines = [line for page in walk for line in page.splitlines()]
-    assert any(re.search(r"ρ +importance ratio.* 0\.7327 +=.*= exp\(", line) for line in lines)
-    assert all("episode to walk through" in page for page in walk)  # the choice stands on every page
+def test_the_page_of_the_walk_has_names_values_equations_and_numbers(pages: list[str]) -> None:
+    """From the choice of a decision to the total loss; how the page is made stays off the paper."""
+    (walk,) = (page for page in pages if (foot := FOOT.search(page)) and foot[1] == "Walk")
+    assert re.search(r"ρ +importance ratio.* 0\.7327 +=.*= exp\(", walk)
+    assert "episode to walk through" in walk
+    assert re.search(r"L +total loss.* 0\.2055 +=.*= 0\.0129", walk)
+    assert "How this page is made" not in walk

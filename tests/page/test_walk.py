@@ -22,16 +22,16 @@ from blueprint.page.recalculate import with_libreoffice
 from tests.page.workshop import made
 
 CHOICES = [(1, 1), (1, 4), (1, 7), (1, 8), (2, 4), (2, 5), (2, 8)]
-SHEET, VALUE, NUMBERS, WHERE, TRIED, OWN = "Walk", 4, 6, 7, 10, 16
+SHEET, VALUE, BESIDE, NUMBERS, WHERE, TRIED, OWN = "Walk", 4, 5, 6, 7, 10, 16
 
 
 ROUGH = "≈ "
 
 
 class Line(NamedTuple):
-    """A line as the engine has it: its row, its symbol, its value, and the equation with its numbers."""
+    """A line as the engine has it: the cell of its value, its symbol, its value, and the equation with its numbers."""
 
-    row: int
+    cell: str
     symbol: str
     value: Any
     numbers: Any
@@ -50,6 +50,10 @@ class Walker:
         """Tells whether a line has a link to where its quantity stands."""
         return self.page.cell(row, WHERE).hyperlink is not None
 
+    def beside(self, row: int) -> bool:
+        """Tells whether a second number that is only read stands on a line; its name is its link."""
+        return self.page.cell(row, BESIDE).hyperlink is not None
+
     def choose(self, episode: int, decision: int) -> None:
         """Chooses a decision, as one does it on the sheet."""
         first = next(row for row in range(4, 6) if self.page.cell(row, 2).value in ("n", "t"))
@@ -59,9 +63,16 @@ class Walker:
         self.model.evaluate()
 
     def lines(self) -> list[Line]:
-        """Returns all lines."""
-        cell = partial(self.model.get_cell_value, self.sheet)
-        return [Line(r, self.page.cell(r, 2).value, cell(r, VALUE), cell(r, NUMBERS)) for r in self.rows]
+        """Returns all lines, two of a row where two numbers are read on it."""
+        return [line for row in self.rows for line in self.on(row)]
+
+    def on(self, row: int) -> list[Line]:
+        """Returns the lines of a row."""
+        cell, name = partial(self.model.get_cell_value, self.sheet, row), partial(self.page.cell, row)
+        if not self.beside(row):
+            return [Line(f"D{row}", name(2).value, cell(VALUE), cell(NUMBERS))]
+        second = name(BESIDE).value.partition("   ")[0]
+        return [Line(f"D{row}", name(2).value, cell(VALUE), ""), Line(f"F{row}", second, cell(NUMBERS), "")]
 
 
 @pytest.fixture(scope="module")
@@ -190,10 +201,10 @@ def test_libreoffice_tells_the_same_walk(saved: tuple[Book, Path], tmp_path: Pat
     ours = Walker(saved[1])
     ours.choose(2, 5)
     assert len(ours.lines()) > 70
-    for row, symbol, value, numbers in ours.lines():
-        there = theirs[SHEET, f"D{row}"]
+    for cell, symbol, value, numbers in ours.lines():
+        there = theirs[SHEET, cell]
         assert there == (value if isinstance(value, str) else pytest.approx(value, abs=1e-9)), symbol
-        assert theirs.get((SHEET, f"F{row}")) == numbers, symbol
+        assert not numbers or theirs[SHEET, cell.replace("D", "F")] == numbers, symbol
 
 
 def test_an_operand_stands_above_every_equation_that_reads_it(saved: tuple[Book, Path]) -> None:
@@ -204,7 +215,7 @@ def test_an_operand_stands_above_every_equation_that_reads_it(saved: tuple[Book,
         if page.cell(row, NUMBERS).value is not None and formula.startswith("="):
             read = [(column, int(number)) for column, number in re.findall(r"\b([A-Z]{1,2})(\d+)\b", formula)]
             assert read
-            above = [number for column, number in read if column == "D"]
+            above = [number for column, number in read if column in "DF"]
             assert all(number < row for number in above) or page.cell(row, 2).value == "draw", formula
             others = {column for column, number in read if number == row}
             assert all(column in "DH" or column_index_from_string(column) >= OWN for column in others), formula

@@ -11,11 +11,15 @@ from blueprint.page.outline.items import Item, Line, Row, Table
 
 @dataclass(frozen=True)
 class Section:
-    """A headed group of items; `columns` are headings over the cells of its lines."""
+    """A headed group of items.
+
+    columns: headings over the cells of its lines. printed: whether it is put on paper; those that are not are the last.
+    """
 
     title: str
     items: tuple[Item, ...]
     columns: tuple[str, ...] = ()
+    printed: bool = True
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Sheet:
     closed: rows that may be folded away are folded when the file is opened.
     printed: whether it is printed; of a sheet that is not, its head is, and says so.
     aside: how many of the last columns of `widths` are not printed.
+    tight: rows are no higher than their letters, and gaps between sections are narrow, so that all of it fits on a page.
     """
 
     title: str
@@ -46,6 +51,7 @@ class Sheet:
     closed: bool = False
     printed: bool = True
     aside: int = 0
+    tight: bool = False
 
     def items(self) -> Iterator[Item]:
         """Yields what stands on the sheet below its title, in reading order."""

@@ -119,12 +119,13 @@ class Listed:
     """A quantity with a number per word or dimension, listed side by side; it is left out where there are too many.
 
     word: for a table of weights, the id of the word of which the weights are meant.
-    by: −1 for the decision before.
+    by: −1 for the decision before. says: a sentence in place of the block's meaning.
     """
 
     block: Block
     word: Block | None = None
     by: int = 0
+    says: str = ""
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section]
     """Outlines the sheet: the choice and its words stay in view, the sections scroll."""
     lines: tuple[Item, ...] = (*map(Line, zip(chosen.numbers, strict=True)), *map(Step, words))
     found = Note("Every line reads this place of its row.")
-    last = Section("How this page is made", (Line((chosen.decimals,), "line"), found, Finder()))
-    return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS, aside=3)
+    last = Section("How this page is made", (Line((chosen.decimals,), "line"), found, Finder()), printed=False)
+    return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS, aside=3, tight=True)
 
 
 def walk_sections(steps: Steps) -> list[Section]:
@@ -82,7 +82,8 @@ def written_sections(m: Models) -> tuple[Titled, ...]:
     if way is None:
         return soft, ("The word written", (run.mask, run.written))
     h = way.network.h
-    read = (way.read, Listed(way.embedding, word=way.read), Listed(h, by=-1), Step(h, word=0), Listed(h))
+    embedded = Listed(way.embedding, word=way.read, says="embedding of the word read")
+    read = (way.read, embedded, Listed(h, by=-1), Step(h, word=0), Listed(h))
     drawn: Items = (*run.how, Step(way.upto, word=way.drawn), way.drawn, run.mask, run.written)
     return ("The word read, and the memory", read), soft, ("The draw, and the word written", drawn)
 
