@@ -81,6 +81,16 @@ class Picker:
             return f"=INDEX({self.rows(leaf.block, self.layout.places[leaf.block].row, ends=1)},{self._sum_place()})"
         return self._of_column(leaf)
 
+    def member_name(self, axis: Axis, member: int) -> tuple[str, str]:
+        """Returns what a member is called, as a formula and as text."""
+        called = self.layout.blueprint.names[axis]
+        if isinstance(called, Block):
+            row, column = self.layout.places[called].cell(called, (member,))
+            sheet = grid.quoted(self.layout.places[called].sheet)
+            return f"{sheet}!${grid.letters(column)}${row + 1}", str(self.values.cell(called, member))
+        text = called.format(axis.start + member)
+        return f'"{text}"', text
+
     def _of_column(self, leaf: Ref) -> str:
         """Spells how a number of the chosen column, or of one beside it, is brought to its line."""
         by, (first, id) = shift(leaf), self._member(leaf)

@@ -14,6 +14,7 @@ from blueprint.language.spelling.text import text
 from blueprint.page import grid
 from blueprint.page.byhand import MORE, WITHIN
 from blueprint.page.outline import Listed, Sheet, Step
+from blueprint.page.putting import later, put, put_ref, runs
 
 VALUE, EQUATION, NUMBERS, WHERE, UNIT, DIGITS, TRIED = range(grid.LEFT, grid.LEFT + 7)
 DUE = TRIED + len(MORE)
@@ -96,7 +97,7 @@ class Walk:
         if size > LONGEST:
             return 0
         whole = _whole(listed, chosen)
-        own = tuple(origin(_put_ref(whole, axis, Constant(member))) for member in range(size))
+        own = tuple(origin(put_ref(whole, axis, Constant(member))) for member in range(size))
         self._keep(WalkList(sheet, row, whole, axis, own, listed.says))
         return 1
 
@@ -168,8 +169,8 @@ def _word(step: Step, at: tuple[Index, ...]) -> Expr | None:
 
 def _meant(expr: Expr, step: Step, time: Axis, word: Expr | None) -> Expr:
     """Returns an expression for the word and the decision that a step means."""
-    expr = expr if word is None else _put(expr, step.block.axes[-1], word)
-    return _later(expr, time) if step.later else expr
+    expr = expr if word is None else put(expr, step.block.axes[-1], word)
+    return later(expr, time) if step.later else expr
 
 
 def _whole(listed: Listed, chosen: Chosen) -> Ref:
@@ -198,52 +199,14 @@ def _written_out(expr: Expr, leaf: Ref, chosen: Chosen) -> Expr:
     """Returns an expression with its short sums over words or dimensions written out, and a search as what it finds."""
     match expr:
         case Reduce("sum", (axis,), body) if axis not in chosen.across and chosen.values.size(axis) <= LONGEST:
-            terms = [_put(body, axis, Constant(member)) for member in range(chosen.values.size(axis))]
+            terms = [put(body, axis, Constant(member)) for member in range(chosen.values.size(axis))]
             return reduce(lambda all, term: Op("add", (all, term)), terms)
         case Op(operation, args, labels):
             return Op(operation, tuple(_written_out(arg, leaf, chosen) for arg in args), labels)
         case Find("find", axis, Ref(block, at) as among, value):
-            high = Ref(block, tuple(Position(axis) if _runs(index, axis) else index for index in at))
-            return Op(WITHIN, (leaf, _put(among, axis, leaf), value, _put(high, axis, leaf)))
+            high = Ref(block, tuple(Position(axis) if runs(index, axis) else index for index in at))
+            return Op(WITHIN, (leaf, put(among, axis, leaf), value, put(high, axis, leaf)))
     return expr
-
-
-def _put(expr: Expr, axis: Axis, word: Expr) -> Expr:
-    """Returns the expression for one word or member: every index that runs along `axis` is that one."""
-    match expr:
-        case Ref():
-            return _put_ref(expr, axis, word)
-        case Op(operation, args, labels):
-            return Op(operation, tuple(_put(arg, axis, word) for arg in args), labels)
-        case Reduce(operation, axes, body):
-            return Reduce(operation, axes, _put(body, axis, word))
-    return expr
-
-
-def _put_ref(ref: Ref, axis: Axis, word: Expr) -> Ref:
-    return Ref(ref.block, tuple(_member(axis, index, word) if _runs(index, axis) else index for index in ref.at))
-
-
-def _member(axis: Axis, index: Index, word: Expr) -> Lookup:
-    """Returns the index of a word, or of the one before it."""
-    before = isinstance(index, Position) and index.by < 0
-    return Lookup(axis, Op("sub", (word, Constant(1))) if before else word)
-
-
-def _later(expr: Expr, time: Axis) -> Expr:
-    """Returns the expression for the next decision."""
-    match expr:
-        case Ref(block, at):
-            return Ref(block, tuple(Position(time, 1) if index == Position(time) else index for index in at))
-        case Op(operation, args, labels):
-            return Op(operation, tuple(_later(arg, time) for arg in args), labels)
-        case Reduce(operation, axes, body):
-            return Reduce(operation, axes, _later(body, time))
-    return expr
-
-
-def _runs(index: object, axis: Axis) -> bool:
-    return isinstance(index, Position) and index.axis is axis
 
 
 def is_member(leaf: Leaf) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from blueprint.language import Axis, Block
+from blueprint.language import Axis
 from blueprint.language.nodes import Expr, Op, Reduce, Ref
 from blueprint.language.refuse import OFF_WORD
 from blueprint.language.spelling.text import reference, text
@@ -211,16 +211,6 @@ class Teller(Picker):
             _cell(row, unit) if unit and not (whole or isinstance(value, str)) else "",
             whole,
         )
-
-    def member_name(self, axis: Axis, member: int) -> tuple[str, str]:
-        """Returns what a member is called, as a formula and as text."""
-        called = self.layout.blueprint.names[axis]
-        if isinstance(called, Block):
-            row, column = self.layout.places[called].cell(called, (member,))
-            sheet = grid.quoted(self.layout.places[called].sheet)
-            return f"{sheet}!${grid.letters(column)}${row + 1}", str(self.values.cell(called, member))
-        text = called.format(axis.start + member)
-        return f'"{text}"', text
 
     def speaks_of_the_next(self, leaf: Leaf) -> bool:
         """Tells whether a line is of the next decision: there is none after the last one."""
