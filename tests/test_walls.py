@@ -26,7 +26,7 @@ MAY_READ = {
     "minibatch": ("minibatch", "numbers", "quoting", "unfinished"),
     "replay": ("minibatch", "numbers", "quoting", "replay", "witness"),
     "witness": ("witness",),
-    "checking": ("checking", "page", "quoting", "witness"),
+    "checking": ("checking", "page", "quoting", "saved", "witness"),
     "explain": ("explain", "language", "page"),
     "book": ("explain", "language", "page"),
     "saved": ("book", "explain", "language", "numbers", "page", "ppo", "quoting", "saved"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from blueprint.checking.formulas import Compared, formulas_of
 from blueprint.page.apart import recalculated_apart
 from blueprint.page.grid import letters
 from blueprint.page.read import Found, ReadError, array_of, formula_in, names_in, noted, opened, places
@@ -37,6 +38,7 @@ class Checked:
     places: where each block stands. arrays: its cells, edges included, as the file shows them (NaN or "" is blank).
     odd: what computed cells show that should hold numbers, such as an error; they are NaN in `arrays`.
     recalculated: the file held formulas without their numbers, so that these were computed first.
+    compared: its formulas against those of a fresh workbook.
     """
 
     path: Path
@@ -45,6 +47,7 @@ class Checked:
     odd: Mapping[str, Mapping[At, str]]
     facts: Mapping[str, str]
     recalculated: bool
+    compared: Compared
 
     @cached_property
     def computed(self) -> Cells | None:
@@ -124,7 +127,7 @@ def read_checked(path: Path) -> Checked:
         for name, block in found.items():
             _fill(block, arrays[name], odd.get(name), cells)
     _refuse_mask(path, found, arrays)
-    return Checked(path, found, arrays, odd, noted(book), lacking)
+    return Checked(path, found, arrays, odd, noted(book), lacking, formulas_of(path, book))
 
 
 def recalculated(path: Path) -> Cells:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
 
@@ -12,6 +12,8 @@ from blueprint.quoting import unquoted
 
 MOST_MISSED = 6
 """Quantities that are named of those that were not compared; a line each would hide what else there is to say."""
+MOST_FORMULAS = 10
+"""Formulas that are named of those that are not as in a fresh workbook; `--json` names all."""
 HEADINGS = ("quantity", "stands at", "cells", "largest difference", "where", "verdict")
 
 
@@ -31,10 +33,13 @@ def line_of(verdict: Verdict) -> str:
     name, found = str(verdict.file.path), verdict.firsts
     if found:
         says = f"differs: {str(found[0]).splitlines()[0]} ({found[0].cause.cause.value})"
+    elif others := verdict.file.compared.others:
+        says = f"has another formula: {others[0].cell}" + (f" and {len(others) - 1:,} more" if others[1:] else "")
     else:
         says = "not all compared" if verdict.missed else "agrees"
     compared = f"{len(verdict.lines):,} of {verdict.expected:,} quantities, {verdict.cells:,} cells"
-    return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}"
+    formulas = f"{verdict.file.compared.compared:,} of {verdict.file.compared.expected:,} formulas"
+    return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}, {formulas}"
 
 
 def told(verdict: Verdict) -> str:
@@ -47,10 +52,27 @@ def told(verdict: Verdict) -> str:
         told = "; ".join(f"{unquoted(name)}: {why}" for name, why in verdict.missed[:MOST_MISSED])
         more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
         parts.append(f"not compared: {told}{more}")
+    parts += _formulas(verdict)
     parts += [f"tie: {tie}" for tie in verdict.ties]
     if verdict.file.recalculated:
         parts.append(f"{verdict.file.path} held formulas without numbers: they were recalculated first, by ironcalc")
     return "\n".join(parts)
+
+
+def _formulas(verdict: Verdict) -> Iterator[str]:
+    """Says which formulas are not those of a fresh workbook, but for those that were named with their numbers."""
+    compared, named = verdict.file.compared, {first.cell for first in verdict.firsts}
+    rest = [other for other in compared.others if other.cell not in named]
+    yield from map(str, rest[:MOST_FORMULAS])
+    if len(compared.others) > MOST_FORMULAS:
+        yield f"{len(compared.others):,} of {compared.compared:,} formulas are not those of a fresh workbook; the first are named"
+    if compared.why:
+        yield f"formulas were not compared with those of a fresh workbook: {compared.why}"
+    elif compared.open:
+        yield (
+            f"{compared.open:,} of {compared.expected:,} formulas were not compared with those of a fresh workbook: rows, "
+            "columns or sheets were added or deleted, so that it is not sure which cells they are, or read"
+        )
 
 
 def data(verdict: Verdict) -> dict[str, Any]:
@@ -64,6 +86,12 @@ def data(verdict: Verdict) -> dict[str, Any]:
         "missed": [{"quantity": name, "why": why} for name, why in verdict.missed],
         "largest": _number(verdict.largest),
         "recalculated": verdict.file.recalculated,
+        "formulas": {
+            "compared": verdict.file.compared.compared,
+            "expected": verdict.file.compared.expected,
+            "why_not": verdict.file.compared.why,
+            "other": [other._asdict() for other in verdict.file.compared.others],
+        },
         "ties": list(verdict.ties),
         "first": [
             {

@@ -58,8 +58,8 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether every number agrees; what could not be compared does not."""
-        return not self.missed and all(line.agrees for line in self.lines)
+        """Whether every number agrees, and every formula is that of a fresh workbook; a number not compared does not."""
+        return not (self.missed or self.file.compared.others) and all(line.agrees for line in self.lines)
 
     @property
     def expected(self) -> int:

@@ -20,11 +20,14 @@ from blueprint.quoting import quoted
 
 
 class Opened:
-    """A workbook and where its blocks stand. Raises ReadError, as `locate` does, for a file that is none of ours."""
+    """A workbook and where its blocks stand. Raises ReadError, as `locate` does, for a file that is none of ours.
 
-    def __init__(self, path: Path):
+    shown: the file as `read.opened` gives it, where it was opened before.
+    """
+
+    def __init__(self, path: Path, shown: Any = None):
         self.path = path
-        self._shown = opened(path)
+        self._shown = opened(path) if shown is None else shown
         self.places: dict[str, Found] = places(self._shown, path)
         self._cells: dict[str, Any] = {page.title: page for page in self._shown}  # openpyxl looks names up one by one
         self._formulas: dict[str, dict[tuple[int, int], str]] = {}

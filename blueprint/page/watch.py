@@ -95,6 +95,14 @@ def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
     return cells
 
 
+def formulas_of(layout: Layout) -> Iterator[tuple[str, int, int, str]]:
+    """Yields sheet, row, column and text of every formula of the workbook, those that watch the others too."""
+    for sheet, row, formula in _all(layout):
+        yield sheet, row, formula.column, formula.text
+    for live in watch_of(layout).lives:
+        yield live.sheet, live.row, live.column, live.formula
+
+
 def _formulas(layout: Layout) -> dict[str, dict[int, list[Formula]]]:
     """Returns every formula but those of the chain, by sheet and row."""
     found: dict[str, dict[int, list[Formula]]] = {}

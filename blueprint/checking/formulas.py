@@ -1,0 +1,145 @@
+"""Formulas of a file against those of a fresh workbook of its kind and sizes, one by one, wherever they stand.
+
+The witness sees numbers; a formula of the same value, and one on a sheet that no quantity stands on, it does not see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blueprint.page import grid
+from blueprint.page.moved import Moved
+from blueprint.page.opened import Opened
+from blueprint.page.read import Found, ReadError
+from blueprint.page.respelled import Place, same, same_in_place, spelled
+from blueprint.page.written import Written, written_in
+from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
+from blueprint.saved.fresh import Fresh, Like, Off
+
+MARGIN = 1
+"""The column of the watches, which tell a limit that was delivered as off from a number."""
+OFF = "off"
+FEWEST_BLOCKS = 0.9
+"""Part of the blocks that a file shares with a fresh one; of fewer the formulas are those of another version."""
+_AGAIN = re.compile(r"(?<![A-Za-z0-9$!])([A-Z]{1,3}[0-9]+)=\(")
+
+Value = Callable[[Place], Any]
+"""What a cell of the file shows."""
+
+
+class Other(NamedTuple):
+    """A cell in which not the formula of a fresh workbook stands: what does, and what should."""
+
+    cell: str
+    stands: str
+    meant: str
+
+    def __str__(self) -> str:
+        return f"{self.cell}: found {self.stands}, a fresh workbook has {self.meant}"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison of all formulas came to.
+
+    expected: how many formulas a fresh workbook has. open: of how many it is not sure where they stand in the file, or
+    where a cell that they read does. why: why none could be compared, else "".
+    """
+
+    others: tuple[Other, ...] = ()
+    expected: int = 0
+    open: int = 0
+    why: str = ""
+
+    @property
+    def compared(self) -> int:
+        """How many formulas were compared."""
+        return self.expected - self.open
+
+
+def formulas_of(path: Path, book: Any) -> Compared:
+    """Compares the formulas of a file that was opened for its numbers."""
+    try:
+        file = Opened(path, book)
+        like = Like(file)
+    except ReadError as error:
+        return Compared(why=str(error).removeprefix(f"{path}: "))
+    return against_fresh(like, file.places, written_in(path), lambda cell: file.value(*cell))
+
+
+def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Value) -> Compared:
+    """Compares formulas with those of a fresh workbook.
+
+    Which limits were off when the file was made its watches tell, or, where one of them was overwritten, what it shows.
+    """
+    plain = like.fresh()
+    moved = Moved(plain.formulas, plain.blocks, file, places)
+    if moved.known < FEWEST_BLOCKS:
+        return Compared(why="its blocks are not those of this version")
+    told = _told_off(plain, moved, file)
+    found = _compared(like.fresh(told), moved, file, value)
+    shown = _shown_off(plain, moved, value) if found.others else told
+    if shown == told:
+        return found
+    return min(found, _compared(like.fresh(shown), moved, file, value), key=lambda each: len(each.others))
+
+
+def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compared:
+    others: list[Other] = []
+    expected = unsure = 0
+    for sheet, formulas in fresh.formulas.items():
+        expected += len(formulas)
+        for cell, meant in formulas.items():
+            at = moved.to_file(place := Place(sheet, *cell))
+            written = file.get(at.sheet, {}).get(at[1:]) if at else None
+            agrees = _agrees(written, at, meant, place, moved) if at else None
+            unsure += agrees is None
+            if at and agrees is False:
+                others.append(_other(at, written, spelled(meant, sheet, moved.to_file), value))
+    return Compared(tuple(others), expected, unsure)
+
+
+def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Moved) -> bool | None:
+    """Says whether what stands in a cell is what should; None where that is not sure."""
+    if written is None or written == meant and moved.nowhere:
+        return written is not None
+    if moved.nowhere:
+        return same_in_place(written, meant, place.sheet)
+    return same(written, at, meant, place, moved.to_fresh)
+
+
+def _other(at: Place, written: str | None, meant: str, value: Value) -> Other:
+    if written is None:
+        shown = value(at)
+        stands = "nothing" if shown is None else quoted(shown)
+    else:
+        stands = unquoted(f"={written}".replace("_xlfn.", ""), LONGEST_FORMULA)
+    cell = f"{unquoted(at.sheet)}!{grid.letters(at.column - 1)}{at.row}"
+    return Other(cell, stands, unquoted(f"={meant}", LONGEST_FORMULA))
+
+
+def _told_off(fresh: Fresh, moved: Moved, file: Written) -> Off:
+    """Returns the computed limits that the watches compute a second time, as they do with words."""
+    again = {sheet: set(_again(formulas)) for sheet, formulas in file.items()} if fresh.limits else {}
+    there = ((limit, moved.to_file(place)) for limit, place in fresh.limits.items())
+    return frozenset(limit for limit, at in there if at and _address(at) in again.get(at.sheet, ()))
+
+
+def _again(formulas: dict[tuple[int, int], str]) -> Iterator[str]:
+    for (_, column), text in formulas.items():
+        if column == MARGIN:
+            yield from _AGAIN.findall(text)
+
+
+def _shown_off(fresh: Fresh, moved: Moved, value: Value) -> Off:
+    """Returns the computed limits that the file shows as off."""
+    there = ((limit, moved.to_file(place)) for limit, place in fresh.limits.items())
+    return frozenset(limit for limit, at in there if at and value(at) == OFF)
+
+
+def _address(at: Place) -> str:
+    return f"{grid.letters(at.column - 1)}{at.row}"

@@ -1,0 +1,198 @@
+"""Where the cells of a fresh workbook stand in a file: sheets renamed, blocks moved, rows and columns inserted or deleted.
+
+The defined names of blocks say so for their own cells. What stands between them, and on sheets without blocks, is found by
+the formulas of its row, without the addresses in them. Where that leaves a choice nothing is said.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from blueprint.page.read import Found
+from blueprint.page.respelled import Place, shape_of
+from blueprint.page.shape import Along
+from blueprint.page.written import Cell, Written
+
+Signature = tuple[tuple[str, ...], ...]
+Formulas = Mapping[Cell, str]
+
+
+class Stands(NamedTuple):
+    """Where a block of a fresh workbook stands, and how it lies there."""
+
+    at: Place
+    shape: tuple[Along, ...]
+
+
+class Moved:
+    """The way of every cell from a fresh workbook into a file, and back. Rows and columns are counted from 1."""
+
+    def __init__(self, fresh: Written, blocks: Mapping[str, Stands], file: Written, places: Mapping[str, Found]):
+        """Finds the sheets and lines; blocks: where they stand in the fresh workbook, places: in the file."""
+        both = {name: (block, places[name]) for name, block in blocks.items() if _alike(block, places.get(name))}
+        self.known = len(both) / max(1, len(blocks))
+        self.sheets = _sheets(fresh, both.values(), file)
+        self._back = {title.casefold(): sheet for sheet, title in self.sheets.items()}
+        self._lines = {
+            sheet: _lines(fresh[sheet], file.get(title, {}), [pair for pair in both.values() if _on(pair, sheet, title)])
+            for sheet, title in self.sheets.items()
+        }
+        self._lost = {sheet for sheet, formulas in fresh.items() if formulas} - set(self.sheets)
+        self._alone: dict[Place, Place] = {}
+        for block, found in both.values():
+            if self.to_file(block.at) != Place(found.sheet, found.top, found.left):
+                self._alone.update(_cells_of(block, found))
+        self._alone_back = {there: here for here, there in self._alone.items()}
+        self.nowhere = not self._alone and all(
+            sheet == title and rows.still and columns.still
+            for (sheet, title), (rows, columns) in zip(self.sheets.items(), self._lines.values(), strict=True)
+        )
+
+    def to_file(self, place: Place) -> Place | None:
+        """Returns where a cell of the fresh workbook stands in the file; None where that is not sure."""
+        if place in self._alone:
+            return self._alone[place]
+        if place.sheet not in self.sheets:
+            return None
+        rows, columns = self._lines[place.sheet]
+        row, column = rows.there(place.row), columns.there(place.column)
+        return Place(self.sheets[place.sheet], row, column) if row and column else None
+
+    def to_fresh(self, place: Place) -> Place | None:
+        """Returns where a cell of the file stands in the fresh workbook; None where that is not sure.
+
+        A cell of a sheet that the fresh workbook has not stays what it is.
+        """
+        if place in self._alone_back:
+            return self._alone_back[place]
+        sheet = self._back.get(place.sheet.casefold())
+        if sheet is None:
+            return None if self._lost else place
+        rows, columns = self._lines[sheet]
+        row, column = rows.back(place.row), columns.back(place.column)
+        return Place(sheet, row, column) if row and column else None
+
+
+class Lines:
+    """Rows, or columns, of a sheet: those of which the new number is known, and the others between them."""
+
+    def __init__(self, known: Mapping[int, int]):
+        """Remembers pairs of numbers, both of which rise."""
+        self._here, self._there = {0: 0} | dict(known), {0: 0} | {there: here for here, there in known.items()}
+        self._pairs = sorted(self._here.items())
+        self.still = all(here == there for here, there in self._pairs)
+
+    def there(self, number: int) -> int | None:
+        """Returns the number in the file; None between lines that were moved by different distances."""
+        return self._between(number, self._here, 0)
+
+    def back(self, number: int) -> int | None:
+        """Returns the number in the fresh workbook."""
+        return self._between(number, self._there, 1)
+
+    def _between(self, number: int, known: Mapping[int, int], side: int) -> int | None:
+        if self.still or number in known:
+            return known.get(number, number)
+        after = bisect(self._pairs, number, key=lambda pair: pair[side])
+        by = [there - here for here, there in self._pairs[after - 1 : after + 1]]
+        return number + by[0] * (-1 if side else 1) if by[0] == by[-1] else None
+
+
+def _alike(block: Stands, found: Found | None) -> bool:
+    return found is not None and found.shape == block.shape
+
+
+def _on(pair: tuple[Stands, Found], sheet: str, title: str) -> bool:
+    return pair[0].at.sheet == sheet and pair[1].sheet == title
+
+
+def _sheets(fresh: Written, pairs: Iterable[tuple[Stands, Found]], file: Written) -> dict[str, str]:
+    """Returns what each sheet is called in the file: that of its blocks, of its name, or of most of its formulas."""
+    called: dict[str, Counter[str]] = {}
+    for block, found in pairs:
+        called.setdefault(block.at.sheet, Counter())[found.sheet] += 1
+    sheets = {sheet: votes.most_common(1)[0][0] for sheet, votes in called.items()}
+    free = [title for title in file if title not in sheets.values()]
+    for sheet in (each for each in fresh if each not in sheets):
+        title = sheet if sheet in free else _most_like(fresh[sheet], {each: file[each] for each in free})
+        if title is not None:
+            sheets[sheet] = title
+            free.remove(title)
+    return {sheet: sheets[sheet] for sheet in fresh if sheet in sheets}
+
+
+def _most_like(formulas: Formulas, sheets: Mapping[str, Formulas]) -> str | None:
+    """Returns the sheet that has more than half of the formulas, if one has."""
+    ours = Counter(map(shape_of, formulas.values()))
+    shared = {title: (ours & Counter(map(shape_of, each.values()))).total() for title, each in sheets.items()}
+    best = max(shared, key=lambda title: shared[title], default=None)
+    return best if best is not None and 2 * shared[best] > len(formulas) else None
+
+
+def _lines(fresh: Formulas, file: Formulas, pairs: list[tuple[Stands, Found]]) -> tuple[Lines, Lines]:
+    """Returns the rows and the columns of a sheet."""
+    rows, columns = [], []
+    for block, found in pairs:
+        high, wide = (sum((each.cells - 1) * step for each, step in steps) for steps in _steps(block.shape))
+        rows += [(block.at.row, found.top), (block.at.row + high, found.top + high)]
+        columns += [(block.at.column, found.left), (block.at.column + wide, found.left + wide)]
+    return _matched(rows, fresh, file, lambda cell: cell[0]), _matched(columns, fresh, file, lambda cell: cell[1])
+
+
+def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tuple[Along, int]]]:
+    return [(each, each.down) for each in shape], [(each, each.right) for each in shape]
+
+
+def _matched(pairs: list[tuple[int, int]], fresh: Formulas, file: Formulas, line: Callable[[Cell], int]) -> Lines:
+    """Returns the lines of a sheet by pairs that are known; between pairs that moved apart by what stands there."""
+    known = _rising(pairs)
+    last = [max(map(line, formulas), default=0) + 1 for formulas in (fresh, file)]
+    ends = [(0, 0), *sorted(known.items())]
+    if ends[-1][0] < last[0]:
+        ends.append((last[0], max(last[1], ends[-1][1] + 1)))
+    apart = [(one, two) for one, two in zip(ends, ends[1:], strict=False) if two[0] - one[0] != two[1] - one[1]]
+    if apart:
+        signed = _signatures(fresh, line), _signatures(file, line)
+        for one, two in apart:
+            known |= _by_formulas(signed, one, two)
+    return Lines(known)
+
+
+def _rising(pairs: list[tuple[int, int]]) -> dict[int, int]:
+    """Returns the pairs; where they do not rise together, as after a block was moved alone, those of the commonest way."""
+    known, ordered = dict(pairs), sorted(set(pairs))
+    if all(one[0] < two[0] and one[1] < two[1] for one, two in zip(ordered, ordered[1:], strict=False)):
+        return known
+    way = Counter(there - here for here, there in pairs).most_common(1)[0][0]
+    return {here: there for here, there in pairs if there - here == way}
+
+
+def _signatures(formulas: Formulas, line: Callable[[Cell], int]) -> dict[int, Signature]:
+    """Returns the formulas of every line that has any, without their addresses."""
+    found: dict[int, list[tuple[str, ...]]] = {}
+    for cell in sorted(formulas):
+        found.setdefault(line(cell), []).append(shape_of(formulas[cell]))
+    return {number: tuple(shapes) for number, shapes in sorted(found.items())}
+
+
+def _by_formulas(
+    signed: tuple[dict[int, Signature], dict[int, Signature]], after: tuple[int, int], before: tuple[int, int]
+) -> dict[int, int]:
+    """Pairs the lines between two known pairs that have the same formulas, in order."""
+    here, there = (
+        [number for number in lines if low < number < high]
+        for lines, low, high in zip(signed, after, before, strict=True)
+    )
+    matcher = SequenceMatcher(None, [signed[0][n] for n in here], [signed[1][n] for n in there], autojunk=False)
+    return {here[i + k]: there[j + k] for i, j, size in matcher.get_matching_blocks() for k in range(size)}
+
+
+def _cells_of(block: Stands, found: Found) -> dict[Place, Place]:
+    """Returns the cells of a block that stands alone, each with its place in the file."""
+    down, right = found.top - block.at.row, found.left - block.at.column
+    there = (Place(found.sheet, row, column) for _, row, column in found.cells())
+    return {Place(block.at.sheet, each.row - down, each.column - right): each for each in there}

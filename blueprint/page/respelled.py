@@ -1,0 +1,154 @@
+"""Formulas as programs respell them when they save: two spellings of one formula have the same parts.
+
+Programs write _xlfn. or not, TRUE() or TRUE, 1E-9 or 0.000000001, small or capital letters, blanks, signs $, quotes around
+the names of sheets, and the name of the formula's own sheet. All that is left out here, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from blueprint.page import grid
+
+
+class Place(NamedTuple):
+    """A cell: its sheet, and its row and column, counted from 1."""
+
+    sheet: str
+    row: int
+    column: int
+
+
+Locate = Callable[[Place], Place | None]
+"""Says where a cell stands elsewhere; None for a cell of which that is not known."""
+Part = str | tuple[Place | None, ...]
+"""A function, name, number, text or sign, or the corners of a range."""
+
+_PARTS = re.compile(
+    r"""(?P<text>"(?:[^"]|"")*")
+    |(?P<area>(?:(?P<sheet>'(?:[^']|'')+'|[^\W\d][\w.]*)!)?(?P<first>\$?[A-Za-z]{1,3}\$?[0-9]{1,7})
+        (?::(?P<last>\$?[A-Za-z]{1,3}\$?[0-9]{1,7}))?(?![\w.(!]))
+    |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    |(?P<truth>(?:TRUE|FALSE)(?:\(\s*\))?(?![\w.(]))
+    |(?P<name>'(?:[^']|'')+'!?|[^\W\d][\w.]*[(!]?)
+    |(?P<left_out>[\s@]+)
+    |(?P<sign><>|<=|>=|.)""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+LONGEST = 20_000
+"""Letters; a formula may have 8,192, in a program's own spelling perhaps some more."""
+_NEWER = ("_xlfn.", "_xlws.", "of:")
+_BEFORE_A_SIGN = {"(", ",", "=", "<", ">", "<=", ">=", "<>", "+", "-", "*", "/", "&", "^", ";", "{"}
+
+
+def same(written: str, at: Place, meant: str, place: Place, locate: Locate) -> bool | None:
+    """Says whether a formula of a file is the one that is meant; None where that hangs on a cell that was not found.
+
+    at, place: the cell in which each of them stands. locate: where a cell of the file would stand in a fresh one.
+    """
+    if len(written) > LONGEST:
+        return False
+    ours, theirs = parts_of(meant, place.sheet), parts_of(written, at.sheet)
+    if len(ours) != len(theirs):
+        return False
+    unknown = False
+    for our, their in zip(ours, theirs, strict=True):
+        if isinstance(our, str) or isinstance(their, str):
+            if our != their:
+                return False
+            continue
+        found = tuple(locate(corner) if corner else None for corner in their)
+        if len(found) != len(our) or any(f is not None and not _is(f, o) for f, o in zip(found, our, strict=True)):
+            return False
+        unknown = unknown or None in found
+    return None if unknown else True
+
+
+@lru_cache(maxsize=20_000)
+def same_in_place(written: str, meant: str, sheet: str) -> bool:
+    """Says the same where no cell was moved; files of one program have the same spellings, so that it is known at once."""
+    at = Place(sheet, 1, 1)
+    return bool(same(written, at, meant, at, lambda cell: cell))
+
+
+@lru_cache(maxsize=20_000)
+def shape_of(formula: str) -> tuple[str, ...]:
+    """Returns a formula without the addresses that it reads, by which its row is found again."""
+    if len(formula) > LONGEST:
+        return ("",)
+    return tuple(part if isinstance(part, str) else "" for part in parts_of(formula, ""))
+
+
+def parts_of(formula: str, sheet: str) -> tuple[Part, ...]:
+    """Takes a formula on a sheet apart."""
+    parts: list[Part] = []
+    for part in _taken_apart(formula, sheet):
+        if part == "+" and (not parts or parts[-1] in _BEFORE_A_SIGN):
+            continue  # a plus before a number says nothing
+        parts.append(part)
+    return tuple(parts)
+
+
+def spelled(formula: str, sheet: str, locate: Locate) -> str:
+    """Returns a formula on a sheet as it would read where its cells stand elsewhere; those that are not found stay."""
+
+    def moved(match: re.Match[str]) -> str:
+        if match["area"] is None:
+            return match[0]
+        corners = _corners(match, sheet)
+        found = [locate(corner) or corner for corner in corners]
+        called = f"{grid.quoted(found[0].sheet)}!" if match["sheet"] else ""
+        return called + ":".join(f"{grid.letters(each.column - 1)}{each.row}" for each in found)
+
+    return _PARTS.sub(moved, formula).replace("_xlfn.", "")
+
+
+def _taken_apart(formula: str, sheet: str) -> Iterator[Part]:
+    for match in _PARTS.finditer(formula):
+        kind, text = match.lastgroup, match[0]
+        if match["area"] is not None:
+            yield _corners(match, sheet)
+        elif kind == "number":
+            yield repr(float(text))
+        elif kind == "truth":
+            yield text[: 4 if text[0] in "tT" else 5].casefold()
+        elif kind == "name":
+            yield _plain(text.casefold())
+        elif kind != "left_out":
+            yield text
+
+
+def _plain(name: str) -> str:
+    for prefix in _NEWER:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def _corners(match: re.Match[str], sheet: str) -> tuple[Place, ...]:
+    """Returns the corners of a range, of a single cell the one."""
+    title = match["sheet"] or sheet
+    title = title[1:-1].replace("''", "'") if title.startswith("'") else title
+    first, last = _cell(match["first"], title), _cell(match["last"] or match["first"], title)
+    return (first,) if first == last else (first, last)
+
+
+def _cell(address: str, sheet: str) -> Place:
+    plain = address.replace("$", "").upper()
+    letters = plain.rstrip("0123456789")
+    return Place(sheet, int(plain[len(letters) :]), number_of(letters))
+
+
+@lru_cache(maxsize=20_000)
+def number_of(letters: str) -> int:
+    """Returns the number of a column, from 1, by its letters: AA → 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
+
+
+def _is(one: Place, other: Place) -> bool:
+    return one.row == other.row and one.column == other.column and one.sheet.casefold() == other.sheet.casefold()

@@ -1,0 +1,73 @@
+"""Formulas as a file has them, cell by cell; read alone they take a third of the time that openpyxl takes for a file."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+from xml.etree.ElementTree import Element, fromstring, iterparse
+
+from blueprint.page.archive import refusing
+from blueprint.page.relative import as_seen_from
+from blueprint.page.respelled import number_of
+
+Cell = tuple[int, int]
+"""Row and column, counted from 1."""
+Written = dict[str, dict[Cell, str]]
+"""By sheet and cell the text of a formula, without its sign =."""
+
+_BOOK = "xl/workbook.xml"
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+
+
+def written_in(path: Path) -> Written:
+    """Returns every formula of a file, by sheet; one that is shared with its neighbours as it reads in its own cell.
+
+    The file was opened before (`read.opened`), so that it is known to be of bearable size. Raises ReadError if it is damaged.
+    """
+    with refusing(path), zipfile.ZipFile(path) as archive:
+        return {title: _on_sheet(archive, part) for title, part in _parts(archive)}
+
+
+def _parts(archive: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
+    """Yields name and part of every sheet of cells."""
+    book = fromstring(archive.read(_BOOK))
+    relations = fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+    targets = {each.get("Id"): each for each in relations}
+    for sheet in book.iterfind("{*}sheets/{*}sheet"):
+        found = targets[sheet.get(_RELATION)]
+        if str(found.get("Type")).endswith("/worksheet"):
+            yield str(sheet.get("name")), posixpath.normpath(posixpath.join("/xl", str(found.get("Target"))))[1:]
+
+
+def _on_sheet(archive: zipfile.ZipFile, part: str) -> dict[Cell, str]:
+    found: dict[Cell, str] = {}
+    shared: dict[str, tuple[str, str]] = {}
+    with archive.open(part) as file:
+        for cell, formula in _formulas(file):
+            address, text = str(cell.get("r")), formula.text or ""
+            if formula.get("t") == "shared":
+                number = str(formula.get("si"))
+                origin, master = shared.setdefault(number, (address, text))
+                text = as_seen_from(f"={master}", origin, address)[1:]
+            found[_place(address)] = text
+    return found
+
+
+def _formulas(file: IO[bytes]) -> Iterator[tuple[Element, Element]]:
+    """Yields the cells that hold a formula; what was read is let go, row by row."""
+    for _, element in iterparse(file):
+        if element.tag.endswith("}c"):
+            formula = element.find("{*}f")
+            if formula is not None:
+                yield element, formula
+        elif element.tag.endswith("}row"):
+            element.clear()
+
+
+def _place(address: str) -> Cell:
+    """Takes an address such as AB12 apart."""
+    letters = address.rstrip("0123456789")
+    return int(address[len(letters) :]), number_of(letters)

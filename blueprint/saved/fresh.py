@@ -1,0 +1,108 @@
+"""Fresh formulas: those of a new workbook of a file's kind and sizes, whatever is typed in the file.
+
+They hang on kind and sizes alone, but for one thing: what watches the formulas treats a limit that was delivered as off
+as a word. So nothing is computed here: every number is a 1, every word is one word, and a limit is off where it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from blueprint.language import Block, Values
+from blueprint.page.layout import Layout
+from blueprint.page.moved import Stands
+from blueprint.page.opened import Opened
+from blueprint.page.place import spans
+from blueprint.page.placing import lay_out
+from blueprint.page.respelled import Place
+from blueprint.page.shape import shape_of
+from blueprint.page.watch import formulas_of
+from blueprint.page.written import Written
+from blueprint.ppo import rlhf_ppo
+from blueprint.saved.sized import AnyNumbers, numbers_of
+
+SOME_WORD = "a"
+KINDS_AT_HAND = 12
+"""Fresh workbooks that are kept: files of one kind and size have one."""
+
+
+class Fresh(NamedTuple):
+    """A fresh workbook: its formulas by sheet and cell, its blocks, and the cells of computed limits."""
+
+    formulas: Written
+    blocks: dict[str, Stands]
+    limits: dict[tuple[str, int], Place]
+
+
+Off = frozenset[tuple[str, int]]
+"""Computed limits that were delivered as off: the name of the block, and which of its cells, edges included."""
+
+
+class Like:
+    """A file's kind and sizes. Raises ReadError where the file is of no kind that is known."""
+
+    def __init__(self, file: Opened):
+        self._numbers = numbers_of(file)
+        nameless = replace(self._numbers, name="", title="", about="about" if self._numbers.about else "")
+        self._key = repr(nameless)
+
+    def fresh(self, off: Off = frozenset()) -> Fresh:
+        """Returns the fresh workbook in which these limits are off; it is made once for all files alike."""
+        return _made(_Alike(self._key, self._numbers), off)
+
+
+class _Alike:
+    """Numbers that are taken for the same if they differ in nothing but name, title and text."""
+
+    def __init__(self, key: str, numbers: AnyNumbers):
+        self.key, self.numbers = key, numbers
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Alike) and self.key == other.key
+
+
+@lru_cache(maxsize=KINDS_AT_HAND)
+def _made(alike: _Alike, off: Off) -> Fresh:
+    blueprint = rlhf_ppo(alike.numbers)
+    values = Values(blueprint.sizes)
+    for block in blueprint.blocks():
+        values.arrays[block] = _filled(block, values, off)
+    layout = lay_out(blueprint, values)
+    formulas: Written = {sheet: {} for sheet in layout.body}
+    for sheet, row, column, text in formulas_of(layout):
+        formulas[sheet][row + 1, column + 1] = text.removeprefix("=")
+    stands = {block.name: _stands(block, layout) for block in layout.places}
+    return Fresh(formulas, stands, dict(_limits(layout)))
+
+
+def _filled(block: Block, values: Values, off: Off) -> np.ndarray:
+    filled = np.full(values.shape(block), SOME_WORD if block.text else 1.0, dtype=object if block.text else float)
+    for name, number in off:
+        if name == block.name:
+            filled.flat[number] = inf
+    return filled
+
+
+def _stands(block: Block, layout: Layout) -> Stands:
+    place = layout.places[block]
+    top, left, *_ = place.corners(block, layout.values)
+    return Stands(Place(place.sheet, top + 1, left + 1), shape_of(block, place, layout.values))
+
+
+def _limits(layout: Layout) -> Iterator[tuple[tuple[str, int], Place]]:
+    """Yields the cells of computed limits, by block and number."""
+    for block, place in layout.places.items():
+        if block.limit and not block.typed:
+            for number, places in enumerate(np.ndindex(*map(len, spans(block, layout.values)))):
+                at = tuple(span[i] for span, i in zip(spans(block, layout.values), places, strict=True))
+                row, column = place.cell(block, at)
+                yield (block.name, number), Place(place.sheet, row + 1, column + 1)
