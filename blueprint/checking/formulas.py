@@ -114,12 +114,17 @@ def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Mov
 
 def _other(at: Place, written: str | None, meant: str, value: Value) -> Other:
     if written is None:
-        shown = value(at)
-        stands = "nothing" if shown is None else quoted(shown)
+        stands = _shown(value(at))
     else:
         stands = unquoted(f"={written}".replace("_xlfn.", ""), LONGEST_FORMULA)
     cell = f"{unquoted(at.sheet)}!{grid.letters(at.column - 1)}{at.row}"
     return Other(cell, stands, unquoted(f"={meant}", LONGEST_FORMULA))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return f"{value:.10g}" if isinstance(value, int | float) else quoted(value)
 
 
 def _told_off(fresh: Fresh, moved: Moved, file: Written) -> Off:

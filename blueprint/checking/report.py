@@ -34,7 +34,7 @@ def line_of(verdict: Verdict) -> str:
     if found:
         says = f"differs: {str(found[0]).splitlines()[0]} ({found[0].cause.cause.value})"
     elif others := verdict.file.compared.others:
-        says = f"has another formula: {others[0].cell}" + (f" and {len(others) - 1:,} more" if others[1:] else "")
+        says = f"differs in a formula: {others[0].cell}" + (f" and {len(others) - 1:,} more" if others[1:] else "")
     else:
         says = "not all compared" if verdict.missed else "agrees"
     compared = f"{len(verdict.lines):,} of {verdict.expected:,} quantities, {verdict.cells:,} cells"

@@ -10,6 +10,7 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import NamedTuple
 
 from blueprint.page.read import Found
@@ -38,7 +39,9 @@ class Moved:
         self.sheets = _sheets(fresh, both.values(), file)
         self._back = {title.casefold(): sheet for sheet, title in self.sheets.items()}
         self._lines = {
-            sheet: _lines(fresh[sheet], file.get(title, {}), [pair for pair in both.values() if _on(pair, sheet, title)])
+            sheet: _lines(
+                fresh[sheet], file.get(title, {}), [pair for pair in both.values() if _on(pair, sheet, title)]
+            )
             for sheet, title in self.sheets.items()
         }
         self._lost = {sheet for sheet, formulas in fresh.items() if formulas} - set(self.sheets)
@@ -154,7 +157,7 @@ def _matched(pairs: list[tuple[int, int]], fresh: Formulas, file: Formulas, line
     ends = [(0, 0), *sorted(known.items())]
     if ends[-1][0] < last[0]:
         ends.append((last[0], max(last[1], ends[-1][1] + 1)))
-    apart = [(one, two) for one, two in zip(ends, ends[1:], strict=False) if two[0] - one[0] != two[1] - one[1]]
+    apart = [(one, two) for one, two in pairwise(ends) if two[0] - one[0] != two[1] - one[1]]
     if apart:
         signed = _signatures(fresh, line), _signatures(file, line)
         for one, two in apart:
@@ -165,7 +168,7 @@ def _matched(pairs: list[tuple[int, int]], fresh: Formulas, file: Formulas, line
 def _rising(pairs: list[tuple[int, int]]) -> dict[int, int]:
     """Returns the pairs; where they do not rise together, as after a block was moved alone, those of the commonest way."""
     known, ordered = dict(pairs), sorted(set(pairs))
-    if all(one[0] < two[0] and one[1] < two[1] for one, two in zip(ordered, ordered[1:], strict=False)):
+    if all(one[0] < two[0] and one[1] < two[1] for one, two in pairwise(ordered)):
         return known
     way = Counter(there - here for here, there in pairs).most_common(1)[0][0]
     return {here: there for here, there in pairs if there - here == way}

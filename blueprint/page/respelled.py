@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 Locate = Callable[[Place], Place | None]
 """Says where a cell stands elsewhere; None for a cell of which that is not known."""
-Part = str | tuple[Place | None, ...]
+Part = str | tuple[Place, ...]
 """A function, name, number, text or sign, or the corners of a range."""
 
 _PARTS = re.compile(
@@ -60,7 +60,7 @@ def same(written: str, at: Place, meant: str, place: Place, locate: Locate) -> b
             if our != their:
                 return False
             continue
-        found = tuple(locate(corner) if corner else None for corner in their)
+        found = tuple(locate(corner) for corner in their)
         if len(found) != len(our) or any(f is not None and not _is(f, o) for f, o in zip(found, our, strict=True)):
             return False
         unknown = unknown or None in found
@@ -101,7 +101,9 @@ def spelled(formula: str, sheet: str, locate: Locate) -> str:
         corners = _corners(match, sheet)
         found = [locate(corner) or corner for corner in corners]
         called = f"{grid.quoted(found[0].sheet)}!" if match["sheet"] else ""
-        return called + ":".join(f"{grid.letters(each.column - 1)}{each.row}" for each in found)
+        fixed = [address for address in (match["first"], match["last"]) if address]
+        ends = found if len(found) == len(fixed) else [*found, *found]
+        return called + ":".join(_address(end, like) for end, like in zip(ends, fixed, strict=True))
 
     return _PARTS.sub(moved, formula).replace("_xlfn.", "")
 
@@ -139,6 +141,12 @@ def _cell(address: str, sheet: str) -> Place:
     plain = address.replace("$", "").upper()
     letters = plain.rstrip("0123456789")
     return Place(sheet, int(plain[len(letters) :]), number_of(letters))
+
+
+def _address(place: Place, like: str) -> str:
+    """Spells an address with the signs $ of another one."""
+    column, row = ("$" * like.startswith("$"), "$" * ("$" in like[1:]))
+    return f"{column}{grid.letters(place.column - 1)}{row}{place.row}"
 
 
 @lru_cache(maxsize=20_000)
