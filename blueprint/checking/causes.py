@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from blueprint.checking.files import Checked, address_of
+from blueprint.checking.files import Checked, address_of, cell_of
 from blueprint.page.relative import as_seen_from
 from blueprint.page.shape import Along
 from blueprint.page.spelled import is_error
@@ -36,7 +36,8 @@ def cause_of(file: Checked, name: str, at: At) -> Found:
     """Classes the deviation of one cell.
 
     A formula is broken if its relative form is not that of its row, or if a number stands where the row has formulas;
-    values are stale if the engine gets another number from the same formula; else the arithmetic of the row is wrong.
+    values are stale if the engine gets another number from the same formula; else the formula of the row is broken, if it
+    is not that of a fresh workbook, or its arithmetic is wrong.
     """
     forms = _forms(file, name, at)
     here = forms.pop(at)
@@ -63,6 +64,8 @@ def _of_value(file: Checked, name: str, at: At, formula: str) -> Found:
     computed = file.computed.get((file.places[name].sheet, file.address(name, at)))
     if not _same(computed, shown):
         return Found(Cause.STALE, f"its formula comes to {_print(computed)}, but the file still shows {_print(shown)}")
+    if (other := file.compared.at(cell_of(file, name, at))) is not None:
+        return Found(Cause.FORMULA, f"the whole row is {_shown(formula)}; a fresh workbook has {other.meant}")
     return Found(Cause.ARITHMETIC, f"the whole row is {_shown(formula)} and comes to what it shows")
 
 

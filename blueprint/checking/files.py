@@ -100,6 +100,11 @@ class Checked:
         return reached
 
 
+def cell_of(file: Checked, name: str, at: At) -> str:
+    """Returns sheet and address of a block's cell, as messages name it."""
+    return f"{unquoted(file.places[name].sheet)}!{file.address(name, at)}"
+
+
 def ends_of(found: Found) -> tuple[At, At]:
     """Returns the index of a block's first and of its last cell."""
     return tuple(0 for _ in found.shape), tuple(along.cells - 1 for along in found.shape)

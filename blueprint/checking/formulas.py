@@ -60,6 +60,10 @@ class Compared:
         """How many formulas were compared."""
         return self.expected - self.open
 
+    def at(self, cell: str) -> Other | None:
+        """Returns what stands in a cell instead of its formula; None where that is not known to be another."""
+        return next((other for other in self.others if other.cell == cell), None)
+
 
 def formulas_of(path: Path, book: Any) -> Compared:
     """Compares the formulas of a file that was opened for its numbers."""
@@ -105,7 +109,7 @@ def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compar
 
 def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Moved) -> bool | None:
     """Says whether what stands in a cell is what should; None where that is not sure."""
-    if written is None or written == meant and moved.nowhere:
+    if written is None or (written == meant and moved.nowhere):
         return written is not None
     if moved.nowhere:
         return same_in_place(written, meant, place.sheet)
@@ -113,10 +117,8 @@ def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Mov
 
 
 def _other(at: Place, written: str | None, meant: str, value: Value) -> Other:
-    if written is None:
-        stands = _shown(value(at))
-    else:
-        stands = unquoted(f"={written}".replace("_xlfn.", ""), LONGEST_FORMULA)
+    text = "" if written is None else f"={written}".replace("_xlfn.", "")
+    stands = unquoted(text, LONGEST_FORMULA) if text else _shown(value(at))
     cell = f"{unquoted(at.sheet)}!{grid.letters(at.column - 1)}{at.row}"
     return Other(cell, stands, unquoted(f"={meant}", LONGEST_FORMULA))
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from blueprint.checking.causes import Found, cause_of
 from blueprint.checking.coverage import Missed, comparable
 from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compare, widened
-from blueprint.checking.files import Checked
+from blueprint.checking.files import Checked, cell_of
 from blueprint.checking.roots import Roots, Spot
 from blueprint.checking.rounding import carried, left_open, undecided
 from blueprint.page.shape import Along
@@ -129,7 +129,7 @@ def _first(file: Checked, witness: Mapping[str, Array], root: Spot, follows: tup
     what = f"{root.name} of {', '.join(at)}" if at else root.name
     return First(
         root.name,
-        f"{unquoted(place.sheet)}!{file.address(*root)}",
+        cell_of(file, *root),
         what,
         file.shown(*root),
         _simple(witness[root.name][root.at]),

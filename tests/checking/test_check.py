@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import openpyxl
@@ -64,12 +65,12 @@ def test_a_sign_flipped_in_one_cell(path: Path, places: dict[str, Found], tmp_pa
 
 
 def test_a_row_of_another_formula(path: Path, places: dict[str, Found], tmp_path: Path) -> None:
-    """Every cell of the row forgets γ; the file is recalculated, so that nothing in it contradicts itself."""
+    """Every cell of the row forgets γ; the file is recalculated, so that nothing in it contradicts itself but its watch."""
     row = row_of(places, "td_errors")
     changed = {
         cell: f
         for (sheet, cell), f in formulas(path).items()
-        if sheet == SIGNAL and cell.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == str(row)
+        if sheet == SIGNAL and cell.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == str(row) and cell != f"A{row}"
     }
     book = openpyxl.load_workbook(path)
     for cell, formula in changed.items():
@@ -78,7 +79,9 @@ def test_a_row_of_another_formula(path: Path, places: dict[str, Found], tmp_path
     book.save(tmp_path / "a.xlsx")
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated  # openpyxl saves no numbers
-    assert (verdict.firsts[0].name, verdict.firsts[0].cause.cause) == ("td_errors", Cause.ARITHMETIC)
+    assert (verdict.firsts[0].name, verdict.firsts[0].cause.cause) == ("td_errors", Cause.FORMULA)
+    assert re.fullmatch(r"the whole row is =.*; a fresh workbook has =.*gamma_\*.*", verdict.firsts[0].cause.why)
+    assert {other.cell for other in verdict.file.compared.others} == {f"{SIGNAL}!{cell}" for cell in changed}
     assert "advantages" in verdict.firsts[0].follows
 
 
