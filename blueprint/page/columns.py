@@ -75,8 +75,20 @@ class Columns:
     def given(self) -> dict[int, int]:
         """Returns the widths that the outline gives the columns of a sheet without axes."""
         last = max((self.place(b).corners(b, self.layout.values)[3] for b in self.blocks), default=0)
-        widths = dict.fromkeys(range(grid.LEFT, max(grid.BATCH, last) + 1), NUMBER)
+        ends = last, grid.LEFT + len(self.sheet.widths) - 1 if self.sheet.widths else grid.BATCH
+        widths = dict.fromkeys(range(grid.LEFT, max(ends) + 1), NUMBER) | self.prints()
         return widths | {grid.LEFT + number: pixels(width) for number, width in enumerate(self.sheet.widths)}
+
+    def prints(self) -> dict[int, int]:
+        """Returns the widths of columns in which numbers are printed for equations, right of all that one reads."""
+        found = dict[int, int]()
+        for live in self.layout.lives:
+            if live.sheet == self.sheet.title and live.style == "as print":
+                printed = (
+                    self.ruler(str(live.value), dress.label_dress(live.style)) if isinstance(live.value, str) else 0
+                )
+                found[live.column] = max(NUMBER, printed, found.get(live.column, 0))
+        return found
 
     def place(self, block: Block) -> Place:
         """Returns where a block stands."""

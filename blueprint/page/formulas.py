@@ -37,7 +37,7 @@ SUMMED = "Σ of the numbers and of a 2 for each, watch by watch from top to bott
 LABELS = {
     FOUND_ROW: "formulas, against those delivered",
     CHANGED_ROW: "what was typed since, on Walk too: blocks",
-    TOLERANCE_ROW: "sums may differ by, relative to the numbers",
+    TOLERANCE_ROW: "sums may differ by, relative to numbers",
 }
 
 

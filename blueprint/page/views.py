@@ -28,14 +28,15 @@ from blueprint.page.outline import (
     View,
 )
 from blueprint.page.pen import Pen, origin
+from blueprint.page.ruler import pixels
 from blueprint.page.steps import VALUE, Chosen
 
-OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 10
+OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
 
 STANDS_AT = "{sheet}, row {row}"
-LETTERS = 125
-"""A line of a long text."""
+LETTER, AROUND = 5.6, 12
+"""Pixels of a letter of ten points in a long text, and of what stands around a text."""
 
 
 def place_view(item: View, pen: Pen) -> None:
@@ -52,9 +53,18 @@ def _piece(piece: Piece, pen: Pen) -> None:
     pen.label(pen.row, OF, piece.of, "name")
     pen.jump(pen.row, STANDS if piece.of else OF, piece.about)
     told = origin(piece.about) if piece.about.link else piece.about
-    pen.label(pen.row, TOLD, pen.equation_text(told) if piece.told else "", "piece equation")
-    pen.label(pen.row, MEANING, piece.says or piece.about.about.meaning, "name")
-    pen.row += 1
+    equation = pen.equation_text(told) if piece.told else ""
+    high = _broken(equation, TOLD, MEANING, "piece equation", pen)
+    pen.row += max(high, _broken(piece.says or piece.about.about.meaning, MEANING, None, "name", pen))
+
+
+def _broken(text: str, column: int, end: int | None, style: str, pen: Pen) -> int:
+    """Places a text from the next free row on, in as many lines as it takes up to a column; returns how many these are."""
+    given = pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]
+    lines = wrap(text, int((sum(map(pixels, given)) - AROUND) / LETTER)) or [""]
+    for number, line in enumerate(lines):
+        pen.label(pen.row + number, column, line, style)
+    return len(lines)
 
 
 def _shown_as(block: Block) -> str:
@@ -93,9 +103,7 @@ def _entry(entry: Entry, pen: Pen) -> None:
         else:
             pen.label(pen.row, column, cell, "symbol" if column == grid.SYMBOL else "name")
     assert isinstance(last, str)
-    for line in wrap(last, LETTERS) or [""]:
-        pen.label(pen.row, grid.SYMBOL + len(cells), line, "name")
-        pen.row += 1
+    pen.row += _broken(last, grid.SYMBOL + len(cells), None, "name", pen)
 
 
 def _sample(sample: Sample, pen: Pen) -> None:

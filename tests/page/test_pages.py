@@ -37,7 +37,7 @@ def test_the_default_workbook_takes_few_pages(pages: list[str]) -> None:
     found = [FOOT.search(page) for page in pages]
     sheets = Counter(foot[1] for foot in found if foot)
     assert sum(sheets.values()) == len(pages) <= MOST
-    for sheet in ("Walk", "Reward & advantage", "Loss", "Inputs", "Delivered", "Contents"):
+    for sheet in ("Walk", "Reward & advantage", "Loss", "Inputs", "First hour", "Delivered", "Contents"):
         assert sheets[sheet] == 1, sheet
     assert all(sheets[sheet] in (2, 4) for sheet in ("Old policy", "Reference", "Policy"))
 

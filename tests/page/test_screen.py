@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.page.finished import MAIN, NUMBER_ROW, Finished, finished
-from tests.page.fits import wrapped
+from tests.page.fits import needed, wrapped
 from tests.page.paper import pixels, width
 
 KINDS = ("default", "very-very-sleepy", "ten-libraries", "classic", "kl-controller")
 LAPTOP = 1366
 FRAME, FOLDS = 28 + 20, 30
 """Pixels that Excel keeps for the numbers of rows and the bar at the right, and for the signs at which rows fold."""
+READ = ("Start", "First hour", "Glossary", "Notes")
+"""Sheets that one opens to read."""
 FIRST = 17
 """The column (Q) of the first decision on every sheet."""
 
@@ -64,6 +66,25 @@ def test_a_line_of_the_walk_is_seen_from_its_name_to_its_numbers(name: str) -> N
     """Symbol, name, value, equation, and the equation with its numbers: columns A to F."""
     file = finished(name)
     assert width(file.sheets["Walk"], 1, 6) <= LAPTOP - FRAME
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_sheet_of_sentences_is_seen_in_its_whole_width(name: str) -> None:
+    """A table with a column for each of eleven libraries cannot be; of Walk the links and the steps stand farther right."""
+    file = finished(name)
+    wide = {sheet: shown_width(file, sheet) for sheet in READ if sheet in file.sheets}
+    assert {sheet: over for sheet, over in wide.items() if over > LAPTOP - FRAME} == {}
+    assert "Start" in wide
+
+
+def shown_width(file: Finished, sheet: str) -> int:
+    """Returns how far right the texts of a sheet reach, in pixels; a title, a lead and a note may run over empty cells."""
+    page, root = file.shown[sheet], file.sheets[sheet]
+    reach = 0
+    for cell in (cell for row in page.iter_rows() for cell in row if cell.value is not None):
+        needs = 0 if cell.alignment.horizontal in ("right", "center") else needed(cell)
+        reach = max(reach, width(root, 1, cell.column), width(root, 1, cell.column - 1) + needs)
+    return reach
 
 
 @pytest.mark.parametrize("name", KINDS)

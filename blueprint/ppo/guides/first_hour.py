@@ -14,11 +14,16 @@ from blueprint.page.outline import Box, Entry, Note, Section, Sheet
 
 TITLE = "First hour"
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
-WIDTHS = (23, 20, 48, 11, 17, 105)
+TYPE, WATCH, NOW, SEEN = 19, 43, 9, 16
+TEXTS = 53
+"""Letters of what is typed and of what one will see together, which is what a small laptop has left."""
 HEADINGS = ("type into", "this", "and watch", "now", "in the default", "what one will see")
 HOW = (
-    "“now” is live. “in the default” is what the number is as delivered and what it becomes, for the built-in numbers “default” "
-    "with nothing else changed: each was measured in a recalculated workbook. Undo a change before the next."
+    Note("“now” is live. Undo a change before the next."),
+    Note(
+        "“in the default” is what the number is as delivered and what it becomes, for the built-in numbers “default” with nothing "
+        "else changed: each was measured in a recalculated workbook."
+    ),
 )
 DEFAULT_NUMBERS = "0caa17c935e28402"
 """How the digest of the default numbers begins, for which the changes were measured."""
@@ -121,8 +126,9 @@ def first_hour_sheet(blocks: Mapping[str, Block], numbers: Numbers | MinibatchNu
         return []
     measured = is_default(numbers)
     entries = [_entry(number, each, blocks, measured) for number, each in enumerate(found, 1)]
-    section = Section("Type the change, watch the number", (Note(HOW), *entries), HEADINGS)
-    return [Sheet(TITLE, LEAD, (section,), widths=WIDTHS)]
+    section = Section("Type the change, watch the number", (*HOW, *entries), HEADINGS)
+    this = 1 + max(len(_this(each)) for each in found)
+    return [Sheet(TITLE, LEAD, (section,), widths=(TYPE, this, WATCH, NOW, SEEN, TEXTS - this))]
 
 
 def tries(blocks: Mapping[str, Block]) -> list[Try]:
@@ -158,10 +164,14 @@ def _watched(each: Try, blocks: Mapping[str, Block]) -> Block | None:
 def _entry(number: int, each: Try, blocks: Mapping[str, Block], measured: bool) -> Entry:
     where, watch = [blocks[name] for name in each.typed], _watched(each, blocks)
     assert watch is not None
-    this = " and ".join(dict.fromkeys(_spelled(value) for value in each.typed.values()))
     seen = f"{_shown(each.seen[0])} → {_shown(each.seen[1])}" if measured and each.seen else ""
     meaning = Box(f"{watch.symbol}: {watch.about.meaning}", watch)
-    return Entry((str(number), each.do, Box("", where[0]), this, meaning, watch, seen, each.why))
+    return Entry((str(number), each.do, Box("", where[0]), _this(each), meaning, watch, seen, each.why))
+
+
+def _this(each: Try) -> str:
+    """Returns what is typed."""
+    return " and ".join(dict.fromkeys(_spelled(value) for value in each.typed.values()))
 
 
 def _spelled(value: float | str) -> str:

@@ -14,7 +14,7 @@ from blueprint.page.outline import Box, Entry, Section, Sheet
 TABLE = Path(__file__).with_name("terms.csv")
 LEAD = "the words of RLHF PPO: what each means, by which symbol it goes here, and where it stands"
 HEADINGS = ("stands on", "meaning")
-WIDTHS = (30, 110)
+WIDTHS = (30, 112)
 
 
 class Term(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from blueprint.page.outline import Blueprint, Box, Entry, Section, Sheet, blocks_on
 
 TITLE = "Notes"
-WIDTHS = (30, 110)
+WIDTHS = (27, 101)
 LEAD = "every note that hangs at the head of a row, sheet by sheet: why the quantity is there, where libraries differ"
 HEADINGS = ("stands on", "note")
 

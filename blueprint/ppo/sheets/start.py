@@ -10,8 +10,9 @@ from blueprint.page.outline import Flow, Judged, Note, Piece, Sample, Section, S
 from blueprint.ppo.sheets.averaged import with_origins
 
 HEADING = "RLHF PPO by hand"
-WIDTHS = (12, 22, 4, 20, 4, 20, 4, 20, 4, 22, 44)
-COLUMNS = ("value", "a mean or sum of", "", "stands on", "", "equation", "", "", "", "", "meaning")
+WIDTHS = (10, 22, 4, 19, 4, 17, 3, 16, 3, 16, 17)
+"""Together they leave room for symbols and names on a small laptop, and on a sheet of paper held upright."""
+COLUMNS = ("value", "a mean or sum of", "", "stands on", "", "equation", "", "", "", "meaning")
 LEGEND = (
     Sample("0.9", "typed", "line", "blue on cream: typed; type your own number here"),
     Sample("0.7", "typed", "weights", "blue in a thick red frame: a weight; type your own here too"),

@@ -41,7 +41,7 @@ def choice(episode: int, decision: int) -> tuple[Choice, dict[Block, object]]:
         typed("walk.episode", (), "n", "episode to walk through", decimals=0),
         typed("walk.decision", (), "t", "decision to walk through", decimals=0),
     )
-    decimals = typed("walk.decimals", (), "dec", "fewest decimals of the numbers in equations", decimals=0)
+    decimals = typed("walk.decimals", (), "dec", "fewest decimals of numbers in equations", decimals=0)
     return Choice((n, t), numbers, decimals), dict(
         zip((*numbers, decimals), (episode, decision, DECIMALS), strict=True)
     )
