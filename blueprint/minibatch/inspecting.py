@@ -113,7 +113,7 @@ def _needs(preset: str | None, said: Mentioned) -> Mapping[str, tuple[str, ...]]
     known = rlhf().presets
     usual = known[preset].values["reward.kl_in"] if preset and preset in known else "reward"
     paid = said.settings.get("reward.kl_in", usual)
-    return NEEDS if paid == "reward" else {**NEEDS, "rewards": ("scores",)}
+    return NEEDS if paid in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
 
 
 def _tensor(raw: Raw, neutral: str, name: str, meaning: str) -> Tensor:

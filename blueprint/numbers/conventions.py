@@ -3,6 +3,7 @@
 The table of what each library does is `presets.csv`: a row per convention, a column per preset.
 """
 
+from collections.abc import Collection, Mapping
 from math import inf
 from types import MappingProxyType
 
@@ -17,6 +18,8 @@ STORED_OFF = 1e9
 _LARGEST = 100.0
 _LARGEST_EPS = 0.1  # what keeps from dividing by 0 is small; it is shown as a power of ten
 _ON_OFF = ("off", "on")
+_CLAMPED = ("all", "k3")
+_ESTIMATORS = ("k1", "k2", "k3", "abs", "full")
 
 
 def _limit(value: float = OFF, low: float = 0.0) -> Setting:
@@ -37,7 +40,8 @@ CONVENTIONS = MappingProxyType(
         "batch.response_mask": Setting("non_pad", words=("non_pad", "all")),
         "reward.kl_clamp_in": _limit(),
         "reward.kl_clamp_out": _limit(),
-        "reward.kl_in": Setting("reward", words=("reward", "loss", "none")),
+        "reward.kl_clamp_of": Setting("all", words=_CLAMPED),
+        "reward.kl_in": Setting("reward", words=("reward", "loss", "none", "both")),
         "reward.kl_at_first_pad": Setting("off", words=_ON_OFF),
         "reward.score_slot": Setting("last", words=("last", "end", "one_past", "two_past")),
         "reward.score_clip": _limit(),
@@ -68,6 +72,11 @@ CONVENTIONS = MappingProxyType(
         "loss.seq_eps": Setting(0.0, high=_LARGEST_EPS),
         "loss.joint": Setting("on", words=_ON_OFF),
         "loss.entropy_aggregation": Setting("as-policy", words=("as-policy", "token-mean")),
+        "loss.kl_coef": PRESET_DEFAULT["kl_coef"],
+        "loss.kl_estimator": Setting("k1", words=_ESTIMATORS),
+        "loss.kl_clamp_in": _limit(),
+        "loss.kl_clamp_out": _limit(),
+        "loss.kl_clamp_of": Setting("all", words=_CLAMPED),
         "value.factor": Setting(0.5, high=_LARGEST),
         "value.tail": Setting(0.0, whole=True),
         "value.combine": Setting("max", words=("max", "clipped_only")),
@@ -84,7 +93,7 @@ CONVENTIONS = MappingProxyType(
 
 # Settings of the plain build that may be more when every convention is live.
 _WIDER = {
-    "kl_estimator": Setting("k1", words=("k1", "k2", "k3", "abs", "full")),
+    "kl_estimator": Setting("k1", words=_ESTIMATORS),
     "whiten_advantages": Setting("on", words=("on", "off", "keep_mean")),
     "clip_range": Setting(0.2, high=OFF),
     "value_clip_range": _limit(0.2),
@@ -92,3 +101,21 @@ _WIDER = {
 
 LIVE = MappingProxyType({**PRESET_DEFAULT, **_WIDER, **CONVENTIONS})
 """Every setting of a workbook whose conventions are live, with what the default preset does."""
+
+FOLLOWS = MappingProxyType(
+    {
+        "loss.clip_range_high": "clip_range",
+        "loss.kl_coef": "kl_coef",
+        "loss.kl_estimator": "kl_estimator",
+        "loss.kl_clamp_in": "reward.kl_clamp_in",
+        "loss.kl_clamp_out": "reward.kl_clamp_out",
+        "loss.kl_clamp_of": "reward.kl_clamp_of",
+    }
+)
+"""By key the setting that means it, too, where only that one is given: most libraries have one number for both."""
+
+
+def followed(given: Mapping[str, float | str], but: Collection[str] = ()) -> dict[str, float | str]:
+    """Return settings with those that follow them; what is given itself, or is named in `but`, follows nothing."""
+    more = {key: given[led] for key, led in FOLLOWS.items() if led in given and key not in but}
+    return {**more, **given}

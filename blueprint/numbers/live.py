@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 
 from blueprint.numbers.catalogue import DEFAULT, rlhf
-from blueprint.numbers.conventions import LIVE
+from blueprint.numbers.conventions import LIVE, followed
 from blueprint.numbers.errors import NumbersError, refusal, shown
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
 from blueprint.numbers.result import Conventions, Settings
@@ -88,8 +88,8 @@ def gathered(file: LiveFile) -> tuple[Settings, Conventions]:
             "conventions: found plain, but a preset or convention is asked for, which only live ones have."
         )
     live = file.conventions == "live" or asked
-    if live and "clip_range" in given:
-        given.setdefault("loss.clip_range_high", given["clip_range"])
+    if live:
+        given = followed(given)
     return given, Conventions(live, preset, tuple(compare))
 
 

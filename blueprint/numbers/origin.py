@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from blueprint.numbers.complete import base_of, is_drawn
-from blueprint.numbers.conventions import OFF, STORED_OFF
+from blueprint.numbers.conventions import FOLLOWS, OFF, STORED_OFF
 from blueprint.numbers.errors import shown
 from blueprint.numbers.explain import checked
 from blueprint.numbers.json_schema import settings_of
@@ -27,7 +27,7 @@ _OTHERWISE = {
     "text.mask": "up to text.end_word",
     "rollout.terminated": "as rollout.done",
     "conventions": "a preset or convention is asked for",
-    "loss.clip_range_high": "as ppo.clip_range",
+    **{key: f"as {led if '.' in led else f'ppo.{led}'}" for key, led in FOLLOWS.items()},
 }
 """Where a value comes from that nobody gave, and that is neither drawn nor a preset's."""
 

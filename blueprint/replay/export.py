@@ -12,6 +12,7 @@ from blueprint.minibatch.checks import rounding
 from blueprint.numbers import Conventions, rlhf
 from blueprint.numbers.minibatch import MinibatchNumbers
 from blueprint.replay.beside import logged_numbers, logged_rows
+from blueprint.replay.choose import dotted
 from blueprint.replay.inputs import TENSORS, per_word, texts_of
 from blueprint.replay.recompute import Replay
 from blueprint.replay.report import text_of
@@ -100,10 +101,9 @@ def _room(batch: Minibatch) -> dict[str, Array]:
 
 
 def _check(replay: Replay) -> None:
-    if number_of("kl_estimator", replay.options["kl_estimator"]) == number_of("kl_estimator", "full"):
-        raise MinibatchError(
-            "kl_estimator is full: an exact KL needs every word's probability; --set ppo.kl_estimator=k1"
-        )
+    for key in ("kl_estimator", "loss.kl_estimator"):
+        if replay.options[key] == "full":
+            raise MinibatchError(f"{key} is full: an exact KL needs every word's probability; --set {dotted(key)}=k1")
     if number_of("policy_kl_coef", replay.options["policy_kl_coef"]):
         raise MinibatchError("policy_kl_coef is not 0: the policy KL needs every word's probability, which no dump has")
     for quantity in ("advantages", "ratio"):

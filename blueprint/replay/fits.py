@@ -12,6 +12,9 @@ from blueprint.replay.neighbours import Neighbour
 from blueprint.replay.recompute import Replay
 from blueprint.replay.settings import number_of
 
+IN_REWARD, IN_LOSS = ("reward", "both"), ("loss", "both")
+"""Words of `reward.kl_in` by which the KL is paid there."""
+
 DIGITS, LARGEST = 3, 100.0
 """A coefficient that somebody typed has at most so many digits, and is at most as large."""
 
@@ -23,6 +26,8 @@ def fitted(local: Replay, name: str, logged: float | None) -> Iterator[Neighbour
     elif logged is not None and name == "total_loss":
         yield from _coefficient(local, "vf_coef", "value_loss", 1.0, logged)
         yield from _coefficient(local, "ent_coef", "entropy", -1.0, logged)
+        if local.options["reward.kl_in"] in IN_LOSS:
+            yield from _coefficient(local, "loss.kl_coef", "kl_loss", 1.0, logged)
     elif logged is not None and name == "value_loss":
         ours = local.whole.get("computed.value_loss", local.whole["value_loss"])
         factor = number_of("value.factor", local.options["value.factor"])
@@ -38,7 +43,7 @@ def _kl_coef(local: Replay) -> Iterator[Neighbour]:
         paid = rows["response"] * rows["kl.used"]
         both += float((paid * (rows["score.placed"] - theirs))[rows["response"] > 0].sum())
         square += float((paid**2).sum())
-    if square and local.options["reward.kl_in"] == "reward":
+    if square and local.options["reward.kl_in"] in IN_REWARD:
         yield _said("kl_coef", both / square)
 
 

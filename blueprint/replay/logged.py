@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 _WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps")
-_KL = ("kl_coef", "kl_estimator", "reward.kl_in", "reward.kl_clamp_in", "reward.kl_clamp_out")
+_KL = ("kl_coef", "kl_estimator", "reward.kl_in", "reward.kl_clamp_in", "reward.kl_clamp_out", "reward.kl_clamp_of")
+_KL_IN_LOSS = ("loss.kl_coef", "reward.kl_in")
+_KL_LOSS = (*_KL_IN_LOSS, "loss.kl_estimator", "loss.kl_clamp_in", "loss.kl_clamp_out", "loss.kl_clamp_of")
 _SCORE = ("reward.score_clip", "reward.missing_eos", "reward.missing_eos_test", "reward.missing_eos_value")
 _GAE = ("gamma", "gae_lambda", "advantage.tail_slots", "advantage.gae_holes", "batch.response_mask")
 _AGGREGATION = ("loss.aggregation", "loss.agg_eps", "loss.seq_eps", "batch.response_mask")
@@ -85,9 +87,9 @@ NUMBERS = (
     Quantity("entropy.watched", (("entropy.watched", ""), ("entropy", "as in the loss")), "entropy.watched", (),
              ("metrics.over", "batch.response_mask")),
     Quantity("kl_loss", (("kl_loss", ""), ("adds.kl_loss", "times its coefficient")), "kl_loss", (),
-             (*_KL, *_AGGREGATION), "kl_new.used", "policy.weight.row"),
+             (*_KL_LOSS, *_AGGREGATION), "kl_new.used", "policy.weight.row"),
     Quantity("total_loss", (("total_loss", ""),), "total_loss", ("policy_loss", "value_loss", "entropy", "kl_loss"),
-             ("vf_coef", "ent_coef", "policy_kl_coef", "loss.joint", "reward.kl_in", "kl_coef"), "surrogate",
+             ("vf_coef", "ent_coef", "policy_kl_coef", "loss.joint", *_KL_IN_LOSS), "surrogate",
              "policy.weight.row", whitened=True),
 )  # fmt: skip
 """Numbers, in the order of derivation."""

@@ -38,15 +38,18 @@ PADS = "entropy behind the last word"
 """What a mean over all slots reads; dumps may leave it out."""
 
 _EXACT = Need(DISTRIBUTIONS, (If("kl_estimator", "full"),))
+_EXACT_IN_LOSS = Need(DISTRIBUTIONS, (If("loss.kl_estimator", "full"),))
 _SIGNAL = (Need("rewards"), Need("values_old"))
-_PAID_IN_REWARD = (If("reward.kl_in", "reward"), If("kl_coef", 0, other=True))
-_PAID_IN_LOSS = (If("reward.kl_in", "loss"), If("kl_coef", 0, other=True))
+_PAID_IN_REWARD, _PAID_IN_LOSS = (
+    tuple(Need(name, (If("reward.kl_in", word), If(coef, 0, other=True))) for word in (place, "both"))
+    for name, place, coef in (("kl", "reward", "kl_coef"), ("kl_loss", "loss", "loss.kl_coef"))
+)
 _VAR_OLD = "metrics.explained", "var_old"
 
 NEEDS = MappingProxyType(
     {
         "kl": (Need("logprobs_old"), Need("logprobs_ref"), _EXACT),
-        "rewards": (Need("scores"), Need("kl", _PAID_IN_REWARD)),
+        "rewards": (Need("scores"), *_PAID_IN_REWARD),
         "advantages": _SIGNAL,
         "returns": _SIGNAL,
         "ratio": (Need("logprobs_old"), Need("logprobs_new")),
@@ -59,13 +62,13 @@ NEEDS = MappingProxyType(
             Need("values_old", (If("value_clip_range", "off", other=True),)),
         ),
         "entropy": (Need("entropy"),),
-        "kl_loss": (Need("logprobs_new"), Need("logprobs_ref"), _EXACT),
+        "kl_loss": (Need("logprobs_new"), Need("logprobs_ref"), _EXACT_IN_LOSS),
         "policy_kl": (Need(DISTRIBUTIONS),),
         "total_loss": (
             Need("policy_loss"),
             Need("value_loss", (If("loss.joint", "on"), If("vf_coef", 0, other=True))),
             Need("entropy", (If("ent_coef", 0, other=True),)),
-            Need("kl_loss", _PAID_IN_LOSS),
+            *_PAID_IN_LOSS,
             Need("policy_kl", (If("policy_kl_coef", 0, other=True),)),
         ),
         "entropy.watched": (Need("entropy"), Need(PADS, (If("metrics.over", "all"),))),

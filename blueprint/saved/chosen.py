@@ -11,25 +11,27 @@ import numpy.typing as npt
 
 from blueprint.book import Book
 from blueprint.numbers import Conventions, rlhf
+from blueprint.numbers.conventions import FOLLOWS
 from blueprint.numbers.result import Settings
 
 Typed = Mapping[str, npt.NDArray[Any]]
 YOURS = ".yours"
-CLIP, CLIP_HIGH = "clip_range", "loss.clip_range_high"
 
 
 def settings_in(book: Book, typed: Typed) -> Settings:
     """Returns the settings that are typed under "yours"; where nothing is typed, the preset's value holds.
 
-    A numbers file that gives ε and not the upper ε means one for both, a sheet does not: the upper ε is written there too.
+    A numbers file that gives ε and not the upper ε means one for both, a sheet does not: the upper ε is written there too,
+    and so is what follows another setting of a file.
     """
     found: Settings = {}
     for name, array in typed.items():
         key = name.removesuffix(YOURS)
         if name.endswith(YOURS) and not _blank(value := array.item()):
             found[key] = _spelled(value, typed.get(f"{key}.words"))
-    if CLIP in found and CLIP_HIGH in book.blocks and CLIP_HIGH not in found:
-        found[CLIP_HIGH] = float(book.values.arrays[book.blocks[CLIP_HIGH]])
+    for key, led in FOLLOWS.items():
+        if led in found and key in book.blocks and key not in found:
+            found[key] = _spelled(book.values.arrays[book.blocks[key]].item(), typed.get(f"{key}.words"))
     return found
 
 

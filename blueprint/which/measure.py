@@ -26,8 +26,12 @@ COLUMNS = {
 OF_THE_BATCH = ("update_step", "batch.temperature", "batch.temperature_eps")
 """Settings that make the batch, the same for every library: they are no difference between libraries."""
 
-PART_OF = {"reward.missing_eos_value": "reward.missing_eos", "reward.missing_eos_test": "reward.missing_eos"}
+PART_OF = {"reward.missing_eos_value": "reward.missing_eos", "reward.missing_eos_test": "reward.missing_eos",
+           "reward.kl_clamp_of": "reward.kl_clamp_out"}  # fmt: skip
 """Conventions that say nothing while another one is off: where that one differs, they are a part of it."""
+
+OF_KL_LOSS = "loss.kl_"
+"""How conventions begin that say nothing where no KL is paid in the loss."""
 
 _MOST_CELLS = 200_000
 _Values = Mapping[str, float | str]
@@ -70,6 +74,8 @@ def answers(book: Book, names: Sequence[str] = ()) -> list[Answer]:
 def differences(values: _Values, default: _Values) -> list[str]:
     """Lists the conventions that are not as the default's, a rule and its parts once."""
     found = [key for key, value in values.items() if value != default[key] and key not in OF_THE_BATCH]
+    if values["reward.kl_in"] not in ("loss", "both"):
+        found = [key for key in found if not key.startswith(OF_KL_LOSS)]
     return [key for key in found if PART_OF.get(key) not in found]
 
 
@@ -86,7 +92,7 @@ def _answer(preset: Preset, numbers: Mapping[str, float], without: list[tuple[st
 
 def _yours(book: Book, default: Preset) -> Preset | None:
     """Returns the settings in use as a preset, or None if they are the default's."""
-    used = {key: book.values.cell(book.blocks[key]) for key in default.values if key in book.blocks}
+    used = {key: book.values.arrays[book.blocks[key]].item() for key in default.values if key in book.blocks}
     values = dict(default.values) | {
         key: value if isinstance(value, str) else float(value) for key, value in used.items()
     }

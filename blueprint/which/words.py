@@ -19,6 +19,9 @@ _NUMBERS = {
     "whiten_eps": "ε of whitening {}",
     "reward.kl_clamp_in": "log-ratio to the reference held within ±{}",
     "reward.kl_clamp_out": "KL held within ±{}",
+    "loss.kl_coef": "KL price in the loss {}",
+    "loss.kl_clamp_in": "log-ratio to the reference held within ±{} in the loss",
+    "loss.kl_clamp_out": "KL held within ±{} in the loss",
     "reward.score_clip": "score clipped at ±{}",
     "advantage.tail_slots": "{} more behind the last word kept in GAE",
     "advantage.ddof": "variance by N − {}",
@@ -41,6 +44,11 @@ _WORDS = {
     ("batch.response_mask", "all"): "no mask, so pads count as words",
     ("reward.kl_in", "none"): "no KL",
     ("reward.kl_in", "loss"): "KL in the loss",
+    ("reward.kl_in", "both"): "KL in the reward and in the loss",
+    ("reward.kl_clamp_of", "k3"): "only k3 clamped",
+    ("loss.kl_clamp_of", "k3"): "only k3 clamped in the loss",
+    ("loss.kl_estimator", "abs"): "KL in the loss by its size, |k1|",
+    ("loss.kl_estimator", "full"): "KL in the loss over the whole vocabulary",
     ("reward.kl_at_first_pad", "on"): "the first pad pays its KL",
     ("reward.score_slot", "end"): "score in the very last slot",
     ("reward.score_slot", "one_past"): "score one past the last word",
@@ -67,6 +75,7 @@ _ZERO = {
 }
 _PLAIN = {
     "kl_estimator": "KL by {}",
+    "loss.kl_estimator": "KL in the loss by {}",
     "loss.aggregation": "mean: {}",
     "metrics.kl": "approximate KL by {}",
     "metrics.log_ratio": "approximate KL of the {} log-ratio",
@@ -77,7 +86,7 @@ _PLAIN = {
 _SCORED = {"set": "set to", "subtract": "less"}
 _UNENDED = {"token": "no end word was written", "has_padding": "no pad follows"}
 _SETTINGS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "loss.clip_range_high", "value_clip_range", "vf_coef")
-TUNED = frozenset({*_SETTINGS, "ent_coef", "policy_kl_coef"})
+TUNED = frozenset({*_SETTINGS, "ent_coef", "policy_kl_coef", "loss.kl_coef"})
 """What every user of any library sets anew: γ, λ and the coefficients. All else is a rule of the library's code."""
 
 

@@ -107,5 +107,6 @@ def test_openrlhf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_loss: boo
         assert found.tensors["prompt_ids"][row, -start:].tolist() == words[:start].tolist()
     assert found.tensors["ended"].tolist() == [True, False, True, True]
     assert (found.preset, found.dtypes["logprobs_old"]) == ("openrlhf", "bfloat16")
-    assert found.hyperparameters == SETTINGS | {"reward.kl_in": "loss" if use_loss else "reward"}
+    in_loss = {"reward.kl_in": "loss", "loss.kl_coef": SETTINGS["ppo.kl_coef"], "loss.kl_estimator": "k1"}
+    assert found.hyperparameters == SETTINGS | (in_loss if use_loss else {"reward.kl_in": "reward"})
     assert found.logged == {"policy_loss": 0.5, "clip_fraction.used": 0.25, "approx_kl.used": 0.125}

@@ -34,8 +34,10 @@ def test_verls_configuration_is_understood_as_it_is() -> None:
     assert settings(VERL, "verl") == settings(VERL) == {
         "ppo.gamma": 1.0,
         "ppo.gae_lambda": 0.95,
-        "ppo.kl_estimator": "k3",
-        "ppo.kl_coef": 0.05,
+        "ppo.kl_estimator": "k1",
+        "ppo.kl_coef": 0.001,
+        "loss.kl_estimator": "k3",
+        "loss.kl_coef": 0.05,
         "ppo.clip_range": 0.1,
         "loss.clip_range_high": 0.28,
         "loss.dual_clip": 3.0,
@@ -50,6 +52,30 @@ def test_verls_configuration_is_understood_as_it_is() -> None:
 def test_where_no_kl_loss_is_used_its_coefficient_says_nothing() -> None:
     said = {"use_kl_loss": False, "kl_loss_coef": 0.05, "kl_loss_type": "mse", "kl_coef": 0.2, "use_kl_in_reward": True}
     assert settings(said, "verl") == {"ppo.kl_coef": 0.2, "reward.kl_in": "reward"}
+
+
+@pytest.mark.parametrize("library", [None, "verl"])
+def test_verl_may_pay_the_kl_in_reward_and_loss_at_once_in_whichever_order_it_is_said(library: str | None) -> None:
+    said = {"use_kl_loss": True, "kl_loss_type": "k3+", "use_kl_in_reward": True, "kl_penalty": "abs"}
+    meant = {"reward.kl_in": "both", "loss.kl_estimator": "k3", "ppo.kl_estimator": "abs"}
+    assert settings(said, library) == meant
+    assert settings(dict(reversed(said.items())), library) == meant
+
+
+@pytest.mark.parametrize(("use_loss", "more"), [(False, {}), (True, {"loss.kl_coef": 0.02, "loss.kl_estimator": "k2"})])
+def test_openrlhf_has_one_kl_that_is_paid_in_one_place(use_loss: bool, more: dict[str, float | str]) -> None:
+    said = {"algo": {"kl": {"use_loss": use_loss, "init_coef": 0.02, "estimator": "k2"}}}
+    own = {"ppo.kl_coef": 0.02, "ppo.kl_estimator": "k2", "reward.kl_in": "loss" if use_loss else "reward"}
+    assert settings(said, "openrlhf") == own | more
+
+
+def test_nemo_rl_has_one_kl_with_one_pair_of_clamps() -> None:
+    said = {"loss_fn": {"reference_policy_kl_type": "k2", "kl_input_clamp_value": None, "kl_output_clamp_value": 5.0}}
+    found = settings(said, "nemo_rl")
+    assert found == {
+        "ppo.kl_estimator": "k2", "loss.kl_estimator": "k2", "reward.kl_clamp_in": OFF, "loss.kl_clamp_in": OFF,
+        "reward.kl_clamp_out": 5.0, "loss.kl_clamp_out": 5.0,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -94,7 +120,13 @@ def test_where_no_kl_loss_is_used_its_coefficient_says_nothing() -> None:
         (
             None,
             {"ppo.kl_coef": 0.1, "loss": {"dual_clip": "off"}, "clip_range": 0.1},
-            {"ppo.kl_coef": 0.1, "loss.dual_clip": OFF, "ppo.clip_range": 0.1, "loss.clip_range_high": 0.1},
+            {
+                "ppo.kl_coef": 0.1,
+                "loss.kl_coef": 0.1,
+                "loss.dual_clip": OFF,
+                "ppo.clip_range": 0.1,
+                "loss.clip_range_high": 0.1,
+            },
         ),
         (None, {"config": {"cliprange_value": 0.1}}, {"ppo.value_clip_range": 0.1}),
         (None, {"critic": {"loss_agg_mode": "token-mean"}, "learning_rate": 1e-6}, {}),
@@ -122,10 +154,6 @@ def test_what_is_not_understood_is_kept_aside() -> None:
             "hyperparameter kl_estimator: found k9, expected one of k1, k2, k3, abs, full (ppo.kl_estimator).",
         ),
         ({"lam": 0.9, "lambd": 0.8}, "lam = 0.9 and lambd = 0.8 both say ppo.gae_lambda; keep the one that was used."),
-        (
-            {"use_kl_loss": True, "use_kl_in_reward": True},
-            "use_kl_loss = loss and use_kl_in_reward = reward both say reward.kl_in; keep the one that was used.",
-        ),
         (
             {"reward": {"clip_range": [-5, 10]}},
             "reward.clip_range.0 = 5.0 and reward.clip_range.1 = 10.0 both say reward.score_clip; keep the "

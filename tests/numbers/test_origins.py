@@ -79,7 +79,7 @@ def test_overrides_and_what_follows_from_them() -> None:
         "ppo.clip_range": ("0.3", "--set"),
         "loss.clip_range_high": ("0.3", "as ppo.clip_range"),
         "loss.dual_clip": ("3.0", "preset verl"),
-        "reward.kl_clamp_out": ('"off"', "preset verl"),
+        "reward.kl_clamp_out": ("10.0", "preset verl"),
         "old.E": ("8 by 3: 0.7, 1.0, -0.4, …", "default (built in)"),
     }
     assert {key: found[key] for key in expected} == expected

@@ -48,10 +48,13 @@ OTHERS: dict[str, Callable[[dict[str, Any]], object]] = {
 NOT_RECORDED = {
     "ent_coef", "policy_kl_coef", "update_step", "advantage.gae_holes", "loss.seq_eps", "value.combine",
     "value.aggregation", "metrics.kl", "metrics.over", "metrics.clip_fraction", "metrics.explained", "metrics.ev_eps",
-    "metrics.kl_stat", "metrics.log_ratio",
+    "metrics.kl_stat", "metrics.log_ratio", "loss.kl_coef", "loss.kl_estimator", "loss.kl_clamp_in",
+    "loss.kl_clamp_out", "reward.kl_clamp_of", "loss.kl_clamp_of",
 }  # fmt: skip
 # Where the two part, and why.
 PART = {
+    ("verl", "reward.kl_clamp_in"): "20 for k3 alone; the file has its k1",
+    ("verl", "reward.kl_clamp_out"): "10 for k3 alone; the file has its k1",
     ("verl", "kl_coef"): "0.001 is verl's own default; the file's 0.2 is never used, since no KL enters the reward",
     **{(name, "vf_coef"): "an optimiser of its own has no coefficient; 1 stands where the table needs a number"
        for name in ("openrlhf", "verl", "dschat", "nemo_aligner", "nemo_rl")},

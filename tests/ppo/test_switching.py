@@ -12,6 +12,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from blueprint.numbers import OFF, rlhf
+from blueprint.numbers.conventions import FOLLOWS
 from blueprint.page.read import read
 from blueprint.page.soffice import convert, libreoffice
 from tests.ppo.switched import Given, Switchboard, built, same, switchboard, wrong
@@ -28,6 +29,7 @@ NUMBERS: dict[str, float | str] = {
     "advantage.tail_slots": 2.0, "advantage.ddof": 0.0, "advantage.mean_eps": 0.1, "advantage.ddof_eps": 0.1,
     "loss.log_ratio_clamp": 0.25, "loss.clip_range_high": "off", "loss.dual_clip": 1.5, "loss.ratio_threshold": 1.0,
     "loss.agg_eps": 0.1, "loss.seq_eps": 0.1, "value.factor": 1.0, "value.tail": 1.0, "metrics.ev_eps": 0.1,
+    "loss.kl_coef": 2.0, "loss.kl_clamp_in": 0.3, "loss.kl_clamp_out": 0.2,
 }  # fmt: skip
 # What another setting must ask for before a switch has anything to do.
 WITH: dict[str, dict[str, str | float]] = {
@@ -41,6 +43,9 @@ WITH: dict[str, dict[str, str | float]] = {
     "loss.entropy_aggregation": {"loss.aggregation": "token-sum"},
     "value.combine": {"value_clip_range": 0.2},
     "reward.kl_in": {"kl_coef": 0.5},
+    "reward.kl_clamp_of": {"reward.kl_clamp_in": 0.3, "reward.kl_clamp_out": 0.2},
+    "loss.kl_clamp_of": {"loss.kl_clamp_in": 0.3, "loss.kl_clamp_out": 0.2},
+    "loss.kl_coef": {"reward.kl_in": "both"},
     "metrics.log_ratio": {"loss.log_ratio_clamp": 0.25, "metrics.kl": "k1"},
 }
 SWITCHED = [*CASES, *NUMBERS.items()]
@@ -52,8 +57,12 @@ def given(key: str, value: str | float) -> dict[str, str | float]:
 
 
 def with_high(settings: Given) -> Given:
-    """Returns settings as a file says them: there a clip range alone means both sides, in a sheet one cell is one side."""
-    return {"loss.clip_range_high": 0.2, **settings} if "clip_range" in settings else settings
+    """Returns settings as a file says them: there a clip range alone means both sides, in a sheet one cell is one side.
+
+    So with the KL of reward and loss. The other side stays as the default has it.
+    """
+    default = rlhf().preset("default").values
+    return {**{key: default[key] for key, led in FOLLOWS.items() if led in settings}, **settings}
 
 
 def name(case: tuple[str, str | float]) -> str:

@@ -15,9 +15,6 @@ from tests.replay.dumps import FIRST, LIBRARIES, NUMBERS, ROWS, dump, settings
 from tests.witness.golden import Run
 from tests.witness.golden_table import RUNS
 
-TWO_ESTIMATORS = "variant_kl_loss_low_var"
-"""There verl pays one estimator of the KL in the loss and watches another one; the conventions have one."""
-
 EXACT = "full"
 """An estimator that needs the whole distributions, which no dump has."""
 
@@ -30,8 +27,6 @@ WORST = {"float64": 1e-5, "float32": 0.05, "float16": 0.5, "bfloat16": 0.75}
 @pytest.mark.parametrize("run", SAMPLED, ids=lambda run: f"{run.run}-{run.variant}")
 def test_a_run_of_a_library_verifies(run: Run, dtype: str) -> None:
     batch = dump(run, dtype)
-    if run.variant == TWO_ESTIMATORS:
-        batch = replace(batch, logged={name: each for name, each in batch.logged.items() if name != "kl"})
     verdict = verify(batch, settings(run), run.preset)
     assert [line for line in verdict.lines if line.says != "agrees"] == []
     assert {line.called for line in verdict.lines} == {name for name in ROWS if name in batch.tensors} | set(

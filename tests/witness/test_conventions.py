@@ -57,10 +57,17 @@ def test_a_planted_wrong_option_is_noticed(preset: str, changes: dict[str, str |
 
 # Wrong values that no recorded run can notice, since nothing in the rollout reaches them.
 UNSEEN = {
-    ("reward.kl_clamp_in", "off"): "no log-ratio of the rollout is as large as 20",
-    ("reward.kl_clamp_in", "20"): "no log-ratio of the rollout is as large as 20",
-    ("reward.kl_clamp_out", "off"): "no KL estimate is as large as 10",
-    ("reward.kl_clamp_out", "10"): "no KL estimate is as large as 10",
+    **{
+        (f"{place}.kl_clamp_{end}", value): "no log-ratio of the rollout is as large as 20"
+        for place in ("reward", "loss")
+        for end, value in (("in", "20"), ("in", "off"), ("of", "all"), ("of", "k3"))
+    },
+    **{
+        (f"{place}.kl_clamp_out", value): "no KL estimate is as large as 10"
+        for place in ("reward", "loss")
+        for value in ("10", "off")
+    },
+    ("loss.kl_estimator", "k3"): "all runs whose KL is in the loss have it",
     ("metrics.log_ratio", "raw"): "no log-ratio of the rollout is as large as 20",
     ("metrics.log_ratio", "clamped"): "no log-ratio of the rollout is as large as 20",
     ("loss.log_ratio_clamp", "off"): "no log-ratio of the rollout is as large as 20",

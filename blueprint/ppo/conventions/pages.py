@@ -126,7 +126,7 @@ def _minor(*blocks: Block) -> tuple[Item, ...]:
 
 
 def _estimates(kl: Estimates) -> tuple[Block, ...]:
-    return kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen
+    return kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.holds, kl.clipped
 
 
 def _whitening(made: Whitened) -> tuple[Item, ...]:

@@ -78,7 +78,7 @@ def signal(given: Batch, use: Choices) -> SignalPart:
     """Runs the conventions from the score to the advantage."""
     counts = counted(given.S, given.m, given.at, use)
     M, K = counts
-    kl = reward.kl_estimates("kl", "", "old policy", given.logp_old, given.logp_ref, given.kl_old_ref, use)
+    kl = reward.kl_estimates(reward.OLD, given.logp_old, given.logp_ref, given.kl_old_ref, use)
     scored = reward.score(given.score, given.by_word, given.by_pad, given.at, use)
     price = reward.paid(M, kl.used, scored.placed, given.at, use)
     rewards = whitened_rewards(price.raw, K, given.S, use)
@@ -101,7 +101,7 @@ def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
     w_policy = weights("policy.weight", "π", "policy loss", counted_words.counted, given.most, use, mode)
     w_value = weights("value.weight", "V", "value loss", value_counts, given.most, use, of_value)
     w_entropy = weights("entropy.weight", "H", "entropy", counted_words.counted, given.most, use, of_entropy)
-    kl = reward.kl_estimates("kl_new", "_θ", "new policy", given.logp_new, given.logp_ref, given.kl_new_ref, use)
+    kl = reward.kl_estimates(reward.NEW, given.logp_new, given.logp_ref, given.kl_new_ref, use)
     words = Weighed(
         w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, where
+from blueprint.language import Block, Sum
 from blueprint.ppo import sources as papers
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.policy import Guard
+from blueprint.ppo.conventions.reward import price
 from blueprint.ppo.loss import Total
 
 
@@ -57,7 +58,7 @@ def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     vf = use.one("vf_coef.used", "c1_used", "weight of the value loss in the total")
     beta = use.one("kl_coef.loss", "β_L", "price of drifting within the loss")
     vf[L] = use.switch["loss.joint"].says("on") * use.used["vf_coef"]
-    beta[L] = where(use.switch["reward.kl_in"].says("loss"), use.used["kl_coef"], 0)
+    beta[L] = price(use, "loss")
     total = use.one("total_loss", "L", "total loss, which training makes smaller", source=papers.TOTAL)
     made = Total(policy, value, entropy, kl, total)
     adds = _adds(made, drift, vf, beta, use)

@@ -16,7 +16,7 @@ def walk_sections(live: Live) -> list[Section]:
         *written_sections(m),
         *model_sections(m),
         ("Where things are counted", (given.S, *s.counted)),
-        ("KL to the reference", (kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.used)),
+        ("KL to the reference", (kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.clipped, kl.used)),
         ("Reward", (s.score.place, s.score.placed, paid.support, paid.penalty, paid.raw, of_r.whitened, of_r.shifted, of_r.used)),
         ("Advantage", (s.gae.V, s.gae.ahead, s.gae.td_errors, s.gae.advantages, s.gae.returns)),
         ("Whitening", (of_A.of.mean, of_A.of.centred, of_A.of.variance, of_A.of.divisor, of_A.whitened, of_A.shifted, of_A.used)),

@@ -17,6 +17,7 @@ from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import identities
 from blueprint.ppo.conventions.choices import Choices
 from blueprint.ppo.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
+from blueprint.ppo.conventions.reward import NEW, OLD
 from blueprint.ppo.facts import facts_of
 from blueprint.ppo.minibatch.batch import STALE, Whole, batch_sheet, whole_batch
 from blueprint.ppo.minibatch.dump import Dump, dump_of, dump_sheet
@@ -73,7 +74,8 @@ def _catalogue() -> Catalogue:
         key: setting for key, setting in found.settings.items()
         if key not in WITHOUT and (key == WATCHED or not key.startswith("metrics."))
     }  # fmt: skip
-    settings["kl_estimator"] = replace(settings["kl_estimator"], words=WORDS)
+    for key in (OLD.estimator, NEW.estimator):
+        settings[key] = replace(settings[key], words=WORDS)
     return Catalogue(settings, {name: _narrowed(preset, settings) for name, preset in found.presets.items()})
 
 

@@ -126,8 +126,8 @@ def _entropy(given: Dump, counted: Block, whole: Whole, use: Choices, shown: Sec
 def _reference(given: Dump, new: Block, w: Weights, whole: Whole, use: Choices, shown: Sections) -> Part:
     """Weighs the KL of the new policy to the reference, which some libraries pay in the loss."""
     ref = link("loss.logp_ref", given.logp_ref)
-    kl = reward.kl_estimates("kl_new", "_θ", "new policy", new, ref, None, use)
-    steps = (kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen)
+    kl = reward.kl_estimates(reward.NEW, new, ref, None, use)
+    steps = (kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.holds, kl.clipped)
     shown.append(("KL to the reference as a loss (used if it is chosen)", (ref, *steps, key(kl.used))))
     return Part("kl", w.row, kl.used, whole.rest.kl)
 

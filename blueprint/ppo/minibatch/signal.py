@@ -71,8 +71,26 @@ def _rewards(
     if given.rewards is not None or (given.score is None and given.placed is None):
         return _Rewards(None, None, None, None, given.rewards)
     old, ref = link("signal.logp_old", given.logp_old), link("signal.logp_ref", given.logp_ref)
-    kl = reward.kl_estimates("kl", "", "old policy", old, ref, None, use)
-    shown.append(("How far from the reference?", (old, ref, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, key(kl.used))))
+    kl = reward.kl_estimates(reward.OLD, old, ref, None, use)
+    shown.append(
+        (
+            "How far from the reference?",
+            (
+                old,
+                ref,
+                kl.free,
+                kl.held,
+                kl.k1,
+                kl.absolute,
+                kl.k2,
+                kl.k3,
+                kl.chosen,
+                kl.holds,
+                kl.clipped,
+                key(kl.used),
+            ),
+        )
+    )
     placed = _placed(given, at, use, shown)
     paid = reward.paid(counts.response, kl.used, placed, at, use)
     shown.append(("Reward", (paid.support, paid.coef, paid.penalty, key(paid.raw))))

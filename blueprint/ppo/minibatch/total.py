@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, where
+from blueprint.language import Block, Sum, block
 from blueprint.language.nodes import Arithmetic
 from blueprint.ppo import sources
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions.choices import Choices
+from blueprint.ppo.conventions.reward import price
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _coefficients(losses: dict[str, Block], use: Choices) -> tuple[dict[str, Ari
         by["entropy"] = use.used["ent_coef"]
     if "kl" in losses:
         beta = block("kl_coef.loss", (), "β_L", "price of drifting within the loss")
-        beta[()] = where(use.switch["reward.kl_in"].says("loss"), use.used["kl_coef"], 0)
+        beta[()] = price(use, "loss")
         by["kl"] = beta
         made.append(beta)
     return by, tuple(made)

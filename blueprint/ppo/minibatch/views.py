@@ -91,7 +91,12 @@ def _walked_signal(given: Dump, made: Signal) -> Groups:
     groups.append(("What the dump says", tuple(row for row in probs if row is not None)))
     if made.kl is not None and made.paid is not None and made.placed is not None and made.rewards is not None:
         kl, paid = made.kl, made.paid
-        groups.append(("KL to the reference", (kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.used)))
+        groups.append(
+            (
+                "KL to the reference",
+                (kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.clipped, kl.used),
+            )
+        )
         groups.append(("Reward", (made.placed, paid.support, paid.penalty, paid.raw, made.rewards)))
     if made.gae is not None and made.white is not None:
         gae, white = made.gae, made.white

@@ -20,16 +20,20 @@ NOTES: dict[str, str] = {
     ),
     "reward.kl_clamp_in": (
         "Keeps the EXP of k3 from overflowing (OpenRLHF#525). NeMo-RL 7ea279a: 20 for k1, k2 and k3; verl 0.9.1: "
-        "20 for k3 alone. OpenRLHF 0.11.2 cuts k3's log-ratio at −10, which its clamp of the result hides."
+        "20, for k3 alone. OpenRLHF 0.11.2 cuts k3's log-ratio at −10, which its clamp of the result hides."
     ),
     "reward.kl_clamp_out": (
-        "OpenRLHF 0.11.2 and NeMo-RL 7ea279a: 10 for every estimator; verl 0.9.1: 10 for k3 alone; nobody else. It "
+        "OpenRLHF 0.11.2 and NeMo-RL 7ea279a: 10 for every estimator; verl 0.9.1: 10, for k3 alone; nobody else. It "
         "caps what a single word can cost, or earn where k1 is below 0."
+    ),
+    "reward.kl_clamp_of": (
+        "k3: verl 0.9.1 (core_algos.py, kl_penalty_forward) holds the log-ratio of k3 and its result, and leaves k1, k2 and "
+        "|k1| as they are. all: NeMo-RL 7ea279a, OpenRLHF 0.11.2. Idle where both clamps are off."
     ),
     "reward.kl_in": (
         "In the reward the price of a word reaches the words before it through GAE; in the loss it acts on its own "
-        "word alone. verl 0.9.1 has neither by default. NeMo-RL 7ea279a has the loss by default, the reward if "
-        "asked; OpenRLHF 0.11.2 the other way round."
+        "word alone. verl 0.9.1 has neither by default, and both if asked. NeMo-RL 7ea279a has the loss by default, "
+        "the reward if asked; OpenRLHF 0.11.2 the other way round."
     ),
     "reward.kl_at_first_pad": (
         "on in trlX 3340c2f and DeepSpeed-Chat 83757d9: their attention_mask[:, :-1] goes with the token before, so "
@@ -140,6 +144,25 @@ NOTES: dict[str, str] = {
     "loss.entropy_aggregation": (
         "OpenRLHF 0.11.2 takes a token mean, whichever way its policy loss is aggregated. Both words give the same "
         "number as long as that is a token mean too."
+    ),
+    "loss.kl_coef": (
+        "A price of its own in verl 0.9.1 (kl_loss_coef, beside kl_ctrl.kl_coef), each 0.001. OpenRLHF 0.11.2 and NeMo-RL "
+        "7ea279a have one, used where the KL is paid: a numbers file that gives ppo.kl_coef alone means both."
+    ),
+    "loss.kl_estimator": (
+        "verl 0.9.1: k3 (kl_loss_type low_var_kl), while k1 enters the reward (kl_penalty kl). OpenRLHF 0.11.2 and NeMo-RL "
+        "7ea279a have one estimator for both: a numbers file that gives ppo.kl_estimator alone means both."
+    ),
+    "loss.kl_clamp_in": (
+        "As in the reward, for the log-ratio of the new policy: 20 in verl 0.9.1, for k3 alone, and in NeMo-RL 7ea279a. Where "
+        "it bites a word has no gradient any more."
+    ),
+    "loss.kl_clamp_out": (
+        "As in the reward: 10 in OpenRLHF 0.11.2, NeMo-RL 7ea279a and verl 0.9.1, there for k3 alone. k3 reaches it at a "
+        "log-ratio of −2.6, and has no gradient beyond."
+    ),
+    "loss.kl_clamp_of": (
+        "As in the reward: k3 in verl 0.9.1, where both go through one function; all in OpenRLHF 0.11.2 and NeMo-RL 7ea279a."
     ),
     "value.factor": (
         "½ in all RLHF libraries compared; 1 in Stable-Baselines3 2.9.2. NeMo-RL 7ea279a multiplies ½ by a scale. Asked "

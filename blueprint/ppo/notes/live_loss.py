@@ -58,10 +58,10 @@ NOTES: dict[str, str] = {
         "words drawn and once got −1 from every pad (trl#2281, trl PR#6121)."
     ),
     "kl_loss": (
-        "Known from GRPO. Weighed like the policy loss; if it is in the total, the reward is the score alone and GAE does "
-        "not see the drift."
+        "Known from GRPO. Weighed like the policy loss; unless kl_in is “both”, the reward is then the score alone and GAE "
+        "does not see the drift."
     ),
-    "kl_coef.loss": "Not 0 only where kl_in is “loss”. β stands here or in the reward, never in both.",
+    "kl_coef.loss": "Not 0 only where kl_in is “loss” or “both”: verl 0.9.1 can pay in both places at once, at a price each.",
     "vf_coef.used": (
         "0 where the critic has an optimiser of its own: OpenRLHF 0.11.2, verl 0.9.1, DeepSpeed-Chat 83757d9, NeMo-Aligner "
         "0.7, NeMo-RL 7ea279a. The critic learns as before; only this total leaves it out."

@@ -31,6 +31,10 @@ NOTES: dict[str, str] = {
         "Outside, V is 0: left as it is, it would leak into the last δ (verl PR#50). One slot longer than M in TRL 1.12, "
         "DeepSpeed-Chat 83757d9 and torchtune bd2a0fc, two in trlX 3340c2f."
     ),
+    "kl.held": (
+        "Only k3 reads it in verl 0.9.1, all estimates do in NeMo-RL 7ea279a. The exponential is the reason: k3 of a log-ratio "
+        "of −710 has no number."
+    ),
     "kl.abs": (
         "NeMo-Aligner 0.7 by default, a choice in TRL 0.11.4 and verl 0.9.1. No word earns anything by drifting, but the "
         "mean lies above the KL."
@@ -39,6 +43,7 @@ NOTES: dict[str, str] = {
         "Not yet clamped. “full” is the exact KL over the vocabulary, a choice in TRL 0.11.4; all others work from the "
         "word drawn."
     ),
+    "kl_new.held": ("By the clamps of the loss, which may be others than those of the reward."),
     "kl_new.k1": (
         "Of the policy in training, while the price in the reward is of the policy that wrote. Only this one can be a "
         "loss: the other is constant."
@@ -48,8 +53,8 @@ NOTES: dict[str, str] = {
         "The values agree, and only those are seen here."
     ),
     "kl_new.used": (
-        "Enters the total only where kl_in is “loss”: by default in NeMo-RL 7ea279a, as an option in OpenRLHF 0.11.2 "
-        "(use_loss) and verl 0.9.1 (use_kl_loss)."
+        "Enters the total only where kl_in is “loss” or “both”: by default in NeMo-RL 7ea279a, as an option in OpenRLHF "
+        "0.11.2 (use_loss) and verl 0.9.1 (use_kl_loss)."
     ),
     "kl_new.exact": (
         "Weighed by π_θ, not by π_old: the same as on the sheet Reference only before the first update. Taken where the "
@@ -80,7 +85,7 @@ NOTES: dict[str, str] = {
         "word that was chosen."
     ),
     "kl_coef.reward": (
-        "β where kl_in is “reward”, else 0. Constant within a batch; lm-human-preferences cbfd210 makes the rewards with "
+        "β where kl_in is “reward” or “both”, else 0. Constant within a batch; lm-human-preferences cbfd210 makes the rewards with "
         "the old β and adapts it afterwards. The built-in numbers kl-controller show how."
     ),
     "rewards.raw": "Over a response it adds up to score − β · KL. Not yet whitened; compare it with the row r.",

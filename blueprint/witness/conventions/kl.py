@@ -6,6 +6,8 @@ verl for the clamps before and behind the estimate. Tensors are [F, N, T].
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import torch
 from torch import Tensor
 
@@ -13,17 +15,28 @@ from blueprint.witness.conventions.options import Options, within
 from blueprint.witness.conventions.texts import Texts
 from blueprint.witness.models import Held, Named
 
+ESTIMATOR = MappingProxyType({"kl": "kl_estimator", "kl_new": "loss.kl_estimator"})
+CLAMPS = MappingProxyType({"kl": "reward.kl_clamp", "kl_new": "loss.kl_clamp"})
+"""By name of the estimates, the switch that chooses among them, and how the names of their clamps begin."""
+
 
 def estimate_rows(name: str, log_ratio: Tensor, exact: Tensor, options: Options) -> Named:
     """Returns the estimates from log π − log π_ref of the words written, the chosen one and that one clamped.
 
-    k1 is the log-ratio after its clamp and the others are made of it; "full" is the exact KL, which has no log-ratio.
+    k3 is made of the log-ratio after its clamp; so are the others, unless only k3 is clamped, as in verl: then they are of
+    the log-ratio as it is, and their results are not clamped either. "full" is the exact KL, which has no log-ratio.
     """
-    k1 = within(log_ratio, options.number("reward.kl_clamp_in"))
-    found = {"k1": k1, "k2": k1.square() / 2, "k3": torch.exp(-k1) - 1 + k1, "abs": k1.abs()}
-    chosen = options.pick("kl_estimator", found | {"full": exact})
-    used = within(chosen, options.number("reward.kl_clamp_out"))
-    return {f"{name}.{row}": each for row, each in (found | {"chosen": chosen, "used": used}).items()}
+    clamp, estimator = CLAMPS[name], ESTIMATOR[name]
+    held = within(log_ratio, options.number(f"{clamp}_in"))
+    alone = options.says(f"{clamp}_of", "k3")
+    k1 = torch.where(alone, log_ratio, held)
+    found = {"k1": k1, "k2": k1.square() / 2, "k3": torch.exp(-held) - 1 + held, "abs": k1.abs()}
+    chosen = options.pick(estimator, found | {"full": exact})
+    clamped = within(chosen, options.number(f"{clamp}_out"))
+    found |= {"free": log_ratio, "held": held, "chosen": chosen, "clamped": clamped}
+    holds = ~alone | options.says(estimator, "k3")
+    found |= {"used": torch.where(holds, clamped, chosen), "holds": holds.to(chosen.dtype).flatten()}
+    return {f"{name}.{row}": each for row, each in found.items()}
 
 
 def kl_rows(texts: Texts, options: Options) -> Named:
@@ -37,12 +50,13 @@ def kl_rows(texts: Texts, options: Options) -> Named:
 
 def price_rows(rows: Held, options: Options) -> Named:
     """Returns where the KL is paid, [F, N, T], and its price in the reward and in the loss, [F]."""
+    both = options.says("reward.kl_in", "both", 1)
     at_first_pad = options.says("reward.kl_at_first_pad", "on") * rows["place.first_past"][..., 1:]
-    price = options.number("kl_coef", 1)
+    paid = {place: options.says("reward.kl_in", place, 1) | both for place in ("reward", "loss")}
     return {
         "kl.support": torch.maximum(rows["response"], at_first_pad),
-        "kl_coef.reward": options.says("reward.kl_in", "reward", 1) * price,
-        "kl_coef.loss": options.says("reward.kl_in", "loss", 1) * price,
+        "kl_coef.reward": paid["reward"] * options.number("kl_coef", 1),
+        "kl_coef.loss": paid["loss"] * options.number("loss.kl_coef", 1),
     }
 
 

@@ -14,12 +14,15 @@ from blueprint.witness.conventions.sums import WHOLE, Sums
 ON_OFF = ("off", "on")
 AGGREGATIONS = ("token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm", "seq-mean-token-mean")
 
+ESTIMATORS = ("k1", "k2", "k3", "abs", "full")
+
 WORDS = MappingProxyType(
     {
-        "kl_estimator": ("k1", "k2", "k3", "abs", "full"),
+        "kl_estimator": ESTIMATORS,
         "whiten_advantages": ("on", "off", "keep_mean"),
         "batch.response_mask": ("non_pad", "all"),
-        "reward.kl_in": ("reward", "loss", "none"),
+        "reward.kl_clamp_of": ("all", "k3"),
+        "reward.kl_in": ("reward", "loss", "none", "both"),
         "reward.kl_at_first_pad": ON_OFF,
         "reward.score_slot": ("last", "end", "one_past", "two_past"),
         "reward.missing_eos": ("off", "subtract", "set"),
@@ -33,6 +36,8 @@ WORDS = MappingProxyType(
         "loss.aggregation": AGGREGATIONS,
         "loss.joint": ON_OFF,
         "loss.entropy_aggregation": ("as-policy", "token-mean"),
+        "loss.kl_estimator": ESTIMATORS,
+        "loss.kl_clamp_of": ("all", "k3"),
         "value.combine": ("max", "clipped_only"),
         "value.aggregation": ("as-policy", "token-mean"),
         "metrics.kl": ("k1", "k2", "k3"),
@@ -71,6 +76,9 @@ NUMBERS = (
     "loss.ratio_threshold",
     "loss.agg_eps",
     "loss.seq_eps",
+    "loss.kl_coef",
+    "loss.kl_clamp_in",
+    "loss.kl_clamp_out",
     "value.factor",
     "value.tail",
     "metrics.ev_eps",

@@ -1,6 +1,6 @@
 """The parts of the loss as numbers, their sum, and what every word adds to it.
 
-L = L_π + vf_coef·L_V − ent_coef·H + policy_kl_coef·KL(π_old‖π_θ) + kl_coef·KL(π_θ‖π_ref), the second without weight where
+L = L_π + vf_coef·L_V − ent_coef·H + policy_kl_coef·KL(π_old‖π_θ) + loss.kl_coef·KL(π_θ‖π_ref), the second without weight where
 the critic has an optimiser of its own, the last only where the KL is paid in the loss. Numbers are [F].
 """
 
