@@ -132,7 +132,7 @@ def read_checked(path: Path) -> Checked:
         for name, block in found.items():
             _fill(block, arrays[name], odd.get(name), cells)
     _refuse_mask(path, found, arrays)
-    return Checked(path, found, arrays, odd, noted(book), lacking, formulas_of(path, book))
+    return Checked(path, found, arrays, odd, noted(book), lacking, formulas_of(path, book, found))
 
 
 def recalculated(path: Path) -> Cells:

@@ -25,6 +25,7 @@ MARGIN = 1
 OFF = "off"
 FEWEST_BLOCKS = 0.9
 """Part of the blocks that a file shares with a fresh one; of fewer the formulas are those of another version."""
+ANOTHER_VERSION = "another version of this program wrote it (blueprint rebuild writes it anew)"
 _AGAIN = re.compile(r"(?<![A-Za-z0-9$!])([A-Z]{1,3}[0-9]+)=\(")
 
 Value = Callable[[Place], Any]
@@ -65,31 +66,35 @@ class Compared:
         return next((other for other in self.others if other.cell == cell), None)
 
 
-def formulas_of(path: Path, book: Any) -> Compared:
-    """Compares the formulas of a file that was opened for its numbers."""
+def formulas_of(path: Path, book: Any, places: dict[str, Found] | None = None) -> Compared:
+    """Compares the formulas of a file that was opened for its numbers; places: where its blocks stand, if that is known."""
     try:
-        file = Opened(path, book)
+        file = Opened(path, book, places)
         like = Like(file)
     except ReadError as error:
         return Compared(why=str(error).removeprefix(f"{path}: "))
-    return against_fresh(like, file.places, written_in(path), lambda cell: file.value(*cell))
+    version = file.noted.get("formulas", "none") if file.noted else ""
+    return against_fresh(like, file.places, written_in(path), lambda cell: file.value(*cell), version)
 
 
-def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Value) -> Compared:
+def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Value, version: str = "") -> Compared:
     """Compares formulas with those of a fresh workbook.
 
     Which limits were off when the file was made its watches tell, or, where one of them was overwritten, what it shows.
+    version: the fingerprint of the formulas with which the file was written; "" where the file has lost it.
     """
     plain = like.fresh()
     moved = Moved(plain.formulas, plain.blocks, file, places)
     if moved.known < FEWEST_BLOCKS:
-        return Compared(why="its blocks are not those of this version")
-    told = _told_off(plain, moved, file)
-    found = _compared(like.fresh(told), moved, file, value)
-    shown = _shown_off(plain, moved, value) if found.others else told
-    if shown == told:
-        return found
-    return min(found, _compared(like.fresh(shown), moved, file, value), key=lambda each: len(each.others))
+        return Compared(why=ANOTHER_VERSION)
+    told = like.fresh(_told_off(plain, moved, file))
+    if told.fingerprint == version:
+        return _compared(told, moved, file, value)
+    shown = like.fresh(_shown_off(plain, moved, value))
+    if version:
+        return _compared(shown, moved, file, value) if shown.fingerprint == version else Compared(why=ANOTHER_VERSION)
+    both = (_compared(fresh, moved, file, value) for fresh in (told, shown))
+    return min(both, key=lambda each: len(each.others))
 
 
 def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compared:

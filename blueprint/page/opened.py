@@ -22,13 +22,13 @@ from blueprint.quoting import quoted
 class Opened:
     """A workbook and where its blocks stand. Raises ReadError, as `locate` does, for a file that is none of ours.
 
-    shown: the file as `read.opened` gives it, where it was opened before.
+    shown, found: the file as `read.opened` gives it and where its blocks stand, where that is known.
     """
 
-    def __init__(self, path: Path, shown: Any = None):
+    def __init__(self, path: Path, shown: Any = None, found: dict[str, Found] | None = None):
         self.path = path
         self._shown = opened(path) if shown is None else shown
-        self.places: dict[str, Found] = places(self._shown, path)
+        self.places: dict[str, Found] = places(self._shown, path) if found is None else found
         self._cells: dict[str, Any] = {page.title: page for page in self._shown}  # openpyxl looks names up one by one
         self._formulas: dict[str, dict[tuple[int, int], str]] = {}
 

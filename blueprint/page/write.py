@@ -24,7 +24,7 @@ from blueprint.page.remarks import note_of, note_options
 from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.steps import VALUE
-from blueprint.page.watch import watch_of
+from blueprint.page.watch import fingerprint, watch_of
 from blueprint.page.worksheet import PlainSheet
 
 NEW_YEAR_2026 = 1_767_225_600
@@ -111,6 +111,7 @@ class BookWriter:
             "layout": contents.LAYOUT_VERSION,
             "blocks": str(len(self.layout.places)),
             "sizes": sizes,
+            "formulas": fingerprint(self.layout),
             **self.blueprint.facts,
         }
         for name, text in facts.items():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, fromstring, iterparse
@@ -19,6 +21,7 @@ Written = dict[str, dict[Cell, str]]
 """By sheet and cell the text of a formula, without its sign =."""
 
 _BOOK = "xl/workbook.xml"
+_HAS_FORMULAS = re.compile(rb"<(?:[^<>/\s:]+:)?f[\s/>]")  # without zeros UTF-16 reads as ASCII
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
@@ -45,14 +48,14 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
 def _on_sheet(archive: zipfile.ZipFile, part: str) -> dict[Cell, str]:
     found: dict[Cell, str] = {}
     shared: dict[str, tuple[str, str]] = {}
-    with archive.open(part) as file:
-        for cell, formula in _formulas(file):
-            address, text = str(cell.get("r")), formula.text or ""
-            if formula.get("t") == "shared":
-                number = str(formula.get("si"))
-                origin, master = shared.setdefault(number, (address, text))
-                text = as_seen_from(f"={master}", origin, address)[1:]
-            found[_place(address)] = text
+    content = archive.read(part)
+    for cell, formula in _formulas(BytesIO(content)) if _HAS_FORMULAS.search(content.replace(b"\0", b"")) else ():
+        address, text = str(cell.get("r")), formula.text or ""
+        if formula.get("t") == "shared":
+            number = str(formula.get("si"))
+            origin, master = shared.setdefault(number, (address, text))
+            text = as_seen_from(f"={master}", origin, address)[1:]
+        found[_place(address)] = text
     return found
 
 

@@ -22,7 +22,7 @@ from blueprint.page.place import spans
 from blueprint.page.placing import lay_out
 from blueprint.page.respelled import Place
 from blueprint.page.shape import shape_of
-from blueprint.page.watch import formulas_of
+from blueprint.page.watch import fingerprint, formulas_of
 from blueprint.page.written import Written
 from blueprint.ppo import rlhf_ppo
 from blueprint.saved.sized import AnyNumbers, numbers_of
@@ -33,11 +33,12 @@ KINDS_AT_HAND = 12
 
 
 class Fresh(NamedTuple):
-    """A fresh workbook: its formulas by sheet and cell, its blocks, and the cells of computed limits."""
+    """A fresh workbook: its formulas by sheet and cell, its blocks, the cells of computed limits, and its fingerprint."""
 
     formulas: Written
     blocks: dict[str, Stands]
     limits: dict[tuple[str, int], Place]
+    fingerprint: str
 
 
 Off = frozenset[tuple[str, int]]
@@ -81,7 +82,7 @@ def _made(alike: _Alike, off: Off) -> Fresh:
     for sheet, row, column, text in formulas_of(layout):
         formulas[sheet][row + 1, column + 1] = text.removeprefix("=")
     stands = {block.name: _stands(block, layout) for block in layout.places}
-    return Fresh(formulas, stands, dict(_limits(layout)))
+    return Fresh(formulas, stands, dict(_limits(layout)), fingerprint(layout))
 
 
 def _filled(block: Block, values: Values, off: Off) -> np.ndarray:

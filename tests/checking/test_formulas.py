@@ -18,7 +18,7 @@ from openpyxl.utils import get_column_letter
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
-from blueprint.checking.formulas import Compared, against_fresh, formulas_of
+from blueprint.checking.formulas import ANOTHER_VERSION, Compared, against_fresh, formulas_of
 from blueprint.page.opened import Opened
 from blueprint.page.read import opened
 from blueprint.page.respelled import same_in_place
@@ -60,14 +60,14 @@ class Bench(NamedTuple):
     like: Like
     written: Written
 
-    def compared(self, edits: dict[tuple[str, int, int], str | None]) -> Compared:
-        """Compares it after edits: other formulas, or none."""
+    def compared(self, edits: dict[tuple[str, int, int], str | None], version: str = "") -> Compared:
+        """Compares it after edits: other formulas, or none; version: the fingerprint that it has, if it has one."""
         written = deepcopy(self.written)
         for (sheet, row, column), text in edits.items():
             written[sheet].pop((row, column))
             if text is not None:
                 written[sheet][row, column] = text
-        return against_fresh(self.like, self.file.places, written, lambda cell: self.file.value(*cell))
+        return against_fresh(self.like, self.file.places, written, lambda cell: self.file.value(*cell), version)
 
     def cells(self) -> list[tuple[str, int, int]]:
         """Lists every formula."""
@@ -231,7 +231,11 @@ def test_the_command_names_cells_and_exits_with_1(saved: Callable[[str], Path], 
 def test_a_file_of_another_version_is_not_accused(default: Bench) -> None:
     places = dict(list(default.file.places.items())[::2])
     result = against_fresh(default.like, places, default.written, lambda cell: None)
-    assert (result.others, result.why) == ((), "its blocks are not those of this version")
+    assert (result.others, result.why) == ((), ANOTHER_VERSION)
+    fresh = default.like.fresh()
+    for version in (fresh.fingerprint, ""):
+        assert default.compared({}, version).expected == len(default.cells())
+    assert default.compared({default.cells()[0]: "1+1"}, "older").why == ANOTHER_VERSION
 
 
 RESPELLED = [
