@@ -144,16 +144,18 @@ def all_in_range(chosen: Settings) -> Block:
     return off
 
 
-def parts_add_up(parts: Iterable[Block], total: Block) -> Block:
+def parts_add_up(parts: Iterable[Block], total: Block) -> Identity:
     """Measures how far the policy loss and what the others add are from the total, as a share of parts above 1."""
     first, *others = parts
+    most = block("check.parts_size", (), "Σ|parts|", "parts of the loss without their signs")
     off = block("check.parts", (), "|Σparts−L|", "parts of the loss add up to the total")
     added: Arithmetic = first
     size: Arithmetic = abs(first)
     for part in others:
         added, size = added + part, size + abs(part)
-    off[()] = abs(added - total) / maximum(1, size)
-    return off
+    most[()] = size
+    off[()] = abs(added - total) / maximum(1, most)
+    return Identity((most,), off)
 
 
 def no_gap(is_given: Block) -> Block:
@@ -173,10 +175,12 @@ def not_empty(is_given: Block) -> Block:
 def shares_add_up(m: Block, share: Block, total: Block) -> Identity:
     """Measures how far the words' shares of the loss are from the total, as a share of their sizes where these are above 1."""
     size = block("check.share_size", (n, t), "|share|", "size of a word's share of the loss")
+    most = block("check.shares_size", (), "Σ|share|", "shares of the loss without their signs")
     off = block("check.total", (), "|Σshare−L|", "the words' shares add up to the total loss")
     size[n, t] = abs(share[n, t])
-    off[()] = abs(Sum((n, t), m[n, t] * share[n, t]) - total) / maximum(1, Sum((n, t), size[n, t]))
-    return Identity((size,), off)
+    most[()] = Sum((n, t), size[n, t])
+    off[()] = abs(Sum((n, t), m[n, t] * share[n, t]) - total) / maximum(1, most)
+    return Identity((size, most), off)
 
 
 def master(residuals: Iterable[Block]) -> Master:

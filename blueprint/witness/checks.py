@@ -5,8 +5,6 @@ Distances are [F, N, T], [F, N] or [F]; they are 0 but for rounding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -82,18 +80,32 @@ def model_distances(rows: Held) -> Named:
 def loss_distances(rows: Held, update_step: Tensor) -> Named:
     """Returns how far the ratio is from 1 where nothing was updated, and shares and parts from adding up to the loss."""
     total = rows["total_loss"]
-    parts = [rows[name] for name in ("policy_loss", "adds.value_loss", "adds.entropy", "adds.policy_kl")]
     return {
         "check.ratio": torch.where(update_step == 0, (rows["ratio"] - 1).abs(), 0.0),
-        "check.total": sum_distance(rows["share"].flatten(1).unbind(dim=1), total),
-        "check.parts": sum_distance(parts, total),
+        "check.total": sum_distance(rows["share"].flatten(1), total),
+        "check.parts": sum_distance(loss_parts(rows), total),
     }
 
 
-def sum_distance(summands: Sequence[Tensor], total: Tensor) -> Tensor:
-    """Returns how far summands [F] are from their total, in units of what they add up to without signs, if above 1."""
-    each = torch.stack(tuple(summands))
-    return (each.sum(dim=0) - total).abs() / each.abs().sum(dim=0).clamp(min=1)
+def loss_parts(rows: Held, *more: str) -> Tensor:
+    """Returns the policy loss and what each other loss adds to the total, [F, Q]; `more`: those that not every book has."""
+    names = ("policy_loss", "adds.value_loss", "adds.entropy", "adds.policy_kl", *more)
+    return torch.stack([rows[name] for name in names], dim=-1)
+
+
+def loss_sizes(rows: Held, *more: str) -> Named:
+    """Returns how large the shares of the words are, [F, N, T], and what shares and parts add up to without signs, [F]."""
+    shares = rows["share"].abs()
+    return {
+        "check.share_size": shares,
+        "check.shares_size": shares.flatten(1).sum(dim=1),
+        "check.parts_size": loss_parts(rows, *more).abs().sum(dim=-1),
+    }
+
+
+def sum_distance(summands: Tensor, total: Tensor) -> Tensor:
+    """Returns how far summands [F, Q] are from their total, in units of what they add up to without signs, if above 1."""
+    return (summands.sum(dim=-1) - total).abs() / summands.abs().sum(dim=-1).clamp(min=1)
 
 
 def range_distance(values: Tensor, low: Tensor, high: Tensor) -> Tensor:

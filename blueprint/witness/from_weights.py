@@ -184,7 +184,7 @@ def _add_checks(batch: Batch, rows: Rows) -> None:
     found = checks.text_distances(rows["is_given"]) | checks.model_distances(rows)
     found |= {name: of_signal.pop(name) for name in ("check.k3", "check.returns")}
     found |= checks.loss_distances(rows, batch.setting("update_step"))
-    rows.add({"check.share_size": rows["share"].abs()})
+    rows.add(checks.loss_sizes(rows))
     length = checks.range_distance(*(batch.typed(f"max_new_tokens{end}") for end in ("", ".low", ".high")))
     found |= {"check.settings": outside_all(batch), "check.draws": draws, "check.length": length} | of_signal
     checks.add_verdicts(batch, rows, found)

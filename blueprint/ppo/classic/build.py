@@ -9,7 +9,7 @@ import numpy as np
 from blueprint.language import Axis, Block
 from blueprint.numbers import CLASSIC, ClassicNumbers, classic_presets
 from blueprint.page.outline import Blueprint, Sheet
-from blueprint.ppo.checks import Master, all_in_range, parts_add_up
+from blueprint.ppo.checks import Identity, Master, all_in_range, parts_add_up
 from blueprint.ppo.classic import checks, inputs
 from blueprint.ppo.classic.axes import a, n, t
 from blueprint.ppo.classic.losses import Loss, loss
@@ -58,7 +58,7 @@ def _checks(
     run: Rollout, made: Signal, losses: Loss, watch: Watched, chosen: Settings, built: Block
 ) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the sheet of checks over this blueprint's own directions."""
-    residuals = [
+    residuals: list[Block | Identity] = [
         checks.no_action(run.head.actions, run.counts.actions),
         *checks.flags(made.ends),
         checks.sums_to_one("old", run.old.p),

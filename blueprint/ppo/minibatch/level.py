@@ -144,12 +144,12 @@ def _averaged(made: Signal, out: Loss) -> list[Block | None]:
     ]  # fmt: skip
 
 
-def _residuals(parts: _Parts, chosen: Chosen) -> list[Block]:
+def _residuals(parts: _Parts, chosen: Chosen) -> list[Block | checks.Identity]:
     """Lists what must be 0 in every workbook."""
     given, made, out = parts.given, parts.signal, parts.loss
     logprobs = {"old policy": given.logp_old, "new policy": given.logp_new, "reference": given.logp_ref}
     m = given.mask
-    found = [checks.is_0_or_1("check.mask", "the mask is 0 or 1", m)]
+    found: list[Block | checks.Identity] = [checks.is_0_or_1("check.mask", "the mask is 0 or 1", m)]
     found += [checks.not_positive(name, row, m) for name, row in logprobs.items() if row is not None]
     if made.gae is not None:
         found.append(checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns))

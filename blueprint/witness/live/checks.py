@@ -17,6 +17,9 @@ from blueprint.witness.models import Named
 from blueprint.witness.setting_rows import outside_all
 from blueprint.witness.signal import with_end
 
+KL_LOSS = "adds.kl_loss"
+"""What the KL to the reference adds to the loss."""
+
 
 def add_checks(batch: Batch, rows: Rows, mask: Tensor) -> None:
     """Adds every check in the order of its level."""
@@ -27,7 +30,7 @@ def add_checks(batch: Batch, rows: Rows, mask: Tensor) -> None:
     found |= checks.model_distances(rows)
     found |= {name: of_signal.pop(name) for name in ("check.k3", "check.returns")}
     found |= loss_distances(batch, rows, weights) | {"check.settings": outside_all(batch)}
-    rows.add({"check.share_size": rows["share"].abs()})
+    rows.add(checks.loss_sizes(rows, KL_LOSS))
     if weights:
         ends = (batch.typed(f"rollout.draw{end}") for end in ("", ".low", ".high"))
         lengths = (batch.typed(f"max_new_tokens{end}") for end in ("", ".low", ".high"))
@@ -80,10 +83,9 @@ def signal_distances(rows: Rows) -> Named:
 def loss_distances(batch: Batch, rows: Rows, weights: bool) -> Named:
     """Returns how far the ratio is from 1 where nothing was updated, and shares and parts from adding up to the loss."""
     total = rows["total_loss"]
-    names = ("policy_loss", "adds.value_loss", "adds.entropy", "adds.policy_kl", "adds.kl_loss")
     found = {
-        "check.total": checks.sum_distance(rows["share"].flatten(1).unbind(dim=1), total),
-        "check.parts": checks.sum_distance([rows[name] for name in names], total),
+        "check.total": checks.sum_distance(rows["share"].flatten(1), total),
+        "check.parts": checks.sum_distance(checks.loss_parts(rows, KL_LOSS), total),
     }
     if not weights:
         return found

@@ -70,7 +70,8 @@ def add_checks(window: Window, rows: Rows) -> None:
         advantages = window["advantages"][..., :-1]
         apart = (window["returns"] - values - advantages).abs() / (advantages.abs() + values.abs()).clamp(min=1)
         found["check.returns"] = window.texts.slots * apart
-    found["check.parts"] = checks.sum_distance(_adding(window).unbind(dim=-1), window["total_loss"])
+    window.add({"check.parts_size": _adding(window).abs().sum(dim=-1)})
+    found["check.parts"] = checks.sum_distance(_adding(window), window["total_loss"])
     found["check.settings"] = outside_all(window.batch)
     if window.kind.advantages:
         found |= identity_distances(window)
