@@ -13,8 +13,8 @@ from xlsxwriter.utility import xl_pixel_width
 
 # Pixels of Calibri 11, in which a column's width is counted: 7 to the digit and 5 around them.
 PIXELS_PER_LETTER, PADDING, MEASURED_AT = 7, 5, 11
-BOLD, CAMBRIA = 1.06, 1.08
-"""How much wider letters are than Calibri's, measured roughly and upwards."""
+BOLD = 1.06
+"""How much wider bold letters are, measured roughly and upwards."""
 OWN = ("Delivered", "Contents")
 LINE_PIXELS = 17
 """How high a line of ten points is."""
@@ -72,7 +72,7 @@ def _room(cell: Cell, filled: set[int], widths: dict[int, float]) -> float:
 
 def needed(cell: Cell) -> int:
     """Returns how many pixels a cell's text takes."""
-    scale = cell.font.sz / MEASURED_AT * (BOLD if cell.font.b else 1) * (CAMBRIA if cell.font.name == "Cambria" else 1)
+    scale = cell.font.sz / MEASURED_AT * (BOLD if cell.font.b else 1)
     return int(xl_pixel_width(shown(cell)) * scale + 2 + 7 * (cell.alignment.indent or 0))
 
 
