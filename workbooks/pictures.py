@@ -9,6 +9,8 @@ from pathlib import Path
 
 from openpyxl import load_workbook
 from openpyxl.worksheet.page import PageMargins
+from openpyxl.worksheet.pagebreak import ColBreak, RowBreak
+from openpyxl.worksheet.properties import PageSetupProperties
 
 HERE = Path(__file__).parent
 RESOLUTION = 150
@@ -44,7 +46,10 @@ def _render(picture: Picture, room: Path, target: Path) -> None:
     book = load_workbook(HERE / "rlhf_ppo.xlsx")
     for page in book.worksheets:
         # openpyxl drops the cached numbers, so LibreOffice computes the picture's numbers by itself.
+        page.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
         page.page_setup.fitToHeight = page.page_setup.fitToWidth = 1
+        page.page_setup.orientation = "landscape"
+        page.row_breaks, page.col_breaks = RowBreak(), ColBreak()
         page.print_title_rows = page.print_title_cols = None
         page.oddFooter.left.text = page.oddFooter.center.text = page.oddFooter.right.text = None
         page.page_margins = PageMargins(0.1, 0.1, 0.1, 0.1, 0, 0)
