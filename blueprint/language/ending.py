@@ -70,10 +70,10 @@ def _lost_in(expr: Expr, members: Members, values: Values) -> Iterator[Cell]:
 
 
 def _in_range(block: Block, ref: Ref, members: Members, values: Values) -> Iterator[Cell]:
-    """Yields the cell of a reference, if there is one and it has no number: a look-up may also lead outside."""
+    """Yields the cell of a reference, if an equation fills it and it has no number: a look-up may also lead outside."""
     try:
         cell = Cell(block, places_of(ref, members, values))
-        if _lost(values.cell(block, *cell.places)):
+        if _lost(values.cell(block, *cell.places)) and filled_by(*cell, values):
             yield cell
     except (ValueError, IndexError):
         return

@@ -141,6 +141,13 @@ def test_refuses(name: str) -> None:
     refusal(ALL[name])
 
 
+def test_a_choice_of_nothing_and_a_cell_without_an_equation_are_named() -> None:
+    assert refusal(ALL["choice -1"]) == "y has no number: there is no alternative −1; y = (p: b | q: b) by a = blank"
+    assert refusal(ALL["a corner for an edge"]) == (
+        "reader (n = 1, t = 3) has no number: a cell of y is empty; reader = [y[n, t + 1] < 1] = [blank < 1]"
+    )
+
+
 @pytest.mark.parametrize("written", ["AB", "ab", "Ab"])
 def test_words_are_equal_as_the_spreadsheet_and_match_have_it(written: str) -> None:
     """`="ab"="AB"` is TRUE in every spreadsheet program."""

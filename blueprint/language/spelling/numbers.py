@@ -71,7 +71,8 @@ def _render(expr: Expr, members: Members, values: Values, writing: Writing) -> S
 
     match expr:
         case Op("choose", (Ref() as which, *rows)):
-            return render(rows[int(values.cell(which.block, *places_of(which, members, values)))])
+            chosen = values.cell(which.block, *places_of(which, members, values))
+            return render(rows[int(chosen)]) if chosen in range(len(rows)) else Spelled(writing.blank)
         case Op("where", (Op("is_off", (Ref() as limit,)), then, otherwise)):
             return render(
                 then if values.cell(limit.block, *places_of(limit, members, values)) == OFF_WORD else otherwise
