@@ -30,10 +30,10 @@ def estimate_rows(name: str, log_ratio: Tensor, exact: Tensor, options: Options)
     held = within(log_ratio, options.number(f"{clamp}_in"))
     alone = options.says(f"{clamp}_of", "k3")
     k1 = torch.where(alone, log_ratio, held)
-    found = {"k1": k1, "k2": k1.square() / 2, "k3": torch.exp(-held) - 1 + held, "abs": k1.abs()}
-    chosen = options.pick(estimator, found | {"full": exact})
+    estimates = {"k1": k1, "k2": k1.square() / 2, "k3": torch.exp(-held) - 1 + held, "abs": k1.abs()}
+    chosen = options.pick(estimator, estimates | {"full": exact})
     clamped = within(chosen, options.number(f"{clamp}_out"))
-    found |= {"free": log_ratio, "held": held, "chosen": chosen, "clamped": clamped}
+    found = {"free": log_ratio, "held": held} | estimates | {"chosen": chosen, "clamped": clamped}
     holds = ~alone | options.says(estimator, "k3")
     found |= {"used": torch.where(holds, clamped, chosen), "holds": holds.to(chosen.dtype).flatten()}
     return {f"{name}.{row}": each for row, each in found.items()}

@@ -33,8 +33,8 @@ def ratio_rows(texts: Texts, rows: Held, options: Options) -> Named:
     ratio = log_ratio.exp()
     low, high = lowest_ratio(options), 1 + options.number("loss.clip_range_high")
     clipped = torch.maximum(torch.where(torch.isinf(high), ratio, torch.minimum(ratio, high)), low)
-    lowest = {"ratio.lowest": low.flatten()}
-    return {"log_ratio.free": apart, "log_ratio": log_ratio, "ratio": ratio, "ratio.clipped": clipped} | lowest
+    clip = {"ratio.lowest": low.flatten(), "ratio.clipped": clipped}
+    return {"log_ratio.free": apart, "log_ratio": log_ratio, "ratio": ratio} | clip
 
 
 def lowest_ratio(options: Options) -> Tensor:
