@@ -85,9 +85,15 @@ def computed(blueprint: Blueprint, extreme: Extreme) -> Computed:
     return Computed({block.name: array for block, array in values.arrays.items()}, ended)
 
 
-def finite(arrays: Mapping[str, Array]) -> set[str]:
+def finite(arrays: Mapping[str, Array], blueprint: Blueprint) -> set[str]:
     """Returns the blocks all of whose cells have a number or a word."""
-    return {name for name, array in arrays.items() if _whole(array)}
+    off = limits(blueprint)
+    return {name for name, array in arrays.items() if (not np.isnan(array).any() if name in off else _whole(array))}
+
+
+def limits(blueprint: Blueprint) -> set[str]:
+    """Returns the blocks whose cells may be off, which is infinity among their values and no lost number."""
+    return {block.name for block in blueprint.blocks() if block.limit}
 
 
 def _whole(array: Array) -> bool:

@@ -48,7 +48,7 @@ def ours(extreme: int) -> Computed:
 def test_the_witness_agrees_or_ends_where_the_definitions_end(extreme: int) -> None:
     """All libraries at once: rows of which some cell has no number are not compared, but the first of them has none in torch."""
     found_here, ended = ours(extreme)
-    known = finite(found_here)
+    known = finite(found_here, blueprint())
     typed = {block.name: found_here[block.name] for block in blueprint().blocks() if kind_of(block) == "typed"}
     found = witness([typed], device="cpu")[0]
     shared = {name: array for name, array in found.items() if name in known}
@@ -110,14 +110,14 @@ def _read(model: ironcalc.Model, place: Found) -> Array:
 
 
 def _array(place: Found, values: Mapping[tuple[int, int], object]) -> Array:
-    """Returns the cells of a block; an error, and a cell that shows nothing, is NaN among numbers."""
+    """Returns the cells of a block; an error, and a cell that shows nothing, is NaN among numbers, and off is infinity."""
     array = np.empty(tuple(along.cells for along in place.shape), dtype=object)
     for at, row, column in place.cells():
         value = values[row, column]
         array[at] = "" if value is None else value
     if place.words:
         return array
-    numbers = [each if isinstance(each, float | int) else np.nan for each in array.ravel()]
+    numbers = [each if isinstance(each, float | int) else np.inf if each == "off" else np.nan for each in array.ravel()]
     return np.array(numbers, dtype=float).reshape(array.shape)
 
 
@@ -145,11 +145,11 @@ def assert_agrees(sheets: Sheets, extreme: Extreme, shown: Mapping[str, Array]) 
     """Asserts that every block with numbers shows these, and that errors stand where the definitions end."""
     found_here, ended = computed(sheets.book.blueprint, extreme)
     computed_here = {block.name for block in sheets.book.blueprint.blocks() if kind_of(block) == "formula"}
-    known = finite(found_here) & computed_here
+    known = finite(found_here, sheets.book.blueprint) & computed_here
     assert [name for name in known if not same(found_here[name], shown[name])] == []
     if ended is None:
         assert known == computed_here
     else:
-        lost = np.isnan(found_here[ended.block.name])
+        lost = ~np.isfinite(found_here[ended.block.name])
         assert lost.any()
         assert np.array_equal(np.isnan(shown[ended.block.name]), lost)
