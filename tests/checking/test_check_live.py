@@ -88,7 +88,8 @@ def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Pat
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated
     assert firsts(verdict) == ["surrogate.floor"]
-    assert verdict.firsts[0].cause.cause is Cause.ARITHMETIC
+    assert verdict.firsts[0].cause.cause is Cause.FORMULA
+    assert "; a fresh workbook has =" in verdict.firsts[0].cause.why
 
 
 def test_another_preset_typed_without_recalculation_is_stale(saved: dict[str, Path], tmp_path: Path) -> None:

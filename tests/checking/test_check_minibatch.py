@@ -99,7 +99,8 @@ def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Pat
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated
     assert [first.name for first in verdict.firsts] == ["policy.weight.token_mean"]
-    assert verdict.firsts[0].cause.cause is Cause.ARITHMETIC
+    assert verdict.firsts[0].cause.cause is Cause.FORMULA
+    assert "; a fresh workbook has =" in verdict.firsts[0].cause.why
     assert {"policy.weight.row", "policy_loss", "total_loss", "off.total_loss"} <= set(verdict.firsts[0].follows)
 
 

@@ -18,7 +18,7 @@ REFERENCE = re.compile(
     r"""(?:(?P<sheet>'(?:[^']|'')+'|\w+)!)?\$?(?P<left>[A-Z]{1,3})\$?(?P<top>\d+)"""
     r"""(?::\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>\d+))?(?![\w(])|(?P<name>[a-zA-Z_]\w*)(?![\w(!'])"""
 )
-PICKS = ("INDEX", "CHOOSE", "SUM", "MAX(", "MATCH")
+PICKS = ("INDEX", "CHOOSE", "SUM", "MAX(", "MATCH", '="off",')
 """Functions to which a formula gives more cells than the number comes from."""
 
 Place = tuple[str, str]
