@@ -83,9 +83,12 @@ def _apart(ours: Array, theirs: Array, tolerance: float) -> npt.NDArray[np.bool_
     if ours.dtype == object or theirs.dtype == object:
         pairs = zip(ours.flat, theirs.flat, strict=True)
         return np.array([str(a).casefold() != str(b).casefold() for a, b in pairs], dtype=bool).reshape(ours.shape)
-    near = np.abs(ours - theirs) <= tolerance * np.maximum(1, np.maximum(np.abs(ours), np.abs(theirs)))
+    with np.errstate(invalid="ignore"):  # two limits that are off: ∞ − ∞
+        near = np.abs(ours - theirs) <= tolerance * np.maximum(1, np.maximum(np.abs(ours), np.abs(theirs)))
     blank = np.isnan(ours)
-    return np.asarray(np.where(blank | np.isnan(theirs), blank != np.isnan(theirs), ~near), dtype=bool)
+    return np.asarray(
+        np.where(blank | np.isnan(theirs), blank != np.isnan(theirs), ~near & (ours != theirs)), dtype=bool
+    )
 
 
 def _moments(cells: npt.NDArray[np.intp], block: Block, loop: tuple[Axis, int] | None) -> npt.NDArray[np.intp]:
@@ -101,5 +104,5 @@ def _moments(cells: npt.NDArray[np.intp], block: Block, loop: tuple[Axis, int] |
 def _largest(ours: Array, theirs: Array) -> float | None:
     if ours.dtype == object:
         return None
-    off = np.abs(ours - theirs)
-    return None if np.isnan(off).all() else float(np.nanmax(off))
+    both = np.isfinite(ours) & np.isfinite(theirs)
+    return float(np.abs(ours[both] - theirs[both]).max()) if both.any() else None
