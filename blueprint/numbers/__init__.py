@@ -5,8 +5,9 @@ from blueprint.numbers.classic import ClassicNumbers
 from blueprint.numbers.classic_settings import CLASSIC, classic_presets
 from blueprint.numbers.controller import CONTROLLER, ControllerNumbers
 from blueprint.numbers.conventions import OFF
-from blueprint.numbers.doors import SCHEMA_FILE, origins, read_as_off, schema_of, toml_of
+from blueprint.numbers.doors import SCHEMA_FILE, origins, schema_of, toml_of
 from blueprint.numbers.errors import NumbersError, name_of
+from blueprint.numbers.keys import read_as_off
 from blueprint.numbers.load import Numbers, load
 from blueprint.numbers.logits import LogitNumbers
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting

@@ -34,13 +34,6 @@ def schema_of(told: Told | None = None) -> dict[str, Any]:
     return json_schema.schema_of(told or {})
 
 
-def read_as_off(found: Source) -> list[str]:
-    """Say of each limit of a file, a line each, that the number which older versions wrote for off is read as off."""
-    from blueprint.numbers import origin
-
-    return origin.read_as_off(found.raw)
-
-
 def origins(found: Source, overrides: Sequence[tuple[str, str]] = ()) -> list[Origin]:
     """List every key of merged numbers with its value and where that comes from.
 

@@ -8,29 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from blueprint.numbers.catalogue import rlhf
-from blueprint.numbers.classic_settings import CLASSIC, classic_presets
-from blueprint.numbers.controller import CONTROLLER
-from blueprint.numbers.conventions import LIVE, OFF
+from blueprint.numbers.classic_settings import classic_presets
+from blueprint.numbers.conventions import OFF
 from blueprint.numbers.explain import LEVELS
+from blueprint.numbers.keys import settings_of
 from blueprint.numbers.live import TABLES
-from blueprint.numbers.preset import PRESET_DEFAULT, Setting, Told
+from blueprint.numbers.preset import Setting, Told
 
 Node = dict[str, Any]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-
-
-def settings_of(level: str) -> dict[str, Setting]:
-    """List the settings of a level by their keys in the file, such as `ppo.gamma` or `loss.aggregation`."""
-    match level:
-        case "classic":
-            return {f"ppo.{name}": each for name, each in CLASSIC.items()}
-        case "controller":
-            return {f"controller.{name}": each for name, each in CONTROLLER.items()}
-        case "per-token":
-            return {f"ppo.{name}": each for name, each in PRESET_DEFAULT.items()}
-        case _:
-            return {name if "." in name else f"ppo.{name}": each for name, each in LIVE.items()}
 
 
 def schema_of(told: Told) -> Node:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from blueprint.numbers.complete import base_of, is_drawn
-from blueprint.numbers.conventions import FOLLOWS, OFF, STORED_OFF
+from blueprint.numbers.conventions import FOLLOWS, OFF
 from blueprint.numbers.errors import shown
 from blueprint.numbers.explain import checked
-from blueprint.numbers.json_schema import settings_of
+from blueprint.numbers.keys import settings_of
 from blueprint.numbers.load import Numbers, load, parts_of, spare_of
 from blueprint.numbers.logits import LogitNumbers
 from blueprint.numbers.read import Source, overridden
@@ -53,18 +53,6 @@ def origins(found: Source, overrides: Sequence[tuple[str, str]]) -> list[Origin]
     lines += [Origin(key, in_brief(value), of_preset) for key, value in assumed(numbers).items()]
     settings = list(settings_of(level_of(numbers)))
     return sorted(lines, key=lambda line: settings.index(line.key) if line.key in settings else -1)
-
-
-def read_as_off(raw: Mapping[str, Any]) -> list[str]:
-    """Say which limits hold the number that older versions wrote for off; see `doors.read_as_off`."""
-    limits = [key for key, setting in settings_of(raw["level"]).items() if setting.limit]
-    stored = [key for key in limits if _of(raw, key) == STORED_OFF]
-    return [f'{key} = {STORED_OFF:.0f} is read as "off", for which older versions wrote it' for key in stored]
-
-
-def _of(raw: Mapping[str, Any], key: str) -> object:
-    table, _, name = key.partition(".")
-    return raw.get(table, {}).get(name)
 
 
 class _Finder:

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 import blueprint.numbers
 from blueprint.numbers import OFF, NumbersError, Setting, load, names, schema_of, toml_of
-from blueprint.numbers.json_schema import settings_of
+from blueprint.numbers.keys import settings_of
 from blueprint.numbers.read import overridden
 from blueprint.numbers.sizes import LIMITS
 from tests.numbers.test_written import CASES

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprint.numbers import Numbers, WeightNumbers, load, names, rlhf, toml_of
-from blueprint.numbers.json_schema import level_schema, settings_of
+from blueprint.numbers.json_schema import level_schema
+from blueprint.numbers.keys import settings_of
 from tests.numbers.equal import differing
 
 BUILT_IN = [name for name, _ in names()]

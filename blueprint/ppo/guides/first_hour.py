@@ -9,7 +9,6 @@ from typing import NamedTuple
 from blueprint.language import Block
 from blueprint.numbers import Numbers, WeightNumbers
 from blueprint.numbers.minibatch import MinibatchNumbers
-from blueprint.numbers.values import given
 from blueprint.page.outline import Box, Entry, Note, Section, Sheet
 
 TITLE = "First hour"
@@ -154,6 +153,8 @@ def is_default(numbers: Numbers | MinibatchNumbers) -> bool:
     """Says whether these are the numbers for which the changes were measured."""
     if not isinstance(numbers, WeightNumbers) or numbers.conventions.live:
         return False
+    from blueprint.numbers.values import given  # takes time to load, and most builds have other numbers
+
     return sha256(repr(given(numbers)).encode()).hexdigest().startswith(DEFAULT_NUMBERS)
 
 
