@@ -50,11 +50,12 @@ def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> Non
         )
     from blueprint.language import NotationError
     from blueprint.page.saving import SaveError, refuse_target
+    from blueprint.saved import rebuilt
     from blueprint.saved.unheld import lost
 
     try:
         refuse_target(output, force, path)
-        book = _read(path)
+        book = rebuilt(_read(path))
         formulas = book.save(output)
     except (NotationError, SaveError) as error:
         raise Refused(str(error)) from error

@@ -14,7 +14,7 @@ from blueprint.saved.book import SavedBook
 from blueprint.saved.sized import numbers_of
 from blueprint.saved.typed import suspect, typed_in
 
-__all__ = ["Back", "SavedBook", "back_from", "book_of", "numbers_in"]
+__all__ = ["Back", "SavedBook", "back_from", "book_of", "numbers_in", "rebuilt"]
 
 
 class Back(NamedTuple):
@@ -47,6 +47,24 @@ def book_of(path: Path) -> SavedBook:
     except NotationError as error:
         reason = suspect(blueprint, typed, file)
         raise ReadError(f"{reason}; {error}" if reason else f"{path}: {error}") from error
+
+
+def rebuilt(book: SavedBook) -> SavedBook:
+    """Returns the book that a build of a file's numbers writes, with what is typed in the file.
+
+    It differs from the file's own book only where these are the default numbers: then First hour says what was measured.
+    """
+    from blueprint.ppo.guides.first_hour import is_default
+    from blueprint.saved.numbers import numbers_from
+
+    try:
+        numbers = numbers_from(book)
+    except (ReadError, NumbersError, NotationError):  # what no numbers can hold is not the default either
+        return book
+    if not is_default(numbers):
+        return book
+    blueprint = rlhf_ppo(numbers)
+    return SavedBook(blueprint.with_typed(typed_in(blueprint, book.file)), book.file)
 
 
 def numbers_in(path: Path) -> Numbers:
