@@ -219,7 +219,7 @@ def test_the_command_names_cells_and_exits_with_1(saved: Callable[[str], Path], 
     change(saved("default"), tmp_path / "walk.xlsx", "Walk", {"D20": (None, 0.5)})
     code, out, _ = run(tmp_path / "walk.xlsx")
     assert code == 1
-    assert "walk.xlsx  differs in a formula: Walk!D20  342 of 342 quantities" in out
+    assert re.search(r"walk\.xlsx  differs in a formula: Walk!D20  (\d+) of \1 quantities", out)
     assert re.search(r"^Walk!D20: found 0\.5, a fresh workbook has =INDEX\(.*,chosen_place\)$", out, re.MULTILINE)
     code, out, _ = run(tmp_path / "walk.xlsx", "--json")
     told = json.loads(out)["files"][0]
