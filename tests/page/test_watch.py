@@ -67,7 +67,7 @@ def place(spot: Spot) -> str:
 def another(file: Watched, spot: Spot) -> str:
     """Returns another formula of another value than the one of a cell."""
     formula = str(file.formula(spot))
-    return f'{formula}&"x"' if isinstance(file.value(spot), str) else f"=0.001+1.001*({formula[1:]})"
+    return f'{formula}&"x"' if isinstance(file.value(spot), str) else f"=0.0137+1.0031*({formula[1:]})"
 
 
 def test_an_untouched_workbook_is_not_accused(kind: str) -> None:
