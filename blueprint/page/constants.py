@@ -12,7 +12,7 @@ from blueprint.page.layout import Copied, Label, Layout, Live
 CONSTANTS = {
     "least": ("plain", "smaller ones are powers of ten", LEAST, "live 4"),
     "most": ("plain", "from here on powers of ten", MOST, "live 0"),
-    "smallest": ("least", "the smallest power of ten", SMALLEST, "live 7"),
+    "smallest": ("least", "smaller ones are 0, as rounding is", SMALLEST, "live 12"),
     "ten": ("ten", "what the powers are of", 10.0, "live 0"),
     "clean": ("digits", "decimals of a pocket calculator", float(CLEAN), "live 0"),
     "shown": ("shown", "decimals of the values", float(SHOWN), "live 0"),

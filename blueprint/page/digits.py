@@ -18,8 +18,8 @@ SHOWN = 4
 """Decimals of a value."""
 LEAST, MOST = 1e-4, 1e6
 """Sizes between which a number is printed as it is, and counted in ones."""
-SMALLEST = 1e-307
-"""The smallest power of ten in which numbers are counted: below it processors calculate with fewer digits."""
+SMALLEST = 1e-12
+"""What is smaller counts as 0, as on a calculator of twelve decimals: where a sum is 0, one program rounds to 3.7E-17."""
 LARGE_FORMAT = "0.0000E+00"
 """How a value is shown whose size is MOST or more."""
 
@@ -27,16 +27,16 @@ LARGE_FORMAT = "0.0000E+00"
 def unit_of(value: float) -> float:
     """Returns the power of ten in which a number is counted: 1, but for very small and very large ones."""
     size = abs(value)
-    if size == 0 or LEAST <= size < MOST or not isfinite(size):
+    if size < SMALLEST or LEAST <= size < MOST or not isfinite(size):
         return 1.0
-    return float(max(SMALLEST, 10.0 ** floor(log10(size))))
+    return float(10.0 ** floor(log10(size)))
 
 
 def unit_formula(cell: str, at: Mapping[str, str]) -> str:
     """Spells the power of ten in which the number of a cell is counted; `at`: where the constants stand."""
-    # SIGN, because one engine takes what is smaller than 1E-15 for equal to 0.
-    tens = f"MAX({at['smallest']},POWER({at['ten']},INT(LOG10(ABS({cell})))))"
-    return f"=IF(OR(AND(ABS({cell})>={at['least']},ABS({cell})<{at['most']}),SIGN({cell})=0),1,{tens})"
+    tens = f"POWER({at['ten']},INT(LOG10(ABS({cell}))))"
+    plain = f"AND(ABS({cell})>={at['least']},ABS({cell})<{at['most']})"
+    return f"=IF(OR({plain},ABS({cell})<{at['smallest']}),1,{tens})"
 
 
 def half_up(value: float, decimals: int) -> Decimal:
