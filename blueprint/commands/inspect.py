@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,8 @@ def _head(found: Inspection) -> str:
 def _from(found: Inspection) -> str:
     step = f", step {found.batch.step}" if found.batch and found.batch.step is not None else ""
     library = " ".join(word for word in (found.library, found.version) if word) or "unknown"
-    return f"library {library}{step}; preset {found.preset or 'none, name one with --preset'}"
+    place = f", {found.batch.place}" if found.batch and found.batch.place else ""
+    return f"library {library}{step}{place}; preset {found.preset or 'none, name one with --preset'}"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -133,6 +135,7 @@ def _told(found: Inspection) -> dict[str, Any]:
         "library": found.library,
         "version": found.version,
         "step": batch.step if batch else None,
+        "place": asdict(batch.place) if batch and batch.place else None,
         "preset": found.preset,
         "responses": batch.mask.shape[0] if batch else None,
         "slots": batch.mask.shape[1] if batch else None,

@@ -2,7 +2,8 @@
 
 from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
 from blueprint.minibatch.inspecting import Inspection, inspect
+from blueprint.minibatch.place import Place
 from blueprint.minibatch.read import read_minibatch
 from blueprint.minibatch.save import save
 
-__all__ = ["SCHEMA", "Inspection", "Minibatch", "MinibatchError", "Raw", "inspect", "read_minibatch", "save"]
+__all__ = ["SCHEMA", "Inspection", "Minibatch", "MinibatchError", "Place", "Raw", "inspect", "read_minibatch", "save"]

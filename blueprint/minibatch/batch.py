@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprint.quoting import Told
+
+if TYPE_CHECKING:
+    from blueprint.minibatch.place import Place
 
 Array = npt.NDArray[Any]
 
@@ -62,6 +65,8 @@ class Minibatch:
         logged for this minibatch.
     notes: sentences on what was assumed or mended while reading, for people.
     rows: [B], which row of the file each row is, where rows were left out; else None.
+    place: of which rank, epoch, minibatch and microbatch the file is, as far as it says so; None where it says nothing.
+    old_from: whose the old log-probs are, the "trainer"'s or the generating "engine"'s, as the file says, else None.
     """
 
     path: str
@@ -78,6 +83,8 @@ class Minibatch:
     logged: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     rows: Array | None = None
+    place: Place | None = None
+    old_from: str | None = None
 
     @property
     def mask(self) -> Array:

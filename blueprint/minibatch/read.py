@@ -12,6 +12,7 @@ from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
 from blueprint.minibatch.checks import Places, check_numbers, check_responses
 from blueprint.minibatch.formats import open_raw
 from blueprint.minibatch.mentioned import mentioned
+from blueprint.minibatch.place import old_from, place_of
 from blueprint.minibatch.recognise import Recognised, recognise
 from blueprint.minibatch.shaping import shape
 from blueprint.minibatch.unknown import not_understood
@@ -62,6 +63,8 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         logged=said.logged,
         notes=(*found.notes, *shaped.notes),
         rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
+        place=place_of(raw.metadata),
+        old_from=old_from(raw.metadata),
     )
 
 

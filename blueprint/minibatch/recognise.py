@@ -11,10 +11,13 @@ import numpy as np
 
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
 from blueprint.minibatch.names import AID, LIBRARIES, TENSOR, UNUSED, aliases, own_to, rows
+from blueprint.minibatch.place import KEYS, OLD_FROM
 from blueprint.numbers import NumbersError, rlhf
 from blueprint.quoting import unquoted
 
-METADATA = ("schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged")
+METADATA = (
+    "schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged", OLD_FROM, *KEYS,
+)  # fmt: skip
 """What metadata may say; anything else is kept aside."""
 
 
