@@ -5,12 +5,15 @@ from blueprint.replay.lines import Line
 from blueprint.replay.recompute import Replay, replay
 from blueprint.replay.report import data_of, text_of
 from blueprint.replay.settings import known_device
+from blueprint.replay.step import Part, StepVerdict, verify_step
 from blueprint.replay.verify import Verdict, verify
 
 __all__ = [
     "Chosen",
     "Line",
+    "Part",
     "Replay",
+    "StepVerdict",
     "Verdict",
     "choose",
     "data_of",
@@ -18,4 +21,5 @@ __all__ = [
     "replay",
     "text_of",
     "verify",
+    "verify_step",
 ]
