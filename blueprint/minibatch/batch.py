@@ -13,6 +13,7 @@ from blueprint.quoting import Told
 
 if TYPE_CHECKING:
     from blueprint.minibatch.place import Place
+    from blueprint.minibatch.share import Share
 
 Array = npt.NDArray[Any]
 
@@ -46,14 +47,23 @@ class Raw:
 
 
 @dataclass(frozen=True)
+class Moments:
+    """Of how many words a batch whitens, their mean, and Σ (z − mean)²."""
+
+    count: float
+    mean: float
+    squares: float
+
+
+@dataclass(frozen=True)
 class Minibatch:
     """A dump under neutral names. Rows are responses, columns slots of a response, counted from 0: [B, T].
 
     tensors: `response_mask` (bool, [B, T]) and, as far as the file has them, `prompt_ids` ([B, P]), `response_ids`,
         `logprobs_old`, `logprobs_ref`, `logprobs_new`, `logprobs_rollout`, `entropy`, `values_old`, `values_new`, `rewards`,
-        `advantages`, `returns` ([B, T], float32 or float64), `scores` ([B] or [B, T]) and `ended` (bool, [B]). Log-probs and
-        values in column t are those of the word that is written in slot t, the value that of the state before it. Outside
-        the mask anything may stand, also what is not finite.
+        `advantages`, `returns` ([B, T], float32 or float64), `scores` ([B] or [B, T]), `ended` (bool, [B]) and `row_index` ([B],
+        which row of the rollout each row is, from 0). Log-probs and values in column t are those of the word that is written
+        in slot t, the value that of the state before it. Outside the mask anything may stand, also what is not finite.
     slots: [B], how many slots a response may fill; columns behind them are no slots of that row.
     first: [B], in which column of the file's own arrays slot 0 of each row stands, so that reports can name those.
     dtypes: by neutral name, what the numbers were in the file.
@@ -67,6 +77,8 @@ class Minibatch:
     rows: [B], which row of the file each row is, where rows were left out; else None.
     place: of which rank, epoch, minibatch and microbatch the file is, as far as it says so; None where it says nothing.
     old_from: whose the old log-probs are, the "trainer"'s or the generating "engine"'s, as the file says, else None.
+    share: what its losses were divided by, where they are shares of the loss of a larger batch, as the file says, else None.
+    moments: by `reward` and `advantage`, those of the larger batch that they were whitened over, where it is known.
     """
 
     path: str
@@ -85,6 +97,8 @@ class Minibatch:
     rows: Array | None = None
     place: Place | None = None
     old_from: str | None = None
+    share: Share | None = None
+    moments: Mapping[str, Moments] = field(default_factory=dict)
 
     @property
     def mask(self) -> Array:

@@ -15,6 +15,7 @@ from blueprint.minibatch.mentioned import mentioned
 from blueprint.minibatch.place import old_from, place_of
 from blueprint.minibatch.recognise import Recognised, recognise
 from blueprint.minibatch.shaping import shape
+from blueprint.minibatch.share import share_of
 from blueprint.minibatch.unknown import not_understood
 
 
@@ -65,6 +66,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
         place=place_of(raw.metadata),
         old_from=old_from(raw.metadata),
+        share=share_of(raw.metadata),
     )
 
 

@@ -13,7 +13,7 @@ from blueprint.minibatch.layout import RESPONSE, layout_of
 from blueprint.minibatch.masks import Masks, said, zero_one
 from blueprint.minibatch.names import AID, TENSOR, rows
 from blueprint.minibatch.recognise import Recognised
-from blueprint.minibatch.words import Words
+from blueprint.minibatch.words import Words, whole_numbers
 from blueprint.quoting import unquoted
 
 _TOKENWISE = (
@@ -21,7 +21,16 @@ _TOKENWISE = (
     "advantages", "returns",
 )  # fmt: skip
 _ONE_MORE = ("logprobs_ref", "logprobs_new", "logprobs_rollout", "values_old", "scores", "rewards", "advantages")
-_PER_ROW = ("ended", "last_slots", "response_lengths", "prompt_lengths", "input_lengths", "sample_mask", "truncated")
+_PER_ROW = (
+    "ended",
+    "last_slots",
+    "response_lengths",
+    "prompt_lengths",
+    "input_lengths",
+    "sample_mask",
+    "truncated",
+    "row_index",
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ def shape(raw: Raw, found: Recognised) -> Shaped:
         if name in given:
             numbers = _numbers(name, given[name], found.called[name])
             tensors[name] = numbers if numbers.ndim == 1 else cut(_fitting(name, numbers, given, found), first, slots)
-    tensors |= _ended(given, found)
+    tensors |= _ended(given, found) | _row_index(given)
     dtypes = {name: raw.dtypes.get(found.called.get(name, ""), tensors[name].dtype.name) for name in tensors}
     return _left_out(Shaped(tensors, slots, first, dtypes, np.arange(len(mask)), notes), given, found)
 
@@ -152,6 +161,15 @@ def _ended(given: dict[str, Array], found: Recognised) -> dict[str, Array]:
     if "truncated" in given:
         return {"ended": ~zero_one("truncated", given["truncated"], found.called["truncated"])}
     return {}
+
+
+def _row_index(given: dict[str, Array]) -> dict[str, Array]:
+    if "row_index" not in given:
+        return {}
+    found = whole_numbers("row_index", given["row_index"])
+    if (found < 0).any():
+        raise MinibatchError(f"row_index: found {found.min()}, expected rows of the rollout, counted from 0.")
+    return {"row_index": found}
 
 
 def _left_out(shaped: Shaped, given: dict[str, Array], found: Recognised) -> Shaped:

@@ -23,7 +23,7 @@ class Words:
         self.given, self.lengths, self.first, self.slots, self.layout = given, lengths, first, slots, layout
         self.shape = given["logprobs_old"].shape
         self.ids = {
-            name: _whole(name, given[name]) for name in ("prompt_ids", "response_ids", "tokens") if name in given
+            name: whole_numbers(name, given[name]) for name in ("prompt_ids", "response_ids", "tokens") if name in given
         }
 
     def find(self) -> tuple[dict[str, Array], list[str]]:
@@ -66,8 +66,8 @@ class Words:
         return start if same or ("tokens" in self.lengths and "logprobs_old" in self.lengths) else None
 
 
-def _whole(name: str, array: Array) -> Array:
-    """Returns word numbers; NaN behind a row's end is no word.
+def whole_numbers(name: str, array: Array) -> Array:
+    """Returns whole numbers, −1 for NaN, as behind the end of a row of words.
 
     Raises:
         MinibatchError: numbers with a fraction, infinity, or true and false.
@@ -75,7 +75,7 @@ def _whole(name: str, array: Array) -> Array:
     if array.dtype.kind in "iu":
         return array
     if array.dtype.kind == "b" or np.any((array != np.floor(array)) & ~np.isnan(array)) or np.any(np.isinf(array)):
-        raise MinibatchError(f"{name}: found {array.dtype.name}, expected whole numbers of words.")
+        raise MinibatchError(f"{name}: found {array.dtype.name}, expected whole numbers.")
     if np.any(np.abs(array) > 2.0**53):
-        raise MinibatchError(f"{name}: found a number beyond 2⁵³, expected whole numbers of words.")
+        raise MinibatchError(f"{name}: found a number beyond 2⁵³, expected whole numbers.")
     return np.nan_to_num(array, nan=-1).astype(np.int64)

@@ -124,7 +124,7 @@ CASES: list[tuple[str, Change, str]] = [
     (
         "ids",
         give("response_ids", np.full((3, 6), 0.5)),
-        "response_ids: found float64, expected whole numbers of words.",
+        "response_ids: found float64, expected whole numbers.",
     ),
     ("bool values", give("values_new", np.ones((3, 6), bool)), "values_new: found true and false, expected numbers."),
     ("text", give("values_new", np.array(["a"])), "values_new: found <U1, expected numbers or true and false."),
