@@ -5,7 +5,6 @@ Each stand-in has the names, shapes and alignments that the library's source has
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +14,19 @@ import torch
 from torch import Tensor
 
 from blueprint.minibatch import Minibatch, read_minibatch
+from tests.hooks.page import HOOKS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "dump-hooks.md").read_text(encoding="utf-8")
-HOOKS = {
-    re.split(r"  # ", code, maxsplit=1)[1].splitlines()[0]: code
-    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-}
 ROWS, PROMPT, SLOTS = 4, 3, 5
 LENGTHS = (5, 2, 3, 1)
 SEED = torch.Generator().manual_seed(6)
 MASK = torch.arange(SLOTS) < torch.tensor(LENGTHS)[:, None]
 
 
-def run(hook: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **space: Any) -> Minibatch:
-    """Runs a hook among a library's local variables and reads the file that it wrote."""
+def run(hook: str, folder: Path, monkeypatch: pytest.MonkeyPatch, version: str, **space: Any) -> Minibatch:
+    """Runs a hook among the local variables of a library of a version, and reads the file that it wrote."""
     monkeypatch.chdir(folder)
-    exec(HOOKS[hook], space)
+    monkeypatch.setattr("importlib.metadata.version", lambda library: version)
+    exec(HOOKS[hook].code, space)
     (path,) = folder.iterdir()
     return read_minibatch(path)
 

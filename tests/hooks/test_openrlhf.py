@@ -91,7 +91,7 @@ def test_openrlhf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_loss: boo
     experience = experienced(starts, rows, old, base if use_loss else None)
     distributed = SimpleNamespace(distributed=SimpleNamespace(get_rank=lambda: 0))
     found = run(
-        "OpenRLHF", tmp_path, monkeypatch,
+        "OpenRLHF", tmp_path, monkeypatch, "0.11.2",
         experience=experience, old_action_log_probs=experience.action_log_probs, action_log_probs=shifted(new, starts),
         self=SimpleNamespace(args=arguments(use_loss)), kl_ctl=0.02, step=3, torch=distributed,
         actor_loss=torch.tensor(0.5), clip_ratio=torch.tensor(0.25), ppo_kl=torch.tensor(0.125),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from textwrap import indent
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from tests.hooks.running import HOOKS, MASK, PROMPT, ROWS, SLOTS, noise, run, same
+from blueprint.minibatch.place import Place
+from tests.hooks.page import HOOKS, Hook
+from tests.hooks.running import MASK, PROMPT, ROWS, SLOTS, noise, run, same
 
 ARGS = SimpleNamespace(
     gamma=1.0, lam=0.95, cliprange=0.2, cliprange_value=0.3, vf_coef=0.1, kl_coef=0.05, kl_estimator="k3",
-    whiten_rewards=True, temperature=0.7,
+    whiten_rewards=True, temperature=0.7, num_ppo_epochs=1, num_mini_batches=2, local_mini_batch_size=9,
+    per_device_train_batch_size=4,
 )  # fmt: skip
 SETTINGS = {
     "ppo.gamma": 1.0, "ppo.gae_lambda": 0.95, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.2, "ppo.vf_coef": 0.1,
@@ -26,7 +30,7 @@ SETTINGS = {
 
 def test_the_page_has_a_hook_for_each_library() -> None:
     assert list(HOOKS) == ["TRL", "OpenRLHF", "verl", "verl, on a worker"]
-    assert all(len(ast.parse(code).body) <= 10 for code in HOOKS.values())
+    assert all(len(ast.parse(hook.code).body) <= 15 for hook in HOOKS.values())
 
 
 def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,9 +44,10 @@ def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entropy, vpred, responses = noise(ROWS, SLOTS).exp(), noise(ROWS, SLOTS), torch.randint(1, 90, (ROWS, SLOTS))
     queries, scores = torch.randint(1, 90, (ROWS, PROMPT)), noise(ROWS)
     found = run(
-        "TRL", tmp_path, monkeypatch,
+        "TRL", tmp_path, monkeypatch, "1.12.0",
         args=ARGS, micro_batch_inds=rows, ppo_epoch_idx=0, minibatch_idx=1, gradient_accumulation_idx=2,
-        self=SimpleNamespace(state=SimpleNamespace(global_step=17)),
+        self=SimpleNamespace(state=SimpleNamespace(global_step=17), updates=3), torch=torch,
+        accelerator=SimpleNamespace(process_index=1, num_processes=2, sync_gradients=True),
         queries=queries[back], padding_mask=~MASK[back], ref_logprobs=ref_logprobs[back], scores=scores[back],
         rewards=batch["rewards"], mb_responses=responses, mb_logprobs=logprobs, new_logprobs=new_logprobs, vpred=vpred,
         mb_values=batch["values"][rows], mb_advantage=batch["advantages"][rows], mb_return=batch["returns"][rows],
@@ -54,6 +59,17 @@ def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(found.mask, MASK.numpy())
     assert np.array_equal(found.tensors["prompt_ids"], queries.numpy())
     assert (found.library, found.version, found.preset, found.step) == ("trl", "1.12.0", "trl_1.12", 17)
+    assert found.place == Place(
+        rank=1,
+        world_size=2,
+        epoch=0,
+        epochs=1,
+        minibatch=1,
+        minibatches=2,
+        microbatch=2,
+        microbatches=3,
+        optimizer_step=3,
+    )
     assert found.hyperparameters == SETTINGS
     assert found.logged == {
         "total_loss": scalars["loss"].item(), "policy_loss": scalars["pg_loss"].item(), "value_loss": scalars["vf_loss"].item(),
@@ -61,3 +77,18 @@ def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "approx_kl.used": (0.5 * (difference**2).mean()).item(), "entropy.watched": entropy.mean().item(),
         "ratio.mean": difference.exp().mean().item(),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("hook", HOOKS.values(), ids=list(HOOKS))
+def test_a_hook_is_pasted_at_the_depth_of_its_anchor(hook: Hook) -> None:
+    """The page says where; tests/hooks/real does the same in the library's own source."""
+    source = f"def f():\n    if True:\n        {hook.anchor or 'pass'}\n        pass\n"
+    pasted = hook.pasted(source)
+    ast.parse(pasted)
+    assert indent(hook.code, "        " if hook.anchor else "") in pasted
+    assert (pasted.index(hook.anchor) < pasted.index(hook.code.splitlines()[0])) == (hook.behind or not hook.anchor)
+
+
+def test_a_hook_without_its_anchor_is_not_pasted() -> None:
+    with pytest.raises(ValueError, match="stands there 0 times, expected once"):
+        HOOKS["TRL"].pasted("pass\n")

@@ -49,7 +49,7 @@ def test_verl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tensors |= {name: noise(ROWS, SLOTS) for name in ("values", "advantages", "returns")}
     metrics = {"actor/pg_loss": 0.5, "actor/entropy": np.float64(2.0), "critic/vf_loss": 0.25, "perf/time": 3}
     found = run(
-        "verl", tmp_path, monkeypatch,
+        "verl", tmp_path, monkeypatch, "0.9.1",
         batch=DataProto(tensors, {"temperature": 1.0}), metrics=metrics, self=SimpleNamespace(config=CONFIG, global_steps=12),
     )  # fmt: skip
     same(
@@ -79,7 +79,7 @@ def test_verl_on_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_
     entropy = noise(ROWS, SLOTS).exp() if with_entropy else None
     advantages = noise(ROWS, SLOTS)
     found = run(
-        "verl, on a worker", tmp_path, monkeypatch,
+        "verl, on a worker", tmp_path, monkeypatch, "0.9.1",
         response_mask=MASK, old_log_prob=old, log_prob=new, advantages=advantages, entropy=entropy, config=SimpleNamespace(**ACTOR),
         policy_loss=new.sum() * 0 + 0.5, pg_loss=new.sum() * 0 + 0.25,
     )  # fmt: skip

@@ -1,0 +1,25 @@
+"""Which runs there are: what a library's environment needs, which hooks go into it, and what the run is called with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a library. package: its folder in site-packages; needs: for pip; alone: pip's --no-deps for the library itself;
+    hooks: of the page; arguments: of the script, one call for each."""
+
+    package: str
+    library: str
+    needs: tuple[str, ...]
+    hooks: tuple[str, ...]
+    arguments: tuple[str, ...]
+
+
+_TORCH = ("torch==2.13.0", "safetensors")
+
+RUNS = {
+    "trl_1_12": Run("trl", "trl==1.12.0", _TORCH, ("TRL",), ("float32", "bfloat16")),
+}
+"""By name, which is also that of a script in `runs`."""
