@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from blueprint.book import book as own_book
 from blueprint.cli import main
+from blueprint.language import Axis, block, typed
 from blueprint.numbers import classic_presets, rlhf
-from blueprint.page.read import read
+from blueprint.page.read import locate, read
+from blueprint.page.read import read as values
 
 
 def call(*arguments: str) -> Result:
@@ -86,19 +89,29 @@ def test_keys_lists_every_convention_with_what_may_stand_there() -> None:
 
 def test_check_goes_on_behind_a_file_of_another_kind_and_names_it(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    good, other = tmp_path / "good.xlsx", tmp_path / "classic.xlsx"
-    for numbers, path in (("very-very-sleepy", good), ("classic", other)):
-        assert call("build", "--numbers", numbers, "--no-proof", "-o", str(path)).exit_code == 0
+    good, other = tmp_path / "good.xlsx", tmp_path / "own.xlsx"
+    assert call("build", "--numbers", "very-very-sleepy", "--no-proof", "-o", str(good)).exit_code == 0
+    i = Axis("i", "item", start=1)
+    x = typed("x", (i,), "x", "a number of one's own")
+    double = block("double", (i,), "2x", "twice the number")
+    double[i] = 2 * x[i]
+    own_book("own", [x, double], i, {x: [1.0, 2.0]}).save(other)
     result = call("check", str(other), str(good))
     assert result.exit_code == 3
     assert "good.xlsx  agrees" in result.stdout
     assert f"Error: {other} is of a kind that check does not know" in result.stderr
 
 
-@pytest.mark.parametrize("numbers", ["classic", "kl-controller"])
-def test_torch_knows_no_numbers_of_other_kinds_and_says_so(numbers: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("numbers", "compared"), [("classic", 18), ("kl-controller", 1)])
+def test_torch_knows_the_numbers_of_the_other_kinds_too(numbers: str, compared: int, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     result = call("build", "--numbers", numbers, "--witness", "-o", str(tmp_path / "a.xlsx"))
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: --witness: ")
-    assert not (tmp_path / "a.xlsx").exists()
+    assert result.exit_code == 0
+    places, found = locate(tmp_path / "a.xlsx"), values(tmp_path / "a.xlsx")
+    beside = [
+        name.removeprefix("witness.") for name in places if name.startswith("witness.") and name != "witness.near"
+    ]
+    assert len(beside) == compared
+    assert [name for name in beside if found[f"verdict.{name}"] != "OK"] == []
+    assert [name for name in beside if abs(found[name] - found[f"witness.{name}"]) > 1e-12] == []
+    assert found["check.master"] == "OK"

@@ -22,8 +22,10 @@ WHITENED = {
     "advantage.whitened": "advantage.divisor",
     "library.reward.whitened": "library.reward.divisor",
     "library.advantage.whitened": "library.advantage.divisor",
+    "explained_variance.old": "returns.variance",
+    "explained_variance.new": "returns.variance",
 }
-"""What divides by a standard deviation, and the row that says what was divided by; plain files have no such row."""
+"""What divides by how far a row spreads, and the row that says what was divided by; plain files have no such row."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from blueprint.quoting import unquoted
 
 Array = npt.NDArray[Any]
 
-BEGINNINGS = {"old.W", "reference.logits", "reference.logprobs"}
+BEGINNINGS = {"old.W", "reference.logits", "reference.logprobs", "values.old", "responses.kl"}
 """Blocks of which a workbook has one from which the witness can start."""
 
 
@@ -132,6 +132,7 @@ def read_checked(path: Path) -> Checked:
         for name, block in found.items():
             _fill(block, arrays[name], odd.get(name), cells)
     _refuse_mask(path, found, arrays)
+    _refuse_actions(path, found, arrays)
     return Checked(path, found, arrays, odd, noted(book), lacking, formulas_of(path, book, found))
 
 
@@ -145,10 +146,11 @@ def recalculated(path: Path) -> Cells:
 
 
 def _refuse_unknown(path: Path, found: Mapping[str, Found]) -> None:
-    """Refuses a workbook of a kind that torch has no numbers for, such as classic PPO."""
+    """Refuses a workbook of a kind that torch has no numbers for, such as one of a blueprint of somebody's own."""
     if not found.keys() & BEGINNINGS:
         raise ReadError(
-            f"{path} is of a kind that check does not know: it knows RLHF PPO that begins at weights, logits or log-probs"
+            f"{path} is of a kind that check does not know: it knows RLHF PPO that begins at weights, logits or log-probs, "
+            "classic PPO, and the adaptive KL controller"
         )
 
 
@@ -162,6 +164,19 @@ def _refuse_mask(path: Path, found: Mapping[str, Found], arrays: Mapping[str, Ar
         raise ReadError(
             f"{path}, {unquoted(found['mask'].sheet)}!{cell} (mask): found {mask[tuple(at)]:g}, expected 1 for a word of the "
             "response or 0 for any other"
+        )
+
+
+def _refuse_actions(path: Path, found: Mapping[str, Found], arrays: Mapping[str, Array]) -> None:
+    """Refuses a typed action that is none of those there are, whose log-prob torch cannot look up."""
+    if "actions" not in found or "old.logits" not in found or found["actions"].words:
+        return
+    actions, last = np.nan_to_num(arrays["actions"], nan=0.0), found["old.logits"].shape[-1].size - 1
+    for at in np.argwhere((actions < 0) | (actions > last) | (actions != np.trunc(actions))).tolist()[:1]:
+        cell = address_of(*found["actions"].address(tuple(at)))
+        raise ReadError(
+            f"{path}, {unquoted(found['actions'].sheet)}!{cell} (actions): found {actions[tuple(at)]:g}, expected a whole "
+            f"number from 0 to {last}, as there are {last + 1} actions"
         )
 
 

@@ -20,7 +20,13 @@ from blueprint.quoting import unquoted
 Array = npt.NDArray[Any]
 
 CHECKS = "check."
-MEMBERS = {"n": "episode", "t": "decision", "v": "word", "l": "library"}
+MEMBERS = {
+    "n": "episode", "t": "decision", "v": "word", "l": "library", "a": "action", "u": "update", "i": "response",
+}  # fmt: skip
+IN_CLASSIC = {"n": "environment", "t": "step"}
+"""What members of an axis are called, by its letter; some letters are other things in classic PPO."""
+FROM_0 = ("v", "a")
+"""Axes whose members are ids, which are counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,8 @@ def _firsts(file: Checked, witness: Mapping[str, Array], deviating: list[Deviati
 
 def _first(file: Checked, witness: Mapping[str, Array], root: Spot, follows: tuple[str, ...]) -> First:
     place = file.places[root.name]
-    at = [_member(along, i) for along, i in zip(place.shape, root.at, strict=True)]
+    members = MEMBERS | IN_CLASSIC if file.facts.get("level") == "classic" else MEMBERS
+    at = [_member(along, i, members) for along, i in zip(place.shape, root.at, strict=True)]
     what = f"{root.name} of {', '.join(at)}" if at else root.name
     return First(
         root.name,
@@ -142,13 +149,12 @@ def _simple(value: Any) -> float | str:
     return value if isinstance(value, str) else float(value)
 
 
-def _member(along: Along, index: int) -> str:
+def _member(along: Along, index: int, members: Mapping[str, str]) -> str:
     """Names a member of an axis as the sheet does: time and episodes from 1, ids from 0, edges by name."""
-    member = index - along.start
+    member, called = index - along.start, members.get(along.letter, along.letter)
     if not 0 <= member < along.size:
-        return f"the {'start' if member < 0 else 'end'} of {MEMBERS.get(along.letter, along.letter)}s"
-    first = 0 if along.letter == "v" else 1
-    return f"{MEMBERS.get(along.letter, along.letter)} {member + first}"
+        return f"the {'start' if member < 0 else 'end'} of {called}s"
+    return f"{called} {member + (along.letter not in FROM_0)}"
 
 
 def _print(value: float | str) -> str:

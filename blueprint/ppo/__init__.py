@@ -44,11 +44,11 @@ def _made(numbers: Numbers | MinibatchNumbers, witnessed: Witnessed | None) -> B
         case ClassicNumbers():
             from blueprint.ppo.classic import classic_ppo
 
-            return classic_ppo(numbers)
+            return classic_ppo(numbers, witnessed)
         case ControllerNumbers():
             from blueprint.ppo.controller_sheets import kl_controller
 
-            return kl_controller(numbers)
+            return kl_controller(numbers, witnessed)
     assert_never(numbers)
 
 

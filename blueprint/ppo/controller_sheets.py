@@ -14,6 +14,7 @@ from blueprint.ppo.checks import Identity, Master, all_in_range
 from blueprint.ppo.controller import TOLD, Controlled, Fed, i, u
 from blueprint.ppo.facts import facts_of
 from blueprint.ppo.settings import Offer, Settings, settings
+from blueprint.ppo.sheets.beside import Beside, Witnessed, beside
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.inputs import settings_sections
 from blueprint.ppo.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
@@ -40,12 +41,13 @@ LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key
 LONGEST = 1_000_000
 
 
-def kl_controller(numbers: ControllerNumbers) -> Blueprint:
-    """Makes the blueprint of the adaptive KL controller."""
+def kl_controller(numbers: ControllerNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint of the adaptive KL controller; with a witness's number beside β after all updates if there is one."""
     chosen = settings(numbers.ppo, CONTROLLER, Offer(CONTROLLER, TOLD))
     given = controller.fed(chosen)
     made = controller.controlled(given.used, chosen)
-    checked, judged, tolerances = _checks(given, made, chosen)
+    outside = beside(witnessed, [made.final]) if witnessed else None
+    checked, judged, tolerances = _checks(given, made, chosen, outside)
     facts = facts_of(numbers.name, "controller")
     told = Made(numbers.title, numbers.about, facts)
     lead = "the settings; the KL of the responses is typed on Controller"
@@ -83,7 +85,9 @@ def _controller(given: Fed, made: Controlled) -> Sheet:
     return Sheet("Controller", lead, sections, (u,))
 
 
-def _checks(given: Fed, made: Controlled, chosen: Settings) -> tuple[Sheet, Master, dict[Block, object]]:
+def _checks(
+    given: Fed, made: Controlled, chosen: Settings, outside: Beside | None
+) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the sheet of checks over the updates."""
     all_factors, product = controller.product(made, chosen)
     residuals = [
@@ -94,7 +98,7 @@ def _checks(given: Fed, made: Controlled, chosen: Settings) -> tuple[Sheet, Mast
         all_in_range(chosen),
     ]
     head = (link("checks.kl", given.used),)
-    sheet, judged, tolerances = checks_sheet(head, residuals, [Identity((all_factors,), product)])
+    sheet, judged, tolerances = checks_sheet(head, residuals, [Identity((all_factors,), product)], outside)
     return replace(sheet, across=(u,), grey=None), judged, tolerances
 
 

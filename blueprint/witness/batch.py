@@ -15,10 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from blueprint.witness.classic.settings import is_classic
 from blueprint.witness.errors import WitnessError
 from blueprint.witness.live import presets
 from blueprint.witness.minibatch.kind import is_minibatch, kind_of
-from blueprint.witness.settings import Array, File, alternative, block, numbers, outside, used
+from blueprint.witness.settings import Array, File, alternative, block, is_controller, numbers, outside, used
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,10 @@ class Batch:
 
 
 def _decisions(file: File) -> Array:
+    if is_classic(file):
+        return block(file, "actions")
+    if is_controller(file):
+        return block(file, "responses.kl")
     return block(file, "rollout.draw" if not is_minibatch(file) and is_weights(file) else "mask")
 
 
@@ -93,6 +98,7 @@ def is_weights(file: File) -> bool:
 
 
 MODELS = ("old.E", "old.W", "old_critic.E", "old_critic.W")
+OF_CLASSIC = ("actions", "old.logits", "policy.logits", "presets.names")
 OF_MINIBATCH = ("mask", "presets.names")
 OF_LIVE = ("rollout.draw", "mask", "old.logits", "vocabulary", "presets.names", "library.names")
 
@@ -100,8 +106,13 @@ OF_LIVE = ("rollout.draw", "mask", "old.logits", "vocabulary", "presets.names", 
 def group_key(file: File) -> tuple[object, ...]:
     """Returns what files must share to be computed together: level, settings at hand, and sizes of the models.
 
-    Files with live conventions must have the same shape throughout, and those of a minibatch the same blocks.
+    Files with live conventions, of classic PPO and of a KL controller must have the same shape throughout, and those of a
+    minibatch the same blocks.
     """
+    if is_classic(file):
+        return ("classic", *(block(file, name).shape for name in OF_CLASSIC), str(block(file, "value_norm.built")))
+    if is_controller(file):
+        return ("controller", block(file, "responses.kl").shape)
     if is_minibatch(file):
         return ("minibatch", kind_of(file), *(block(file, name).shape for name in OF_MINIBATCH), presets.held(file))
     weights = is_weights(file)

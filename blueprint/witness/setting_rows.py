@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from blueprint.witness.batch import Batch, Rows
-from blueprint.witness.settings import NUMBERS, SWITCHES
+from blueprint.witness.settings import NUMBERS, switches
 
 
 def add_settings(batch: Batch, rows: Rows) -> None:
@@ -15,7 +15,7 @@ def add_settings(batch: Batch, rows: Rows) -> None:
         if name in batch.settings[0]:
             outside = torch.tensor([each[name] for each in batch.outside], dtype=batch.dtype, device=batch.device)
             rows.add({name: batch.setting(name).flatten(), f"{name}.outside": outside})
-    for name in SWITCHES:
+    for name in switches(batch.files[0]):
         rows.add_words(name, [np.array(settings[name], dtype=object) for settings in batch.settings])
         rows.add({f"{name}.number": batch.setting(name).flatten()})
 

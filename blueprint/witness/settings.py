@@ -25,8 +25,23 @@ NUMBERS = (
     "policy_kl_coef",
     "update_step",
     "whiten_eps",
+    "target",
+    "horizon",
+    "n_steps",
+    "error_clip",
 )
 SWITCHES = ("kl_estimator", "whiten_advantages")
+OF_CONTROLLER = ("kl_stat",)
+
+
+def is_controller(file: File) -> bool:
+    """Returns whether a file is one of an adaptive KL controller: it starts at the KL of whole responses."""
+    return "responses.kl" in file
+
+
+def switches(file: File) -> tuple[str, ...]:
+    """Returns the settings of a file without presets that are words."""
+    return OF_CONTROLLER if is_controller(file) else SWITCHES
 
 
 def is_blank(value: Any) -> bool:
@@ -58,7 +73,7 @@ def used(file: File) -> dict[str, float | str]:
     alternative is.
     """
     found: dict[str, float | str] = {name: float(_used(file, name)) for name in NUMBERS if f"{name}.preset" in file}
-    for name in SWITCHES:
+    for name in switches(file):
         found[name] = str(_used(file, name))
         alternative(file, name, str(found[name]))
     return found

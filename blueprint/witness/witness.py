@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 
 import torch
 
-from blueprint.witness import from_tokens, from_weights
+from blueprint.witness import controller, from_tokens, from_weights
 from blueprint.witness.batch import Batch, Rows, group_key, is_weights
+from blueprint.witness.classic import compute as classic
+from blueprint.witness.classic.settings import is_classic
 from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
 from blueprint.witness.live import compute as live
 from blueprint.witness.live.presets import is_live
 from blueprint.witness.minibatch import compute as minibatch
 from blueprint.witness.minibatch.kind import is_minibatch
 from blueprint.witness.rollout import Tie
-from blueprint.witness.settings import Array, File
+from blueprint.witness.settings import Array, File, is_controller
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,11 @@ def _groups(files: Sequence[File]) -> list[list[int]]:
 
 def _recomputed(batch: Batch, members: list[int], record: Record) -> list[dict[str, Array]]:
     rows = Rows(batch)
-    if is_minibatch(batch.files[0]):
+    if is_classic(batch.files[0]):
+        classic.compute(batch, rows)
+    elif is_controller(batch.files[0]):
+        controller.compute(batch, rows)
+    elif is_minibatch(batch.files[0]):
         minibatch.compute(batch, rows)
     elif is_live(batch.files[0]):
         record.ties.extend(live.compute(batch, rows, members))

@@ -16,19 +16,23 @@ from blueprint.ppo.classic.losses import Loss, loss
 from blueprint.ppo.classic.notes import NOTES
 from blueprint.ppo.classic.rollout import Rollout, rollout
 from blueprint.ppo.classic.signal import Signal, signal
-from blueprint.ppo.classic.start import start_sheet
+from blueprint.ppo.classic.start import shown_on_start, start_sheet
 from blueprint.ppo.classic.told import TOLD
 from blueprint.ppo.classic.watched import Watched, watched
 from blueprint.ppo.diagnostics import EQUAL_RETURNS
 from blueprint.ppo.facts import facts_of
 from blueprint.ppo.presets import PRESET, preset_table
 from blueprint.ppo.settings import Offer, Settings, settings
+from blueprint.ppo.sheets.beside import Beside, Witnessed, beside
 from blueprint.ppo.sheets.checks import checks_sheet
 from blueprint.ppo.sheets.start import Made
 
 
-def classic_ppo(numbers: ClassicNumbers) -> Blueprint:
-    """Makes the blueprint of classic PPO; the norm of the value loss is laid out as the numbers ask for it."""
+def classic_ppo(numbers: ClassicNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint of classic PPO; the norm of the value loss is laid out as the numbers ask for it.
+
+    witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
+    """
     table = preset_table(classic_presets(), TOLD, numbers.preset)
     chosen = settings(numbers.ppo, CLASSIC, Offer(CLASSIC, TOLD, table))
     norm, built = str(numbers.settings()["value_norm"]), inputs.built_norm()
@@ -36,7 +40,8 @@ def classic_ppo(numbers: ClassicNumbers) -> Blueprint:
     made = signal(run, chosen)
     losses = loss(run, made, norm, chosen)
     watch = watched(run, made, losses, chosen)
-    checked, judged, tolerances = _checks(run, made, losses, watch, chosen, built)
+    outside = beside(witnessed, shown_on_start(run, made, losses, watch)) if witnessed else None
+    checked, judged, tolerances = _checks(run, made, losses, watch, chosen, built, outside)
     facts = facts_of(numbers.name, "classic") | {"preset": numbers.preset}
     start = start_sheet(Made(numbers.title, numbers.about, facts), run, made, losses, watch, judged.verdict)
     inputs_sheet = inputs.inputs_sheet(table, chosen, built)
@@ -55,7 +60,13 @@ def classic_ppo(numbers: ClassicNumbers) -> Blueprint:
 
 
 def _checks(
-    run: Rollout, made: Signal, losses: Loss, watch: Watched, chosen: Settings, built: Block
+    run: Rollout,
+    made: Signal,
+    losses: Loss,
+    watch: Watched,
+    chosen: Settings,
+    built: Block,
+    outside: Beside | None,
 ) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the sheet of checks over this blueprint's own directions."""
     residuals: list[Block | Identity] = [
@@ -71,7 +82,7 @@ def _checks(
         checks.as_built(chosen.used["value_norm"], built),
     ]
     identities = checks.identities(made.gae, made.rewards, made.V, made.ends, chosen)
-    sheet, judged, tolerances = checks_sheet(run.head.on("checks"), residuals, identities)
+    sheet, judged, tolerances = checks_sheet(run.head.on("checks"), residuals, identities, outside)
     return replace(sheet, across=(n, t), grey=None), judged, tolerances
 
 

@@ -55,6 +55,11 @@ def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watch
     return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING)
 
 
+def shown_on_start(run: Rollout, made: Signal, loss: Loss, watch: Watched) -> list[Block]:
+    """Returns the numbers that the first sheet shows, each once."""
+    return list(dict.fromkeys(piece.shown for piece in (*_parts(loss), *_pieces(run, made, loss, watch))))
+
+
 def _parts(loss: Loss) -> list[Piece]:
     """Lists the total loss and the three numbers that add up to it."""
     titles = ("total loss", "policy loss", "value loss, weighted", "entropy bonus, weighted")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from blueprint.witness.classic import settings as classic
 from blueprint.witness.conventions.options import WORDS
 from blueprint.witness.errors import WitnessError, quoted
 from blueprint.witness.settings import File, alternative, block, is_blank, numbers, single
@@ -39,7 +41,13 @@ def is_live(file: File) -> bool:
 
 def held(file: File) -> tuple[str, ...]:
     """Returns the conventions that a file has, in their order."""
-    return tuple(name for name in ORDER if f"{name}.yours" in file)
+    order = classic.ORDER if classic.is_classic(file) else ORDER
+    return tuple(name for name in order if f"{name}.yours" in file)
+
+
+def words(file: File) -> Collection[str]:
+    """Returns the conventions that are words, in a file of this kind."""
+    return classic.WORDS if classic.is_classic(file) else WORDS
 
 
 def column(file: File, preset: Any) -> int:
@@ -53,7 +61,7 @@ def column(file: File, preset: Any) -> int:
 
 def preset_of(file: File, name: str, place: int) -> Setting:
     """Returns what a preset says about a convention: a number, or a word."""
-    if name in WORDS:
+    if name in words(file):
         return str(block(file, f"presets.{name}")[place])
     return float(numbers(file, f"presets.{name}")[place])
 
@@ -65,8 +73,8 @@ def in_use(file: File) -> dict[str, Setting]:
     for name in held(file):
         yours = single(file, f"{name}.yours")
         chosen = preset_of(file, name, place) if is_blank(yours) else yours
-        found[name] = str(chosen) if name in WORDS else float(chosen)
-    for name in set(WORDS) & set(found):
+        found[name] = str(chosen) if name in words(file) else float(chosen)
+    for name in set(words(file)) & set(found):
         alternative(file, name, str(found[name]))
     return found
 

@@ -28,7 +28,7 @@ def add_settings(batch: Batch, rows: Rows) -> None:
         of_preset = [presets.preset_of(file, name, place) for file, place in zip(batch.files, places, strict=True)]
         used = [settings[name] for settings in batch.settings]
         number = batch.setting(name).flatten()
-        if name in WORDS:
+        if name in presets.words(batch.files[0]):
             rows.add_words(f"{name}.preset", _words(of_preset))
             rows.add_words(name, _words(used))
             rows.add_whole({f"{name}.number": number})
