@@ -13,11 +13,16 @@ NO_WORD = -1
 def places(mask: Array, whole_rows: bool, lengths: Array | None) -> tuple[Array, Array]:
     """Returns in which column slot 0 of each row stands, and how many slots follow, both [B].
 
-    whole_rows: columns hold prompts too, so that a response begins where its mask does.
+    whole_rows: columns hold prompts too, so that a response begins where its mask does. An empty one begins where all
+    others do, or else has no slots.
     """
     rows, width = mask.shape
     first = np.argmax(mask, axis=1) if whole_rows and width else np.zeros(rows, np.int64)
     ends = np.full(rows, width, np.int64) if lengths is None else lengths
+    empty = ~mask.any(axis=1)
+    if whole_rows and empty.any() and not empty.all():
+        others = np.unique(first[~empty])
+        first = np.where(empty, others[0] if len(others) == 1 else ends, first)
     return first, ends - first
 
 

@@ -67,9 +67,12 @@ def _by_mask(given: Mapping[str, Array], preset: str | None) -> tuple[str, str]:
     mask = given.get("response_mask")
     if preset in _OF_LIBRARY:
         return _OF_LIBRARY[preset], f"as {preset} has them"
-    if mask is None or not mask.size or np.all(mask[:, 0] == 1):
+    if mask is None or not mask.size:
         return RESPONSE, "every response begins in the first column"
-    row = int(np.argmax(mask[:, 0] != 1))
+    begins = (mask[:, 0] == 1) | ~np.any(mask == 1, axis=1)
+    if np.all(begins):
+        return RESPONSE, "every response begins in the first column"
+    row = int(np.argmin(begins))
     raise MinibatchError(
         f"the mask of row {row} begins behind column 0, and nothing tells whether a prompt stands before it or the response "
         f"has a hole there; {DECIDES}."

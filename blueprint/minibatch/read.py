@@ -46,7 +46,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
     said = mentioned(raw.metadata, found.preset or found.library)
     shaped = shape(raw, found)
     places = Places(found.called, shaped.first, shaped.rows)
-    check_responses(shaped.tensors["response_mask"], places)
+    check_responses(shaped.tensors["response_mask"])
     check_numbers(shaped.tensors, shaped.dtypes, places)
     version = raw.metadata.get("version")
     return Minibatch(

@@ -59,7 +59,7 @@ def shape(raw: Raw, found: Recognised) -> Shaped:
     layout, reason = layout_of(given, raw.metadata, found.preset)
     mask, note = Masks(given, found.called, lengths, layout).find()
     first, slots = places(mask, layout != RESPONSE, lengths.get("logprobs_old"))
-    notes = [f"layout: {layout}, {reason}", *([note] if note else [])]
+    notes = [f"layout: {layout}, {reason}", *([note] if note else []), *_empty(mask)]
     tensors = {"response_mask": cut(mask, first, slots)}
     words, said_of_words = Words(given, lengths, first, slots, layout).find()
     tensors |= words
@@ -93,6 +93,15 @@ def check_enough(found: Recognised) -> None:
         raise MinibatchError(f"logprobs_old is missing ({meanings['logprobs_old']}); the file has {has}{near}.")
     if not any(name in found.called for name in _ONE_MORE):
         raise MinibatchError(f"logprobs_old alone tells nothing; save at least one of {', '.join(_ONE_MORE)} with it.")
+
+
+def _empty(mask: Array) -> list[str]:
+    """Says which responses have no word."""
+    rows = np.flatnonzero(~mask.any(axis=1))
+    if not len(rows):
+        return []
+    listed = ", ".join(map(str, rows[:8])) + (" …" if len(rows) > 8 else "")
+    return [f"{len(rows)} of {len(mask)} responses are empty, row {listed}: only what the preset keeps behind the last word counts of them"]
 
 
 def _ragged(raw: Raw, called: str, array: Array) -> bool:

@@ -150,8 +150,13 @@ def _around(
 
 
 def _with_a_word(slot: int, mask: Array, columns: int) -> int:
-    """Returns a slot around which a window has a word of the response: itself, or one as near to it as that allows."""
+    """Returns a slot around which a window has a word of the response: itself, or one as near to it as that allows.
+
+    A response without a word is shown from its first slot on, where some presets keep a value and a score.
+    """
     words = np.flatnonzero(mask)
+    if not len(words):
+        return 0
     nearest = int(words[np.abs(words - slot).argmin()])
     room = columns // 2 - 1
     return int(np.clip(slot, nearest - room, nearest + room))

@@ -90,9 +90,8 @@ CASES: list[tuple[str, Change, str]] = [
     ),
     (
         "empty",
-        give("response_mask", FINE["response_mask"] * np.array([[1], [0], [1]])),
-        "1 of 3 responses are empty: the mask is 0 throughout row 1; drop them before saving, or add "
-        "sample_mask, 0 for the rows that are to be left out.",
+        give("response_mask", FINE["response_mask"] * 0),
+        "all 3 responses are empty: the mask is 0 throughout; find out where it comes from first.",
     ),
     (
         "columns",

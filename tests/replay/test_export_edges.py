@@ -67,6 +67,17 @@ def test_masks_with_holes_short_slots_and_rows_left_out(preset: str) -> None:
         chosen_window(found, [3], "ratio", 16)
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_response_without_a_word_is_shown_from_its_first_slot_on(preset: str) -> None:
+    whole = minibatch("advantages")
+    mask = whole.mask.copy()
+    mask[[1, 4]] = False
+    found = replayed(preset, replace(whole, tensors=dict(whole.tensors) | {"response_mask": mask}, logged={}))
+    window = chosen_window(found, [4, 0], "ratio", 16)
+    assert agreed(found, window, preset).apart == []
+    assert window.first[0] == 0
+
+
 @pytest.mark.parametrize("episode", range(RESPONSES))
 def test_a_window_has_a_word_of_the_response_where_padding_counts(episode: int) -> None:
     found = replayed("openai", minibatch("advantages"))

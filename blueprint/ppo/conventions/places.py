@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, at_most, block, maximum
+from blueprint.language import Block, Max, at_most, block, maximum
 from blueprint.ppo.axes import n, t
 from blueprint.ppo.conventions import sources
 from blueprint.ppo.conventions.choices import Choices
@@ -35,6 +35,8 @@ def places(S: Block, m: Block, more: Block | None = None) -> Places:
     more: (n), 1 where words follow behind the last column, of which only a part of the response stands here.
 
     A place behind the last slot falls back on the last one: min(A, T − 1) and min(A + 1, T − 1) for A words in T slots.
+    An empty response has its last word in front of the first slot, as TRL 1.12.0 counts it (`sequence_lengths` is −1), so
+    that one past it is the first slot.
     """
     until = block("place.until", (n, t), "until", "1 up to the last word of the response", decimals=0)
     last = block("place.last", (n, t), "at_last", "1 at the last word of the response", decimals=0)
@@ -45,7 +47,8 @@ def places(S: Block, m: Block, more: Block | None = None) -> Places:
     two = block("place.two_past", (n, t), "at_past2", "two past the last word, or the last slot", decimals=0)
     until[n, t.last + 1] = 0 if more is None else more[n]
     until[n, t] = maximum(m[n, t], until[n, t + 1])
-    for row in (last, first, one):
+    last[n, t.first - 1] = 1 - Max(t, until[n, t])
+    for row in (first, one):
         row[n, t.first - 1] = 0
     last[n, t] = m[n, t] * (1 - until[n, t + 1])
     first[n, t] = S[n, t] * last[n, t - 1]

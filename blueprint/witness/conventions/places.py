@@ -27,17 +27,19 @@ def later(values: Tensor) -> Tensor:
 def place_rows(texts: Texts) -> Named:
     """Returns 0/1 rows of the places where a score may land, each with the edges that its row has.
 
-    One past is min(A, T − 1) and two past min(A + 1, T − 1), counted from 0. A response without a word has neither.
+    One past is min(A, T − 1) and two past min(A + 1, T − 1), counted from 0; so with A = 0, where TRL 1.12.0 has its
+    `sequence_lengths` at −1, one past is slot 0.
     """
     slots = texts.slots
     until = texts.mask.flip(-1).cummax(dim=-1).values.flip(-1)
     last = until - with_end(until)[..., 1:]
+    empty = 1 - texts.mask.amax(dim=-1, keepdim=True)
     end = slots * (1 - with_end(slots)[..., 1:])
-    first = slots * later(last)
+    first = slots * torch.cat([empty, last[..., :-1]], dim=-1)
     one_past = first + end * last
     return {
         "place.until": with_end(until),
-        "place.last": with_start(last),
+        "place.last": torch.cat([empty, last], dim=-1),
         "place.end": end,
         "place.first_past": with_start(first),
         "place.one_past": with_start(one_past),
