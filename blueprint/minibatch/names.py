@@ -1,7 +1,8 @@
 """The table of names, `names.csv`: what each library calls a tensor, a hyperparameter or a logged result.
 
 A row is a neutral name, a column a library; `read at` tells the versions. In a cell stand names, separated by blanks; a
-name with `?` yields to others that say the same, one with `!` goes before them.
+name with `?` yields to others that say the same, one with `!` goes before them. A tensor's name with `?` is a second meaning
+of it: in TRL 0.11.4 `logprobs` are the old ones in `step`, and the new ones in `train_minibatch`, beside `old_logprobs`.
 """
 
 from __future__ import annotations
@@ -50,6 +51,21 @@ def rows() -> tuple[Row, ...]:
 def aliases(*kinds: str) -> tuple[Alias, ...]:
     """Returns what the rows of some kinds are called: by their own name first, then column by column."""
     return tuple(alias for row, cells in _read() if row.kind in kinds for alias in _aliases(row, cells))
+
+
+@cache
+def second_meanings() -> Mapping[str, tuple[str, frozenset[str]]]:
+    """Returns what tensors are called by a name that has another meaning first; and all names of that other meaning.
+
+    The second one is meant where the file has one of those names too.
+    """
+    found = {}
+    for second in (each for each in aliases(TENSOR) if each.strength == 0):
+        beside = [each for each in aliases(TENSOR) if each.library == second.library and each.strength]
+        first = next(each.row for each in beside if each.spelling == second.spelling)
+        others = frozenset(each.spelling for each in beside if each.row is first) - {second.spelling}
+        found[second.spelling] = (second.row.name, others)
+    return found
 
 
 @cache

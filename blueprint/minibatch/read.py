@@ -11,6 +11,7 @@ import numpy as np
 from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
 from blueprint.minibatch.checks import Places, check_numbers, check_responses
 from blueprint.minibatch.formats import open_raw
+from blueprint.minibatch.kinds import without_critic
 from blueprint.minibatch.mentioned import mentioned
 from blueprint.minibatch.place import old_from, place_of
 from blueprint.minibatch.recognise import Recognised, recognise
@@ -62,7 +63,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         preset=found.preset,
         hyperparameters=said.settings,
         logged=said.logged,
-        notes=(*found.notes, *shaped.notes),
+        notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors)),
         rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
         place=place_of(raw.metadata),
         old_from=old_from(raw.metadata),

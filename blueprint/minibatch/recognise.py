@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
+from blueprint.minibatch.alike import nearest
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
-from blueprint.minibatch.names import AID, LIBRARIES, TENSOR, UNUSED, aliases, own_to, rows
+from blueprint.minibatch.names import AID, LIBRARIES, TENSOR, UNUSED, aliases, own_to, rows, second_meanings
 from blueprint.minibatch.place import KEYS, OLD_FROM
 from blueprint.minibatch.share import INFO
 from blueprint.minibatch.share import KEYS as SHARE_KEYS
@@ -52,7 +52,7 @@ def recognise(raw: Raw) -> Recognised:
     candidates: dict[str, list[str]] = {}
     unused, unknown = [], {}
     for name in [*raw.tensors, *raw.texts]:
-        neutral = told.get(name) or _neutral(name)
+        neutral = told.get(name) or _second(name, raw) or _neutral(name)
         if neutral is None:
             unknown[name] = _nearest(name) if name in raw.tensors else None
         elif neutral == UNUSED or name in raw.texts:
@@ -71,9 +71,15 @@ def _neutral(name: str) -> str | None:
         return name
     for kind in (TENSOR, AID, UNUSED):
         for alias in aliases(kind):
-            if alias.spelling == name:
+            if alias.spelling == name and (kind != TENSOR or alias.strength):
                 return UNUSED if kind == UNUSED else alias.row.name
     return None
+
+
+def _second(name: str, raw: Raw) -> str | None:
+    """Returns the second meaning of a name, where another tensor of the file has the first one."""
+    meaning, others = second_meanings().get(name, (None, frozenset()))
+    return meaning if others & raw.tensors.keys() and meaning not in raw.tensors else None
 
 
 def _scores_or(neutral: str, name: str, raw: Raw) -> str:
@@ -95,8 +101,8 @@ def _told(raw: Raw) -> dict[str, str]:
                 f"metadata, names: the file has no {unquoted(name)}; it has {_listed(list(raw.tensors))}."
             )
         if neutral not in known:
-            near = get_close_matches(neutral, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"write one of {', '.join(sorted(known))}."
+            near = nearest(neutral, known)
+            hint = f"did you mean {near}?" if near else f"write one of {', '.join(sorted(known))}."
             raise MinibatchError(f"metadata, names: {unquoted(neutral)} is no neutral name; {hint}")
     return dict(said)
 
@@ -162,8 +168,7 @@ def _word(metadata: Mapping[str, Any], key: str) -> str | None:
 
 
 def _nearest(name: str) -> str | None:
-    known = [alias.spelling for alias in aliases(TENSOR, AID)]
-    return next(iter(get_close_matches(name, known, n=1)), None)
+    return nearest(name, {alias.spelling for alias in aliases(TENSOR, AID)})
 
 
 def _listed(names: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
 from blueprint.minibatch.cutting import cut, places
 from blueprint.minibatch.formats.limits import said_shape
+from blueprint.minibatch.kinds import refuse_pairs
 from blueprint.minibatch.layout import RESPONSE, layout_of
 from blueprint.minibatch.masks import Masks, said, zero_one
 from blueprint.minibatch.names import AID, TENSOR, rows
@@ -31,6 +33,8 @@ _PER_ROW = (
     "truncated",
     "row_index",
 )
+_EITHER = ("scores", "advantages")
+"""What may be one number of a response, or of each word. GRPO and its family have one advantage for a whole response."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,10 @@ def shape(raw: Raw, found: Recognised) -> Shaped:
     notes += said_of_words
     for name in (*_TOKENWISE, "scores"):
         if name in given:
+            notes += _one_each(name, given[name])
             numbers = _numbers(name, given[name], found.called[name])
             tensors[name] = numbers if numbers.ndim == 1 else cut(_fitting(name, numbers, given, found), first, slots)
-    tensors |= _ended(given, found) | _row_index(given)
+    tensors |= _broadcast(tensors) | _ended(given, found) | _row_index(given)
     dtypes = {name: raw.dtypes.get(found.called.get(name, ""), tensors[name].dtype.name) for name in tensors}
     return _left_out(Shaped(tensors, slots, first, dtypes, np.arange(len(mask)), notes), given, found)
 
@@ -81,15 +86,10 @@ def check_enough(found: Recognised) -> None:
     """
     meanings = {row.name: row.meaning for row in rows() if row.kind in (TENSOR, AID)}
     if "logprobs_old" not in found.called:
+        refuse_pairs(found)
         has = ", ".join(unquoted(called) for called in found.called.values()) or "nothing that is known"
-        near = next(
-            (
-                f'; did you mean {unquoted(name)}? Say so in the metadata: "names"'
-                for name in found.unknown
-                if "prob" in name
-            ),
-            "",
-        )
+        asked = next((name for name in found.unknown if "logp" in name.lower().replace("_", "")), None)
+        near = f'; did you mean {unquoted(asked)}? Say so in the metadata: "names"' if asked else ""
         raise MinibatchError(f"logprobs_old is missing ({meanings['logprobs_old']}); the file has {has}{near}.")
     if not any(name in found.called for name in _ONE_MORE):
         raise MinibatchError(f"logprobs_old alone tells nothing; save at least one of {', '.join(_ONE_MORE)} with it.")
@@ -112,9 +112,9 @@ def _axes(name: str, array: Array, called: str) -> Array:
     """Returns one number per row as [B] and one per word as [B, T]; a last axis of length 1 is dropped."""
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
-    if name in _PER_ROW or name == "scores":
+    if name in _PER_ROW or name in _EITHER:
         array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    expected = (1,) if name in _PER_ROW else (1, 2) if name == "scores" else (2,)
+    expected = (1,) if name in _PER_ROW else (1, 2) if name in _EITHER else (2,)
     if array.ndim not in expected:
         row = next(row for row in rows() if row.name == name)
         raise MinibatchError(f"{said(name, called)}: found the shape {said_shape(array.shape)}, expected {row.shape}.")
@@ -162,6 +162,19 @@ def _numbers(name: str, array: Array, called: str) -> Array:
     if array.dtype.kind == "b":
         raise MinibatchError(f"{said(name, called)}: found true and false, expected numbers.")
     return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def _one_each(name: str, array: Array) -> list[str]:
+    alone = name == "advantages" and array.ndim == 1
+    return ["advantages: one number of each response, which counts for each of its words"] if alone else []
+
+
+def _broadcast(tensors: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns advantages of responses, [B], as those of their words, [B, T]; 0 outside the mask."""
+    if "advantages" not in tensors or tensors["advantages"].ndim > 1:
+        return {}
+    mask, advantages = tensors["response_mask"], tensors["advantages"]
+    return {"advantages": np.where(mask, advantages[:, None], advantages.dtype.type(0))}
 
 
 def _ended(given: dict[str, Array], found: Recognised) -> dict[str, Array]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 
+from blueprint.minibatch.alike import nearest
 from blueprint.minibatch.batch import Raw
 from blueprint.minibatch.mentioned import Mentioned
 from blueprint.minibatch.names import AID, LOGGED, SETTING, TENSOR, aliases
@@ -16,10 +16,6 @@ MOST_LISTED = 12
 
 MOST_LOOKED_AT = 500
 """Names for which a known one is looked for: a whole training configuration, and not what a hostile file may hold."""
-
-NEAR = 0.75
-"""How alike two names must be, as difflib counts it: lamda and lam, 6 of 8 letters, just are."""
-
 
 def not_understood(raw: Raw, found: Recognised, said: Mentioned) -> tuple[str, ...]:
     """Returns a sentence for each kind of names that were not understood and therefore change nothing."""
@@ -47,9 +43,7 @@ def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
     """Returns the known name that a name, or its last part, is nearest to."""
-    last = name.replace("/", ".").rpartition(".")[2]
-    ordered = sorted(known)
-    return next(iter([*get_close_matches(name, ordered, 1, NEAR), *get_close_matches(last, ordered, 1, NEAR)]), None)
+    return nearest(name, known) or nearest(name.replace("/", ".").rpartition(".")[2], known)
 
 
 def _asked(name: str, near: str | None) -> str:

@@ -35,10 +35,7 @@ def choose(batch: Minibatch, preset: str | None = None, overrides: Sequence[str]
     """
     named = preset or batch.preset
     if named is None:
-        raise MinibatchError(
-            f"{batch.path} does not say which library wrote it: name one with --preset, "
-            f"of {', '.join(name for name in rlhf().presets)}"
-        )
+        raise MinibatchError(f"{batch.path} {_unnamed(batch.library)}, of {', '.join(name for name in rlhf().presets)}")
     try:
         found = rlhf().preset(named)
     except NumbersError as error:
@@ -48,6 +45,17 @@ def choose(batch: Minibatch, preset: str | None = None, overrides: Sequence[str]
     values = laid_over(found.values, file, yours)
     why = "as asked" if preset else f"because the file says {batch.library or named}"
     return Chosen(found, values, why, tuple(_differing(found, values, file, yours)))
+
+
+def _unnamed(library: str | None) -> str:
+    """Says why no preset goes with a file's library."""
+    if library is None:
+        return "does not say which library wrote it: name one with --preset"
+    asked = unquoted(library)
+    versions = [name for name in rlhf().presets if name.startswith(f"{library.lower()}_")]
+    if versions:
+        return f"is of {asked} and does not say of which version: add version to its metadata, or name a preset with --preset"
+    return f"is of {asked}, for which there is no preset: name one that does as it does with --preset"
 
 
 def _differing(preset: Preset, values: Settings, file: Settings, yours: Settings) -> list[str]:

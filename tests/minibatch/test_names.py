@@ -18,7 +18,11 @@ from tests.minibatch.batches import batch, raw_npz
 from tests.minibatch.pages import names, tensors
 
 PAGE = (Path(__file__).parents[2] / "docs" / "minibatch.md").read_text(encoding="utf-8")
-WORDWISE = [alias for alias in aliases(TENSOR) if alias.row.shape == "[B, T]" and alias.row.name != "response_ids"]
+WORDWISE = [
+    alias
+    for alias in aliases(TENSOR)
+    if alias.row.shape == "[B, T]" and alias.row.name != "response_ids" and alias.strength
+]
 
 
 def raw(*names: str) -> Raw:
@@ -39,7 +43,8 @@ def test_every_librarys_names_are_understood(alias: Alias) -> None:
 def test_what_a_name_means_does_not_depend_on_the_library_but_for_rewards() -> None:
     meant: dict[str, set[str]] = {}
     for alias in aliases(TENSOR, AID):
-        meant.setdefault(alias.spelling, set()).add(alias.row.name)
+        if alias.strength:
+            meant.setdefault(alias.spelling, set()).add(alias.row.name)
     assert {name: neutral for name, neutral in meant.items() if len(neutral) > 1} == {"rewards": {"rewards", "scores"}}
     assert not meant.keys() & {alias.spelling for alias in aliases(UNUSED)}
 
@@ -72,7 +77,7 @@ def test_the_page_shows_the_table() -> None:
 
 
 def test_two_tensors_that_could_be_the_same_are_refused() -> None:
-    found = raw("logprobs_old", "action_log_probs", "old_action_log_probs")
+    found = raw("logprobs_old", "action_log_probs")
     found.tensors["action_log_probs"][0, 0] = -1
     with pytest.raises(MinibatchError) as error:
         recognise(found)
@@ -80,6 +85,25 @@ def test_two_tensors_that_could_be_the_same_are_refused() -> None:
         "logprobs_old and action_log_probs could both be logprobs_old; keep one, or say which in the metadata: "
         '"names": {"logprobs_old": "logprobs_old", "action_log_probs": "unused"}.'
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("old_logprobs", "logprobs"), ("old_action_log_probs", "action_log_probs")]
+)
+def test_the_old_name_beside_it_makes_a_name_the_new_one(old: str, new: str) -> None:
+    """As in TRL 0.11.4, `train_minibatch`, and OpenRLHF 0.11.2, `training_step`."""
+    assert recognise(raw(new, old)).called == {"logprobs_old": old, "logprobs_new": new}
+    assert recognise(raw(new)).called == {"logprobs_old": new}
+
+
+def test_a_name_with_a_second_meaning_keeps_the_first_beside_the_names_of_another_library() -> None:
+    with pytest.raises(MinibatchError, match="logprobs and mb_logprobs could both be logprobs_old"):
+        recognise(Raw({"logprobs": np.zeros((2, 3)), "mb_logprobs": np.ones((2, 3))}, {}))
+
+
+@pytest.mark.parametrize("name", ["token_type_ids", "actions", "prompt_mask", "returns_std", "reward_margin", "raw_rewards"])
+def test_a_name_that_is_merely_a_little_like_a_known_one_gets_no_hint(name: str) -> None:
+    assert recognise(raw(name)).unknown == {name: None}
 
 
 def test_equal_tensors_are_no_contradiction() -> None:

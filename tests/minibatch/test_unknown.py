@@ -40,7 +40,7 @@ def test_nothing_is_said_where_all_is_understood(tmp_path: Path) -> None:
 def test_a_whole_configuration_is_cut_short_and_the_likely_mistake_goes_first(tmp_path: Path) -> None:
     many: dict[str, float] = {f"optimiser_{number:02}": 0.0 for number in range(40)}
     (said,) = unknown(reread(tmp_path, batch(), {"hyperparameters": many | {"lamda": 0.9}}).notes)
-    assert said.partition(": ")[2].startswith("lamda (did you mean lambd?), optimiser_00, optimiser_01")
+    assert said.partition(": ")[2].startswith("lamda (did you mean lam?), optimiser_00, optimiser_01")
     assert said.endswith(f" … and {41 - MOST_LISTED} more")
     assert said.count("optimiser_") == MOST_LISTED - 1
 
