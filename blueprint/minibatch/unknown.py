@@ -17,6 +17,7 @@ MOST_LISTED = 12
 MOST_LOOKED_AT = 500
 """Names for which a known one is looked for: a whole training configuration, and not what a hostile file may hold."""
 
+
 def not_understood(raw: Raw, found: Recognised, said: Mentioned) -> tuple[str, ...]:
     """Returns a sentence for each kind of names that were not understood and therefore change nothing."""
     kinds: dict[str, tuple[Sequence[str], Collection[str]]] = {

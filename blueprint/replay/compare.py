@@ -131,8 +131,8 @@ class Tally:
             moved + first,
             moved + int(columns[-1]),
             len(columns),
-            float(theirs[at, first]),
-            float(ours[at, first]),
+            float(theirs[at, first]) + 0.0,  # −0 is 0
+            float(ours[at, first]) + 0.0,
         )
 
 
@@ -155,8 +155,8 @@ def compare_tiles(tallies: Iterable[Tally], tiles: Iterable[tuple[int, Rows]], p
 
 
 def compare_number(name: str, row: str, means: str, both: tuple[float, float], allowed: float) -> Compared:
-    """Compares a logged number, the first of both, with the one that was computed again."""
-    logged, ours = both
+    """Compares a logged number, the first of both, with the one that was computed again; −0 is 0."""
+    logged, ours = (each + 0.0 for each in both)
     apart = float(distance(np.asarray(logged), np.asarray(ours)))
     wrong = not apart <= allowed or np.isinf(apart)
     return Compared(name, row, means, 1, int(wrong), apart, allowed, logged=logged, recomputed=ours)

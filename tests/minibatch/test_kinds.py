@@ -66,7 +66,10 @@ def _policy_loss(log_ratio: Array, advantage: Array, mask: Array) -> float:
 @pytest.mark.parametrize(
     ("library", "said"),
     [
-        ({"library": "trl"}, "is of trl and does not say of which version: add version to its metadata, or name a preset"),
+        (
+            {"library": "trl"},
+            "is of trl and does not say of which version: add version to its metadata, or name a preset",
+        ),
         ({"library": "mylib"}, "is of mylib, for which there is no preset"),
         ({}, "does not say which library wrote it"),
     ],

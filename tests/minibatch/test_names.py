@@ -87,9 +87,7 @@ def test_two_tensors_that_could_be_the_same_are_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("old_logprobs", "logprobs"), ("old_action_log_probs", "action_log_probs")]
-)
+@pytest.mark.parametrize(("old", "new"), [("old_logprobs", "logprobs"), ("old_action_log_probs", "action_log_probs")])
 def test_the_old_name_beside_it_makes_a_name_the_new_one(old: str, new: str) -> None:
     """As in TRL 0.11.4, `train_minibatch`, and OpenRLHF 0.11.2, `training_step`."""
     assert recognise(raw(new, old)).called == {"logprobs_old": old, "logprobs_new": new}
@@ -101,7 +99,9 @@ def test_a_name_with_a_second_meaning_keeps_the_first_beside_the_names_of_anothe
         recognise(Raw({"logprobs": np.zeros((2, 3)), "mb_logprobs": np.ones((2, 3))}, {}))
 
 
-@pytest.mark.parametrize("name", ["token_type_ids", "actions", "prompt_mask", "returns_std", "reward_margin", "raw_rewards"])
+@pytest.mark.parametrize(
+    "name", ["token_type_ids", "actions", "prompt_mask", "returns_std", "reward_margin", "raw_rewards"]
+)
 def test_a_name_that_is_merely_a_little_like_a_known_one_gets_no_hint(name: str) -> None:
     assert recognise(raw(name)).unknown == {name: None}
 

@@ -84,7 +84,10 @@ def test_a_step_with_empty_responses_is_computed_as_trl_computes_it(tmp_path: Pa
         ("rewards", "advantages", "returns", "ratio.mean", "approx_kl.used", "policy_loss", "value_loss", "total_loss"),
         "agrees",
     )
-    assert "2 of 6 responses are empty, row 0, 3: only what the preset keeps behind the last word counts of them" in batch.notes
+    assert (
+        "2 of 6 responses are empty, row 0, 3: only what the preset keeps behind the last word counts of them"
+        in batch.notes
+    )
 
 
 def test_the_score_of_an_empty_response_is_looked_for_in_its_first_slot(tmp_path: Path) -> None:

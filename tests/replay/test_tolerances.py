@@ -12,6 +12,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 
 from blueprint.replay import verify
+from blueprint.replay.compare import compare_number
 from blueprint.replay.tolerances import TOLERANCES, coarsest, held_in, last_digit
 from tests.replay.dumps import FIRST, as_dtype, dump, settings
 
@@ -68,3 +69,8 @@ def test_numbers_written_wider_than_they_are_count_as_what_they_are(dtype: str) 
 def test_a_few_round_numbers_say_nothing_of_their_dtype() -> None:
     batch = replace(dump(FIRST["verl"]), tensors={"response_mask": np.ones((2, 8)), "rewards": np.eye(2, 8)})
     assert held_in(replace(batch, dtypes={"rewards": "float64"})) == {"rewards": "float64"}
+
+
+def test_minus_0_is_0() -> None:
+    found = compare_number("policy_loss", "policy_loss", "", (-0.0, -0.0), 1e-9)
+    assert (str(found.logged), str(found.recomputed)) == ("0.0", "0.0")
