@@ -101,9 +101,8 @@ def _empty(mask: Array) -> list[str]:
     if not len(rows):
         return []
     listed = ", ".join(map(str, rows[:8])) + (" …" if len(rows) > 8 else "")
-    return [
-        f"{len(rows)} of {len(mask)} responses are empty, row {listed}: only what the preset keeps behind the last word counts of them"
-    ]
+    count = f"{len(rows)} of {len(mask)} responses are empty, row {listed}"
+    return [f"{count}: only what the preset keeps behind the last word counts of them"]
 
 
 def _ragged(raw: Raw, called: str, array: Array) -> bool:

@@ -30,7 +30,7 @@ def whitened(values: Array, where: Array, shift: bool = True) -> Array:
     n = where.sum()
     variance = mean((values - centre) ** 2, where) * n / (n - 1)
     found = (values - centre) / np.sqrt(variance + 1e-8)
-    return found if shift else found + centre
+    return np.asarray(found if shift else found + centre)
 
 
 def run(whiten_rewards: bool) -> tuple[dict[str, Array], dict[str, float]]:
@@ -95,8 +95,10 @@ def test_the_score_of_an_empty_response_is_looked_for_in_its_first_slot(tmp_path
     tensors["rewards"][3, :2] = tensors["rewards"][3, 1::-1]
     batch = written(tmp_path, tensors, logged, False)
     first = verify(batch, choose(batch).values, "trl_1.12").first
-    assert first is not None and first.compared.name == "rewards"
-    assert first.compared.spot is not None and (first.compared.spot.row, first.compared.spot.first) == (3, 0)
+    assert first is not None
+    assert first.compared.name == "rewards"
+    assert first.compared.spot is not None
+    assert (first.compared.spot.row, first.compared.spot.first) == (3, 0)
 
 
 def test_the_value_of_an_empty_response_counts_in_the_value_loss(tmp_path: Path) -> None:
@@ -104,4 +106,5 @@ def test_the_value_of_an_empty_response_counts_in_the_value_loss(tmp_path: Path)
     tensors["vpred"][0, 0] += 3
     batch = written(tmp_path, tensors, logged, False)
     first = verify(batch, choose(batch).values, "trl_1.12").first
-    assert first is not None and first.compared.name == "value_loss"
+    assert first is not None
+    assert first.compared.name == "value_loss"

@@ -1,4 +1,4 @@
-"""Models of a few hundred weights, a tokenizer of 32 words and prompts of them; imported by the runs, in a library's environment."""
+"""Models of a few hundred weights, a tokenizer of 32 words and prompts of them; the runs import it, in a library's environment."""
 
 from __future__ import annotations
 
