@@ -25,6 +25,7 @@ MAY_READ = {
     "page": ("page", "language", "quoting", "unfinished"),
     "minibatch": ("minibatch", "numbers", "quoting", "unfinished"),
     "replay": ("minibatch", "numbers", "quoting", "replay", "witness"),
+    "runs": ("minibatch", "quoting", "replay", "runs"),
     "witness": ("witness",),
     "checking": ("checking", "page", "quoting", "saved", "witness"),
     "explain": ("explain", "language", "page"),
@@ -34,7 +35,7 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "commands", "differing", "explain", "language", "minibatch", "numbers", "page", "ppo", "quoting",
-        "replay", "saved", "which", "witness",
+        "replay", "runs", "saved", "which", "witness",
     ),
     "which": ("book", "numbers", "which"),
     "unfinished": (),
@@ -51,6 +52,8 @@ KEEPERS = {
     "safetensors": ("minibatch.formats",),
     "pydantic": ("numbers",),
     "torch": ("witness", "replay", "minibatch.formats"),
+    "ray": ("runs.on_ray",),
+    "matplotlib": ("runs.plot",),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 250, 40
 

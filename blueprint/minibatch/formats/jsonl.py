@@ -46,6 +46,20 @@ def read_jsonl(path: Path) -> Raw:
     return columns.raw(metadata, path.stat().st_size)
 
 
+def jsonl_metadata(path: Path) -> dict[str, Any]:
+    """Returns the metadata of a jsonl file, which are its first line; no other line is read.
+
+    Raises:
+        MinibatchError: a first line that is no JSON object.
+    """
+    for number, line in _lines(path):
+        found = from_json(line, f"line {number}")
+        if not isinstance(found, dict):
+            raise MinibatchError(f"line {number}: found {type(found).__name__}, expected an object {{…}} per response.")
+        return found[WHOLE] if set(found) == {WHOLE} and isinstance(found[WHOLE], dict) else {}
+    return {}
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yields the lines that are not empty, and their numbers from 1."""
     with path.open("rb") as file:

@@ -41,6 +41,21 @@ def read_npz(path: Path) -> Raw:
     return Raw(tensors, dtypes, metadata={} if said is None else _metadata(said))
 
 
+def npz_metadata(path: Path) -> dict[str, Any]:
+    """Returns the metadata of an npz file; no other array of it is unpacked.
+
+    Raises:
+        MinibatchError: metadata that are no text that holds a JSON object.
+    """
+    with zipfile.ZipFile(path) as file:
+        entries = [each for each in file.infolist() if each.filename == f"{WHOLE}.npy"]
+        if not entries:
+            return {}
+        check_total(entries[0].file_size, path.stat().st_size)
+        with file.open(entries[0]) as stream:
+            return _metadata(_array(WHOLE, stream, entries[0].file_size))
+
+
 def _array(name: str, stream: IO[bytes], size: int) -> Array:
     """Reads one array into memory that is as large as its header says, which is checked first."""
     shape, by_columns, dtype = _header(name, stream)

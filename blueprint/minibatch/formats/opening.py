@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from blueprint.minibatch.batch import MinibatchError, Raw
-from blueprint.minibatch.formats.jsonl import read_jsonl
+from blueprint.minibatch.formats.jsonl import jsonl_metadata, read_jsonl
 from blueprint.minibatch.formats.limits import DAMAGE
-from blueprint.minibatch.formats.npz import read_npz
-from blueprint.minibatch.formats.parquet import read_parquet
-from blueprint.minibatch.formats.safetensors_file import read_safetensors
-from blueprint.minibatch.formats.torch_file import read_torch
+from blueprint.minibatch.formats.npz import npz_metadata, read_npz
+from blueprint.minibatch.formats.parquet import parquet_metadata, read_parquet
+from blueprint.minibatch.formats.safetensors_file import read_safetensors, safetensors_metadata
+from blueprint.minibatch.formats.torch_file import read_torch, torch_metadata
 from blueprint.quoting import printable
 
 WAY_OUT = 'save the tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors")'
 _FORMATS: dict[Callable[[Path], Raw], str] = {
     read_jsonl: "jsonl", read_npz: "npz", read_parquet: "parquet", read_safetensors: "safetensors", read_torch: "torch",
+}  # fmt: skip
+_METADATA: dict[Callable[[Path], Raw], Callable[[Path], dict[str, Any]]] = {
+    read_jsonl: jsonl_metadata, read_npz: npz_metadata, read_parquet: parquet_metadata,
+    read_safetensors: safetensors_metadata, read_torch: torch_metadata,
 }  # fmt: skip
 _PICKLED_ENDINGS = (".pkl", ".pickle", ".joblib", ".dill")
 _OTHERS = {
@@ -40,12 +46,29 @@ def open_raw(path: Path) -> Raw:
     Raises:
         MinibatchError: no such file, a directory, a pickle, a format that is not known, or a damaged file.
     """
-    try:
+    with _told(path):
         reader, before = reader_of(path), _state(path)
         raw = replace(reader(path), format=_FORMATS[reader])
         if _state(path) != before:
             raise MinibatchError("it was written to while it was read; wait until it is whole, and read it again.")
         return raw
+
+
+def metadata_of(path: Path) -> dict[str, Any]:
+    """Returns what a file says of itself, without reading its tensors; of jsonl its first line.
+
+    Raises:
+        MinibatchError: as `open_raw`, as far as what comes before the tensors shows it.
+    """
+    with _told(path):
+        return _METADATA[reader_of(path)](path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Makes a sentence that begins with the path of whatever a reader raises."""
+    try:
+        yield
     except MinibatchError as error:
         raise MinibatchError(f"{path}: {error}") from error
     except DAMAGE as error:

@@ -22,15 +22,24 @@ def read_parquet(path: Path) -> Raw:
     Raises:
         MinibatchError: pyarrow is missing, lists of lists, or entries that are missing (null).
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
+    pyarrow, parquet = _pyarrow()
     try:
         with parquet.ParquetFile(path, thrift_string_size_limit=LONGEST_HEADER) as file:
             _check_size(file.metadata, path.stat().st_size)
             return _raw(file, path.stat().st_size)
+    except pyarrow.ArrowException as error:
+        raise MinibatchError(f"the parquet file is damaged: {printable(str(error)[:120])}.") from error
+
+
+def parquet_metadata(path: Path) -> dict[str, Any]:
+    """Returns the metadata of a parquet file; of the rest only its footer is read.
+
+    Raises:
+        MinibatchError: pyarrow is missing, or a footer that is damaged.
+    """
+    pyarrow, parquet = _pyarrow()
+    try:
+        return _metadata(parquet.read_schema(path))
     except pyarrow.ArrowException as error:
         raise MinibatchError(f"the parquet file is damaged: {printable(str(error)[:120])}.") from error
 
@@ -66,10 +75,23 @@ def _raw(file: Any, size: int) -> Raw:
         else:
             texts[name] = tuple(str(value) for value in column.to_pylist())
         check_total(sum(array.nbytes for array in tensors.values()), size)
-    said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-    metadata = from_strings({key: text for key, text in said.items() if key not in _NOT_OURS})
+    metadata = _metadata(schema)
     dtypes = {name: str(array.dtype) for name, array in tensors.items()} | _halves(schema)
     return Raw(tensors, dtypes, lengths, texts, metadata)
+
+
+def _metadata(schema: Any) -> dict[str, Any]:
+    said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    return from_strings({key: text for key, text in said.items() if key not in _NOT_OURS})
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
+    return pyarrow, parquet
 
 
 def _column(file: Any, name: str) -> Any:

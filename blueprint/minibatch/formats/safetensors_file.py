@@ -34,19 +34,35 @@ def read_safetensors(path: Path) -> Raw:
     """
     size = path.stat().st_size
     with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > min(size - 8, LONGEST_HEADER):
-            raise MinibatchError(
-                f"its header should be {length:,} bytes long, the file has {size:,}: it is cut off or damaged."
-            )
-        header = from_json(file.read(length), "header")
-        said = header.pop("__metadata__", None) or {}
-        if not isinstance(said, dict) or not all(isinstance(text, str) for text in said.values()):
-            raise MinibatchError("header, __metadata__: expected texts by name.")
+        header, said, length = _header(file, size)
         places = {name: _Place(name, told) for name, told in header.items()}
         _check_places(list(places.values()), size - 8 - length)
         tensors = {name: place.read(file, 8 + length) for name, place in places.items()}
     return Raw(tensors, {name: place.dtype for name, place in places.items()}, metadata=from_strings(said))
+
+
+def safetensors_metadata(path: Path) -> dict[str, Any]:
+    """Returns the metadata of a safetensors file; of the rest only its header is read.
+
+    Raises:
+        MinibatchError: a header that is cut off or damaged.
+    """
+    with path.open("rb") as file:
+        return from_strings(_header(file, path.stat().st_size)[1])
+
+
+def _header(file: BufferedReader, size: int) -> tuple[dict[str, Any], dict[str, str], int]:
+    """Returns what the header tells of each tensor, the metadata, and how many bytes the header has."""
+    length = int.from_bytes(file.read(8), "little")
+    if length > min(size - 8, LONGEST_HEADER):
+        raise MinibatchError(
+            f"its header should be {length:,} bytes long, the file has {size:,}: it is cut off or damaged."
+        )
+    header = from_json(file.read(length), "header")
+    said = header.pop("__metadata__", None) or {}
+    if not isinstance(said, dict) or not all(isinstance(text, str) for text in said.values()):
+        raise MinibatchError("header, __metadata__: expected texts by name.")
+    return header, said, length
 
 
 class _Place:

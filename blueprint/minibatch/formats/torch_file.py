@@ -21,6 +21,21 @@ def read_torch(path: Path) -> Raw:
     Raises:
         MinibatchError: torch is missing, the file holds pickled classes, or no dictionary of tensors.
     """
+    found, metadata = _loaded(path)
+    return _raw({str(name): each for name, each in found.items()}, metadata, path.stat().st_size)
+
+
+def torch_metadata(path: Path) -> dict[str, Any]:
+    """Returns the metadata of what torch.save wrote; its tensors are mapped, and not read.
+
+    Raises:
+        MinibatchError: as `read_torch`.
+    """
+    return _loaded(path, mmap=True)[1]
+
+
+def _loaded(path: Path, mmap: bool = False) -> tuple[dict[Any, Any], dict[str, Any]]:
+    """Returns what the file holds by name, and its metadata."""
     try:
         import torch
     except ImportError as error:
@@ -30,7 +45,7 @@ def read_torch(path: Path) -> Raw:
     with zipfile.ZipFile(path) as file:
         check_total(sum(entry.file_size for entry in file.infolist()), path.stat().st_size)
     try:
-        found = torch.load(path, weights_only=True, map_location="cpu")
+        found = torch.load(path, weights_only=True, map_location="cpu", mmap=mmap)
     except Exception as error:  # torch raises pickle's, zip's and its own errors alike
         raise MinibatchError(
             "torch finds more in it than plain tensors, or it is damaged; it is not opened, because a pickle could run any "
@@ -41,7 +56,7 @@ def read_torch(path: Path) -> Raw:
     metadata = found.pop(WHOLE, {})
     if not isinstance(metadata, dict):
         raise MinibatchError(f"{WHOLE}: found {type(metadata).__name__}, expected a dictionary.")
-    return _raw({str(name): each for name, each in found.items()}, metadata, path.stat().st_size)
+    return found, metadata
 
 
 def _raw(found: dict[str, Any], metadata: dict[str, Any], size: int) -> Raw:

@@ -1,0 +1,82 @@
+"""A step of a run: the files that belong to it, and the key by which a ledger knows that nothing about it has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOMS = ("minibatch", "numbers", "replay", "runs", "witness")
+"""What a verdict depends on."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a run. name: relative to the run's folder, with slashes. mtime_ns: when it was last written to."""
+
+    name: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a run, the unit of work: all its files, which are verified together.
+
+    number: as the files say it; None for a file that says none and has none in its name, which stands for itself.
+    """
+
+    number: int | None
+    files: tuple[File, ...]
+
+    @property
+    def name(self) -> str:
+        """What people call it: "step 120", or the name of the file."""
+        return self.files[0].name if self.number is None else f"step {self.number}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(file.size for file in self.files)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How every step of a run is verified; as the options of `blueprint verify` say it."""
+
+    preset: str | None = None
+    overrides: tuple[str, ...] = ()
+    tolerance: float = 1.0
+    device: str = "cpu"
+
+
+def key_of(step: Step, settings: Settings) -> str:
+    """Returns what tells whether a verdict on a step is still good: its files, the settings and this program."""
+    said = {"files": [asdict(file) for file in step.files], "settings": asdict(settings), "program": program()}
+    return _digest([json.dumps(said, sort_keys=True).encode()])
+
+
+@cache
+def program() -> str:
+    """Returns the versions of this package and of torch, and a digest of the code and tables that verdicts are made with."""
+    package = Path(__file__).parents[1]
+    paths = sorted(path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in (".py", ".csv", ".toml"))
+    return f"{_version('rlhf-blueprint')}+{_digest(path.read_bytes() for path in paths)}, torch {_version('torch')}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a folder of sources
+        return "unknown"
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()[:16]
