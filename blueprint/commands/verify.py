@@ -13,6 +13,7 @@ import click
 from blueprint.commands.check import need_torch
 from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.verify_run import Asked, run_options, verify_run
 
 if TYPE_CHECKING:
     from blueprint.minibatch import Minibatch
@@ -23,6 +24,7 @@ Examples:
   blueprint verify run.safetensors
   blueprint verify run.npz --preset verl --set ppo.gamma=0.99
   blueprint verify step_120.jsonl --preset nemo_rl --json
+  blueprint verify dumps/ --fail-fast --plot run.png
 \b
 Exit codes: 0 all that was logged agrees, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
 """
@@ -41,9 +43,12 @@ LONG = 1 << 22
 )
 @click.option("--tolerance", default=1.0, show_default=True, metavar="FACTOR", help="Multiplies every tolerance.")
 @click.option("--device", default="cpu", show_default=True, help="Where to compute, in float64: a name of torch's.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="For programs: on stdout, one object, or one for each step of a run."
+)
+@run_options
 def verify(
-    file: Path, preset: str | None, overrides: tuple[str, ...], tolerance: float, device: str, as_json: bool
+    file: Path, preset: str | None, overrides: tuple[str, ...], tolerance: float, device: str, as_json: bool, run: Asked
 ) -> None:
     """Compute a real minibatch again, and say which logged number went wrong first, and why.
 
@@ -56,6 +61,11 @@ def verify(
             f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
             "as a difference"
         )
+    if file.is_dir():
+        from blueprint.runs.step import Settings
+
+        verify_run(file, Settings(preset, overrides, tolerance, device), run, as_json)
+    run.refuse_for_files()
     batch = read(file)
     chosen, verdict = verified(batch, preset, overrides, tolerance, device)
     say(_json(chosen, verdict) if as_json else _text(chosen, verdict))

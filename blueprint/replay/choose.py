@@ -36,10 +36,7 @@ def choose(batch: Minibatch, preset: str | None = None, overrides: Sequence[str]
     named = preset or batch.preset
     if named is None:
         raise MinibatchError(f"{batch.path} {_unnamed(batch.library)}, of {', '.join(name for name in rlhf().presets)}")
-    try:
-        found = rlhf().preset(named)
-    except NumbersError as error:
-        raise MinibatchError(str(error)) from error
+    found = _preset(named)
     yours = dict(_override(each) for each in overrides)
     file = {plain(key): value for key, value in batch.hyperparameters.items() if plain(key) in rlhf().settings}
     values = laid_over(found.values, file, yours)
@@ -56,6 +53,21 @@ def _unnamed(library: str | None) -> str:
     if versions:
         return f"is of {asked} and does not say of which version: add version to its metadata, or name a preset with --preset"
     return f"is of {asked}, for which there is no preset: name one that does as it does with --preset"
+
+
+def check_asked(preset: str | None = None, overrides: Sequence[str] = ()) -> None:
+    """Raises MinibatchError for an unknown preset, or an override that is none, whatever the file."""
+    if preset is not None:
+        _preset(preset)
+    for each in overrides:
+        _override(each)
+
+
+def _preset(name: str) -> Preset:
+    try:
+        return rlhf().preset(name)
+    except NumbersError as error:
+        raise MinibatchError(str(error)) from error
 
 
 def _differing(preset: Preset, values: Settings, file: Settings, yours: Settings) -> list[str]:

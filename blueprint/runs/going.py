@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from blueprint.runs.executor import Died, Executor
-from blueprint.runs.ledger import Ledger
-from blueprint.runs.step import Settings, Step, key_of
+from blueprint.runs.ledger import Ledger, Record
+from blueprint.runs.step import Settings, Step, key_of, program
 from blueprint.runs.work import DIFFERS, head_of, refused
 
 
@@ -54,12 +55,38 @@ class Run:
                 self._add(at, self._given_up(at, found) if isinstance(found, Died) else found, executor)
                 finished(1)
 
-    def _add(self, at: int, found: dict[str, object], executor: Executor) -> None:
+    def _add(self, at: int, found: dict[str, Any], executor: Executor) -> None:
+        if found["key"] != self.keys[at]:
+            found = self._refused(
+                at, f"a node verified it with {found['program']}, and here is {program()}: install the same"
+            )
         self.ledger.add(found)
         if self.fail_fast and found["outcome"] == DIFFERS and at < self.end:
             self.end = at + 1
             executor.drop([each for each in executor.running() if each > at])
 
-    def _given_up(self, at: int, found: Died) -> dict[str, object]:
-        why = f"the process that verified it ended twice, the second time with the machine to itself: {found.how}"
-        return head_of(self.steps[at], self.settings) | refused(why) | {"seconds": None}
+    def _given_up(self, at: int, found: Died) -> dict[str, Any]:
+        return self._refused(
+            at, f"its process ended twice, the second time while nothing else was verified: {found.how}"
+        )
+
+    def _refused(self, at: int, reason: str) -> dict[str, Any]:
+        return head_of(self.steps[at], self.settings) | refused(reason) | {"seconds": None}
+
+    def records(self) -> Iterator[Record]:
+        """Yields the records of the steps that count, in their order."""
+        return (self.ledger[key] for key in self.keys[: self.end] if key in self.ledger)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what was not computed now."""
+        said = []
+        if self.known:
+            said.append(
+                f"{self.known:,} of {len(self.steps):,} steps were in the ledger {self.ledger.path} and are not done again"
+            )
+        if self.end < len(self.steps):
+            said.append(
+                f"--fail-fast: {len(self.steps) - self.end:,} steps behind {self.steps[self.end - 1].name} do not count here"
+            )
+        return tuple(said)

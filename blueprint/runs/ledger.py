@@ -77,7 +77,9 @@ class Ledger:
         key = str(record["key"])
         if not self.failed:
             try:
-                self._places[key] = self._append(json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+                self._places[key] = self._append(
+                    json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+                )
                 return
             except OSError as error:
                 self.failed = (error.strerror or str(error)).lower()
@@ -165,6 +167,4 @@ class Ledger:
 
 
 def _unwritable(path: Path, error: OSError) -> str:
-    return (
-        f"the ledger {path} cannot be written ({(error.strerror or str(error)).lower()}): name one elsewhere with --ledger FILE"
-    )
+    return f"the ledger {path} cannot be written ({(error.strerror or str(error)).lower()}): name one elsewhere with --ledger FILE"

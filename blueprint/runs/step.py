@@ -62,15 +62,17 @@ def key_of(step: Step, settings: Settings) -> str:
 
 @cache
 def program() -> str:
-    """Returns the versions of this package and of torch, and a digest of the code and tables that verdicts are made with."""
+    """Returns the version of this package, and a digest of the code and tables that verdicts are made with."""
     package = Path(__file__).parents[1]
-    paths = sorted(path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in (".py", ".csv", ".toml"))
-    return f"{_version('rlhf-blueprint')}+{_digest(path.read_bytes() for path in paths)}, torch {_version('torch')}"
+    paths = sorted(
+        path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in (".py", ".csv", ".toml")
+    )
+    return f"{_version()}+{_digest(path.read_bytes() for path in paths)}"
 
 
-def _version(package: str) -> str:
+def _version() -> str:
     try:
-        return version(package)
+        return version("rlhf-blueprint")
     except PackageNotFoundError:  # run from a folder of sources
         return "unknown"
 

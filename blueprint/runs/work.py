@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.minibatch import MinibatchError
 from blueprint.quoting import sentence
 from blueprint.runs.ledger import NOT_VERIFIED
-from blueprint.runs.step import Settings, Step, key_of
+from blueprint.runs.step import Settings, Step, key_of, program
 
 if TYPE_CHECKING:
     from blueprint.replay import Part, Verdict
@@ -51,7 +51,8 @@ def record_of(folder: Path, step: Step, settings: Settings) -> dict[str, Any]:
 def head_of(step: Step, settings: Settings) -> dict[str, Any]:
     """Returns what a record begins with: which step it is, and what exactly was verified."""
     files = [{"name": file.name, "size": file.size, "mtime_ns": file.mtime_ns} for file in step.files]
-    return {"key": key_of(step, settings), "step": step.number, "name": step.name, "bytes": step.size, "files": files}
+    known = {"key": key_of(step, settings), "program": program()}
+    return known | {"step": step.number, "name": step.name, "bytes": step.size, "files": files}
 
 
 def refused(reason: str) -> dict[str, Any]:
@@ -69,14 +70,20 @@ def _verified(folder: Path, step: Step, settings: Settings) -> dict[str, Any]:
     outcome = _outcome(parts)
     if found.unread and outcome != DIFFERS:
         outcome = NOT_VERIFIED
-    return {"outcome": outcome, "reason": sentence("; ".join(found.unread.values())), "parts": parts, "watched": watched}
+    return {
+        "outcome": outcome,
+        "reason": sentence("; ".join(found.unread.values())),
+        "parts": parts,
+        "watched": watched,
+    }
 
 
 def _part(folder: Path, part: Part) -> dict[str, Any]:
-    """Returns the verdict on a file as data; its file is named as in the run's folder."""
-    from blueprint.replay import data_of
+    """Returns the verdict on a file as data, with its report where something deviates; named as in the run's folder."""
+    from blueprint.replay import data_of, text_of
 
-    return data_of(part.verdict) | {"file": part.path.relative_to(folder).as_posix(), "why": part.chosen.why}
+    text = "" if part.verdict.agrees else f"{part.chosen}\n\n{text_of(part.verdict)}"
+    return data_of(part.verdict) | {"file": part.path.relative_to(folder).as_posix(), "text": text}
 
 
 def _outcome(parts: Iterable[Mapping[str, Any]]) -> str:
@@ -91,7 +98,9 @@ def _outcome(parts: Iterable[Mapping[str, Any]]) -> str:
 def _watched(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Returns the numbers that are followed over the steps, and the ratio of the files before the first update."""
     first = [each for each in verdicts if (place := each.replayed.batch.place) and place.before_first_update]
-    found = {name: _mean(verdicts, *WATCHED[name]) for name in WATCHED} | {AT_FIRST_UPDATE: _mean(first, *WATCHED["ratio"])}
+    found = {name: _mean(verdicts, *WATCHED[name]) for name in WATCHED} | {
+        AT_FIRST_UPDATE: _mean(first, *WATCHED["ratio"])
+    }
     return {name: each for name, each in found.items() if each}
 
 

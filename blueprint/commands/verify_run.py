@@ -1,0 +1,218 @@
+"""`blueprint verify` of a whole run: it parses, has every step of a folder verified, and prints. No maths."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from blueprint.commands.console import say
+from blueprint.commands.refusals import Refused, Unreadable
+
+if TYPE_CHECKING:
+    from blueprint.runs.executor import Executor, Work
+    from blueprint.runs.finding import Found
+    from blueprint.runs.going import Run
+    from blueprint.runs.step import Settings
+    from blueprint.runs.summary import Summary
+
+DIFFERENCE, UNREADABLE, INTERRUPTED = 1, 3, 130
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a whole run; the names are those of the options."""
+
+    fail_fast: bool
+    only: str | None
+    workers: int | None
+    ledger: Path | None
+    ray: str | None
+    csv: Path | None
+    plot: Path | None
+
+    def refuse_for_files(self) -> None:
+        """Refuses options of a run where single files were named."""
+        for name in (each.name for each in fields(self) if getattr(self, each.name)):
+            raise Refused(
+                f"--{name.replace('_', '-')} is for a whole run: name the folder with its steps instead of files"
+            )
+
+
+OPTIONS = (
+    click.option("--fail-fast", is_flag=True, help="Of a folder: stop at the first step that deviates."),
+    click.option("--only", metavar="PATTERN", help="Of a folder: only files whose names fit, as in '*.safetensors'."),
+    click.option("--workers", type=click.IntRange(1), metavar="N", help="Of a folder: steps at a time  [default: one per core]"),
+    click.option(
+        "--ledger", type=click.Path(path_type=Path), metavar="FILE",
+        help="Of a folder: where finished steps are noted, so that the same command goes on  [default: in the folder]",
+    ),
+    click.option("--ray", metavar="ADDRESS", help="Of a folder: work on a Ray cluster, auto or an address; it sees the folder."),
+    click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Of a folder: a line for each step."),
+    click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Of a folder: a plot, .png, .svg or .pdf."),
+)  # fmt: skip
+
+
+def run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of a whole run; they come to it as one, `run`."""
+
+    @wraps(command)
+    def gathered(**given: Any) -> None:
+        asked = Asked(**{each.name: given.pop(each.name) for each in fields(Asked)})
+        command(run=asked, **given)
+
+    for option in reversed(OPTIONS):
+        gathered = option(gathered)
+    return gathered
+
+
+def verify_run(folder: Path, settings: Settings, asked: Asked, as_json: bool) -> NoReturn:
+    """Verifies every step of a folder, prints what they come to, and ends with the exit code that says it."""
+    from blueprint.runs.ledger import NAME, NOT_VERIFIED, Ledger, LedgerError
+    from blueprint.runs.summary import summary_of
+
+    _check(settings, asked)
+    found = _found(folder, asked)
+    try:
+        ledger = Ledger(asked.ledger or folder / NAME)
+    except LedgerError as error:
+        raise Refused(str(error)) from error
+    with ledger:
+        run = _gone_through(found, settings, asked, ledger)
+        summary = summary_of(run.records())
+        if as_json:
+            for record in run.records():
+                say(json.dumps(record, ensure_ascii=False, allow_nan=False))
+    _tell(found, run, summary, as_json)
+    _write(summary, asked)
+    sys.exit(DIFFERENCE if summary.deviation else UNREADABLE if summary.counts[NOT_VERIFIED] else 0)
+
+
+def _check(settings: Settings, asked: Asked) -> None:
+    """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
+    from blueprint.minibatch import MinibatchError
+    from blueprint.replay import known_device
+    from blueprint.replay.choose import check_asked
+    from blueprint.runs.plot import PlotError, check_plot
+
+    try:
+        check_asked(settings.preset, settings.overrides)
+        if not asked.ray:
+            known_device(settings.device)
+        if asked.plot:
+            check_plot(asked.plot)
+    except (MinibatchError, PlotError) as error:
+        raise Refused(str(error)) from error
+    for path in filter(None, (asked.csv, asked.plot)):
+        if not path.absolute().parent.is_dir():
+            raise Refused(f"{path} cannot be written: there is no folder {path.parent}")
+
+
+def _found(folder: Path, asked: Asked) -> Found:
+    from blueprint.runs.finding import find
+
+    found = find(folder, asked.only or "*")
+    if not found.steps:
+        raise Unreadable(f"{folder} holds no dump of a training step: docs/dump-hooks.md tells how to write them")
+    return found
+
+
+def _gone_through(found: Found, settings: Settings, asked: Asked, ledger: Any) -> Run:
+    """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
+    from blueprint.runs.going import Run
+    from blueprint.runs.work import record_of
+
+    run = Run(found.steps, settings, ledger, asked.fail_fast)
+    work = partial(record_of, found.folder.absolute(), settings=settings)
+    try:
+        with _executor(work, settings, asked) as executor, _bar(len(run.steps), run.known) as finished:
+            run.go(executor, finished)
+    except KeyboardInterrupt:
+        done = sum(key in ledger for key in run.keys)
+        say(
+            f"\nInterrupted: {done:,} of {len(run.steps):,} steps are done; the same command goes on from there.",
+            err=True,
+        )
+        sys.exit(INTERRUPTED)
+    if ledger.failed:
+        say(
+            f"Note: the ledger {ledger.path} could not be written to its end ({ledger.failed}): not all is noted there.",
+            err=True,
+        )
+    return run
+
+
+@contextmanager
+def _executor(work: Work, settings: Settings, asked: Asked) -> Iterator[Executor]:
+    """Gives what goes through the steps, and ends it."""
+    from blueprint.runs.processes import Processes, cores
+
+    on_cpu = settings.device.startswith("cpu")  # processes that share one accelerator share its memory
+    executor: Executor
+    if asked.ray:
+        executor = _on_ray(work, asked, 0 if on_cpu else 1)
+    else:
+        executor = Processes(work, asked.workers or (cores() if on_cpu else 1))
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def _on_ray(work: Work, asked: Asked, gpus: int) -> Executor:
+    from blueprint.runs.on_ray import OnRay, RayError
+
+    assert asked.ray is not None
+    try:
+        return OnRay(work, asked.ray, asked.workers, gpus)
+    except RayError as error:
+        raise Refused(str(error)) from error
+
+
+@contextmanager
+def _bar(steps: int, known: int) -> Iterator[Callable[[int], None]]:
+    """Gives what moves the progress bar on; there is none where nobody looks."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    with click.progressbar(length=steps, label="verifying", file=sys.stderr, show_pos=True) as bar:
+        bar.update(known)
+        yield bar.update
+
+
+def _tell(found: Found, run: Run, summary: Summary, as_json: bool) -> None:
+    from blueprint.runs.report import summed, text_of
+
+    notes = [*found.notes, *run.notes]
+    if as_json:
+        counts = {
+            "folder": str(found.folder),
+            "steps": len(summary.steps),
+            "outcomes": dict(summary.counts),
+            "notes": notes,
+        }
+        say(json.dumps({"summary": counts, "says": summed(summary)}, ensure_ascii=False, allow_nan=False))
+    else:
+        say(text_of(summary, notes))
+
+
+def _write(summary: Summary, asked: Asked) -> None:
+    from blueprint.runs.as_csv import csv_of
+    from blueprint.runs.plot import draw
+
+    try:
+        if asked.csv:
+            asked.csv.write_text(csv_of(summary), encoding="utf-8", newline="")
+        if asked.plot:
+            draw(summary, asked.plot)
+    except OSError as error:
+        raise Refused(
+            f"{error.filename or 'the table'} cannot be written: {(error.strerror or str(error)).lower()}"
+        ) from error
