@@ -118,7 +118,7 @@ def _check(settings: Settings, asked: Asked) -> None:
 def _found(folder: Path, asked: Asked) -> Found:
     from blueprint.runs.finding import find
 
-    found = find(folder, asked.only or "*")
+    found = find(folder, asked.only)
     if not found.steps:
         raise Unreadable(f"{folder} holds no dump of a training step: docs/dump-hooks.md tells how to write them")
     return found

@@ -16,7 +16,7 @@ from blueprint.runs.ledger import is_ledger
 from blueprint.runs.step import File, Step
 
 ENDINGS = (".safetensors", ".npz", ".jsonl", ".parquet", ".pt", ".pth")
-"""A file that ends so is a dump, or was meant to be one: if it is damaged, its step counts as not verified."""
+"""What ends so is a dump, or was meant to be one: if it is damaged, its step counts as not verified."""
 _STEP = re.compile(r"step[_.-]?(\d{1,15})(?!\d)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 MOST_NAMED = 3
@@ -45,23 +45,25 @@ class Found:
                 f"{_files(len(self.by_name))} no step in the metadata: taken from the name ({_some(self.by_name)})"
             )
         if self.skipped:
-            said.append(f"{_files(len(self.skipped))} no content of a dump and left aside ({_some(self.skipped)})")
+            said.append(f"{_files(len(self.skipped))} no ending of a dump: left aside ({_some(self.skipped)})")
         return tuple(said)
 
 
-def find(folder: Path, only: str = "*") -> Found:
-    """Finds all dumps in a folder and the folders in it, but for hidden ones; `only`: a pattern that names must fit."""
+def find(folder: Path, only: str | None = None) -> Found:
+    """Finds all dumps in a folder and the folders in it, but for hidden ones.
+
+    only: a pattern that names must fit, such as "rank_0*"; then those are dumps whatever they end with.
+    """
     groups: dict[tuple[int, str], list[File]] = {}
     skipped, by_name = [], []
     for path in _files_in(folder):
         name = path.relative_to(folder).as_posix()
-        if not fnmatch(name, only) and not fnmatch(path.name, only):
+        if is_ledger(path) or (only and not fnmatch(name, only) and not fnmatch(path.name, only)):
             continue
-        said = _said(path)
-        if said is None:
-            skipped += [] if is_ledger(path) else [name]
+        if not only and path.suffix.lower() not in ENDINGS:
+            skipped.append(name)
             continue
-        number = _whole(said.get("step"))
+        number = _whole(_said(path).get("step"))
         if number is None:
             by_name.append(name)
             number = number_in(name)
@@ -77,14 +79,12 @@ def _files_in(folder: Path) -> Iterator[Path]:
         yield from (Path(at, name) for name in sorted(names, key=natural) if not name.startswith("."))
 
 
-def _said(path: Path) -> dict[str, Any] | None:
-    """Returns the metadata of a dump, {} of a damaged one, and None for what is no dump."""
-    if path.suffix.lower() == ".json" or not path.is_file() or is_ledger(path):
-        return None
+def _said(path: Path) -> dict[str, Any]:
+    """Returns the metadata of a dump; of a damaged one none, and verifying it will say what is wrong."""
     try:
         return metadata_of(path)
     except MinibatchError:
-        return {} if path.suffix.lower() in ENDINGS else None
+        return {}
 
 
 def _whole(found: Any) -> int | None:

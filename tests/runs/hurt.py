@@ -1,0 +1,35 @@
+"""Work on steps that comes to a bad end where a test wants it to; a module of its own, since other processes import it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from blueprint.runs.step import Settings, Step
+from blueprint.runs.work import head_of
+
+
+def done(step: Step, kind: str = "agrees") -> dict[str, Any]:
+    """Returns a record, with the process that made it."""
+    return head_of(step, Settings()) | {"outcome": kind, "reason": "", "parts": [], "watched": {}, "by": os.getpid()}
+
+
+def work(folder: Path, step: Step, deadly: dict[int, int]) -> dict[str, Any]:
+    """Notes in a folder who begins with a step; over a deadly one it is killed, as often as is said."""
+    tries = folder / f"{step.number}.tries"
+    with tries.open("a", encoding="utf-8") as file:
+        file.write(f"{os.getpid()}\n")
+    if len(tries.read_text(encoding="utf-8").splitlines()) <= deadly.get(step.number or 0, 0):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done(step)
+
+
+def slow(folder: Path, step: Step) -> dict[str, Any]:
+    """Takes longer than any test waits, but for step 0."""
+    (folder / f"{step.number}.begun").touch()
+    if step.number:
+        time.sleep(300)
+    return done(step)
