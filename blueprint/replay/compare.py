@@ -31,13 +31,22 @@ class Spot:
     recomputed: float
 
 
+SHARE = 0.005
+"""A quantity agrees only if its tolerance is at most this share of its size: a fault of twice as much, 1 %, is then found even
+where rounding works against it."""
+
+
 @dataclass(frozen=True)
 class Compared:
     """A logged quantity beside its row.
 
     means: what the name means here, where that is not what the preset says.
-    cells, deviating: how many numbers were compared, and how many of them are further apart than `allowed`.
-    largest: the largest difference.
+    cells, deviating: how many numbers were compared, and how many of them are further apart than `allowed`, by which rounding
+        alone may move them.
+    largest: the largest difference. size: the mean size of what was computed again.
+    extra: the part of `allowed` that is due to few digits, or to words near a clip.
+    measured: by how much rounding was seen to move it (`measured.py`), where `allowed` is more than a `SHARE` of the size.
+    dtype: the coarsest of what it is made of.
     logged, recomputed: both numbers, where it is a number.
     """
 
@@ -51,21 +60,31 @@ class Compared:
     spot: Spot | None = None
     logged: float | None = None
     recomputed: float | None = None
+    size: float = 0.0
+    extra: float = 0.0
+    measured: float | None = None
+    dtype: str = ""
 
     @property
     def agrees(self) -> bool:
-        """Whether all numbers agree."""
+        """Whether no number is further off than rounding alone may explain; it may still be too coarse to tell."""
         return not self.deviating
 
     @property
-    def too_coarse(self) -> bool:
-        """Whether a number agrees, but is no larger than what it may be off: 0 would agree, too.
+    def tolerance(self) -> float:
+        """How far off a number may be and still be said to agree."""
+        base = self.allowed - self.extra if self.measured is None else self.measured
+        return base + self.extra if base + self.extra <= SHARE * self.size else base
 
-        A 0 that is logged where 0 is computed again says what it should.
-        """
-        if self.logged is None or self.recomputed is None or not self.agrees:
-            return False
-        return abs(self.logged) <= self.allowed and (self.logged != 0 or self.recomputed != 0)
+    @property
+    def doubtful(self) -> bool:
+        """Whether the tolerance hides more than a `SHARE` of the quantity. What is equal to the last bit is not in doubt."""
+        return self.largest != 0 and not self.tolerance <= SHARE * self.size
+
+    @property
+    def too_coarse(self) -> bool:
+        """Whether rounding may explain the difference, but might hide a fault, too."""
+        return self.agrees and self.largest != 0 and (self.doubtful or not self.largest <= self.tolerance)
 
 
 def compared_cells(name: str, rows: Rows, theirs: Array, mask: Array) -> Array:
@@ -113,8 +132,14 @@ class Tally:
             cells=self.found.cells + int(where.sum()),
             deviating=self.found.deviating + int(wrong.sum()),
             largest=max(self.found.largest, float(apart.max(initial=0.0))),
+            size=self._size(ours[where]),
             spot=self.found.spot or (self._spot(start, wrong, theirs, ours) if wrong.any() else None),
         )
+
+    def _size(self, ours: Array) -> float:
+        """Returns the mean size of everything compared so far, and now of some more."""
+        before, here = self.found.cells, np.abs(ours[np.isfinite(ours)])
+        return (self.found.size * before + float(here.sum())) / max(1, before + ours.size)
 
     def _where(self, start: int, rows: Rows, theirs: Array) -> Array:
         if self.cells is not None:
@@ -159,4 +184,4 @@ def compare_number(name: str, row: str, means: str, both: tuple[float, float], a
     logged, ours = (each + 0.0 for each in both)
     apart = float(distance(np.asarray(logged), np.asarray(ours)))
     wrong = not apart <= allowed or np.isinf(apart)
-    return Compared(name, row, means, 1, int(wrong), apart, allowed, logged=logged, recomputed=ours)
+    return Compared(name, row, means, 1, int(wrong), apart, allowed, logged=logged, recomputed=ours, size=abs(ours))

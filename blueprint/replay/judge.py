@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,9 +13,9 @@ from blueprint.minibatch.batch import Array
 from blueprint.replay import ties
 from blueprint.replay.compare import Compared, Rows, Tally, compare_number, compare_tiles, compared_cells
 from blueprint.replay.inputs import per_word
-from blueprint.replay.logged import CALLED, NUMBERS, TENSORS, Quantity, before
+from blueprint.replay.logged import ALL, CALLED, NUMBERS, TENSORS, Quantity, before
 from blueprint.replay.recompute import Replay
-from blueprint.replay.tolerances import TOLERANCES, coarsest, held_in, last_digit, widened
+from blueprint.replay.tolerances import TOLERANCES, coarsest, held_in, last_digit, stored, widened
 
 FLOATS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new", "scores")
 SUPPORT = ("response", "kept", "score.place", "value.counted")
@@ -41,11 +42,20 @@ def logged_in(batch: Minibatch, found: Replay) -> Logged:
 
 
 class Judge:
-    """Compares what a file logged with a replay of it. `factor` multiplies every tolerance."""
+    """Compares what a file logged with a replay of it. `factor` multiplies every tolerance.
 
-    def __init__(self, batch: Minibatch, found: Replay, factor: float = 1.0) -> None:
+    measured: by name, how far rounding was seen to move a quantity.
+    """
+
+    def __init__(
+        self,
+        batch: Minibatch,
+        found: Replay,
+        factor: float = 1.0,
+        measured: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         """Finds what can be compared."""
-        self.batch, self.found, self.factor = batch, found, factor
+        self.batch, self.found, self.factor, self.measured = batch, found, factor, measured
         self.logged, self.dtypes = logged_in(batch, found), held_in(batch)
 
     def compared(self, names: Sequence[str] | None = None, meant: dict[str, str] | None = None) -> dict[str, Compared]:
@@ -67,7 +77,7 @@ class Judge:
         for each in tallies:
             before_it = found.get(each.found.name)
             if before_it is None or _clearly_nearer(each.found, before_it):
-                found[each.found.name] = each.found
+                found[each.found.name] = self._told(each.found)
         for quantity, value, _ in self.logged.numbers:
             if self._asked(quantity, names):
                 found[quantity.name] = self._number(quantity, value, near)
@@ -84,20 +94,33 @@ class Judge:
 
     def allowed(self, quantity: Quantity, row: str) -> float:
         """Returns how far apart the numbers of a tensor may be: tolerance · (1 + largest number of its row)."""
-        return self.tolerance(quantity) * (1 + _finite(self.found.largest.get(row, 0.0))) * self._wider(quantity)
+        own = self.tolerance(quantity) * (1 + _finite(self.found.largest.get(row, 0.0))) * self._wider(quantity)
+        return max(own, self.measured.get(quantity.name, 0.0))
 
     def allowed_number(self, quantity: Quantity, logged: float) -> float:
         """Returns how far a number may be off: what it is a weighted sum of may be off as a tensor, in the mean."""
-        sizes, words = self.found.sizes, max(1.0, self.found.whole["ev.count"])
-        mean = _finite(sizes.get(quantity.spread, 0.0)) / words
-        weights = max(1.0, sizes.get(quantity.weights, 0.0))
+        mean, weights = self.terms(quantity)
         size = abs(logged) if np.isfinite(logged) else 0.0
-        return self.tolerance(quantity) * (size + (1 + mean) * weights * self._wider(quantity))
+        own = self.tolerance(quantity) * (size + (1 + mean) * weights * self._wider(quantity))
+        return max(own, self.measured.get(quantity.name, 0.0))
+
+    def terms(self, quantity: Quantity) -> tuple[float, float]:
+        """Returns the mean size of the words that a number is a weighted sum of, and the sum of the weights, at least 1."""
+        sizes, words = self.found.sizes, max(1.0, self.found.whole["ev.count"])
+        return _finite(sizes.get(quantity.spread, 0.0)) / words, max(1.0, sizes.get(quantity.weights, 0.0))
 
     def tolerance(self, quantity: Quantity) -> float:
         """Returns the tolerance by the coarsest dtype of a quantity and of what it is made of."""
+        return self.factor * TOLERANCES[self.dtype(quantity)]
+
+    def dtype(self, quantity: Quantity) -> str:
+        """Returns the coarsest dtype of a quantity and of what it is made of; a score is only held against itself."""
         made_of = (quantity.name, *before(quantity.name), *FLOATS)
-        return self.factor * TOLERANCES[coarsest(self.dtypes, made_of)]
+        return "float64" if quantity.name == "scores" else coarsest(self.dtypes, made_of)
+
+    def _told(self, compared: Compared) -> Compared:
+        quantity = ALL[compared.name]
+        return replace(compared, measured=self.measured.get(compared.name), dtype=self.dtype(quantity))
 
     def _wider(self, quantity: Quantity) -> float:
         if quantity.name == "ev.used":  # a share of the variance, in which the spread of the returns is squared
@@ -111,7 +134,7 @@ class Judge:
     def _number(self, quantity: Quantity, logged: float, near: dict[str, int]) -> Compared:
         known = self.found.whole
         words = max(1.0, known["ev.count"])
-        extra = last_digit(logged) + near.get(quantity.name, 0) / words
+        extra = max(last_digit(logged), stored(logged, self.dtype(quantity))) + near.get(quantity.name, 0) / words
         if quantity.name == "total_loss":
             extra += sum(last_digit(value) for each, value, _ in self.logged.numbers if each.name in quantity.after)
         both = [
@@ -121,7 +144,7 @@ class Judge:
             for row, means in quantity.rows
             for allowed in [self.allowed_number(quantity, logged)]
         ]
-        return next((each for each in both if each.agrees), both[0])
+        return self._told(replace(next((each for each in both if each.agrees), both[0]), extra=extra))
 
     def _counted(
         self, near: dict[str, int], rows: list[str], names: Sequence[str] | None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from blueprint.minibatch import Minibatch
-from blueprint.replay.compare import Compared
+from blueprint.replay.compare import SHARE, Compared
 from blueprint.replay.judge import called
 from blueprint.replay.logged import before
 from blueprint.replay.recompute import Replay
@@ -21,8 +21,8 @@ LEAST_SHARE = 0.01
 class Line:
     """A logged quantity: what the file calls it, what it was compared to, and what that says.
 
-    says: agrees; too coarse, if 0 would agree, too; follows, if it agrees with the file's own rows
-        before it or with the cause of the first deviation; or DIFFERS, also from the file's own rows before it.
+    says: agrees; too coarse, if rounding may explain the difference but might hide a fault, too; follows, if it agrees with the
+        file's own rows before it or with the cause of the first deviation; or DIFFERS, also from the file's own rows before it.
     within: what it follows from where nothing before it deviates: rows before it that agree, and how much of their
         tolerance they take.
     """
@@ -31,6 +31,12 @@ class Line:
     compared: Compared
     says: str
     within: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def allowed(self) -> float:
+        """How far apart it may be: to agree, or else by rounding alone."""
+        found = self.compared
+        return min(found.tolerance, SHARE * found.size) if self.says == AGREES else found.allowed
 
 
 def lines_of(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
+from blueprint.replay.coarse import reasons, summary, why
 from blueprint.replay.compare import Compared, Spot
-from blueprint.replay.lines import DIFFERS, FOLLOWS, TOO_COARSE, Line
+from blueprint.replay.lines import AGREES, DIFFERS, FOLLOWS, TOO_COARSE, Line
 from blueprint.replay.search import Match
 from blueprint.replay.verify import Verdict
 
@@ -22,17 +23,9 @@ def text_of(verdict: Verdict) -> str:
     parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
     parts += list(_told(verdict)) if verdict.first else []
     if verdict.agrees and verdict.lines:
-        parts.append(_summary(verdict.lines))
+        parts.append(summary(verdict.lines))
+    parts += reasons(verdict.lines)
     return "\n".join([*parts, *(f"Note: {each}" for each in verdict.notes)])
-
-
-def _summary(lines: Sequence[Line]) -> str:
-    coarse = [line for line in lines if line.says == TOO_COARSE]
-    if not coarse:
-        return f"All {len(lines)} logged quantities agree."
-    count = len(lines) - len(coarse)
-    some = f"{count} agree{'s' if count == 1 else ''}; {len(coarse)} {'is' if len(coarse) == 1 else 'are'}"
-    return f"{some} too coarse to tell: {', '.join(line.called for line in coarse)} (0 would agree, too)."
 
 
 def _table(verdict: Verdict) -> str:
@@ -45,7 +38,7 @@ def _row(line: Line) -> tuple[str, ...]:
     found = line.compared
     logged, ours = _both(found)
     called = f"{line.called} ({found.means})" if found.means else line.called
-    return found.name, called, logged, ours, f"{found.largest:.1e}", f"{found.allowed:.1e}", line.says
+    return found.name, called, logged, ours, f"{found.largest:.1e}", f"{line.allowed:.1e}", line.says
 
 
 def _both(found: Compared) -> tuple[str, str]:
@@ -118,7 +111,8 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "file": found.batch.path,
         "preset": verdict.preset,
-        "agrees": verdict.agrees,
+        "agrees": all(line.says == AGREES for line in verdict.lines),
+        "deviates": not verdict.agrees,
         "quantities": [_quantity(line) for line in verdict.lines],
         "not_compared": dict(verdict.uncompared),
         "first": _quantity(verdict.first) if verdict.first else None,
@@ -130,7 +124,7 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
 
 def _quantity(line: Line) -> dict[str, Any]:
     found, spot = line.compared, line.compared.spot
-    numbers: dict[str, float | None] = {"largest": found.largest, "allowed": found.allowed}
+    numbers: dict[str, float | None] = {"largest": found.largest, "allowed": line.allowed, "size": found.size}
     numbers |= {"logged": found.logged, "recomputed": found.recomputed} if found.logged is not None else {}
     where = None
     if spot:
@@ -143,6 +137,7 @@ def _quantity(line: Line) -> dict[str, Any]:
         "verdict": line.says,
         "cells": found.cells,
         "deviating": found.deviating,
+        "why": why(found) if line.says == TOO_COARSE else None,
         "within": dict(line.within),
         "where": where,
         **{name: _number(value) for name, value in numbers.items()},

@@ -1,6 +1,7 @@
-"""How far a logged number may be from the one computed again, by the dtype of what it was made of.
+"""How far rounding alone may move a logged number from the one computed again, by the dtype of what it was made of.
 
-|a − b| ≤ tolerance · (1 + largest number of the row). The reasons, and what was measured, stand in docs/verify.md.
+|a − b| ≤ tolerance · (1 + largest number of the row); what is further apart differs. The reasons, and what was measured, stand
+in docs/verify.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from blueprint.replay.recompute import Replay
 
 TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6})
 """By dtype of torch, from the finest to the coarsest."""
+
+HALF = ("float16", "bfloat16")
 
 LOOKED_AT, ENOUGH = 4096, 16
 """How many numbers of a tensor are looked at, and how many of them must be different, to tell what they are rounded to."""
@@ -79,8 +82,25 @@ def last_digit(value: float) -> float:
     return 0.5 * 10.0**exponent
 
 
+def half_unit(value: float, dtype: str) -> float:
+    """Returns half a unit in the last place of a number in a dtype: so much rounding to it may have moved the number."""
+    if value == 0 or not np.isfinite(value):
+        return 0.0
+    return float(2.0 ** (np.frexp(value)[1] - 2) * torch.finfo(getattr(torch, dtype)).eps)
+
+
+def stored(value: float, dtype: str) -> float:
+    """Returns half a unit in the last place of a number that is exact in float16 or bfloat16, where its file has those."""
+    if dtype not in HALF or not np.isfinite(value):
+        return 0.0
+    return half_unit(value, dtype) if float(torch.tensor(value, dtype=getattr(torch, dtype))) == value else 0.0
+
+
 def widened(found: Replay) -> float:
-    """Returns what rounding grows by where advantages are whitened, at least 1: rounding is divided by the deviation."""
-    if found.options["whiten_advantages"] == "off":
+    """Returns what rounding grows by where advantages are whitened here, at least 1: rounding is divided by the deviation.
+
+    Advantages of the file are not whitened again; theirs is all the rounding that there is.
+    """
+    if found.options["whiten_advantages"] == "off" or "advantages" in found.work.given:
         return 1.0
     return max(1.0, 1 / found.whole["advantage.divisor"]) if found.whole["advantage.divisor"] else 1.0

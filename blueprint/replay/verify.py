@@ -11,6 +11,7 @@ from blueprint.replay.endless import ending
 from blueprint.replay.judge import Judge
 from blueprint.replay.lines import DIFFERS, Line, first_of, following, lines_of
 from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS, before
+from blueprint.replay.measured import judged
 from blueprint.replay.passes import TILE_TOKENS, Progress, passes, unseen
 from blueprint.replay.question import Question, as_given
 from blueprint.replay.recompute import Replay, replay
@@ -67,14 +68,13 @@ def verify(
     settings = laid_over(options)
     work = passes(settings) * batch.mask.size
     found = replay(batch, settings, watch("recomputing", work), tile_tokens, device=device)
-    judge = Judge(batch, found, factor)
-    straight = judge.compared()
+    judge, straight = judged(batch, found, factor)
     lines = lines_of(batch, found, straight, {})
     first, causes = None, tuple[Match, ...]()
     if not all(each.agrees for each in straight.values()):
         straight = _as_the_preset_has_it(judge, straight)
         local, given = _from_own_rows(judge, straight, watch("from the file's own rows", work))
-        own = Judge(batch, local, factor).compared(meant=given)
+        own = Judge(batch, local, factor, judge.measured).compared(meant=given)
         lines = lines_of(batch, found, straight, own)
         first = first_of(lines)
         if first.says == DIFFERS:

@@ -166,8 +166,13 @@ def test_a_number_that_may_as_well_be_0_is_too_coarse_to_agree(dtype: str) -> No
         return
     assert says["policy_loss"] == "too coarse"
     assert verdict.agrees
-    assert "1 agrees; 1 is too coarse to tell: policy_loss (0 would agree, too)." in text_of(verdict)
-    assert "All 2" not in text_of(verdict)
+    text = text_of(verdict)
+    assert (
+        "1 agrees; 1 is too coarse to tell.\n  policy_loss: it is off by 200 %; rounding of its words in bfloat16 explains "
+        in text
+    )
+    assert "A fault of 1 % could hide in what is too coarse: write float32 to tell." in text
+    assert "All 2" not in text
 
 
 def test_a_0_that_should_be_0_agrees() -> None:

@@ -22,17 +22,33 @@ SAMPLED = [run for run in RUNS if settings(run)["kl_estimator"] != EXACT]
 WORST = {"float64": 1e-5, "float32": 0.05, "float16": 0.5, "bfloat16": 0.75}
 """By dtype, what part of what is allowed rounding took at most on these runs; docs/verify.md has the measurements."""
 
+SAYS = {
+    "float64": {"agrees"},
+    "float32": {"agrees"},
+    "float16": {"agrees", "too coarse"},
+    "bfloat16": {"agrees", "too coarse"},
+}
+FEWEST = {"float16": 0.8, "bfloat16": 0.2}
+"""What share of their quantities still agrees at least where the numbers of 18 words are rounded to a half dtype."""
+
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize("run", SAMPLED, ids=lambda run: f"{run.run}-{run.variant}")
 def test_a_run_of_a_library_verifies(run: Run, dtype: str) -> None:
     batch = dump(run, dtype)
     verdict = verify(batch, settings(run), run.preset)
-    assert [line for line in verdict.lines if line.says != "agrees"] == []
+    assert [line for line in verdict.lines if line.says not in SAYS[dtype]] == []
     assert {line.called for line in verdict.lines} == {name for name in ROWS if name in batch.tensors} | set(
         batch.logged
     )
     assert max(line.compared.largest / line.compared.allowed for line in verdict.lines) < WORST[dtype]
+
+
+@pytest.mark.parametrize("dtype", FEWEST)
+def test_half_dtypes_are_not_too_coarse_throughout(dtype: str) -> None:
+    verdicts = [verify(dump(run, dtype), settings(run), run.preset) for run in FIRST.values()]
+    says = [line.says for verdict in verdicts for line in verdict.lines]
+    assert says.count("agrees") >= FEWEST[dtype] * len(says)
 
 
 def test_all_that_a_verdict_compares_is_logged_by_some_library() -> None:

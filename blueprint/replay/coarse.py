@@ -1,0 +1,63 @@
+"""What is said of quantities that are too coarse to tell: how many, which, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from blueprint.replay.compare import SHARE, Compared
+from blueprint.replay.lines import TOO_COARSE, Line
+from blueprint.replay.ties import NAMES as SHARES
+from blueprint.replay.tolerances import HALF
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """Says how many of the quantities agree, where nothing deviates; if none does, that must not read like success."""
+    coarse = sum(line.says == TOO_COARSE for line in lines)
+    count = len(lines) - coarse
+    if not coarse:
+        return f"All {count} logged quantities agree."
+    if not count:
+        return f"Nothing can be said to agree: {_of(coarse)} too coarse to tell."
+    return f"{count} agree{'s' if count == 1 else ''}; {coarse} {'is' if coarse == 1 else 'are'} too coarse to tell."
+
+
+def reasons(lines: Sequence[Line]) -> Iterator[str]:
+    """Yields a line for each quantity that is too coarse, and what to do about it."""
+    coarse = [line for line in lines if line.says == TOO_COARSE]
+    yield from (f"  {line.called}: {why(line.compared)}" for line in coarse)
+    if any(line.compared.dtype in HALF for line in coarse):
+        yield f"  A fault of {2 * SHARE:.0%} could hide in what is too coarse: write float32 to tell.".replace(
+            "%", " %"
+        )
+
+
+def why(compared: Compared) -> str:
+    """Says why a quantity is too coarse to tell."""
+    off = f"it is off by {_share(compared.largest, compared)}"
+    if compared.largest > compared.tolerance:
+        return f"{off}; {_explained(compared)}"
+    may = f"rounding in {compared.dtype} may move it by {_share(compared.tolerance, compared)}"
+    nothing = compared.logged is not None and abs(compared.logged) <= compared.tolerance
+    return f"{may}, and 0 would agree, too" if nothing else may
+
+
+def _explained(compared: Compared) -> str:
+    """Says what may explain more than what it is made of does."""
+    if compared.name in SHARES:
+        return "rounding decides whether some of its words are clipped"
+    if compared.largest <= compared.tolerance + compared.extra:
+        return "the few digits that it was written with explain that"
+    dtype, share = compared.dtype, _share(compared.tolerance, compared)
+    return f"rounding of its words in {dtype} explains {share}, arithmetic in {dtype} might explain the rest"
+
+
+def _share(width: float, compared: Compared) -> str:
+    if not compared.size:
+        return f"{width:.2g}"
+    percent = 100 * width / compared.size
+    of = "" if compared.logged is not None else " of the mean size of its words"
+    return (f"{percent:.2g} %" if percent < 100 else f"{percent:,.0f} %") + of
+
+
+def _of(count: int) -> str:
+    return "the one logged quantity is" if count == 1 else f"all {count} logged quantities are"

@@ -1,0 +1,131 @@
+"""By how much rounding moves what was logged, measured: the batch computed again with its numbers moved as rounding moves them.
+
+Each number is moved at random within half a unit in the last place of its dtype. Through whichever conventions a quantity is made
+of such numbers, what it then moves by is what rounding does to it: in a mean of many words it nearly cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from blueprint.minibatch import Minibatch
+from blueprint.minibatch.batch import Array
+from blueprint.replay.compare import Compared, compared_cells, ours_of
+from blueprint.replay.judge import SUPPORT, Judge
+from blueprint.replay.logged import ALL
+from blueprint.replay.probe import cut
+from blueprint.replay.recompute import Replay, replay
+from blueprint.replay.ties import NAMES as SHARES
+from blueprint.replay.tolerances import HALF, half_unit
+
+SAMPLES = 6
+DEVIATIONS, PEAKS = 5.0, 2.0
+"""A number may be so many standard deviations off, a word of a tensor so many times the largest that was seen."""
+
+WORDS = 1 << 18
+"""Of a larger batch, so many words are enough: what rounding does to a mean only shrinks with more."""
+
+LOOPS = {"float64": 1e-12, "float32": 4e-6, "float16": 4e-6, "bfloat16": 4e-6}
+SUMS = {"float64": 1e-13, "float32": 2.5e-7, "float16": 2.5e-7, "bfloat16": 2.5e-7}
+"""What a library's own loops along a response, and its sums of words, may be off, of the size of their terms: by what its file is
+rounded to, as far as that tells what it computed with; sums of half-precision numbers are made in float32."""
+
+
+def judged(batch: Minibatch, found: Replay, factor: float) -> tuple[Judge, dict[str, Compared]]:
+    """Compares everything; what the dtype alone cannot tell is compared again, with what rounding was seen to do to it."""
+    judge = Judge(batch, found, factor)
+    straight = judge.compared()
+    doubts = [each for each in straight.values() if asked(each)]
+    if not doubts:
+        return judge, straight
+    finer = Judge(batch, found, factor, measured(judge, doubts))
+    return finer, straight | finer.compared([each.name for each in doubts])
+
+
+def asked(compared: Compared) -> bool:
+    """Tells whether it must be measured: by the dtype alone nothing could be told, or a clean quantity might be accused."""
+    return compared.doubtful or (not compared.agrees and compared.dtype in HALF)
+
+
+@dataclass
+class Moved:
+    """How far samples moved a quantity: the sum of squares of a number, the largest of any word of a tensor."""
+
+    compared: Compared
+    squares: float = 0.0
+    largest: float = 0.0
+
+
+def measured(judge: Judge, doubts: Sequence[Compared]) -> dict[str, float]:
+    """Returns by name how far rounding moves some quantities, times the factor of the judge."""
+    moved = {each.name: Moved(each) for each in doubts}
+    if any(name not in SHARES for name in moved):
+        _sample(judge, moved)
+    return {name: judge.factor * _width(judge, each) for name, each in moved.items()}
+
+
+def _width(judge: Judge, moved: Moved) -> float:
+    """Returns what its words' rounding does to a quantity, what it was itself rounded by, and what the arithmetic may do."""
+    compared = moved.compared
+    if compared.logged is not None:
+        mean, weights = judge.terms(ALL[compared.name])
+        sums = SUMS[compared.dtype] * (compared.size + mean * weights)
+        return DEVIATIONS * float((moved.squares / SAMPLES) ** 0.5) + sums
+    largest = judge.found.largest.get(compared.row, 0.0)
+    own = half_unit(largest, judge.dtypes.get(compared.name, compared.dtype)) if compared.name != "scores" else 0.0
+    return PEAKS * moved.largest + own + LOOPS[compared.dtype] * largest
+
+
+def _sample(judge: Judge, moved: Mapping[str, Moved]) -> None:
+    """Computes a batch again and again, and keeps how far each quantity was moved."""
+    part, work, drawn = _part(judge.batch), judge.found.work, np.random.default_rng(0)
+    base = judge.found if part is judge.batch else replay(part, work.settings, tile_tokens=work.tile_tokens)
+    for _ in range(SAMPLES):
+        other = replay(_jittered(part, judge.dtypes, drawn), work.settings, tile_tokens=work.tile_tokens)
+        for each in moved.values():
+            if each.compared.logged is None:
+                each.largest = max([each.largest, *_apart(each.compared, base, other)])
+            elif each.compared.name not in SHARES:
+                each.squares += (_number(other, each.compared.row) - _number(base, each.compared.row)) ** 2
+
+
+def _part(batch: Minibatch) -> Minibatch:
+    responses, slots = batch.mask.shape
+    height = max(1, WORDS // slots)
+    return batch if responses <= height else cut(batch, np.linspace(0, responses - 1, height).astype(int))
+
+
+def _jittered(batch: Minibatch, dtypes: Mapping[str, str], drawn: np.random.Generator) -> Minibatch:
+    narrow = {name: dtype for name, dtype in dtypes.items() if dtype != "float64"}
+    return replace(
+        batch, tensors={**batch.tensors, **{name: _moved(batch.tensors[name], narrow[name], drawn) for name in narrow}}
+    )
+
+
+def _moved(values: Array, dtype: str, drawn: np.random.Generator) -> Array:
+    """Returns numbers moved at random within half a unit in their last place; 0, which is exact in every dtype, stays."""
+    wide = np.asarray(values, dtype=np.float64)
+    known = np.where(np.isfinite(wide), wide, 0.0)
+    half = np.where(known == 0, 0.0, 2.0 ** (np.frexp(known)[1] - 2)) * torch.finfo(getattr(torch, dtype)).eps
+    return np.asarray(wide + half * drawn.uniform(-1, 1, wide.shape))
+
+
+def _number(found: Replay, row: str) -> float:
+    return found.whole.get(f"computed.{row}", found.whole[row])
+
+
+def _apart(compared: Compared, base: Replay, other: Replay) -> Iterator[float]:
+    """Yields the largest difference of each tile, where the tensor is compared."""
+    names = {*SUPPORT, compared.row, f"computed.{compared.row}"}
+    for (start, one), (_, two) in zip(base.tiles(names), other.tiles(names), strict=True):
+        here = slice(start, start + len(one["response"]))
+        theirs = np.asarray(base.batch.tensors[compared.name][here], dtype=np.float64)
+        where = compared_cells(compared.name, one, theirs, base.batch.mask[here])
+        apart = np.abs(
+            ours_of(compared.name, compared.row, one, theirs) - ours_of(compared.name, compared.row, two, theirs)
+        )
+        yield float(np.nan_to_num(apart[where], nan=0.0).max(initial=0.0))
