@@ -68,6 +68,10 @@ def _closed(block: Block) -> bool:
     return not (block.typed and block.edges) and all(isinstance(e, Constant) and e.value == 0 for e in edges)
 
 
+def _axis(index: Index) -> Axis | None:
+    return index.axis if isinstance(index, Position) else None
+
+
 class RowAddresses:
     """Spells addresses as seen from a row; collects the holes in the order of spelling."""
 
@@ -88,12 +92,28 @@ class RowAddresses:
 
     def span(self, ref: Ref, axes: tuple[Axis, ...]) -> str:
         """Returns the range of a reference's cells along the axes, from the first member to the last."""
+        self._refuse_between(ref, axes)
         first = self._corner(ref, dict.fromkeys(axes, 0))
         last = self._corner(ref, {axis: self.values.size(axis) - 1 for axis in axes})
-        if len(axes) > 1:
+        if len(axes) > 1 and set(axes) & set(self.layout.places[ref.block].groups):
             # A row over all groups is one plain range with their start and end columns, which `_refuse_open` watches.
             first, last = (first[0], first[1] - 1), (last[0], last[1] + 1)
         return f"{self._sheet(ref)}{self._address(ref, first, axes)}:{self._address(ref, last, axes)}"
+
+    def _refuse_between(self, ref: Ref, axes: tuple[Axis, ...]) -> None:
+        """Refuses a range in which cells of other members stand: one over episodes in whose columns all decisions are."""
+        place = self.layout.places[ref.block]
+        steps = {slot: max(place.steps[slot]) for slot in ref.block.axes}
+        over = {slot for slot, index in zip(ref.block.axes, ref.at, strict=True) if _axis(index) in axes}
+        for way in (0, 1):
+            widest = max((steps[slot] for slot in over if place.steps[slot][way]), default=0)
+            for slot in ref.block.axes:
+                if slot not in over and 0 < place.steps[slot][way] < widest and self.values.size(slot) > 1:
+                    spanned = " and ".join(axis.letter for axis in axes)
+                    raise NotationError(
+                        f"{ref} over {spanned}: cells of other {slot.meaning}s stand between; sum over {slot.letter} as "
+                        "well, or link a block beside it that lies otherwise"
+                    )
 
     def number(self, axis: Axis) -> str:
         """Returns the address of the head's cell that holds the number of the member at hand."""

@@ -60,16 +60,16 @@ class Pen:
         if not block.typed:
             self.label(self.row, grid.LEFT + self.values.size(across), f"  {self.equation_text(block)}", "equation")
 
-    def row_name(self, block: Block, down: Axis, member: int) -> None:
+    def row_name(self, block: Block, down: Axis, member: int, row: int) -> None:
         """Names one row of a block: its symbol with the number, and the word where members are words."""
         if down.parts:
-            self.member(down, member, self.row, grid.SYMBOL, "symbol")
+            self.member(down, member, row, grid.SYMBOL, "symbol")
             part, number = self.values.part(down, member)
-            self.label(self.row, grid.NAME, part.meaning if number == 0 else "", "name")
+            self.label(row, grid.NAME, part.meaning if number == 0 else "", "name")
             return
-        self.label(self.row, grid.SYMBOL, f"{block.symbol}{member + down.start}", "symbol")
+        self.label(row, grid.SYMBOL, f"{block.symbol}{member + down.start}", "symbol")
         if isinstance(self.layout.blueprint.names.get(down), Block):
-            self.member(down, member, self.row, grid.NAME, "name")
+            self.member(down, member, row, grid.NAME, "name")
 
     def member(self, axis: Axis, member: int, row: int, column: int, style: str) -> None:
         """Names one member of an axis: by its word (which follows the vocabulary), or by a letter and its number."""

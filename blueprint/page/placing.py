@@ -9,7 +9,9 @@ from blueprint.page.delivered import lay_delivered
 from blueprint.page.formulas import lay_formulas
 from blueprint.page.layout import Layout
 from blueprint.page.links import lay_links
+from blueprint.page.nesting import Nest
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
+from blueprint.page.overlap import refuse_overlaps
 from blueprint.page.pen import Pen
 from blueprint.page.place import Place, extent_of
 from blueprint.page.refuse import refuse_unfit
@@ -39,6 +41,7 @@ def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
     layout = Layout(blueprint, values)
     for sheet in blueprint.sheets:
         SheetPlacer(sheet, layout).place()
+    refuse_overlaps(layout)
     return layout
 
 
@@ -113,7 +116,9 @@ class SheetPlacer(Pen):
 
     def table(self, block: Block, across: Axis | None, role: str) -> None:
         """Places a table in the left area: a caption with headings, then a row per member of the other axis."""
-        down = next(axis for axis in block.axes if axis is not across)
+        down, *others = [axis for axis in block.axes if axis is not across]
+        if others:
+            raise NotationError(f"{block.name} has {len(block.axes)} axes, a Table two: let it be a Row")
         self.caption(block)
         self.headings(block, across)
         self.row += 1
@@ -124,38 +129,45 @@ class SheetPlacer(Pen):
 
     def rows(self, block: Block, role: str, beside: Block | None) -> None:
         """Places a block on the sheet's columns, and the weights that multiply it to its left."""
-        down = next((axis for axis in block.axes if axis not in self.sheet.across), None)
+        nest = Nest(block, self.sheet.across, self.values)
         self.caption(block)
         if beside is None:
             self.equation(block, "equation")
         else:
-            self.headings(beside, beside.axes[1] if len(beside.axes) > 1 else None)
-            self.head(beside, grid.LEFT)
-        if down is None:
-            if beside is not None:
-                raise NotationError(f"{beside.name} stands beside {block.name}, which has a single row: make it a Line")
+            self.beside(beside, block, nest)
+        if not nest.axes:
             self.put(block, role)
             self.row += 1
             return
-        self.row += 1 + self.values.before(block, down)
-        if self.values.before(block, down):
-            self.label(self.row - 1, grid.NAME, f"before the first {down.meaning}", "note")
+        inner = nest.axes[-1]
+        self.row += 1 + nest.above()
+        if self.values.before(block, inner):
+            self.label(self.row - 1, grid.NAME, f"before the first {inner.meaning}", "note")
         if beside is not None:
             self.put_table(beside, beside.axes[0], beside.axes[1] if len(beside.axes) > 1 else None, "weights")
-        self.put(block, role)
-        for member in range(self.values.size(down)):
-            self.row_name(block, down, member)
-            self.row += 1
-        self.row += int((down, 1) in block.edges)
+        place = self.put(block, role)
+        for row, axis, member in nest.headings(place):
+            self.label(row, grid.NAME, f"{axis.meaning} {member + axis.start}", "name")
+        for row, member in nest.members(place):
+            self.row_name(block, inner, member, row)
+        self.row = place.corners(block, self.values)[2] + 1
+
+    def beside(self, weights: Block, block: Block, nest: Nest) -> None:
+        """Names the weights to the left of a block's rows, which lie along one axis."""
+        if len(nest.axes) != 1:
+            has = f"rows along {len(nest.axes)} axes: make it a Table" if nest.axes else "a single row: make it a Line"
+            raise NotationError(f"{weights.name} stands beside {block.name}, which has {has}")
+        self.headings(weights, weights.axes[1] if len(weights.axes) > 1 else None)
+        self.head(weights, grid.LEFT)
 
     def put_table(self, block: Block, down: Axis, across: Axis | None, role: str) -> None:
         """Places a block of weights or words in the left area."""
         steps = {down: (1, 0)} | ({across: (0, 1)} if across is not None else {})
         self.settle(block, Place(self.sheet.title, self.row, grid.LEFT, steps), role)
 
-    def put(self, block: Block, role: str) -> None:
+    def put(self, block: Block, role: str) -> Place:
         """Places a block on the columns of the decisions, in the Σ columns, or, without axes, in the batch column."""
-        steps = dict.fromkeys(block.axes, (1, 0))
+        steps = dict.fromkeys(block.axes, (1, 0)) | Nest(block, self.sheet.across, self.values).steps
         column = grid.BATCH
         groups = self.sheet.across[:-1]
         if self.sheet.across:
@@ -168,10 +180,10 @@ class SheetPlacer(Pen):
                 column = grid.sum_column(0, members)
             if group is not None and group in steps:
                 steps[group] = (0, grid.stride(members))
-        self.settle(block, Place(self.sheet.title, self.row, column, steps, groups), role)
+        return self.settle(block, Place(self.sheet.title, self.row, column, steps, groups), role)
 
-    def settle(self, block: Block, place: Place, role: str) -> None:
-        """Notes a block's place; it has only one."""
+    def settle(self, block: Block, place: Place, role: str) -> Place:
+        """Notes a block's place, and returns it; it has only one."""
         if block in self.layout.places:
             first = self.layout.places[block].sheet
             raise NotationError(
@@ -179,3 +191,4 @@ class SheetPlacer(Pen):
             )
         self.layout.places[block] = place
         self.layout.roles[block] = role
+        return place
