@@ -11,14 +11,15 @@ from blueprint.page.recalculate import libreoffice
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives each worker one thread for arithmetic; ends the run where CI promises torch and there is none.
+    """Gives each worker one thread for arithmetic; ends the run where CI promises a package that is not there.
 
-    A test of the witness that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
+    A test that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     config.option.benchmark_disable = not config.option.benchmark_only
-    if os.environ.get("BLUEPRINT_NEEDS_TORCH") and find_spec("torch") is None:
-        pytest.exit("torch is not installed, but BLUEPRINT_NEEDS_TORCH is set", returncode=3)
+    for package in ("torch", "ray", "matplotlib"):
+        if os.environ.get(f"BLUEPRINT_NEEDS_{package.upper()}") and find_spec(package) is None:
+            pytest.exit(f"{package} is not installed, but BLUEPRINT_NEEDS_{package.upper()} is set", returncode=3)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -1,0 +1,110 @@
+"""Steps on a Ray cluster: two nodes of one core on this machine, of which workers and a node are lost in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("ray", reason="a cluster needs Ray: install the extra [cluster]")
+pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
+
+from blueprint.commands.verify import verify
+from blueprint.runs.going import Run
+from blueprint.runs.ledger import Ledger
+from blueprint.runs.on_ray import OnRay
+from blueprint.runs.step import Settings
+from tests.runs.hurt import patient, work
+from tests.runs.made import a_run, a_step
+from tests.runs.test_processes import steps
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Begins a cluster of two workers, on nodes of their own, and connects to it."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    import ray
+    from ray.cluster_utils import Cluster
+
+    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    started.add_node(num_cpus=1)
+    ray.init(address=started.address, log_to_driver=False, logging_level="ERROR")
+    yield started
+    ray.shutdown()
+    started.shutdown()
+
+
+def went(executor: OnRay, ledger: Path, count: int) -> list[dict[str, Any]]:
+    """Goes through steps and returns their records; each stands in the ledger once."""
+    with Ledger(ledger) as kept:
+        run = Run(steps(count), Settings(), kept)
+        run.go(executor, lambda done: None)
+        executor.close()
+        found = [dict(record) for record in run.records()]
+    assert [each["step"] for each in found] == list(range(count))
+    written = [json.loads(line)["step"] for line in ledger.read_text(encoding="utf-8").splitlines()[1:]]
+    assert sorted(written) == list(range(count))
+    return found
+
+
+def test_workers_that_are_killed_in_the_middle_cost_nothing(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over step 3 a worker is killed once, over step 5 whenever it is tried."""
+    monkeypatch.setattr("blueprint.runs.on_ray.RETRIES", 1)
+    executor = OnRay(partial(work, tmp_path, deadly={3: 1, 5: 99}), cluster.address)
+    found = went(executor, tmp_path / "ledger.jsonl", 9)
+    assert [each["step"] for each in found if each["outcome"] != "agrees"] == [5]
+    assert found[5]["reason"].startswith("its process ended twice, the second time while nothing else was verified: ")
+    assert "WorkerCrashedError" in found[5]["reason"]
+    tries = [len((tmp_path / f"{step}.tries").read_text().splitlines()) for step in range(9)]
+    assert tries == [1, 1, 1, 2, 1, 4, 1, 1, 1]
+
+
+def test_a_whole_run_of_the_command(cluster: Any, tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", 4, wrong={2})
+    found = CliRunner().invoke(verify, [str(folder), "--ray", cluster.address])
+    assert found.exit_code == 1, found.output
+    assert "2      1      differs  returns         3.33e+07 tolerances (step 2)" in found.stdout
+    assert "Of 4 steps 3 agree, 1 deviates." in found.stdout
+
+
+def test_a_node_that_is_lost_in_the_middle_costs_nothing(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second node is taken away while it works on a step; so this is the last test that has two of them."""
+    executor = OnRay(partial(patient, tmp_path), cluster.address)
+    lost = cluster.list_all_nodes()[-1]
+    wait = executor.wait
+
+    def losing() -> Any:
+        if not (tmp_path / "go").exists():
+            while lost.node_id not in "".join(path.read_text() for path in tmp_path.glob("*.nodes")):
+                time.sleep(0.02)
+            cluster.remove_node(lost, allow_graceful=False)
+            (tmp_path / "go").touch()
+        return wait()
+
+    monkeypatch.setattr(executor, "wait", losing)
+    found = went(executor, tmp_path / "ledger.jsonl", 8)
+    assert {each["outcome"] for each in found} == {"agrees"}
+    begun = [path.read_text().split() for path in tmp_path.glob("*.nodes")]
+    assert [nodes[0] == lost.node_id for nodes in begun if len(nodes) == 2] == [True]
+
+
+def test_without_a_cluster_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    a_step(tmp_path / "run", 0)
+    found = CliRunner().invoke(verify, [str(tmp_path / "run"), "--ray", "127.0.0.1:1"])
+    assert found.exit_code == 2
+    assert "--ray 127.0.0.1:1: there is no cluster (" in found.output
+    assert "begin one with `ray start --head`" in found.output
