@@ -81,7 +81,7 @@ def test_a_run_in_which_all_agrees_ends_with_0_and_one_that_cannot_be_verified_w
     folder = a_run(tmp_path / "run", 1, ending="npz")
     found = run(folder, "--ledger", tmp_path / "other.jsonl")
     assert found.exit_code == 0, found.output
-    assert "Of 1 steps 1 agrees." in found.stdout
+    assert "Of 1 step 1 agrees." in found.stdout
     assert [path.name for path in folder.iterdir()] == ["dump_0.npz"]
     (folder / "dump_1.npz").touch()
     found = run(folder, "--ledger", tmp_path / "other.jsonl")

@@ -49,7 +49,7 @@ def summed(found: Summary) -> str:
     """Says in a line how many steps come to what."""
     counts = found.counts
     said = ", ".join(f"{counts[each]:,} {words[counts[each] != 1]}" for each, words in COMES_TO.items() if counts[each])
-    return f"Of {len(found.steps):,} steps {said}."
+    return f"Of {len(found.steps):,} step{'s' * (len(found.steps) != 1)} {said}."
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
