@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from blueprint.runs.ledger import NOT_VERIFIED
 from blueprint.runs.step import Settings, Step, key_of, program
 
 if TYPE_CHECKING:
-    from blueprint.replay import Part, Verdict
+    from blueprint.replay import Part, StepVerdict, Verdict
 
 AGREES, TOO_COARSE, DIFFERS, NOTHING = "agrees", "too coarse", "differs", "nothing logged"
 """What a step may come to, besides `NOT_VERIFIED`: too coarse where no quantity of it can be told."""
@@ -65,16 +65,11 @@ def _verified(folder: Path, step: Step, settings: Settings) -> dict[str, Any]:
 
     paths = [folder / file.name for file in step.files]
     found = verify_step(paths, settings.preset, settings.overrides, settings.tolerance, settings.device)
-    parts = [_part(folder, each) for each in found.parts]
-    watched = _watched([part.verdict for part in found.parts])
-    outcome = _outcome(parts)
-    if found.unread and outcome != DIFFERS:
-        outcome = NOT_VERIFIED
     return {
-        "outcome": outcome,
+        "outcome": _outcome(found),
         "reason": sentence("; ".join(found.unread.values())),
-        "parts": parts,
-        "watched": watched,
+        "parts": [_part(folder, each) for each in found.parts],
+        "watched": _watched([part.verdict for part in found.parts]),
     }
 
 
@@ -86,13 +81,14 @@ def _part(folder: Path, part: Part) -> dict[str, Any]:
     return data_of(part.verdict) | {"file": part.path.relative_to(folder).as_posix(), "text": text}
 
 
-def _outcome(parts: Iterable[Mapping[str, Any]]) -> str:
-    says = [each["verdict"] for part in parts for each in part["quantities"]]
-    if not all(part["agrees"] for part in parts):
+def _outcome(found: StepVerdict) -> str:
+    """Says in a word what a step comes to; what deviates does so whether or not all of its files can be read."""
+    if not found.agrees:
         return DIFFERS
-    if not says:
-        return NOTHING
-    return AGREES if any(each == AGREES for each in says) else TOO_COARSE
+    if found.unread:
+        return NOT_VERIFIED
+    says = [line.says for part in found.parts for line in part.verdict.lines]
+    return NOTHING if not says else AGREES if AGREES in says else TOO_COARSE
 
 
 def _watched(verdicts: Sequence[Verdict]) -> dict[str, Any]:

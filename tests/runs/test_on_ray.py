@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -30,12 +31,12 @@ from tests.runs.test_processes import steps
 def cluster() -> Iterator[Any]:
     """Begins a cluster of two workers, on nodes of their own, and connects to it."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    import ray
+    ray: Any = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    started: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     started.add_node(num_cpus=1)
-    ray.init(address=started.address, log_to_driver=False, logging_level="ERROR")
+    ray.init(address=started.address, log_to_driver=False, logging_level=logging.ERROR)
     yield started
     ray.shutdown()
     started.shutdown()
