@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from blueprint.replay.alone import Explained
+from blueprint.replay.neighbours import Neighbour
 from blueprint.replay.question import Question
 from blueprint.replay.settings import number_of
 
@@ -11,8 +15,8 @@ FEWEST = 8
 """Words below which a straight line through them says nothing."""
 
 
-def whitened_elsewhere(question: Question) -> tuple[str, float] | None:
-    """Returns the mean and deviation that explain whitened advantages, in words, and how far off the farthest word then is.
+def whitened_elsewhere(question: Question) -> Explained | None:
+    """Returns the mean and deviation that explain whitened advantages.
 
     Â = (A − μ)/σ is a straight line of the raw advantages whatever batch μ and σ are of: it is fitted by least squares, and
     named only if every word agrees. None where advantages are not what deviates, or are not whitened.
@@ -32,4 +36,6 @@ def whitened_elsewhere(question: Question) -> tuple[str, float] | None:
     if slope <= 0 or not largest <= question.allowed:
         return None
     told = f"a mean of {-constant / slope:.6g} and a deviation of {1 / slope:.6g} in the whitening"
-    return f"{told} (fitted: those of a larger batch than this file has, or of other words)", largest
+    said = f"{told} (fitted: those of a larger batch than this file has, or of other words)"
+    compared = replace(question.compared, deviating=0, largest=largest, spot=None)
+    return Explained(said, compared, Neighbour(said, rank=1))

@@ -62,4 +62,4 @@ def _typed(key: str, value: float) -> Iterator[Neighbour]:
 
 
 def _said(key: str, value: float) -> Neighbour:
-    return Neighbour(f"{key} = {value:.6g} (fitted: the one number that explains it)", {key: value})
+    return Neighbour(f"{key} = {value:.6g} (fitted: the one number that explains it)", {key: value}, rank=1)

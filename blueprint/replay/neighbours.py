@@ -57,6 +57,8 @@ class Neighbour:
     changes: settings over the ones in force. altered: what the tensors may have been instead.
     microbatch: so many responses at a time, each with statistics and losses of its own, and the mean of those.
     factor: what a logged number may have been multiplied by.
+    rank: how far-fetched it is: 0 one setting or one slip, 1 a coefficient that was fitted, 2 a whole factor, 3 another
+        library altogether, 4 two conventions at once.
     """
 
     said: str
@@ -64,6 +66,7 @@ class Neighbour:
     altered: Change | None = None
     microbatch: int = 0
     factor: float = 1.0
+    rank: int = 0
 
 
 def by_conventions(names: tuple[str, ...], settings: Settings, known: Catalogue) -> Iterator[Neighbour]:
@@ -108,11 +111,15 @@ def shown(value: Setting) -> str:
     return value if isinstance(value, str) else "off" if value == OFF else f"{value:g}"
 
 
-def by_presets(settings: Settings, own: str, known: Catalogue) -> Iterator[Neighbour]:
-    """Yields the other presets altogether."""
+def by_presets(settings: Settings, own: str, known: Catalogue, moving: Collection[str]) -> Iterator[Neighbour]:
+    """Yields the other presets altogether, as far as they move something."""
+    keys = [key for name in moving for key in TOGETHER.get(name, (name,)) if key in settings]
     for name, preset in known.presets.items():
-        if name != own and any(number_of(key, settings[key]) != number_of(key, preset.values[key]) for key in settings):
-            yield Neighbour(f"preset {name} altogether", preset.values)
+        changes = {key: preset.values[key] for key in keys}
+        if name != own and any(
+            number_of(key, settings[key]) != number_of(key, value) for key, value in changes.items()
+        ):
+            yield Neighbour(f"preset {name} altogether", changes, rank=3)
 
 
 def _moved(name: str, by: int) -> Change:
@@ -188,5 +195,5 @@ def by_factors(responses: int, most: int = 64) -> Iterator[Neighbour]:
     counts = [2, *(count for count in range(3, min(responses, most) + 1) if responses % count == 0)]
     yield Neighbour("the opposite sign", factor=-1.0)
     for count in counts:
-        yield Neighbour(f"everything multiplied by {count}", factor=float(count))
-        yield Neighbour(f"everything divided by {count}", factor=1 / count)
+        yield Neighbour(f"everything multiplied by {count}", factor=float(count), rank=2)
+        yield Neighbour(f"everything divided by {count}", factor=1 / count, rank=2)

@@ -94,17 +94,22 @@ class Work:
             return self._recomputed(rows)
 
     def _recomputed(self, rows: Rows) -> Named:
-        texts, options, given = self._inputs(rows)
+        texts, options, given = self.inputs(rows)
         given |= {name: texts.mask.new_full((1,), each) for name, each in self.numbers.items()}
         return recompute(texts, options, texts.mask.new_full((1,), FLOOR), given)
 
     def learnt_from(self, rows: Rows) -> Named:
         """Returns the rows of some responses as far as the advantages."""
-        with one_thread():
-            texts, options, given = self._inputs(rows)
-            return signal(texts, options, given)
+        return self.before_losses(rows)[2]
 
-    def _inputs(self, rows: Rows) -> tuple[Texts, Options, Named]:
+    def before_losses(self, rows: Rows) -> tuple[Texts, Options, Named]:
+        """Returns the inputs of some responses, the options, and the rows as far as the advantages."""
+        with one_thread():
+            texts, options, given = self.inputs(rows)
+            return texts, options, signal(texts, options, given)
+
+    def inputs(self, rows: Rows) -> tuple[Texts, Options, Named]:
+        """Returns the inputs of some responses, the options, and the file's own rows that stand in place of computed ones."""
         options = self.options
         texts = texts_of(self.batch, rows, options)
         given = given_rows(self.batch, rows, options, texts, self.given)
@@ -116,7 +121,7 @@ class Work:
 
     def _pass(self) -> None:
         for rows in self.tiles:
-            texts, options, given = self._inputs(rows)
+            texts, options, given = self.inputs(rows)
             counts(texts, signal(texts, options, given), options)
             self._done(rows)
 

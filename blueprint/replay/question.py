@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from blueprint.minibatch import Minibatch
 from blueprint.minibatch.batch import Array
 from blueprint.replay.compare import Compared
 from blueprint.replay.judge import Judge
-from blueprint.replay.logged import ALL, Quantity, before
+from blueprint.replay.logged import ALL, TENSORS, Quantity, before
 from blueprint.replay.needs import reads
 from blueprint.replay.recompute import Replay
 from blueprint.replay.settings import Settings
@@ -24,7 +24,7 @@ class Question:
 
     given: by tensor of the file, the row that it stands for. local: the replay in which all of them stand in place of
     computed rows. judge: what the file was compared with, for its tolerances. cells: where a tensor is compared, [B, T].
-    alone: whether everything else agrees with the file's own rows before it.
+    others: what else deviates from the file's own rows before it.
     """
 
     batch: Minibatch
@@ -35,7 +35,7 @@ class Question:
     local: Replay
     judge: Judge
     cells: Array | None
-    alone: bool
+    others: tuple[Compared, ...]
     tile_tokens: int
     device: str
 
@@ -43,6 +43,11 @@ class Question:
     def quantity(self) -> Quantity:
         """What deviates."""
         return ALL[self.compared.name]
+
+    def about(self, other: Compared) -> Question:
+        """Returns the same question about something else that deviates."""
+        cells = self.judge.cells(other.name) if ALL[other.name] in TENSORS else None
+        return replace(self, compared=other, cells=cells, others=())
 
     @property
     def made_of(self) -> tuple[str, ...]:

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from blueprint.replay.causes import Match
 from blueprint.replay.coarse import reasons, summary, why
 from blueprint.replay.compare import Compared, Spot
 from blueprint.replay.lines import AGREES, DIFFERS, FOLLOWS, TOO_COARSE, Line
-from blueprint.replay.search import Match
 from blueprint.replay.verify import Verdict
 
 HEADINGS = ("quantity", "in the file", "logged", "recomputed", "largest difference", "tolerance", "verdict")
 LOSSES = ("policy_loss", "value_loss", "entropy", "total_loss")
-MOST_CAUSES = 8
+MOST_CAUSES, MOST_STILL = 8, 3
 
 
 def text_of(verdict: Verdict) -> str:
@@ -87,16 +87,26 @@ def _columns(spot: Spot) -> str:
 
 
 def _causes(verdict: Verdict) -> Iterator[str]:
+    search = verdict.search
     if not verdict.causes:
-        yield "  No single known convention explains it, and no pair of those that were tried."
+        yield "  No single known convention explains it, no slip, and no pair of those that were tried."
+    if not verdict.causes and search.tried < search.known:
+        yield f"  {search.tried:,} of {search.known:,} were tried: the others would take too long on a file of this size."
     for each in verdict.causes[:MOST_CAUSES]:
-        yield f"  It matches with {each.said}{_rest(each)}"
+        yield f"  It matches with {each.said}{_rest(verdict, each)}"
     if len(verdict.causes) > MOST_CAUSES:
         yield f"  … and with {len(verdict.causes) - MOST_CAUSES} others: this file cannot tell them apart."
 
 
-def _rest(match: Match) -> str:
-    return "; then everything else agrees, too." if match.rest else "; then something else still deviates."
+def _rest(verdict: Verdict, match: Match) -> str:
+    """Says whether everything else agrees then, or what does not, and by how much."""
+    if match.rest:
+        return "; then everything else agrees, too."
+    called = {line.compared.name: line.called for line in verdict.lines}
+    said = [f"{called.get(name, name)} (by {largest:.2g})" for name, largest in match.still[:MOST_STILL]]
+    more = len(match.still) - len(said)
+    others = f" and {more} more" if more else ""
+    return f"; then this still deviates: {', '.join(said)}{others}."
 
 
 def _nothing_logged(verdict: Verdict) -> Iterator[str]:
@@ -116,7 +126,11 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "quantities": [_quantity(line) for line in verdict.lines],
         "not_compared": dict(verdict.uncompared),
         "first": _quantity(verdict.first) if verdict.first else None,
-        "causes": [{"matches_with": each.said, "rest_agrees": each.rest} for each in verdict.causes],
+        "causes": [
+            {"matches_with": each.said, "rest_agrees": each.rest, "still_deviates": dict(each.still)}
+            for each in verdict.causes
+        ],
+        "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known},
         "recomputed": {name: _number(found.whole[name]) for name in LOSSES if found.available(name)},
         "notes": list(verdict.notes),
     }

@@ -1,13 +1,23 @@
-"""Why a quantity deviates: neighbouring conventions are tried, one at a time, then two, until one explains all of it."""
+"""Why a quantity deviates: causes are tried on it alone, then in all that leads to it, until one explains all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
 
 from blueprint.minibatch import MinibatchError
 from blueprint.numbers import rlhf
+from blueprint.replay.alone import (
+    Explained,
+    can_be_alone,
+    explained_alone,
+    explained_by,
+    made_of_logged,
+    number_as_it_is,
+    number_compared,
+)
+from blueprint.replay.budget import Budget
+from blueprint.replay.causes import Causes, Match, ranked
 from blueprint.replay.elsewhere import whitened_elsewhere
 from blueprint.replay.fits import fitted
 from blueprint.replay.judge import Judge
@@ -23,9 +33,11 @@ from blueprint.replay.neighbours import (
     values_of,
 )
 from blueprint.replay.passes import Progress, unseen
+from blueprint.replay.probe import possible
 from blueprint.replay.question import Question
 from blueprint.replay.recompute import replay
 from blueprint.replay.settings import laid_over
+from blueprint.replay.slips import tables
 from blueprint.replay.trying import parts_explain, tried
 
 PAIRS, PAIRS_WORDS = 1200, 1 << 24
@@ -34,49 +46,146 @@ PAIRS, PAIRS_WORDS = 1200, 1 << 24
 FINE_ENOUGH = 1e-3
 """A tolerance below which a coefficient of three digits tells something."""
 
-NEARLY = 10.0
-"""How much worse than the best match another one may be, and still be named."""
-
 Watch = Callable[[str, int], Progress]
 
 
-@dataclass(frozen=True)
-class Match:
-    """A neighbour with which a quantity agrees. rest: whether everything else that was logged then agrees, too."""
+def causes_of(question: Question, watch: Watch) -> Causes:
+    """Returns what explains a deviation altogether, the likeliest first: if some explain the rest of the file, too, only those.
 
-    said: str
-    largest: float
-    rest: bool
-
-
-def causes_of(question: Question, watch: Watch) -> tuple[Match, ...]:
-    """Returns what explains a deviation altogether, the best first: if some explain the rest of the file, too, only those.
-
-    Empty where no single known convention does, and no pair of them; also where nothing asks for one, as the file's own
+    Empty where no single known cause does, and no pair of conventions; also where nothing asks for one, as the file's own
     rows lead to the quantity as it is: then every convention that changes nothing would match.
     """
-    if tried(question, Neighbour("the preset as it is")).agrees:
-        return ()
-    found = _matching(question, list(_singles(question)), "trying neighbouring conventions", watch)
-    if not found and not question.compared.means and (line := whitened_elsewhere(question)):
-        return (Match(*line, question.alone),)
-    if not found:
-        found = _matching(question, list(_pairs(question)), "trying pairs of them", watch)
-    best = min((match.largest for match in found), default=0.0)
-    named = [match for match in found if match.largest <= max(NEARLY * best, question.negligible)]
-    whole = [match for match in named if match.rest]
-    return tuple(sorted(whole or named, key=lambda match: match.largest))
+    if _agrees_as_it_is(question):
+        return Causes()
+    search = Search(question, watch)
+    for look in (search.singles, search.elsewhere, search.pairs):
+        found = look()
+        if found:
+            matches = ranked((search.match(each) for each in found), question.negligible)
+            return Causes(matches, search.tried, search.known)
+    return Causes((), search.tried, search.known)
+
+
+class Search:
+    """Looks for causes, as long as the budget lasts."""
+
+    def __init__(self, question: Question, watch: Watch) -> None:
+        """Has tried nothing yet."""
+        self.question, self.watch, self.budget = question, watch, Budget.of(question)
+        self.tried, self.known = 0, 0
+
+    def singles(self) -> list[Explained]:
+        """Returns the single causes: slips and conventions in the quantity alone, then in all that leads to it."""
+        every = list(_singles(self.question))
+        self.known += len(every) + _slips(self.question)
+        self.tried += _slips(self.question)
+        found = self._alone(every, slips=True)
+        further = [each for each in every if not can_be_alone(self.question, each)]
+        if found and self.question.quantity not in TENSORS:
+            self.tried += len(further)
+            return found
+        return found + self._through(further, "trying neighbouring conventions")
+
+    def pairs(self) -> list[Explained]:
+        """Returns two conventions at a time, as far as that is cheap."""
+        every = _pairs(self.question)
+        most = min(PAIRS, PAIRS_WORDS // self.question.batch.mask.size)
+        self.known += len(every)
+        near = every[:most]
+        found = self._alone(near, slips=False)
+        further = [each for each in near if not can_be_alone(self.question, each)]
+        return found or self._through(further, "trying pairs of them")
+
+    def elsewhere(self) -> list[Explained]:
+        """Returns what a larger batch explains."""
+        if self.question.compared.means:
+            return []
+        line = whitened_elsewhere(self.question)
+        return [line] if line else []
+
+    def match(self, found: Explained) -> Match:
+        """Returns a cause with what else still deviates then."""
+        rank = found.neighbour.rank if found.neighbour else 0
+        return Match(found.said, found.compared.largest, tuple(self._still(found)), rank)
+
+    def _alone(self, neighbours: Sequence[Neighbour], slips: bool) -> list[Explained]:
+        self.tried += sum(can_be_alone(self.question, each) for each in neighbours)
+        return explained_alone(self.question, neighbours, slips)
+
+    def _through(self, neighbours: Sequence[Neighbour], what: str) -> list[Explained]:
+        """Tries neighbours one by one, in everything that leads to the quantity; those first that few responses allow."""
+        found, words = [], self.question.batch.mask.size
+        left = possible(self.question, neighbours) if self.question.quantity in TENSORS else list(neighbours)
+        self.tried += len(neighbours) - len(left)
+        progress = self.watch(what, len(left) * words)
+        for each in left:
+            if not self.budget.allows(self.question):
+                break
+            self.tried += 1
+            try:
+                compared = tried(self.question, each)
+            except MinibatchError:  # it reads what this file has not
+                continue
+            finally:
+                progress(words)
+            if compared.agrees:
+                found.append(Explained(each.said, compared, each))
+        return found
+
+    def _still(self, found: Explained) -> Iterable[tuple[str, float]]:
+        """Returns what else deviates with a cause: in the quantity alone, or in all that leads to it if less does then."""
+        others = self.question.others
+        if not others:
+            return ()
+        if found.neighbour is None:
+            left = [each for each in others if not explained_by(self.question.about(each), found.said)]
+            return [(each.name, each.largest) for each in left]
+        alone = [(each.name, each.largest) for each in others]
+        through = _left_by(self.question, found.neighbour)
+        return alone if through is None or len(through) >= len(alone) else through
+
+
+def _left_by(question: Question, neighbour: Neighbour) -> list[tuple[str, float]] | None:
+    """Returns what deviates once everything is computed with the neighbour; None where that says nothing."""
+    if neighbour.factor != 1:
+        return None
+    if neighbour.microbatch:
+        return [] if parts_explain(question, neighbour) else None
+    batch = neighbour.altered(question.batch) if neighbour.altered else question.batch
+    try:
+        found = replay(
+            batch, laid_over(question.settings, neighbour.changes), unseen, question.tile_tokens, device=question.device
+        )
+    except MinibatchError:
+        return None
+    compared = Judge(batch, found, question.judge.factor).compared()
+    return [(name, each.largest) for name, each in compared.items() if not each.agrees]
+
+
+def _agrees_as_it_is(question: Question) -> bool:
+    """Tells whether the file's own rows lead to the quantity without any cause."""
+    as_it_is = Neighbour("the preset as it is", factor=1.0)
+    if question.quantity in TENSORS:
+        return tried(question, as_it_is).agrees
+    return number_compared(question, number_as_it_is(question)).agrees
+
+
+def _slips(question: Question) -> int:
+    name = question.quantity.name
+    return len(tables.TENSORS.get(name, ())) + len(tables.NUMBERS.get(name, ()))
 
 
 def _singles(question: Question) -> Iterator[Neighbour]:
     known, responses = rlhf(), len(question.batch.slots)
     yield from by_conventions(question.moves, question.settings, known)
-    yield from by_presets(question.settings, question.preset, known)
-    yield from by_alignment(question.batch, question.reads)
+    yield from _fitted(question)
+    if not made_of_logged(question):
+        yield from by_alignment(question.batch, question.reads)
     yield from by_microbatches(responses)
     if question.quantity not in TENSORS:
         yield from by_factors(responses)
-    yield from _fitted(question)
+    moving = question.moves if made_of_logged(question) else tuple(question.settings)
+    yield from by_presets(question.settings, question.preset, known, moving)
 
 
 def _fitted(question: Question) -> Iterator[Neighbour]:
@@ -89,43 +198,12 @@ def _fitted(question: Question) -> Iterator[Neighbour]:
             yield each
 
 
-def _pairs(question: Question) -> Iterator[Neighbour]:
-    """Yields conventions two at a time, as far as that is cheap."""
+def _pairs(question: Question) -> list[Neighbour]:
+    """Returns conventions two at a time."""
     singles = paired(question.moves, question.settings, rlhf())
-    most = min(PAIRS, PAIRS_WORDS // question.batch.mask.size)
-    both = ((one, other) for one, other in combinations(singles, 2) if not set(one.changes) & set(other.changes))
-    for number, (one, other) in enumerate(both):
-        if number == most:
-            return
-        yield Neighbour(f"{one.said}, and {other.said}", {**one.changes, **other.changes})
-
-
-def _matching(question: Question, neighbours: Sequence[Neighbour], what: str, watch: Watch) -> list[Match]:
-    found, words = [], question.batch.mask.size
-    progress = watch(what, len(neighbours) * words)
-    for each in neighbours:
-        try:
-            compared = tried(question, each)
-        except MinibatchError:  # it reads what this file has not
-            continue
-        finally:
-            progress(words)
-        if compared.agrees:
-            found.append(Match(each.said, compared.largest, _explains_the_rest(question, each)))
-    return found
-
-
-def _explains_the_rest(question: Question, neighbour: Neighbour) -> bool:
-    """Tells whether all that was logged agrees, once everything is computed with the neighbour."""
-    if neighbour.factor != 1:
-        return question.alone
-    if neighbour.microbatch:
-        return question.alone or parts_explain(question, neighbour)
-    batch = neighbour.altered(question.batch) if neighbour.altered else question.batch
-    try:
-        found = replay(
-            batch, laid_over(question.settings, neighbour.changes), unseen, question.tile_tokens, device=question.device
-        )
-    except MinibatchError:
-        return False
-    return all(each.agrees for each in Judge(batch, found, question.judge.factor).compared().values())
+    both = (
+        Neighbour(f"{one.said}, and {other.said}", {**one.changes, **other.changes}, rank=4)
+        for one, other in combinations(singles, 2)
+        if not set(one.changes) & set(other.changes)
+    )
+    return list(islice(both, PAIRS))

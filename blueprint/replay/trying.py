@@ -12,7 +12,7 @@ from blueprint.replay.judge import Judge
 from blueprint.replay.logged import TENSORS
 from blueprint.replay.neighbours import Neighbour
 from blueprint.replay.passes import Work, unseen
-from blueprint.replay.probe import cut, ruled_out
+from blueprint.replay.probe import cut
 from blueprint.replay.question import Question, as_given
 from blueprint.replay.recompute import replay
 from blueprint.replay.settings import Setting, laid_over, number_of
@@ -33,8 +33,6 @@ def tried(question: Question, neighbour: Neighbour) -> Compared:
 
 def _tensor(question: Question, neighbour: Neighbour) -> Compared:
     compared, allowed = question.compared, question.allowed
-    if ruled_out(question, neighbour, allowed):
-        return compared
     tally = Tally(question.batch, compared.name, compared.row, "", allowed, question.cells)
     compare_tiles([tally], _tiles(question, neighbour), patient=False)
     return tally.found

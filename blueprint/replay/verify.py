@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from blueprint.minibatch import Minibatch
+from blueprint.replay.causes import NOTHING, Causes, Match
 from blueprint.replay.compare import Compared
 from blueprint.replay.endless import ending
 from blueprint.replay.judge import Judge
@@ -15,7 +16,7 @@ from blueprint.replay.measured import judged
 from blueprint.replay.passes import TILE_TOKENS, Progress, passes, unseen
 from blueprint.replay.question import Question, as_given
 from blueprint.replay.recompute import Replay, replay
-from blueprint.replay.search import Match, causes_of
+from blueprint.replay.search import causes_of
 from blueprint.replay.settings import Settings, laid_over
 
 Watch = Callable[[str, int], Progress]
@@ -30,7 +31,7 @@ class Verdict:
     lines: every logged quantity that can be compared, in the order of derivation.
     uncompared: logged quantities that cannot be, and what the file lacks for them.
     first: the first that differs by itself, or else the first that deviates at all; and causes: which single known
-        convention explains it, the best first.
+        convention explains it, the best first. search: how much was tried for that.
     """
 
     preset: str
@@ -40,6 +41,7 @@ class Verdict:
     first: Line | None
     causes: tuple[Match, ...]
     notes: tuple[str, ...]
+    search: Causes = NOTHING
 
     @property
     def agrees(self) -> bool:
@@ -70,7 +72,7 @@ def verify(
     found = replay(batch, settings, watch("recomputing", work), tile_tokens, device=device)
     judge, straight = judged(batch, found, factor)
     lines = lines_of(batch, found, straight, {})
-    first, causes = None, tuple[Match, ...]()
+    first, causes = None, NOTHING
     if not all(each.agrees for each in straight.values()):
         straight = _as_the_preset_has_it(judge, straight)
         local, given = _from_own_rows(judge, straight, watch("from the file's own rows", work))
@@ -80,14 +82,14 @@ def verify(
         if first.says == DIFFERS:
             name = first.compared.name
             cells = judge.cells(name) if ALL[name] in TENSORS else None
-            alone = all(each.agrees for other, each in own.items() if other != name)
+            others = tuple(each for other, each in own.items() if other != name and not each.agrees)
             question = Question(
-                batch, settings, preset, first.compared, given, local, judge, cells, alone, tile_tokens, device
+                batch, settings, preset, first.compared, given, local, judge, cells, others, tile_tokens, device
             )
             causes = causes_of(question, watch)
-        if any(each.rest for each in causes):  # what explains the first deviation explains every other one
+        if any(each.rest for each in causes.matches):  # what explains the first deviation explains every other one
             lines = [line if line.compared.agrees or line == first else following(line) for line in lines]
-    return Verdict(preset, found, tuple(lines), _uncompared(judge), first, causes, _notes(batch, found))
+    return Verdict(preset, found, tuple(lines), _uncompared(judge), first, causes.matches, _notes(batch, found), causes)
 
 
 def _as_the_preset_has_it(judge: Judge, straight: dict[str, Compared]) -> dict[str, Compared]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,9 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.minibatch import Minibatch
 from blueprint.numbers import rlhf
 from blueprint.replay import probe, replay, verify
+from blueprint.replay.neighbours import Neighbour
+from blueprint.replay.probe import possible
+from blueprint.replay.question import Question
 from blueprint.replay.settings import Setting
 from tests.replay.test_tiles import INPUTS
 
@@ -52,6 +56,7 @@ def test_causes_are_the_same_without_a_look(
     batch = logged_by(made(), settings | changes)
     looked = verify(batch, settings, "trl_0.11.4")
     monkeypatch.setattr(probe, "ROWS", RESPONSES)
+    monkeypatch.setattr(probe, "FEW", RESPONSES)
     assert verify(batch, settings, "trl_0.11.4").causes == looked.causes
     assert looked.first is not None
     assert looked.first.compared.name == quantity
@@ -64,14 +69,15 @@ def test_few_responses_are_gone_through_for_what_is_ruled_out(monkeypatch: pytes
     batch = logged_by(made(), settings)
     advantages = np.array(batch.tensors["advantages"])
     advantages[3, 0] += 1
-    ruled: list[bool] = []
+    left: list[int] = []
 
-    def looked(*asked: object) -> bool:
-        ruled.append(probe_of(*asked))  # type: ignore[arg-type]
-        return ruled[-1]
+    def looked(question: Question, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+        found = possible(question, neighbours)
+        left.append(len(neighbours) - len(found))
+        left.append(len(found))
+        return found
 
-    probe_of = probe.ruled_out
-    monkeypatch.setattr("blueprint.replay.trying.ruled_out", looked)
+    monkeypatch.setattr("blueprint.replay.search.possible", looked)
     verdict = verify(replace(batch, tensors={**batch.tensors, "advantages": advantages}), settings, "trl_0.11.4")
     assert verdict.causes == ()
-    assert sum(ruled) > 0.9 * len(ruled)
+    assert sum(left[::2]) > 0.9 * sum(left)

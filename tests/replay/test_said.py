@@ -144,9 +144,9 @@ def test_no_cause_is_named_where_the_files_own_rows_lead_to_the_quantity(nearly:
     given = {"rewards": "rewards", "advantages": "advantages_used", "returns": "returns"}
     local = replay(batch, settings, given=as_given(given))
     cells = judge.cells("advantages")
-    question = Question(batch, settings, "verl", compared, given, local, judge, cells, True, TILE_TOKENS, "cpu")
+    question = Question(batch, settings, "verl", compared, given, local, judge, cells, (), TILE_TOKENS, "cpu")
     assert not compared.agrees
-    assert causes_of(question, quiet) == ()
+    assert causes_of(question, quiet).matches == ()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

@@ -1,0 +1,91 @@
+"""Slips in the value loss: in the clip, the target, and the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from blueprint.replay.slips.masks import counted, masks
+from blueprint.replay.slips.own import Own
+from blueprint.replay.slips.slip import Words, WordsSlip, beside
+from blueprint.witness.conventions import losses
+from blueprint.witness.models import Named
+
+Read = Callable[[Own], Tensor]
+
+
+def value(own: Own, texts: Named | None = None, rows: Named | None = None) -> Words:
+    """Returns the words of the value loss, with inputs or rows instead of the file's own."""
+    found = value_rows(own, texts, rows)
+    return Words(found["value.word_loss"], found["value.counted"])
+
+
+def value_rows(own: Own, texts: Named | None = None, rows: Named | None = None) -> Named:
+    """Returns the squares and what they are made of, with inputs or rows instead of the file's own."""
+    found = own.rows | losses.counted_rows(own.rows, own.options) | (rows or {})
+    return found | losses.value_rows(replace(own.texts, **(texts or {})), found, own.options)
+
+
+def _square(made: Callable[[Named], Tensor]) -> Callable[[Own], Words]:
+    """f times something else than the larger square."""
+    return lambda own: Words(own.number("value.factor") * made(value_rows(own)), counted(own, "value.counted"))
+
+
+def _held(made: Read) -> Callable[[Own], Words]:
+    """f·max((V − R)², (V_c − R)²) with another V_c."""
+
+    def words(own: Own) -> Words:
+        off, off_clipped = own.texts.values - own["returns"], made(own) - own["returns"]
+        return Words(
+            own.number("value.factor") * torch.maximum(off.square(), off_clipped.square()),
+            counted(own, "value.counted"),
+        )
+
+    return words
+
+
+def _about(middle: Read) -> Callable[[Own], Words]:
+    """The value loss whose clip is about something else than the old values."""
+
+    def clipped(own: Own) -> Tensor:
+        limit = own.number("value_clip_range")
+        return torch.minimum(torch.maximum(own.texts.values, middle(own) - limit), middle(own) + limit)
+
+    return _held(clipped)
+
+
+def _change(own: Own) -> Tensor:
+    limit = own.number("value_clip_range")
+    return (own.texts.values - own["values.kept"]).clamp(-limit, limit)
+
+
+def _of_values(made: Read) -> Callable[[Own], Words]:
+    return lambda own: value(own, {"values": made(own)})
+
+
+def _of_returns(made: Read) -> Callable[[Own], Words]:
+    return lambda own: value(own, rows={"returns": made(own)})
+
+
+VALUE: tuple[WordsSlip, ...] = (
+    WordsSlip("min for max: the smaller square, not the larger",
+         _square(lambda rows: torch.minimum(rows["value.square"], rows["value.square_clipped"]))),
+    WordsSlip("the square without the clip", _square(lambda rows: rows["value.square"])),
+    WordsSlip("the clipped square alone", _square(lambda rows: rows["value.square_clipped"])),
+    WordsSlip("the absolute error, not the square", _square(lambda rows: rows["value.error"].abs())),
+    # ray-project/ray #19291 asks what the clip of values is about
+    WordsSlip("the clip of values around the returns", _about(lambda own: own["returns"])),
+    WordsSlip("the clipped change of the value, without the old value", _held(_change)),
+    WordsSlip("the old values' error, not the new ones'", _of_values(lambda own: own["values.kept"])),
+    *(WordsSlip(said, _about(moved)) for said, moved in beside("values_old")),
+    *(WordsSlip(said, _of_values(moved)) for said, moved in beside("values_new")),
+    *(WordsSlip(said, _of_returns(moved)) for said, moved in beside("returns")),
+    WordsSlip("the advantages for the returns", _of_returns(lambda own: own["advantages_used"])),
+    WordsSlip("the raw advantages for the returns", _of_returns(lambda own: own["advantages"])),
+    WordsSlip("the rewards for the returns", _of_returns(lambda own: own["rewards"])),
+    WordsSlip("whitened advantages plus V for the returns", _of_returns(lambda own: own["advantages_used"] + own["values.kept"])),
+    *masks(value, "the value loss"),
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""Slips in the policy loss: in the ratio, the clip, the advantages, and the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from blueprint.replay.slips.masks import counted, masks
+from blueprint.replay.slips.own import Own
+from blueprint.replay.slips.slip import BESIDE, Words, WordsSlip, beside, read
+from blueprint.witness.conventions import losses
+from blueprint.witness.models import Named
+
+Read = Callable[[Own], Tensor]
+
+
+def surrogates(own: Own, texts: Named | None = None, rows: Named | None = None) -> Named:
+    """Returns ratio and surrogates, with inputs or rows instead of the file's own."""
+    given = replace(own.texts, **(texts or {}))
+    found = losses.ratio_rows(given, own.rows, own.options)
+    found = own.rows | found | _clipped(found | (rows or {}), own) | (rows or {})
+    return found | losses.surrogate_rows(found, own.options)
+
+
+def _clipped(rows: Named, own: Own) -> Named:
+    high = 1 + own.options.number("loss.clip_range_high")
+    return {"ratio.clipped": rows["ratio"].minimum(high).maximum(losses.lowest_ratio(own.options))}
+
+
+def policy(own: Own, texts: Named | None = None, rows: Named | None = None) -> Words:
+    """Returns the words of the policy loss, with inputs or rows instead of the file's own."""
+    return Words(-surrogates(own, texts, rows)["surrogate"], counted(own))
+
+
+def _reading(**inputs: Read) -> Callable[[Own], Named]:
+    return lambda own: {name: reads(own) for name, reads in inputs.items()}
+
+
+def _cooled(name: str, temperature: float) -> Read:
+    return lambda own: own.file(name) / temperature
+
+
+TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.2, 1.5, 2.0)
+SIDES = (("old_logprobs", "logprobs_old"), ("logprobs", "logprobs_new"))
+
+RATIOS: tuple[tuple[str, Callable[[Own], Named]], ...] = (
+    # openai/baselines #1218 and hill-a/stable-baselines #447 ask which is divided by which
+    ("logprobs_old and logprobs_new swapped: the ratio is inverted",
+     _reading(logprobs=read("logprobs_old"), old_logprobs=read("logprobs_new"))),
+    ("the ratio against the reference, not the old policy", _reading(old_logprobs=read("logprobs_ref"))),
+    ("the ratio of the old policy to the reference", _reading(logprobs=read("logprobs_old"), old_logprobs=read("logprobs_ref"))),
+    # thu-ml/tianshou #745 and higgsfield-ai/higgsfield #20: old log-probs of the policy as it is now
+    ("the new log-probs for the old ones: a ratio of 1", _reading(old_logprobs=read("logprobs_new"))),
+    ("the log-probs of the generating engine for the old ones", _reading(old_logprobs=read("logprobs_rollout"))),
+    # opendilab/LightRFT #53: log-probs gathered from other places than the words'
+    *((f"{name} {where}", _reading(**{key: read(name, across, down)})) for key, name in SIDES for where, across, down in BESIDE),
+    *((f"{name} divided by a temperature of {each:g}", _reading(**{key: _cooled(name, each)}))
+      for key, name in SIDES for each in TEMPERATURES),
+)  # fmt: skip
+"""What may have been read for the log-probs of the ratio."""
+
+
+def _under_ratio(reading: Callable[[Own], Named]) -> Callable[[Own], Words]:
+    return lambda own: policy(own, reading(own))
+
+
+def _for_ratio(made: Read) -> Callable[[Own], Words]:
+    """The policy loss with something else for the ratio, 1 outside the response."""
+    return lambda own: policy(own, rows={"ratio": torch.where(own["response"] > 0, made(own), 1.0)})
+
+
+def _for_advantages(made: Read) -> Callable[[Own], Words]:
+    return lambda own: policy(own, rows={"advantages_used": made(own)})
+
+
+def _for_surrogate(made: Callable[[Own, Named], Tensor]) -> Callable[[Own], Words]:
+    return lambda own: Words(-made(own, surrogates(own)), counted(own))
+
+
+def _log_ratio(own: Own) -> Tensor:
+    return losses.ratio_rows(own.texts, own.rows, own.options)["log_ratio"]
+
+
+def _one_each(own: Own) -> Tensor:
+    """One ratio for each response, e to the mean log-ratio of its words."""
+    words = own["response"].sum(dim=-1, keepdim=True).clamp(min=1)
+    return (_log_ratio(own).sum(dim=-1, keepdim=True) / words).exp().expand_as(own["response"])
+
+
+def _clip_of_log(own: Own) -> Words:
+    limit = own.number("clip_range")
+    return policy(own, rows={"ratio.clipped": _log_ratio(own).clamp(-limit, limit).exp()})
+
+
+def _swapped(own: Own) -> Words:
+    """1 − ε_high … 1 + ε_low."""
+    return policy(
+        own.under(
+            {"clip_range": own.settings["loss.clip_range_high"], "loss.clip_range_high": own.settings["clip_range"]}
+        )
+    )
+
+
+def _floored(own: Own, rows: Named) -> Tensor:
+    """Not below c·Â, whatever the sign of Â."""
+    return torch.maximum(rows["surrogate.pessimistic"], own.number("loss.dual_clip") * rows["advantages_used"])
+
+
+def _white_again(own: Own) -> Tensor:
+    return (own["advantages_used"] - own.whole["advantage.mean"]) / own.whole["advantage.divisor"]
+
+
+POLICY: tuple[WordsSlip, ...] = (
+    # rllm-org/rllm #81: the clip is computed, and the mean taken of what was not clipped
+    WordsSlip("the surrogate without the clip", _for_surrogate(lambda own, rows: rows["surrogate.unclipped"])),
+    WordsSlip("the clipped surrogate alone, not the smaller of both", _for_surrogate(lambda own, rows: rows["surrogate.clipped"])),
+    WordsSlip("max for min: the larger surrogate, not the smaller",
+         _for_surrogate(lambda own, rows: torch.maximum(rows["surrogate.unclipped"], rows["surrogate.clipped"]))),
+    *(WordsSlip(said, _under_ratio(reading)) for said, reading in RATIOS),
+    *(WordsSlip(said, _for_advantages(moved)) for said, moved in beside("advantages")),
+    WordsSlip("the log-ratio for the ratio, without exp", _for_ratio(_log_ratio)),
+    WordsSlip("the log-prob for the ratio", _for_ratio(lambda own: own.texts.logprobs)),
+    WordsSlip("the probability for the ratio", _for_ratio(lambda own: own.texts.logprobs.exp())),
+    WordsSlip("one ratio for each response, as in GSPO", _for_ratio(_one_each)),
+    WordsSlip("the clip range around 0, for the log-ratio", _clip_of_log),
+    WordsSlip("the two ends of the clip range swapped", _swapped),
+    WordsSlip("only the upper end of the clip", lambda own: policy(own.under({"clip_range": "off"}))),
+    WordsSlip("only the lower end of the clip", lambda own: policy(own.under({"loss.clip_range_high": "off"}))),
+    WordsSlip("the dual clip for positive advantages, too", _for_surrogate(_floored)),
+    WordsSlip("the returns for the advantages", _for_advantages(lambda own: own["returns"])),
+    WordsSlip("the rewards for the advantages", _for_advantages(lambda own: own["rewards"])),
+    WordsSlip("raw advantages, not whitened", _for_advantages(lambda own: own["response"] * own["advantages"])),
+    WordsSlip("advantages whitened twice", _for_advantages(_white_again)),
+    # verl-project/verl #2506: response_mask=advantages
+    WordsSlip("the advantages passed for the mask", lambda own: replace(policy(own), counted=own["advantages_used"])),
+    *masks(policy, "the policy loss"),
+)  # fmt: skip
