@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from blueprint.runs.ledger import NOT_VERIFIED, Record
 from blueprint.runs.work import DIFFERS
@@ -15,13 +15,13 @@ ORDER = {"agrees": 0, "too coarse": 1, "follows": 2, "DIFFERS": 3}
 """How severe a verdict on a quantity is; the severest of its files stands for the step."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Told:
     """A step of a run, in a few numbers.
 
     number, name: of the step. outcome: a word of `work`, or not verified, with its reason.
     first: the quantity that deviates first, "" if none does.
-    times: by quantity, its largest difference in tolerances. says: by quantity, the verdict.
+    times: by quantity, its largest difference in tolerances.
     watched: by name, what was logged and what was recomputed.
     """
 
@@ -31,14 +31,20 @@ class Told:
     reason: str
     first: str
     times: Mapping[str, float]
-    largest: Mapping[str, float]
-    says: Mapping[str, str]
     watched: Mapping[str, tuple[float | None, float | None]]
 
     @property
     def worst(self) -> float:
         """The largest difference of the quantity that deviates first, in tolerances; 0 where none does."""
         return self.times.get(self.first, 0.0)
+
+
+class Worst(NamedTuple):
+    """A quantity in a step: the verdict, and the largest difference in tolerances, and as it is."""
+
+    says: str
+    times: float
+    largest: float
 
 
 @dataclass
@@ -55,15 +61,14 @@ class Quantity:
     times: float = 0.0
     largest: float = 0.0
 
-    def add(self, step: Told) -> None:
+    def add(self, step: str, found: Worst) -> None:
         """Counts a step."""
-        said, times = step.says[self.name], step.times[self.name]
-        self.counts[said] += 1
-        if ORDER.get(said, 0) < ORDER["follows"]:
+        self.counts[found.says] += 1
+        if ORDER.get(found.says, 0) < ORDER["follows"]:
             return
-        self.first = self.first or step.name
-        if not self.worst or times > self.times:
-            self.worst, self.times, self.largest = step.name, times, step.largest[self.name]
+        self.first = self.first or step
+        if not self.worst or found.times > self.times:
+            self.worst, self.times, self.largest = step, found.times, found.largest
 
 
 @dataclass
@@ -76,12 +81,12 @@ class Summary:
 
     def add(self, record: Record) -> None:
         """Takes in the next step."""
-        step = told(record)
-        self.steps.append(step)
-        if step.outcome == DIFFERS and self.deviation is None:
+        worst = worst_of(record)
+        self.steps.append(told(record, worst))
+        if record["outcome"] == DIFFERS and self.deviation is None:
             self.deviation = record
-        for name in step.says:
-            self.quantities.setdefault(name, Quantity(name)).add(step)
+        for name, found in worst.items():
+            self.quantities.setdefault(name, Quantity(name)).add(record["name"], found)
 
     @property
     def counts(self) -> Counter[str]:
@@ -107,18 +112,24 @@ def summary_of(records: Iterable[Record]) -> Summary:
     return found
 
 
-def told(record: Record) -> Told:
-    """Returns a record in a few numbers: of several files, the severest of each quantity."""
-    times, largest, says = dict[str, float](), dict[str, float](), dict[str, str]()
-    for quantity in (each for part in record["parts"] for each in part["quantities"]):
-        name, size, allowed = quantity["quantity"], _size(quantity["largest"]), _size(quantity["allowed"])
-        times[name] = max(times.get(name, 0.0), size / allowed if allowed else float(size > 0) * float("inf"))
-        largest[name] = max(largest.get(name, 0.0), size)
-        says[name] = max(says.get(name, "agrees"), quantity["verdict"], key=lambda said: ORDER.get(said, 0))
+def told(record: Record, worst: Mapping[str, Worst]) -> Told:
+    """Returns a record in a few numbers."""
     first = next((part["first"]["quantity"] for part in record["parts"] if part["first"]), "")
+    times = {name: found.times for name, found in worst.items()}
     watched = {name: (pair["logged"], pair["recomputed"]) for name, pair in record["watched"].items()}
-    told = (record["step"], record["name"], record["outcome"], record["reason"])
-    return Told(*told, first, times, largest, says, watched)
+    return Told(record["step"], record["name"], record["outcome"], record["reason"], first, times, watched)
+
+
+def worst_of(record: Record) -> dict[str, Worst]:
+    """Returns by quantity what a step comes to: of several files the severest verdict and the largest differences."""
+    found: dict[str, Worst] = {}
+    for quantity in (each for part in record["parts"] for each in part["quantities"]):
+        largest, allowed = _size(quantity["largest"]), _size(quantity["allowed"])
+        times = largest / allowed if allowed else float("inf") if largest else 0.0
+        before = found.get(quantity["quantity"], Worst("agrees", 0.0, 0.0))
+        says = max(before.says, quantity["verdict"], key=lambda said: ORDER.get(said, 0))
+        found[quantity["quantity"]] = Worst(says, max(before.times, times), max(before.largest, largest))
+    return found
 
 
 def _size(value: Any) -> float:
