@@ -10,12 +10,14 @@ import click
 
 from blueprint.commands.check import need_torch
 from blueprint.commands.console import say
+from blueprint.commands.import_rollout import book_of_rollout
 from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 from blueprint.commands.verify import read, verified
 
 if TYPE_CHECKING:
     from blueprint.book import Book
+    from blueprint.minibatch import Minibatch
     from blueprint.replay import Verdict
     from blueprint.replay.window import Window
 
@@ -89,25 +91,37 @@ def import_(
     The whole minibatch is computed again first, and compared with what the library logged.
     """
     need_torch("import")
+    from blueprint.minibatch import Minibatch
     from blueprint.numbers import name_of
     from blueprint.page.saving import SaveError, refuse_target
-    from blueprint.replay import text_of
 
     target = output or path.with_suffix(".xlsx")
     try:
         refuse_target(target, force, path)
         batch = read(path)
-        measure = by or ("ratio" if "logprobs_new" in batch.tensors else "advantage")
-        chosen, verdict = verified(batch, preset, overrides)
-        say(f"{chosen}\n\n{text_of(verdict)}\n")
-        book = _book(verdict, _window(verdict, rows, worst, measure, tokens), name_of(path))
+        if isinstance(batch, Minibatch):
+            found = _verified(batch, preset, overrides)
+            measure = by or ("ratio" if "logprobs_new" in batch.tensors else "advantage")
+            book = _book(found, _window(found, rows, worst, measure, tokens), name_of(path))
+            agrees = found.agrees
+        else:
+            book, agrees = book_of_rollout(batch, preset, overrides, rows, tokens, name_of(path))
         formulas = book.save(target)
     except SaveError as error:
         raise Refused(str(error)) from error
     tell_saved(book, target, formulas)
     proved = no_proof or tell_proof(book, target)
     tell_result(book)
-    sys.exit(0 if proved and verdict.agrees else DIFFERENCE)
+    sys.exit(0 if proved and agrees else DIFFERENCE)
+
+
+def _verified(batch: Minibatch, preset: str | None, overrides: tuple[str, ...]) -> Verdict:
+    """Verifies a minibatch, and prints what it comes to."""
+    from blueprint.replay import text_of
+
+    chosen, verdict = verified(batch, preset, overrides)
+    say(f"{chosen}\n\n{text_of(verdict)}\n")
+    return verdict
 
 
 def _window(verdict: Verdict, rows: list[int] | None, worst: int | None, by: str, tokens: int) -> Window:

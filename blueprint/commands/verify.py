@@ -13,10 +13,12 @@ import click
 from blueprint.commands.check import need_torch
 from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.verify_rollout import verify_rollout
 from blueprint.commands.verify_run import Asked, run_options, verify_run
 
 if TYPE_CHECKING:
     from blueprint.minibatch import Minibatch
+    from blueprint.minibatch.classic import Rollout
     from blueprint.replay import Chosen, Verdict
 
 EXAMPLES = """\b
@@ -56,6 +58,8 @@ def verify(
     the whole minibatch, and compared with everything that was logged. docs/verify.md tells how.
     """
     need_torch("verify")
+    from blueprint.minibatch import Minibatch
+
     if not SMALLEST_TOLERANCE <= tolerance < float("inf"):
         raise Refused(
             f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
@@ -67,17 +71,19 @@ def verify(
         verify_run(file, Settings(preset, overrides, tolerance, device), run, as_json)
     run.refuse_for_files()
     batch = read(file)
+    if not isinstance(batch, Minibatch):
+        verify_rollout(batch, preset, overrides, tolerance, device, as_json)
     chosen, verdict = verified(batch, preset, overrides, tolerance, device)
     say(_json(chosen, verdict) if as_json else _text(chosen, verdict))
     sys.exit(0 if verdict.agrees else DIFFERENCE)
 
 
-def read(file: Path) -> Minibatch:
+def read(file: Path) -> Minibatch | Rollout:
     """Reads a dump, or refuses it in a sentence."""
-    from blueprint.minibatch import MinibatchError, read_minibatch
+    from blueprint.minibatch import MinibatchError, read_dump
 
     try:
-        return read_minibatch(file)
+        return read_dump(file)
     except MinibatchError as error:
         raise Unreadable(str(error)) from error
 

@@ -4,7 +4,7 @@ from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
 from blueprint.minibatch.formats import metadata_of
 from blueprint.minibatch.inspecting import Inspection, inspect
 from blueprint.minibatch.place import Place
-from blueprint.minibatch.read import read_minibatch
+from blueprint.minibatch.read import read_dump, read_minibatch
 from blueprint.minibatch.save import save
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Raw",
     "inspect",
     "metadata_of",
+    "read_dump",
     "read_minibatch",
     "save",
 ]

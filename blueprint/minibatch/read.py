@@ -10,6 +10,7 @@ import numpy as np
 
 from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
 from blueprint.minibatch.checks import Places, check_numbers, check_responses
+from blueprint.minibatch.classic import Rollout, is_rollout, rollout_of
 from blueprint.minibatch.formats import open_raw
 from blueprint.minibatch.kinds import without_critic
 from blueprint.minibatch.mentioned import mentioned
@@ -28,6 +29,21 @@ def read_minibatch(path: Path) -> Minibatch:
             what stands inside the mask cannot be (NaN, log-probs above 0 …); in one sentence that begins with the path.
     """
     raw = open_raw(path)
+    if is_rollout(raw):
+        raise MinibatchError(
+            f"{path}: a rollout of classic PPO, which is verified by itself: name this one file alone."
+        )
+    return minibatch_from(raw, path)
+
+
+def read_dump(path: Path) -> Minibatch | Rollout:
+    """Reads a dump of a training step of RLHF, or of a rollout of classic PPO. Raises MinibatchError as either reader."""
+    raw = open_raw(path)
+    return rollout_of(raw, path) if is_rollout(raw) else minibatch_from(raw, path)
+
+
+def minibatch_from(raw: Raw, path: Path) -> Minibatch:
+    """Makes a minibatch of a file as it was read. Raises MinibatchError as `read_minibatch`."""
     try:
         found = recognise(raw)
         batch = minibatch_of(raw, found, str(path))

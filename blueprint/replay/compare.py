@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,17 @@ from blueprint.minibatch.batch import Array
 from blueprint.replay.inputs import file_row
 
 Rows = Mapping[str, Array]
+
+
+class Axes(NamedTuple):
+    """What rows and columns of a tensor are called, and one of its numbers."""
+
+    row: str = "row"
+    column: str = "column"
+    cell: str = "word"
+
+
+OF_RESPONSES = Axes()
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,7 @@ class Compared:
     measured: by how much rounding was seen to move it (`measured.py`), where `allowed` is more than a `SHARE` of the size.
     dtype: the coarsest of what it is made of.
     logged, recomputed: both numbers, where it is a number.
+    axes: what its rows, columns and numbers are called.
     """
 
     name: str
@@ -64,6 +77,7 @@ class Compared:
     extra: float = 0.0
     measured: float | None = None
     dtype: str = ""
+    axes: Axes = OF_RESPONSES
 
     @property
     def agrees(self) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from blueprint.replay.causes import Match
 from blueprint.replay.coarse import reasons, summary, why
-from blueprint.replay.compare import Compared, Spot
+from blueprint.replay.compare import Axes, Compared, Spot
 from blueprint.replay.lines import AGREES, DIFFERS, FOLLOWS, TOO_COARSE, Line
 from blueprint.replay.verify import Verdict
 
@@ -19,7 +19,7 @@ MOST_CAUSES, MOST_STILL = 8, 3
 
 def text_of(verdict: Verdict) -> str:
     """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
-    parts = [_table(verdict)] if verdict.lines else list(_nothing_logged(verdict))
+    parts = [table(verdict.lines)] if verdict.lines else list(_nothing_logged(verdict))
     parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
     parts += list(_told(verdict)) if verdict.first else []
     if verdict.agrees and verdict.lines:
@@ -28,8 +28,9 @@ def text_of(verdict: Verdict) -> str:
     return "\n".join([*parts, *(f"Note: {each}" for each in verdict.notes)])
 
 
-def _table(verdict: Verdict) -> str:
-    rows = [HEADINGS, *(_row(line) for line in verdict.lines)]
+def table(lines: Sequence[Line]) -> str:
+    """Prints a line for every logged quantity."""
+    rows = [HEADINGS, *(_row(line) for line in lines)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
@@ -47,14 +48,14 @@ def _both(found: Compared) -> tuple[str, str]:
         return f"{found.logged:.7g}", f"{found.recomputed:.7g}"
     if found.spot:
         return f"{found.spot.logged:.7g}", f"{found.spot.recomputed:.7g}"
-    return f"{found.cells:,} words", ""
+    return f"{found.cells:,} {found.axes.cell}s", ""
 
 
 def _told(verdict: Verdict) -> Iterator[str]:
     first = verdict.first
     assert first is not None
     yield ""
-    yield f"First deviation: {_where(first)}"
+    yield f"First deviation: {where(first)}"
     yield from _causes(verdict) if first.says == DIFFERS else ()
     yield from (_within(line) for line in verdict.lines if line.within)
     follow = [line.called for line in verdict.lines if line.says == FOLLOWS and not line.within]
@@ -70,20 +71,26 @@ def _within(line: Line) -> str:
     return f"  {line.called} follows from differences within the tolerance of: {shares}."
 
 
-def _where(line: Line) -> str:
+def where(line: Line) -> str:
+    """Says where a quantity first deviates, and how much of it does."""
     found, spot = line.compared, line.compared.spot
+    axes = found.axes
     if spot is None:
         return f"{line.called}: logged {found.logged:.9g}, recomputed {found.recomputed:.9g}."
     deviate = "deviates" if spot.words == 1 else "deviate"
     return (
-        f"{line.called}, row {spot.row}, {_columns(spot)}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
-        f"  In that row {spot.words:,} of its words {deviate}, in all {found.deviating:,} of {found.cells:,}; "
+        f"{line.called}, {axes.row} {spot.row}{_columns(spot, axes)}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
+        f"  In that {axes.row} {spot.words:,} of its {axes.cell}s {deviate}, in all {found.deviating:,} of {found.cells:,}; "
         f"the largest difference is {found.largest:.3g}."
     )
 
 
-def _columns(spot: Spot) -> str:
-    return f"column {spot.first}" if spot.first == spot.last else f"columns {spot.first} … {spot.last}"
+def _columns(spot: Spot, axes: Axes) -> str:
+    if not axes.column:
+        return ""
+    return (
+        f", {axes.column} {spot.first}" if spot.first == spot.last else f", {axes.column}s {spot.first} … {spot.last}"
+    )
 
 
 def _causes(verdict: Verdict) -> Iterator[str]:
@@ -123,20 +130,21 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "preset": verdict.preset,
         "agrees": all(line.says == AGREES for line in verdict.lines),
         "deviates": not verdict.agrees,
-        "quantities": [_quantity(line) for line in verdict.lines],
+        "quantities": [quantity(line) for line in verdict.lines],
         "not_compared": dict(verdict.uncompared),
-        "first": _quantity(verdict.first) if verdict.first else None,
+        "first": quantity(verdict.first) if verdict.first else None,
         "causes": [
             {"matches_with": each.said, "rest_agrees": each.rest, "still_deviates": dict(each.still)}
             for each in verdict.causes
         ],
         "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known},
-        "recomputed": {name: _number(found.whole[name]) for name in LOSSES if found.available(name)},
+        "recomputed": {name: number(found.whole[name]) for name in LOSSES if found.available(name)},
         "notes": list(verdict.notes),
     }
 
 
-def _quantity(line: Line) -> dict[str, Any]:
+def quantity(line: Line) -> dict[str, Any]:
+    """Returns what is said of a quantity, for programs."""
     found, spot = line.compared, line.compared.spot
     numbers: dict[str, float | None] = {"largest": found.largest, "allowed": line.allowed, "size": found.size}
     numbers |= {"logged": found.logged, "recomputed": found.recomputed} if found.logged is not None else {}
@@ -154,9 +162,10 @@ def _quantity(line: Line) -> dict[str, Any]:
         "why": why(found) if line.says == TOO_COARSE else None,
         "within": dict(line.within),
         "where": where,
-        **{name: _number(value) for name, value in numbers.items()},
+        **{name: number(value) for name, value in numbers.items()},
     }
 
 
-def _number(value: float | None) -> float | None:
+def number(value: float | None) -> float | None:
+    """Returns a number as JSON has it: what is none is null."""
     return value if value is not None and math.isfinite(value) else None

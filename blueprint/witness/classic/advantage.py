@@ -26,7 +26,7 @@ def gae_rows(rewards: Tensor, values: Tensor, ends: tuple[Tensor, Tensor], gamma
     """
     stop, done = ends
     deltas = td_errors(rewards, values, stop, gamma)
-    advantages = masked_sums(deltas, torch.as_tensor(decay), 1 - done)
+    advantages = masked_sums(deltas, decay, 1 - done)
     return {"td_errors": deltas, "advantages": with_end(advantages), "returns": advantages + values[..., :-1]}
 
 

@@ -18,7 +18,7 @@ from blueprint.witness.signal import Number
 def surrogate_rows(log_ratio: Tensor, advantages: Tensor, low: Number, high: Number) -> Named:
     """Returns ratio, ratio clipped to low … high, both times the advantage, and the smaller of these."""
     ratio = log_ratio.exp()
-    clipped = torch.clamp(ratio, torch.as_tensor(low), torch.as_tensor(high))
+    clipped = torch.clamp(ratio, *(torch.as_tensor(end, dtype=ratio.dtype) for end in (low, high)))
     both = {"surrogate.unclipped": ratio * advantages, "surrogate.clipped": clipped * advantages}
     ratios = {"log_ratio": log_ratio, "ratio": ratio, "ratio.clipped": clipped}
     return ratios | both | {"surrogate": torch.minimum(*both.values())}
