@@ -14,13 +14,15 @@ class Match:
     """A cause with which a quantity agrees. said: how a report puts it, behind "matches with".
 
     largest: the largest difference that is left of the quantity. still: what else deviates then, and by how much, by name.
-    rank: how far-fetched it is, from 0; see `neighbours.Neighbour`.
+    rank: how far-fetched it is, from 0; beyond: whether it is the mean and deviation of another batch; see
+        `neighbours.Neighbour`.
     """
 
     said: str
     largest: float
     still: tuple[tuple[str, float], ...] = ()
     rank: int = 0
+    beyond: bool = False
 
     @property
     def rest(self) -> bool:

@@ -10,9 +10,7 @@ from blueprint.replay.alone import Explained
 from blueprint.replay.neighbours import Neighbour
 from blueprint.replay.question import Question
 from blueprint.replay.settings import number_of
-
-FEWEST = 8
-"""Words below which a straight line through them says nothing."""
+from blueprint.replay.straight import straight
 
 
 def whitened_elsewhere(question: Question) -> Explained | None:
@@ -29,13 +27,9 @@ def whitened_elsewhere(question: Question) -> Explained | None:
     slots, cells = theirs.shape[1], question.cells
     ours = np.concatenate([rows["advantages"][:, :slots] for _, rows in question.local.tiles(("advantages",))])
     raw, logged = ours[cells], theirs[cells]
-    if len(raw) < FEWEST or np.ptp(raw) == 0:
+    line = straight(raw, logged)
+    if line is None or not line.largest <= question.allowed:
         return None
-    slope, constant = np.linalg.lstsq(np.stack([raw, np.ones_like(raw)], axis=1), logged, rcond=None)[0]
-    largest = float(np.abs(slope * raw + constant - logged).max())
-    if slope <= 0 or not largest <= question.allowed:
-        return None
-    told = f"a mean of {-constant / slope:.6g} and a deviation of {1 / slope:.6g} in the whitening"
-    said = f"{told} (fitted: those of a larger batch than this file has, or of other words)"
-    compared = replace(question.compared, deviating=0, largest=largest, spot=None)
-    return Explained(said, compared, Neighbour(said, rank=1))
+    said = f"{line} in the whitening (fitted: those of a larger batch than this file has, or of other words)"
+    compared = replace(question.compared, deviating=0, largest=line.largest, spot=None)
+    return Explained(said, compared, Neighbour(said, rank=1, beyond=True))

@@ -12,6 +12,7 @@ from blueprint.replay.logged import before
 from blueprint.replay.recompute import Replay
 
 AGREES, TOO_COARSE, FOLLOWS, DIFFERS = "agrees", "too coarse", "follows", "DIFFERS"
+NEEDS_OTHERS = "needs the others"
 
 LEAST_SHARE = 0.01
 """How much of its tolerance a difference must take to be named."""
@@ -22,7 +23,8 @@ class Line:
     """A logged quantity: what the file calls it, what it was compared to, and what that says.
 
     says: agrees; too coarse, if rounding may explain the difference but might hide a fault, too; follows, if it agrees with the
-        file's own rows before it or with the cause of the first deviation; or DIFFERS, also from the file's own rows before it.
+        file's own rows before it or with the cause of the first deviation; DIFFERS, also from the file's own rows before it; or
+        that it needs the other files of the step, where nothing but their mean and deviation could make a difference.
     within: what it follows from where nothing before it deviates: rows before it that agree, and how much of their
         tolerance they take.
     """
@@ -62,10 +64,20 @@ def _within(earlier: Sequence[Compared]) -> dict[str, float]:
     return {name: shares[name] for place, name in enumerate(order) if shares[name] >= LEAST_SHARE or not place}
 
 
-def first_of(lines: Sequence[Line]) -> Line:
-    """Returns the first line that differs by itself, or else the first that deviates."""
-    wrong = [line for line in lines if not line.compared.agrees]
-    return next((line for line in wrong if line.says == DIFFERS), wrong[0])
+def first_of(lines: Sequence[Line]) -> Line | None:
+    """Returns the first line that differs by itself, or else the first that deviates; None where none does."""
+    wrong = [line for line in lines if not settled(line)]
+    return next((line for line in wrong if line.says == DIFFERS), next(iter(wrong), None))
+
+
+def settled(line: Line) -> bool:
+    """Whether nothing is left to be explained: it agrees, or only other files can judge it."""
+    return line.compared.agrees or line.says == NEEDS_OTHERS
+
+
+def left_open(line: Line) -> Line:
+    """Returns a line that only the other files of the step can judge."""
+    return replace(line, says=NEEDS_OTHERS, within={})
 
 
 def following(line: Line) -> Line:

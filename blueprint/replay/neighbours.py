@@ -59,6 +59,7 @@ class Neighbour:
     factor: what a logged number may have been multiplied by.
     rank: how far-fetched it is: 0 one setting or one slip, 1 a coefficient that was fitted, 2 a whole factor, 3 another
         library altogether, 4 two conventions at once.
+    beyond: mean and deviation of another batch than the file is, which may well be the one that it is a part of.
     """
 
     said: str
@@ -67,6 +68,7 @@ class Neighbour:
     microbatch: int = 0
     factor: float = 1.0
     rank: int = 0
+    beyond: bool = False
 
 
 def by_conventions(names: tuple[str, ...], settings: Settings, known: Catalogue) -> Iterator[Neighbour]:

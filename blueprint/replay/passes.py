@@ -10,6 +10,7 @@ from functools import cached_property
 import torch
 
 from blueprint.minibatch import Minibatch
+from blueprint.replay.beyond import sums_beyond
 from blueprint.replay.given import given_rows, placed_rows
 from blueprint.replay.inputs import Rows, per_word, texts_of
 from blueprint.replay.settings import Setting, number_of, options_of
@@ -59,6 +60,12 @@ class Work:
     progress: Progress = unseen
     device: str = "cpu"
     sums: Tiled = field(default_factory=Tiled)
+
+    def __post_init__(self) -> None:
+        """Begins with the sums of a larger batch that the minibatch brings along."""
+        beyond = sums_beyond(self.batch, self.device)
+        self.sums.known.update(beyond.known)
+        self.sums.spreads.update(beyond.spreads)
 
     @property
     def options(self) -> Options:

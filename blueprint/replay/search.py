@@ -105,8 +105,8 @@ class Search:
 
     def match(self, found: Explained) -> Match:
         """Returns a cause with what else still deviates then."""
-        rank = found.neighbour.rank if found.neighbour else 0
-        return Match(found.said, found.compared.largest, tuple(self._still(found)), rank)
+        of = found.neighbour or Neighbour("")
+        return Match(found.said, found.compared.largest, tuple(self._still(found)), of.rank, of.beyond)
 
     def _alone(self, neighbours: Sequence[Neighbour], slips: bool) -> list[Explained]:
         self.tried += sum(can_be_alone(self.question, each) for each in neighbours)

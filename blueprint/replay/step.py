@@ -1,14 +1,23 @@
-"""All files of one training step: each computed again, and what they come to together."""
+"""All files of one training step: joined where they were one batch, each computed again, and what they come to together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blueprint.minibatch import Minibatch, MinibatchError, read_minibatch
-from blueprint.replay.choose import Chosen, choose
-from blueprint.replay.verify import Verdict, Watch, quiet, verify
+from blueprint.minibatch.step_files import in_order, rows_twice
+from blueprint.replay.case import Case, Verified
+from blueprint.replay.choose import Chosen, choose, dotted
+from blueprint.replay.neighbours import shown
+from blueprint.replay.prepared import Prepared, Preparing
+from blueprint.replay.scopes import scope_of
+from blueprint.replay.search import Match
+from blueprint.replay.settings import laid_over
+from blueprint.replay.step_causes import causes_in_step
+from blueprint.replay.step_lines import StepLine, explained, first_line, step_lines
+from blueprint.replay.verify import Verdict, Watch, quiet
 
 
 @dataclass(frozen=True)
@@ -27,11 +36,19 @@ class StepVerdict:
     step: its number, as the files say it, else None.
     parts: a verdict for each file, in the order of ranks, epochs, minibatches and microbatches.
     unread: by file that could not be read, or not be computed with, why, in a sentence.
+    lines: every logged quantity, where it is worst. first: the one that deviates first. causes: what explains it, the best
+        first; looked for once, for all files.
+    lacking: what is not there of the step, in sentences' parts. notes: sentences on what was assumed.
     """
 
     step: int | None
     parts: tuple[Part, ...]
     unread: Mapping[Path, str]
+    lines: tuple[StepLine, ...] = ()
+    first: StepLine | None = None
+    causes: tuple[Match, ...] = ()
+    lacking: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -41,7 +58,7 @@ class StepVerdict:
     @property
     def agrees(self) -> bool:
         """Whether every logged number of every file that could be compared agrees."""
-        return all(part.verdict.agrees for part in self.parts)
+        return self.first is None
 
 
 def verify_step(
@@ -57,27 +74,93 @@ def verify_step(
     `tolerance` multiplies every tolerance. A file that cannot be read stops none of the others: it is named in `unread`.
 
     Raises:
-        MinibatchError: an unknown preset, an override that is none, or no preset where a file does not say its library.
+        MinibatchError: an unknown preset, an override that is none, no preset where a file does not say its library; files of
+            several steps, libraries or settings; or two that both say they are the same part of the step.
     """
-    parts: list[Part] = []
     unread: dict[Path, str] = {}
-    for path in paths:
-        try:
-            batch = read_minibatch(path)
-        except MinibatchError as error:
-            unread[path] = str(error)
-            continue
-        chosen = choose(batch, preset, overrides)
-        try:
-            found = verify(batch, chosen.values, chosen.preset.name, watch, tolerance, device=device)
-        except MinibatchError as error:
-            unread[path] = str(error)
+    batches, notes = in_order([batch for path in dict.fromkeys(paths) if (batch := _read(path, unread))])
+    if not batches:
+        return StepVerdict(None, (), unread)
+    chosen = _one_choice(batches, preset, overrides)
+    settings = laid_over(chosen.values)
+    preparing = Preparing(batches, settings, scope_of(chosen.preset.name), device)
+    case = Case(preparing, settings, chosen.preset.name, tolerance, device, watch)
+    step, first, causes = _judged(case, preparing.prepared(), unread)
+    parts = tuple(Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts)
+    said = tuple(_lacking(step.prepared)), (*notes, *filter(None, [rows_twice(batches)]))
+    return StepVerdict(batches[0].step, parts, unread, tuple(step.lines), first, causes, *said)
+
+
+def _read(path: Path, unread: dict[Path, str]) -> Minibatch | None:
+    try:
+        return read_minibatch(path)
+    except MinibatchError as error:
+        unread[path] = str(error)
+        return None
+
+
+def _one_choice(batches: Sequence[Minibatch], preset: str | None, overrides: Sequence[str]) -> Chosen:
+    """Returns the conventions of all files. Raises MinibatchError where two files contradict each other."""
+    first = choose(batches[0], preset, overrides)
+    for batch in batches[1:]:
+        other = choose(batch, preset, overrides)
+        if other.preset.name != first.preset.name:
+            odd, one, two = "library", first.preset.name, other.preset.name
         else:
-            parts.append(Part(path, chosen, found))
-    return StepVerdict(_step([part.verdict.replayed.batch for part in parts]), tuple(parts), unread)
+            keys = [key for key in first.values if other.values[key] != first.values[key]]
+            if not keys:
+                continue
+            odd, one, two = dotted(keys[0]), shown(first.values[keys[0]]), shown(other.values[keys[0]])
+        raise MinibatchError(
+            f"{batches[0].path} says {odd} = {one} and {batch.path} {odd} = {two}: give the files of one step of one run."
+        )
+    return first
 
 
-def _step(batches: Sequence[Minibatch]) -> int | None:
-    """Returns the number of the step, if the files say one and the same."""
-    said = {batch.step for batch in batches}
-    return said.pop() if len(said) == 1 else None
+def _judged(
+    case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]
+) -> tuple[Verified, StepLine | None, tuple[Match, ...]]:
+    """Verifies every file, and looks for what explains the first deviation.
+
+    Where it is the mean and deviation of another batch, and nobody knows whether all files are there, they are asked for.
+    """
+    step = _verified(case, case.on_lines(prepared), unread)
+    first = first_line(step.lines)
+    causes = _causes(step, first)
+    if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
+        return _judged(case, _as_parts(prepared), unread)
+    if first and any(each.rest for each in causes):
+        step = replace(step, lines=explained(step.lines, first))
+    return step, first, causes
+
+
+def _as_parts(prepared: Sequence[Prepared]) -> list[Prepared]:
+    """Returns the files as parts of something that is not all there."""
+    groups = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
+    return [Prepared(replace(each.batch, moments={}), groups[id(each.group)]) for each in prepared]
+
+
+def _verified(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]) -> Verified:
+    kept, verdicts = list[Prepared](), list[Verdict]()
+    for each in prepared:
+        try:
+            verdicts.append(case.verified(each, explain=_by_itself(prepared)))
+            kept.append(each)
+        except MinibatchError as error:
+            unread[Path(each.batch.path)] = str(error)
+    return Verified(case, kept, verdicts, step_lines(verdicts))
+
+
+def _causes(step: Verified, first: StepLine | None) -> tuple[Match, ...]:
+    if first is None:
+        return ()
+    return step.verdicts[0].causes if _by_itself(step.prepared) else causes_in_step(step, first)
+
+
+def _by_itself(prepared: Sequence[Prepared]) -> bool:
+    """Whether there is one file, and no sign that it is a part of something."""
+    return len(prepared) == 1 and prepared[0].group.whole is not False
+
+
+def _lacking(prepared: Sequence[Prepared]) -> list[str]:
+    return list(dict.fromkeys(part for each in prepared for part in each.group.lacking))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 from blueprint.minibatch import Minibatch
 from blueprint.replay.causes import NOTHING, Causes, Match
 from blueprint.replay.compare import Compared
 from blueprint.replay.endless import ending
 from blueprint.replay.judge import Judge
-from blueprint.replay.lines import DIFFERS, Line, first_of, following, lines_of
+from blueprint.replay.lines import DIFFERS, Line, first_of, following, left_open, lines_of, settled
 from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS, before
 from blueprint.replay.measured import judged
+from blueprint.replay.parts import NO_LINES, Lines, beyond_it, from_there_on
 from blueprint.replay.passes import TILE_TOKENS, Progress, passes, unseen
 from blueprint.replay.question import Question, as_given
 from blueprint.replay.recompute import Replay, replay
@@ -31,7 +32,8 @@ class Verdict:
     lines: every logged quantity that can be compared, in the order of derivation.
     uncompared: logged quantities that cannot be, and what the file lacks for them.
     first: the first that differs by itself, or else the first that deviates at all; and causes: which single known
-        convention explains it, the best first. search: how much was tried for that.
+        convention explains it, the best first. search: how much was tried for that; None where nobody asked for a cause.
+    left_open: tensors that only the other files of the step can judge, and the straight line that they lie on.
     """
 
     preset: str
@@ -41,7 +43,8 @@ class Verdict:
     first: Line | None
     causes: tuple[Match, ...]
     notes: tuple[str, ...]
-    search: Causes = NOTHING
+    search: Causes | None = NOTHING
+    left_open: Lines = field(default_factory=dict)
 
     @property
     def agrees(self) -> bool:
@@ -62,24 +65,31 @@ def verify(
     factor: float = 1.0,
     tile_tokens: int = TILE_TOKENS,
     device: str = "cpu",
+    whole: bool | None = None,
+    known: Lines = NO_LINES,
+    explain: bool = True,
 ) -> Verdict:
     """Computes a minibatch again under the values of a preset and compares it with everything that the file logged.
 
-    `factor` multiplies every tolerance. Raises MinibatchError where the minibatch cannot be computed again.
+    `factor` multiplies every tolerance. `whole` says whether it is all that was whitened together, or brings the moments of
+    that along; None: nobody knows. Of a part, `known` are the lines on which more of its files lie. A cause is looked for
+    where `explain` asks for one.
+    Raises MinibatchError where the minibatch cannot be computed again.
     """
     settings = laid_over(options)
     work = passes(settings) * batch.mask.size
     found = replay(batch, settings, watch("recomputing", work), tile_tokens, device=device)
     judge, straight = judged(batch, found, factor)
     lines = lines_of(batch, found, straight, {})
-    first, causes = None, NOTHING
+    first, causes, open_ = None, NOTHING if explain else None, NO_LINES
     if not all(each.agrees for each in straight.values()):
         straight = _as_the_preset_has_it(judge, straight)
         local, given = _from_own_rows(judge, straight, watch("from the file's own rows", work))
         own = Judge(batch, local, factor, judge.measured).compared(meant=given)
-        lines = lines_of(batch, found, straight, own)
+        open_ = beyond_it(judge, local, straight, known) if whole is False else NO_LINES
+        lines = _lines(judge, straight, own, open_)
         first = first_of(lines)
-        if first.says == DIFFERS:
+        if first and first.says == DIFFERS and explain:
             name = first.compared.name
             cells = judge.cells(name) if ALL[name] in TENSORS else None
             others = tuple(each for other, each in own.items() if other != name and not each.agrees)
@@ -87,9 +97,23 @@ def verify(
                 batch, settings, preset, first.compared, given, local, judge, cells, others, tile_tokens, device
             )
             causes = causes_of(question, watch)
-        if any(each.rest for each in causes.matches):  # what explains the first deviation explains every other one
-            lines = [line if line.compared.agrees or line == first else following(line) for line in lines]
-    return Verdict(preset, found, tuple(lines), _uncompared(judge), first, causes.matches, _notes(batch, found), causes)
+        if whole is None and causes and any(each.beyond for each in causes.matches):
+            open_, causes = beyond_it(judge, local, straight), NOTHING
+            lines = _lines(judge, straight, own, open_)
+            first = first_of(lines)
+        if causes and any(each.rest for each in causes.matches):  # what explains the first deviation explains every other one
+            lines = [line if settled(line) or line == first else following(line) for line in lines]
+    matches = causes.matches if causes else ()
+    said = _uncompared(judge), first, matches, _notes(batch, found), causes, open_
+    return Verdict(preset, found, tuple(lines), *said)
+
+
+def _lines(
+    judge: Judge, straight: Mapping[str, Compared], own: Mapping[str, Compared], open_: Collection[str]
+) -> list[Line]:
+    """Says of each quantity what it comes to; with what some of them were whitened may be left open."""
+    lines = lines_of(judge.batch, judge.found, from_there_on(straight, own, open_), own)
+    return [left_open(line) if line.compared.name in open_ else line for line in lines]
 
 
 def _as_the_preset_has_it(judge: Judge, straight: dict[str, Compared]) -> dict[str, Compared]:

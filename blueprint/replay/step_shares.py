@@ -1,0 +1,89 @@
+"""What else the losses of a step's files may have been divided by, or multiplied with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from blueprint.minibatch import Minibatch, MinibatchError, Place
+from blueprint.minibatch.share import Share
+from blueprint.minibatch.step_files import key_of
+from blueprint.replay.case import Verified, agrees_in, largest_in
+from blueprint.replay.lines import DIFFERS, Line
+from blueprint.replay.logged import ALL, TENSORS
+from blueprint.replay.prepared import share_among
+from blueprint.replay.scopes import Scope
+from blueprint.replay.search import Match
+
+PARTS = Scope("", shares=True)
+"""Shares of a minibatch as verl has them: words and responses of all its files, times the ranks."""
+
+
+def divided_otherwise(step: Verified, name: str) -> Iterator[Match]:
+    """Yields what else a loss may be divided by in every file, or else a factor by which it is off in every file."""
+    for said, share in _shares(step):
+        changed = [replace(each, batch=replace(each.batch, share=share(each.batch))) for each in step.prepared]
+        if all(new.batch.share == old.batch.share for new, old in zip(changed, step.prepared, strict=True)):
+            continue
+        try:
+            found = [step.case.verified(each) for each in changed]
+        except MinibatchError:
+            continue
+        if all(agrees_in(each, name) for each in found):
+            yield Match(said, largest_in(found, name), all(each.agrees for each in found))
+            return
+    yield from _factors(step, name)
+
+
+def _shares(step: Verified) -> Iterator[tuple[str, Callable[[Minibatch], Share | None]]]:
+    """Yields other denominators, and how a report puts them."""
+
+    def mates(batch: Minibatch, of_rank: bool) -> Sequence[Minibatch]:
+        start = 0 if of_rank else 1
+        own = key_of(batch)[:3]
+        return [each for each in step.case.preparing.placed if key_of(each)[:3][start:] == own[start:]]
+
+    yield "the mean over the words of each microbatch, not its share of the minibatch's", lambda batch: None
+    yield (
+        "each microbatch's share of the mean over its minibatch, of all ranks",
+        lambda batch: share_among(mates(batch, False), PARTS),
+    )
+    yield (
+        "each microbatch's share of the mean over its minibatch, of its own rank only",
+        lambda batch: replace(share_among(mates(batch, True), PARTS), ranks=1.0),
+    )
+
+
+def _factors(step: Verified, name: str) -> Iterator[Match]:
+    """Yields how many microbatches or ranks the logged number was multiplied with, or divided by."""
+    wrong = [line for each in step.verdicts for line in each.lines if line.says == DIFFERS]
+    for factor, said in _counted(step):
+        explained = [line for line in wrong if _times(line, factor)]
+        of_it = [line for line in wrong if line.compared.name == name]
+        if of_it and all(line in explained for line in of_it):
+            largest = max(_apart(line, factor) for line in of_it)
+            yield Match(said, largest, len(explained) == len(wrong))
+            return
+
+
+def _counted(step: Verified) -> Iterator[tuple[float, str]]:
+    places = [each.batch.place or Place() for each in step.prepared]
+    for what, counts in (
+        ("microbatches of its minibatch", {each.microbatches for each in places}),
+        ("ranks", {each.world_size for each in places}),
+    ):
+        count = counts.pop() if len(counts) == 1 else None
+        if count and count > 1:
+            yield float(count), f"everything multiplied by {count}, the {what}"
+            yield 1 / count, f"everything divided by {count}, the {what}"
+
+
+def _times(line: Line, factor: float) -> bool:
+    return ALL[line.compared.name] not in TENSORS and _apart(line, factor) <= line.compared.allowed * max(1.0, factor)
+
+
+def _apart(line: Line, factor: float) -> float:
+    compared = line.compared
+    assert compared.logged is not None
+    assert compared.recomputed is not None
+    return abs(compared.logged - factor * compared.recomputed)
