@@ -105,9 +105,9 @@ class Judge:
         return max(own, self.measured.get(quantity.name, 0.0))
 
     def terms(self, quantity: Quantity) -> tuple[float, float]:
-        """Returns the mean size of the words that a number is a weighted sum of, and the sum of the weights, at least 1."""
+        """Returns the mean size of the words that a number is a weighted sum of, and the sum of the weights."""
         sizes, words = self.found.sizes, max(1.0, self.found.whole["ev.count"])
-        return _finite(sizes.get(quantity.spread, 0.0)) / words, max(1.0, sizes.get(quantity.weights, 0.0))
+        return _finite(sizes.get(quantity.spread, 0.0)) / words, sizes.get(quantity.weights) or 1.0
 
     def tolerance(self, quantity: Quantity) -> float:
         """Returns the tolerance by the coarsest dtype of a quantity and of what it is made of."""

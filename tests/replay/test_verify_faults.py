@@ -11,6 +11,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.numbers import OFF, rlhf
 from blueprint.replay import replay, text_of, verify
+from blueprint.replay.lines import NEEDS_OTHERS
 from blueprint.replay.logged import ALL
 from blueprint.replay.meanings import MEANINGS
 from blueprint.replay.probe import cut
@@ -58,10 +59,15 @@ def test_a_microbatch_whose_advantages_were_whitened_with_others_is_told_from_a_
     part = cut(replace(whole, tensors=dict(whole.tensors) | {"advantages": logged}, logged={}), slice(0, 5))
     verdict = verify(part, rlhf().preset("trl_1.12").values, "trl_1.12")
     moments = replayed("trl_1.12", whole).whole
-    (cause,) = verdict.causes
-    mean, deviation = moments["advantage.mean"], moments["advantage.divisor"]
-    assert cause.said.startswith(f"a mean of {mean:.4f}"[:-1])
-    assert f"a deviation of {deviation:.3f}"[:-1] in cause.said
+    assert verdict.agrees
+    assert [line.says for line in verdict.lines] == [NEEDS_OTHERS]
+    line = verdict.left_open["advantages"]
+    assert line is not None
+    assert line.mean == pytest.approx(moments["advantage.mean"], abs=1e-5)
+    assert 1 / line.slope == pytest.approx(moments["advantage.divisor"], rel=1e-5)
+    known = verify(part, rlhf().preset("trl_1.12").values, "trl_1.12", whole=True)
+    assert known.first is not None
+    assert [each.beyond for each in known.causes] == [True]
     damaged = logged.copy()
     damaged[2, 0] += 0.01
     wrong = cut(replace(whole, tensors=dict(whole.tensors) | {"advantages": damaged}, logged={}), slice(0, 5))
