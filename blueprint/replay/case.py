@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from blueprint.minibatch import Minibatch
 from blueprint.minibatch.joining import joined
+from blueprint.replay.causes import Match
+from blueprint.replay.lines import settled
 from blueprint.replay.parts import NO_LINES, Lines
 from blueprint.replay.prepared import Prepared, Preparing
 from blueprint.replay.settings import Setting
@@ -28,6 +30,13 @@ class Case:
     def verified(self, each: Prepared, explain: bool = False) -> Verdict:
         """Verifies a file as the part of the step that it is."""
         return self._verdict(each.batch, each.group.whole, explain, each.group.lines)
+
+    def under(self, changes: Mapping[str, Setting]) -> Case:
+        """Returns the same files under other settings."""
+        settings, before = dict(self.settings) | dict(changes), self.preparing
+        return replace(
+            self, settings=settings, preparing=Preparing(before.batches, settings, before.scope, self.device)
+        )
 
     def on_lines(self, prepared: Sequence[Prepared]) -> list[Prepared]:
         """Returns the files, those of a part of a step with the lines on which all of that part lies."""
@@ -69,6 +78,13 @@ class Verified:
 def agrees_in(verdict: Verdict, name: str) -> bool:
     """Whether a quantity agrees in a file that has it."""
     return all(line.compared.agrees for line in verdict.lines if line.compared.name == name)
+
+
+def match_of(said: str, verdicts: Sequence[Verdict], name: str) -> Match:
+    """Returns a cause with which a quantity agrees in all files, and what else deviates in some of them then."""
+    wrong = [line.compared for each in verdicts for line in each.lines if not settled(line)]
+    still = {each.name: max(other.largest for other in wrong if other.name == each.name) for each in wrong}
+    return Match(said, largest_in(verdicts, name), tuple(still.items()))
 
 
 def largest_in(verdicts: Sequence[Verdict], name: str) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from blueprint.replay.settings import Setting
 
 NEARLY = 10.0
 """How much worse than the best match another one may be, and still be named."""
@@ -15,7 +17,7 @@ class Match:
 
     largest: the largest difference that is left of the quantity. still: what else deviates then, and by how much, by name.
     rank: how far-fetched it is, from 0; beyond: whether it is the mean and deviation of another batch; see
-        `neighbours.Neighbour`.
+        `neighbours.Neighbour`. changes: the settings that it changes.
     """
 
     said: str
@@ -23,6 +25,7 @@ class Match:
     still: tuple[tuple[str, float], ...] = ()
     rank: int = 0
     beyond: bool = False
+    changes: Mapping[str, Setting] = field(default_factory=dict)
 
     @property
     def rest(self) -> bool:

@@ -95,6 +95,8 @@ def _columns(spot: Spot, axes: Axes) -> str:
 
 def _causes(verdict: Verdict) -> Iterator[str]:
     search = verdict.search
+    if search is None:
+        return
     if not verdict.causes:
         yield "  No single known convention explains it, no slip, and no pair of those that were tried."
     if not verdict.causes and search.tried < search.known:
@@ -137,7 +139,7 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
             {"matches_with": each.said, "rest_agrees": each.rest, "still_deviates": dict(each.still)}
             for each in verdict.causes
         ],
-        "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known},
+        "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known} if verdict.search else None,
         "recomputed": {name: number(found.whole[name]) for name in LOSSES if found.available(name)},
         "notes": list(verdict.notes),
     }

@@ -106,7 +106,7 @@ class Search:
     def match(self, found: Explained) -> Match:
         """Returns a cause with what else still deviates then."""
         of = found.neighbour or Neighbour("")
-        return Match(found.said, found.compared.largest, tuple(self._still(found)), of.rank, of.beyond)
+        return Match(found.said, found.compared.largest, tuple(self._still(found)), of.rank, of.beyond, of.changes)
 
     def _alone(self, neighbours: Sequence[Neighbour], slips: bool) -> list[Explained]:
         self.tried += sum(can_be_alone(self.question, each) for each in neighbours)

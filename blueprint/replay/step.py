@@ -9,11 +9,11 @@ from pathlib import Path
 from blueprint.minibatch import Minibatch, MinibatchError, read_minibatch
 from blueprint.minibatch.step_files import in_order, rows_twice
 from blueprint.replay.case import Case, Verified
+from blueprint.replay.causes import Match
 from blueprint.replay.choose import Chosen, choose, dotted
 from blueprint.replay.neighbours import shown
 from blueprint.replay.prepared import Prepared, Preparing
 from blueprint.replay.scopes import scope_of
-from blueprint.replay.search import Match
 from blueprint.replay.settings import laid_over
 from blueprint.replay.step_causes import causes_in_step
 from blueprint.replay.step_lines import StepLine, explained, first_line, step_lines

@@ -11,14 +11,17 @@ from dataclasses import replace
 
 from blueprint.minibatch import Minibatch
 from blueprint.minibatch.step_files import key_of
-from blueprint.replay.case import Verified, agrees_in, largest_in
+from blueprint.replay.case import Verified, agrees_in, match_of
+from blueprint.replay.causes import Match
 from blueprint.replay.lines import DIFFERS
 from blueprint.replay.logged import ALL, TENSORS
 from blueprint.replay.prepared import Prepared
 from blueprint.replay.scopes import BATCH, MICROBATCH, MINIBATCH, RANK, TOLD, group_of
-from blueprint.replay.search import Match
 from blueprint.replay.step_lines import StepLine
 from blueprint.replay.step_shares import divided_otherwise
+
+MANY = 2
+"""Causes from which on they are told apart by the numbers of all files."""
 
 
 def causes_in_step(step: Verified, first: StepLine) -> tuple[Match, ...]:
@@ -29,9 +32,24 @@ def causes_in_step(step: Verified, first: StepLine) -> tuple[Match, ...]:
     at = step.prepared_of(first.first[1])
     if ALL[first.name] not in TENSORS:
         return tuple(divided_otherwise(step, first.name)) or step.case.verified(at, explain=True).causes
-    found = tuple(_whitened_over_others(step, first, at)) or _of_joined(step, first, at)
-    others_follow = all(each.line.says != DIFFERS for each in step.lines if ALL[each.name] not in TENSORS)
-    return tuple(replace(each, rest=each.rest and others_follow) for each in found)
+    found = tuple(_whitened_over_others(step, first, at)) or _likeliest(step, first, _of_joined(step, first, at))
+    numbers = [each for each in step.lines if ALL[each.name] not in TENSORS and each.line.says == DIFFERS]
+    still = {each.name: each.line.compared.largest for each in numbers}
+    return tuple(replace(each, still=tuple((dict(each.still) | still).items())) for each in found)
+
+
+def _likeliest(step: Verified, first: StepLine, found: tuple[Match, ...]) -> tuple[Match, ...]:
+    """Returns, of several settings that explain the joined rows, those with which all that was logged agrees, if some are."""
+    if len(found) < MANY:
+        return found
+    tried = {each.said: _under(step, first, each) for each in found if each.changes}
+    return tuple(each for each in found if each.said in tried and not tried[each.said].still) or found
+
+
+def _under(step: Verified, first: StepLine, cause: Match) -> Match:
+    """Returns what is left of the deviations of all files with a setting changed."""
+    case = step.case.under(cause.changes)
+    return match_of(cause.said, [case.verified(each) for each in case.preparing.prepared()], first.name)
 
 
 def _of_joined(step: Verified, first: StepLine, at: Prepared) -> tuple[Match, ...]:
@@ -68,7 +86,7 @@ def _whitened_over_others(step: Verified, first: StepLine, at: Prepared) -> Iter
         found = [step.case.verified(each) for each in others]
         if all(agrees_in(each, first.name) for each in found):
             said = f"whitening over {TOLD[scope]}, instead of over {TOLD[own]}"
-            yield Match(said, largest_in(found, first.name), all(each.agrees for each in found))
+            yield match_of(said, found, first.name)
 
 
 def _partition(step: Verified, scope: str) -> tuple[tuple[str, ...], ...]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from blueprint.minibatch import Minibatch, MinibatchError, Place
 from blueprint.minibatch.share import Share
 from blueprint.minibatch.step_files import key_of
-from blueprint.replay.case import Verified, agrees_in, largest_in
+from blueprint.replay.case import Verified, agrees_in, match_of
+from blueprint.replay.causes import Match
 from blueprint.replay.lines import DIFFERS, Line
 from blueprint.replay.logged import ALL, TENSORS
 from blueprint.replay.prepared import share_among
 from blueprint.replay.scopes import Scope
-from blueprint.replay.search import Match
 
 PARTS = Scope("", shares=True)
 """Shares of a minibatch as verl has them: words and responses of all its files, times the ranks."""
@@ -30,7 +30,7 @@ def divided_otherwise(step: Verified, name: str) -> Iterator[Match]:
         except MinibatchError:
             continue
         if all(agrees_in(each, name) for each in found):
-            yield Match(said, largest_in(found, name), all(each.agrees for each in found))
+            yield match_of(said, found, name)
             return
     yield from _factors(step, name)
 
@@ -61,8 +61,8 @@ def _factors(step: Verified, name: str) -> Iterator[Match]:
         explained = [line for line in wrong if _times(line, factor)]
         of_it = [line for line in wrong if line.compared.name == name]
         if of_it and all(line in explained for line in of_it):
-            largest = max(_apart(line, factor) for line in of_it)
-            yield Match(said, largest, len(explained) == len(wrong))
+            still = {line.compared.name: line.compared.largest for line in wrong if line not in explained}
+            yield Match(said, max(_apart(line, factor) for line in of_it), tuple(still.items()), rank=2)
             return
 
 

@@ -101,7 +101,9 @@ def verify(
             open_, causes = beyond_it(judge, local, straight), NOTHING
             lines = _lines(judge, straight, own, open_)
             first = first_of(lines)
-        if causes and any(each.rest for each in causes.matches):  # what explains the first deviation explains every other one
+        if causes and any(
+            each.rest for each in causes.matches
+        ):  # what explains the first deviation explains every other one
             lines = [line if settled(line) or line == first else following(line) for line in lines]
     matches = causes.matches if causes else ()
     said = _uncompared(judge), first, matches, _notes(batch, found), causes, open_
