@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from blueprint.minibatch import Minibatch
 from blueprint.replay.causes import NOTHING, Causes, Match
@@ -77,37 +78,60 @@ def verify(
     Raises MinibatchError where the minibatch cannot be computed again.
     """
     settings = laid_over(options)
-    work = passes(settings) * batch.mask.size
-    found = replay(batch, settings, watch("recomputing", work), tile_tokens, device=device)
+    found = replay(batch, settings, watch("recomputing", _work(batch, settings)), tile_tokens, device=device)
     judge, straight = judged(batch, found, factor)
-    lines = lines_of(batch, found, straight, {})
-    first, causes, open_ = None, NOTHING if explain else None, NO_LINES
-    if not all(each.agrees for each in straight.values()):
-        straight = _as_the_preset_has_it(judge, straight)
-        local, given = _from_own_rows(judge, straight, watch("from the file's own rows", work))
-        own = Judge(batch, local, factor, judge.measured).compared(meant=given)
-        open_ = beyond_it(judge, local, straight, known) if whole is False else NO_LINES
-        lines = _lines(judge, straight, own, open_)
-        first = first_of(lines)
-        if first and first.says == DIFFERS and explain:
-            name = first.compared.name
-            cells = judge.cells(name) if ALL[name] in TENSORS else None
-            others = tuple(each for other, each in own.items() if other != name and not each.agrees)
-            question = Question(
-                batch, settings, preset, first.compared, given, local, judge, cells, others, tile_tokens, device
-            )
-            causes = causes_of(question, watch)
-        if whole is None and causes and any(each.beyond for each in causes.matches):
-            open_, causes = beyond_it(judge, local, straight), NOTHING
-            lines = _lines(judge, straight, own, open_)
-            first = first_of(lines)
-        if causes and any(
-            each.rest for each in causes.matches
-        ):  # what explains the first deviation explains every other one
-            lines = [line if settled(line) or line == first else following(line) for line in lines]
+    asked = _Asked(preset, watch, whole, known, explain)
+    if all(each.agrees for each in straight.values()):
+        come_to = _ComeTo(lines_of(batch, found, straight, {}), None, NOTHING)
+    else:
+        come_to = _deviating(judge, _as_the_preset_has_it(judge, straight), factor, asked)
+    lines, first, causes, open_ = come_to
     matches = causes.matches if causes else ()
     said = _uncompared(judge), first, matches, _notes(batch, found), causes, open_
     return Verdict(preset, found, tuple(lines), *said)
+
+
+class _Asked(NamedTuple):
+    """What is asked of a verdict; see `verify`."""
+
+    preset: str
+    watch: Watch
+    whole: bool | None
+    known: Lines
+    explain: bool
+
+
+class _ComeTo(NamedTuple):
+    """What quantities come to; see `Verdict`."""
+
+    lines: list[Line]
+    first: Line | None
+    causes: Causes | None
+    left_open: Lines = NO_LINES
+
+
+def _work(batch: Minibatch, settings: Settings) -> int:
+    return passes(settings) * int(batch.mask.size)
+
+
+def _deviating(judge: Judge, straight: Mapping[str, Compared], factor: float, asked: _Asked) -> _ComeTo:
+    """Says what deviates by itself and what follows, and looks for the cause."""
+    batch, options = judge.batch, judge.found.options
+    local, given = _from_own_rows(judge, straight, asked.watch("from the file's own rows", _work(batch, options)))
+    own = Judge(batch, local, factor, judge.measured).compared(meant=given)
+    open_ = beyond_it(judge, local, straight, asked.known) if asked.whole is False else NO_LINES
+    lines, causes = _lines(judge, straight, own, open_), NOTHING if asked.explain else None
+    first = first_of(lines)
+    if first and first.says == DIFFERS and asked.explain:
+        question = _question(judge, local, own, first.compared, given, asked.preset)
+        causes = causes_of(question, asked.watch)
+        if asked.whole is None and any(each.beyond for each in causes.matches):
+            open_, causes = beyond_it(judge, local, straight), NOTHING
+            lines = _lines(judge, straight, own, open_)
+            first = first_of(lines)
+        if any(each.rest for each in causes.matches):  # what explains the first deviation explains every other one
+            lines = [line if settled(line) or line == first else following(line) for line in lines]
+    return _ComeTo(lines, first, causes, open_)
 
 
 def _lines(
@@ -116,6 +140,16 @@ def _lines(
     """Says of each quantity what it comes to; with what some of them were whitened may be left open."""
     lines = lines_of(judge.batch, judge.found, from_there_on(straight, own, open_), own)
     return [left_open(line) if line.compared.name in open_ else line for line in lines]
+
+
+def _question(
+    judge: Judge, local: Replay, own: Mapping[str, Compared], wrong: Compared, given: Mapping[str, str], preset: str
+) -> Question:
+    """Returns all that is known when the cause of a deviation is looked for."""
+    cells = judge.cells(wrong.name) if ALL[wrong.name] in TENSORS else None
+    others = tuple(each for name, each in own.items() if name != wrong.name and not each.agrees)
+    known = judge.batch, local.options, preset, wrong, given, local, judge, cells, others
+    return Question(*known, local.work.tile_tokens, local.work.device)
 
 
 def _as_the_preset_has_it(judge: Judge, straight: dict[str, Compared]) -> dict[str, Compared]:
