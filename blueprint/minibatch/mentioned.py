@@ -8,6 +8,7 @@ from typing import Any
 
 from blueprint.minibatch.batch import MinibatchError
 from blueprint.minibatch.names import LOGGED, SETTING, Alias, Row, aliases
+from blueprint.minibatch.unexpressed import beyond, notes, unexpressed
 from blueprint.numbers.conventions import LIVE, OFF, says_off
 from blueprint.quoting import unquoted
 
@@ -17,12 +18,16 @@ _WRAPPERS = ("args", "config", "hyperparameters", "params", "train", "trainer")
 
 @dataclass(frozen=True)
 class Mentioned:
-    """What metadata say. settings: by key of a numbers file; logged: by neutral name; unknown: names not understood."""
+    """What metadata say. settings: by key of a numbers file; logged: by neutral name; unknown: names not understood.
+
+    notes: what was logged and cannot be compared, because no convention expresses how it was computed.
+    """
 
     settings: Mapping[str, float | str]
     logged: Mapping[str, float]
     unknown_settings: tuple[str, ...]
     unknown_logged: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def mentioned(metadata: Mapping[str, Any], library: str | None) -> Mentioned:
@@ -36,7 +41,9 @@ def mentioned(metadata: Mapping[str, Any], library: str | None) -> Mentioned:
     said, logs = (dict(_flat(_table(metadata, key))) for key in ("hyperparameters", "logged"))
     settings, unknown_settings = _settings(said, library)
     logged, unknown_logged = _logged(logs, library)
-    return Mentioned(settings, logged, tuple(unknown_settings), tuple(unknown_logged))
+    reasons = unexpressed(said, library)
+    kept = {name: value for name, value in logged.items() if name not in reasons}
+    return Mentioned(settings, kept, tuple(unknown_settings), tuple(unknown_logged), notes(logged, reasons))
 
 
 def _table(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -80,7 +87,7 @@ def _settings(said: Mapping[str, Any], library: str | None) -> tuple[dict[str, f
     unknown = []
     for name, value in said.items():
         matches = _own(name) + [each for each in _matches(name, SETTING, library) if each.row.name != _key_of(name)]
-        unknown += [] if matches else [name]
+        unknown += [] if matches or beyond(name, library) else [name]
         for alias in matches:
             if not _holds(alias.row, said):
                 continue
@@ -122,7 +129,7 @@ def _converted(name: str, value: Any, row: Row) -> float | str | None:
     if word is not None:
         return _number_or_word(row.words[word]) if word in row.words else None
     if isinstance(value, str):
-        return _number_or_word(row.words.get(value, value))
+        return _number_or_word(row.words.get(value, row.words.get("other", value)))
     raise MinibatchError(f"hyperparameter {unquoted(name)}: found {type(value).__name__}, expected a number or a word.")
 
 

@@ -16,8 +16,9 @@ from importlib.resources import files
 LIBRARIES = ("trl_0.11.4", "trl_1.12", "openrlhf", "verl", "nemo_rl")
 """The columns of the table; each is also the name of a preset."""
 
-TENSOR, AID, UNUSED, SETTING, LOGGED = "tensor", "aid", "unused", "setting", "logged"
-"""Kinds of rows: what a minibatch keeps, what only helps to read it, what is known and not needed, and metadata."""
+TENSOR, AID, UNUSED, SETTING, LOGGED, BEYOND = "tensor", "aid", "unused", "setting", "logged", "beyond"
+"""Kinds of rows: what a minibatch keeps, what only helps to read it, what is known and not needed, metadata, and settings
+that no convention expresses, with the logged numbers that they change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ def own_to(library: str) -> frozenset[str]:
 
 
 def _aliases(row: Row, cells: Mapping[str | None, str]) -> list[Alias]:
-    own = [Alias(row.name, row, None, 1)] if row.kind != UNUSED else []
+    own = [Alias(row.name, row, None, 1)] if row.kind not in (UNUSED, BEYOND) else []
     listed = [(library, word) for library, cell in cells.items() for word in cell.split()]
     strengths = {"?": 0, "!": 2}
     return (

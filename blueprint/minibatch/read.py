@@ -79,7 +79,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         preset=found.preset,
         hyperparameters=said.settings,
         logged=said.logged,
-        notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors)),
+        notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *said.notes),
         rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
         place=place_of(raw.metadata),
         old_from=old_from(raw.metadata),

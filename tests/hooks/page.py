@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from textwrap import indent
 
@@ -21,6 +22,11 @@ class Hook:
     file: str
     anchor: str
     behind: bool
+
+    @property
+    def digest(self) -> str:
+        """A digest of the lines, by which a run can say that these are the ones that it ran."""
+        return sha256(self.code.encode()).hexdigest()[:16]
 
     def pasted(self, source: str) -> str:
         """Returns a library's source with these lines in their place.

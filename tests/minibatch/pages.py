@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from blueprint.minibatch.names import (
     AID,
+    BEYOND,
     LIBRARIES,
     LOGGED,
     SETTING,
@@ -39,10 +40,25 @@ def names(*kinds: str) -> str:
     return _table(("neutral", *heads, "also", *(["values"] if SETTING in kinds else [])), lines)
 
 
+def unexpressed() -> str:
+    """Returns the table of settings that no convention expresses."""
+    lines = []
+    for alias in aliases(BEYOND):
+        row, values = alias.row, [value for value in alias.row.words if value != "if"]
+        fine = " ".join(f"`{value}`" for value in values)
+        needed = f"where there is `{row.words['if']}`" if "if" in row.words else ""
+        lines.append((f"`{alias.spelling}`", str(alias.library), fine, needed, row.meaning, _quoted(row.name)))
+    return _table(("setting", "library", "fine at", "counts", "else it means", "not compared then"), lines)
+
+
+def _quoted(names: str) -> str:
+    return " ".join(f"`{name}`" for name in names.split())
+
+
 def page(template: str) -> str:
     """Fills the tables into a page that has a word in capitals where each stands."""
     filled = template.replace("TENSORS", tensors()).replace("ALIASES", names(TENSOR, AID, UNUSED))
-    return filled.replace("SETTINGS", names(SETTING)).replace("LOGGED", names(LOGGED))
+    return filled.replace("SETTINGS", names(SETTING)).replace("LOGGED", names(LOGGED)).replace("BEYOND", unexpressed())
 
 
 def _spelled(found: Iterable[Alias]) -> str:

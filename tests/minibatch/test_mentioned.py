@@ -220,3 +220,47 @@ def test_a_logged_text_is_refused() -> None:
 def test_a_whole_number_of_400_digits_is_refused(said: dict[str, Any]) -> None:
     with pytest.raises(MinibatchError, match=r": found a huge whole number, expected one below 1e308\.$"):
         mentioned(said, None)
+
+
+GRPO = {
+    "loss_type": "dr_grpo",
+    "beta": 0.04,
+    "epsilon_low": 0.2,
+    "epsilon_high": 0.28,
+    "delta": 1.5,
+    "use_bias_correction_kl": False,
+}
+
+
+def test_trls_grpo_is_said_with_the_conventions_that_there_are() -> None:
+    assert settings(GRPO, "trl_1.12") == {
+        "loss.aggregation": "seq-mean-token-sum-norm", "loss.joint": "off", "loss.entropy_aggregation": "token-mean",
+        "metrics.over": "mask", "reward.kl_in": "loss", "loss.kl_coef": 0.04, "loss.kl_estimator": "k3",
+        "ppo.clip_range": 0.2, "loss.clip_range_high": 0.28, "loss.dual_clip": 1.5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("library", "said", "left"),
+    [
+        ("trl_1.12", {}, ["total_loss", "clip_fraction.used", "entropy"]),
+        ("trl_1.12", {"importance_sampling_level": "token", "top_entropy_quantile": 1.0}, ["total_loss", "clip_fraction.used", "entropy"]),
+        ("trl_1.12", {"importance_sampling_level": "sequence"}, ["entropy"]),
+        ("trl_1.12", {"loss_type": "cispo"}, ["entropy"]),
+        ("trl_1.12", {"use_bias_correction_kl": True}, ["clip_fraction.used", "entropy"]),
+        ("trl_1.12", {"use_bias_correction_kl": True, "beta": 0.0}, ["total_loss", "clip_fraction.used", "entropy"]),
+        ("trl_1.12", {"args": {"top_entropy_quantile": 0.2}}, ["clip_fraction.used", "entropy"]),
+        ("verl", {"loss_type": "cispo"}, ["total_loss", "clip_fraction.used", "entropy"]),
+        (None, {"loss_type": "cispo"}, ["entropy"]),
+    ],
+)  # fmt: skip
+def test_what_no_convention_expresses_is_not_compared(
+    library: str | None, said: dict[str, Any], left: list[str]
+) -> None:
+    logs = {"total_loss": 0.5, "clip_fraction.used": 0.25, "entropy": 2.0}
+    found = mentioned({"hyperparameters": GRPO | said, "logged": logs}, library)
+    assert list(found.logged) == left
+    assert bool(found.notes) == (len(left) < 3)
+    assert not found.unknown_settings
+    for name in logs:
+        assert any(name in note for note in found.notes) == (name not in left)

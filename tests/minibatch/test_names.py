@@ -15,7 +15,7 @@ from blueprint.minibatch.recognise import preset_of, recognise
 from blueprint.numbers.catalogue import rlhf
 from blueprint.numbers.conventions import LIVE
 from tests.minibatch.batches import batch, raw_npz
-from tests.minibatch.pages import names, tensors
+from tests.minibatch.pages import names, tensors, unexpressed
 
 PAGE = (Path(__file__).parents[2] / "docs" / "minibatch.md").read_text(encoding="utf-8")
 WORDWISE = [
@@ -72,7 +72,7 @@ def test_logged_results_are_rows_of_the_witness() -> None:
 
 
 def test_the_page_shows_the_table() -> None:
-    for table in (tensors(), names(TENSOR, AID, UNUSED), names(SETTING), names(LOGGED)):
+    for table in (tensors(), names(TENSOR, AID, UNUSED), names(SETTING), names(LOGGED), unexpressed()):
         assert table in PAGE
 
 

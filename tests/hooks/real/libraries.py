@@ -21,6 +21,7 @@ _TORCH = ("torch==2.13.0", "safetensors")
 
 RUNS = {
     "trl_1_12": Run("trl", "trl==1.12.0", _TORCH, ("TRL",), ("float32", "bfloat16")),
+    "trl_grpo": Run("trl", "trl==1.16.0", _TORCH, ("TRL GRPO",), ("dapo", "grpo", "dr_grpo", "bnpo", "sequence")),
     "trl_0_11": Run(
         "trl", "trl==0.11.4", (*_TORCH, "transformers==4.45.2", "rich"), ("TRL 0.11",), ("float32", "bfloat16")
     ),

@@ -27,6 +27,12 @@ trainer = PPOTrainer(settings, model, fixed, tiny.tokenizer())
 for step in range(2):
     queries = [torch.tensor(words) for words in tiny.prompts(8)]
     responses = trainer.generate(
-        queries, return_prompt=False, do_sample=True, top_k=0, max_new_tokens=8, pad_token_id=tiny.PAD, eos_token_id=tiny.EOS
+        queries,
+        return_prompt=False,
+        do_sample=True,
+        top_k=0,
+        max_new_tokens=8,
+        pad_token_id=tiny.PAD,
+        eos_token_id=tiny.EOS,
     )
     trainer.step(queries, responses, [torch.tensor(float(len(set(words.tolist())) % 3 - 1)) for words in responses])

@@ -1,0 +1,51 @@
+"""TRL 1.16.0, GRPOTrainer: two rollouts of 8 responses, two updates of two microbatches each, gone through twice.
+
+Its one argument is the type of the loss, or "sequence" for the ratio of whole responses. dapo and bnpo have no KL, grpo and
+dr_grpo have one; dr_grpo caps the ratio, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import tiny
+import torch
+from datasets import Dataset
+from transformers import LlamaForCausalLM
+from trl import GRPOConfig, GRPOTrainer
+
+LOSSES: dict[str, dict[str, Any]] = {
+    "dapo": {"loss_type": "dapo", "epsilon_high": 0.28},
+    "grpo": {"loss_type": "grpo", "beta": 0.04, "use_bias_correction_kl": False},
+    "dr_grpo": {
+        "loss_type": "dr_grpo",
+        "beta": 0.04,
+        "use_bias_correction_kl": False,
+        "delta": 1.5,
+        "scale_rewards": "none",
+    },
+    "bnpo": {"loss_type": "bnpo", "bf16": True},
+    "sequence": {"loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon": 3e-4, "beta": 0.04},
+}
+
+
+def judged(completion_ids: list[list[int]], **_: Any) -> list[float]:
+    """Scores a response by how many of its words have an even number, less its length."""
+    return [sum(word % 2 == 0 for word in words) - 0.3 * len(words) for words in completion_ids]
+
+
+torch.manual_seed(0)
+np.random.seed(0)
+policy = tiny.lively(LlamaForCausalLM(tiny.config()))
+tiny.near(LlamaForCausalLM(tiny.config()), policy).save_pretrained("reference")
+policy.config._name_or_path = "reference"  # from where TRL loads the reference
+data = Dataset.from_dict({"prompt": [" ".join(tiny.WORDS[word] for word in words) for words in tiny.prompts(32)]})
+settings = GRPOConfig(**{
+    "output_dir": "out", "report_to": "none", "save_strategy": "no", "disable_tqdm": True, "use_cpu": True, "bf16": False,
+    "per_device_train_batch_size": 2, "gradient_accumulation_steps": 2, "steps_per_generation": 4, "num_generations": 4,
+    "num_iterations": 2, "max_steps": 8, "max_completion_length": 10, "learning_rate": 0.02, "temperature": 0.9,
+    **LOSSES[sys.argv[1]],
+})  # fmt: skip
+GRPOTrainer(policy, judged, args=settings, train_dataset=data, processing_class=tiny.tokenizer()).train()
