@@ -244,7 +244,7 @@ def test_trls_grpo_is_said_with_the_conventions_that_there_are() -> None:
     ("library", "said", "left"),
     [
         ("trl_1.12", {}, ["total_loss", "clip_fraction.used", "entropy"]),
-        ("trl_1.12", {"importance_sampling_level": "token", "top_entropy_quantile": 1.0}, ["total_loss", "clip_fraction.used", "entropy"]),
+        ("trl_1.12", {"top_entropy_quantile": 1.0}, ["total_loss", "clip_fraction.used", "entropy"]),
         ("trl_1.12", {"importance_sampling_level": "sequence"}, ["entropy"]),
         ("trl_1.12", {"loss_type": "cispo"}, ["entropy"]),
         ("trl_1.12", {"use_bias_correction_kl": True}, ["clip_fraction.used", "entropy"]),

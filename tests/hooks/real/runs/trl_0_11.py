@@ -24,7 +24,7 @@ settings = PPOConfig(
     init_kl_coef=0.2, whiten_rewards=False,
 )  # fmt: skip
 trainer = PPOTrainer(settings, model, fixed, tiny.tokenizer())
-for step in range(2):
+for _ in range(2):
     queries = [torch.tensor(words) for words in tiny.prompts(8)]
     responses = trainer.generate(
         queries,
