@@ -77,6 +77,7 @@ class Minibatch:
     rows: [B], which row of the file each row is, where rows were left out; else None.
     place: of which rank, epoch, minibatch and microbatch the file is, as far as it says so; None where it says nothing.
     old_from: whose the old log-probs are, the "trainer"'s or the generating "engine"'s, as the file says, else None.
+    forward_dtype: in which dtype the models computed, as the file says, else None.
     share: what its losses were divided by, where they are shares of the loss of a larger batch, as the file says, else None.
     moments: by `reward` and `advantage`, those of the larger batch that they were whitened over, where it is known.
     """
@@ -97,6 +98,7 @@ class Minibatch:
     rows: Array | None = None
     place: Place | None = None
     old_from: str | None = None
+    forward_dtype: str | None = None
     share: Share | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
 

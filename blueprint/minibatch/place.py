@@ -58,10 +58,6 @@ class Place:
         return ", ".join(said + ([] if self.optimizer_step is None else [f"optimizer_step {self.optimizer_step}"]))
 
 
-OLD_FROM = "logprobs_old_from"
-TRAINER, ENGINE = "trainer", "engine"
-"""Who computed the old log-probs: the policy in the trainer, or the engine that generated the responses (vLLM, SGLang)."""
-
 KEYS = tuple(each.name for each in fields(Place))
 """Metadata that say the place of a file."""
 
@@ -93,15 +89,3 @@ def whole_number(found: Any, key: str, least: int = 0) -> int:
     if type(number) is not int or not least <= number <= LARGEST:
         raise MinibatchError(f"metadata, {key}: found {found!r:.40}, expected a whole number, {least} or more.")
     return number
-
-
-def old_from(metadata: Mapping[str, Any]) -> str | None:
-    """Returns who computed the old log-probs, as metadata say; None if they do not.
-
-    Raises:
-        MinibatchError: another word than the two.
-    """
-    found = metadata.get(OLD_FROM)
-    if found not in (None, TRAINER, ENGINE):
-        raise MinibatchError(f"metadata, {OLD_FROM}: found {found!r:.40}, expected {TRAINER} or {ENGINE}.")
-    return found

@@ -12,9 +12,10 @@ from blueprint.minibatch.batch import SCHEMA, Minibatch, MinibatchError, Raw
 from blueprint.minibatch.checks import Places, check_numbers, check_responses
 from blueprint.minibatch.classic import Rollout, is_rollout, rollout_of
 from blueprint.minibatch.formats import open_raw
+from blueprint.minibatch.forwards import forward_dtype, old_from
 from blueprint.minibatch.kinds import without_critic
 from blueprint.minibatch.mentioned import mentioned
-from blueprint.minibatch.place import old_from, place_of
+from blueprint.minibatch.place import place_of
 from blueprint.minibatch.recognise import Recognised, recognise
 from blueprint.minibatch.shaping import shape
 from blueprint.minibatch.share import share_of
@@ -83,6 +84,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
         place=place_of(raw.metadata),
         old_from=old_from(raw.metadata),
+        forward_dtype=forward_dtype(raw.metadata),
         share=share_of(raw.metadata),
     )
 

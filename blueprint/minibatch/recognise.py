@@ -10,15 +10,16 @@ import numpy as np
 
 from blueprint.minibatch.alike import nearest
 from blueprint.minibatch.batch import Array, MinibatchError, Raw
+from blueprint.minibatch.forwards import KEYS as FORWARD_KEYS
 from blueprint.minibatch.names import AID, LIBRARIES, TENSOR, UNUSED, aliases, own_to, rows, second_meanings
-from blueprint.minibatch.place import KEYS, OLD_FROM
+from blueprint.minibatch.place import KEYS
 from blueprint.minibatch.share import INFO
 from blueprint.minibatch.share import KEYS as SHARE_KEYS
 from blueprint.numbers import NumbersError, rlhf
 from blueprint.quoting import unquoted
 
 METADATA = (
-    "schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged", OLD_FROM, *KEYS,
+    "schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged", *KEYS, *FORWARD_KEYS,
     INFO, *SHARE_KEYS,
 )  # fmt: skip
 """What metadata may say; anything else is kept aside."""

@@ -24,7 +24,7 @@ def summary(lines: Sequence[Line]) -> str:
 def reasons(lines: Sequence[Line]) -> Iterator[str]:
     """Yields a line for each quantity that is too coarse, and what to do about it."""
     coarse = [line for line in lines if line.says == TOO_COARSE]
-    yield from (f"  {line.called}: {why(line.compared)}" for line in coarse)
+    yield from (f"  {line.called}: {line.why or why(line.compared)}" for line in coarse)
     if any(line.compared.dtype in HALF for line in coarse):
         yield f"  A fault of {2 * SHARE:.0%} could hide in what is too coarse: write float32 to tell.".replace(
             "%", " %"

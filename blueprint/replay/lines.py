@@ -25,6 +25,7 @@ class Line:
     says: agrees; too coarse, if rounding may explain the difference but might hide a fault, too; follows, if it agrees with the
         file's own rows before it or with the cause of the first deviation; DIFFERS, also from the file's own rows before it; or
         that it needs the other files of the step, where nothing but their mean and deviation could make a difference.
+    why: what makes it too coarse, where that is no rounding.
     within: what it follows from where nothing before it deviates: rows before it that agree, and how much of their
         tolerance they take.
     """
@@ -33,6 +34,7 @@ class Line:
     compared: Compared
     says: str
     within: Mapping[str, float] = field(default_factory=dict)
+    why: str = ""
 
     @property
     def allowed(self) -> float:

@@ -21,7 +21,9 @@ def text_of(verdict: Verdict) -> str:
     """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
     parts = [table(verdict.lines)] if verdict.lines else list(_nothing_logged(verdict))
     parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
-    parts += list(_told(verdict)) if verdict.first else []
+    parts += list(_told(verdict)) if verdict.first and verdict.first not in verdict.before_update.lines else []
+    if verdict.before_update.said:
+        parts += ["", "Before the first update:", *(f"  {each}" for each in verdict.before_update.said)]
     if verdict.agrees and verdict.lines:
         parts.append(summary(verdict.lines))
     parts += reasons(verdict.lines)
@@ -59,7 +61,8 @@ def _told(verdict: Verdict) -> Iterator[str]:
     yield from _causes(verdict) if first.says == DIFFERS else ()
     yield from (_within(line) for line in verdict.lines if line.within)
     follow = [line.called for line in verdict.lines if line.says == FOLLOWS and not line.within]
-    others = [line.called for line in verdict.lines if line.says == DIFFERS and line != first]
+    later = verdict.lines[len(verdict.before_update.lines) :]
+    others = [line.called for line in later if line.says == DIFFERS and line != first]
     if follow:
         yield f"  This only follows from it: {', '.join(follow)}."
     if others:
@@ -140,6 +143,7 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
             for each in verdict.causes
         ],
         "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known} if verdict.search else None,
+        "before_first_update": list(verdict.before_update.said),
         "recomputed": {name: number(found.whole[name]) for name in LOSSES if found.available(name)},
         "notes": list(verdict.notes),
     }
@@ -161,7 +165,7 @@ def quantity(line: Line) -> dict[str, Any]:
         "verdict": line.says,
         "cells": found.cells,
         "deviating": found.deviating,
-        "why": why(found) if line.says == TOO_COARSE else None,
+        "why": (line.why or why(found)) if line.says == TOO_COARSE else None,
         "within": dict(line.within),
         "where": where,
         **{name: number(value) for name, value in numbers.items()},

@@ -11,6 +11,7 @@ from blueprint.minibatch.step_files import in_order, rows_twice
 from blueprint.replay.case import Case, Verified
 from blueprint.replay.causes import Match
 from blueprint.replay.choose import Chosen, choose, dotted
+from blueprint.replay.first import MEANS
 from blueprint.replay.neighbours import shown
 from blueprint.replay.prepared import Prepared, Preparing
 from blueprint.replay.scopes import scope_of
@@ -152,7 +153,7 @@ def _verified(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str])
 
 
 def _causes(step: Verified, first: StepLine | None) -> tuple[Match, ...]:
-    if first is None:
+    if first is None or first.line.compared.means == MEANS:
         return ()
     return step.verdicts[0].causes if _by_itself(step.prepared) else causes_in_step(step, first)
 

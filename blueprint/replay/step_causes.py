@@ -33,7 +33,7 @@ def causes_in_step(step: Verified, first: StepLine) -> tuple[Match, ...]:
     if ALL[first.name] not in TENSORS:
         return tuple(divided_otherwise(step, first.name)) or step.case.verified(at, explain=True).causes
     found = tuple(_whitened_over_others(step, first, at)) or _likeliest(step, first, _of_joined(step, first, at))
-    numbers = [each for each in step.lines if ALL[each.name] not in TENSORS and each.line.says == DIFFERS]
+    numbers = [each for each in step.lines if each.line.compared.logged is not None and each.line.says == DIFFERS]
     still = {each.name: each.line.compared.largest for each in numbers}
     return tuple(replace(each, still=tuple((dict(each.still) | still).items())) for each in found)
 

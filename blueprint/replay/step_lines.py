@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from blueprint.minibatch import Minibatch
 from blueprint.minibatch.place import COUNTED_IN, Place
+from blueprint.replay.first import PAIRS
 from blueprint.replay.lines import AGREES, DIFFERS, FOLLOWS, Line, following, settled
 from blueprint.replay.logged import ALL
 from blueprint.replay.verify import Verdict
@@ -42,7 +43,7 @@ def step_lines(verdicts: Sequence[Verdict]) -> list[StepLine]:
     for verdict in verdicts:
         for line in verdict.lines:
             found.setdefault(line.compared.name, []).append((line, verdict.replayed.batch))
-    return [_together(found[name]) for name in ALL if name in found]
+    return [_together(found[name]) for name in (*(new for _, new in PAIRS), *ALL) if name in found]
 
 
 def _together(lines: Sequence[tuple[Line, Minibatch]]) -> StepLine:

@@ -11,7 +11,6 @@ from blueprint.minibatch.step_files import key_of
 from blueprint.replay.case import Verified, agrees_in, match_of
 from blueprint.replay.causes import Match
 from blueprint.replay.lines import DIFFERS, Line
-from blueprint.replay.logged import ALL, TENSORS
 from blueprint.replay.prepared import share_among
 from blueprint.replay.scopes import Scope
 
@@ -79,7 +78,7 @@ def _counted(step: Verified) -> Iterator[tuple[float, str]]:
 
 
 def _times(line: Line, factor: float) -> bool:
-    return ALL[line.compared.name] not in TENSORS and _apart(line, factor) <= line.compared.allowed * max(1.0, factor)
+    return line.compared.logged is not None and _apart(line, factor) <= line.compared.allowed * max(1.0, factor)
 
 
 def _apart(line: Line, factor: float) -> float:

@@ -10,6 +10,7 @@ from blueprint.minibatch import Minibatch
 from blueprint.replay.causes import NOTHING, Causes, Match
 from blueprint.replay.compare import Compared
 from blueprint.replay.endless import ending
+from blueprint.replay.first import First, before_first_update
 from blueprint.replay.judge import Judge
 from blueprint.replay.lines import DIFFERS, Line, first_of, following, left_open, lines_of, settled
 from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS, before
@@ -35,6 +36,7 @@ class Verdict:
     first: the first that differs by itself, or else the first that deviates at all; and causes: which single known
         convention explains it, the best first. search: how much was tried for that; None where nobody asked for a cause.
     left_open: tensors that only the other files of the step can judge, and the straight line that they lie on.
+    before_update: what must hold before the first update, where the file says that it is of that time; its lines stand first.
     """
 
     preset: str
@@ -46,6 +48,7 @@ class Verdict:
     notes: tuple[str, ...]
     search: Causes | None = NOTHING
     left_open: Lines = field(default_factory=dict)
+    before_update: First = field(default_factory=First)
 
     @property
     def agrees(self) -> bool:
@@ -87,8 +90,11 @@ def verify(
         come_to = _deviating(judge, _as_the_preset_has_it(judge, straight), factor, asked)
     lines, first, causes, open_ = come_to
     matches = causes.matches if causes else ()
-    said = _uncompared(judge), first, matches, _notes(batch, found), causes, open_
-    return Verdict(preset, found, tuple(lines), *said)
+    early = before_first_update(batch)
+    notes, first = (*_notes(batch, found), *early.notes), first or early.differs
+    return Verdict(
+        preset, found, (*early.lines, *lines), _uncompared(judge), first, matches, notes, causes, open_, early
+    )
 
 
 class _Asked(NamedTuple):

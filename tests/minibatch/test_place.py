@@ -30,15 +30,16 @@ def test_the_place_is_read_from_every_format(tmp_path: Path, ending: str) -> Non
 def test_texts_of_digits_are_numbers(tmp_path: Path) -> None:
     """As hooks write them into safetensors."""
     texts = {key: str(value) for key, value in SAID.items()} | {"logprobs_old_from": "engine", "layout": "response"}
+    texts["forward_dtype"] = "torch.bfloat16"
     save_file(batch(), tmp_path / "run.safetensors", texts)
     found = read_minibatch(tmp_path / "run.safetensors")
-    assert (found.place, found.old_from) == (Place(**SAID), "engine")
+    assert (found.place, found.old_from, found.forward_dtype) == (Place(**SAID), "engine", "bfloat16")
     assert placed(tmp_path, **{key: str(value) for key, value in SAID.items()}).place == Place(**SAID)
 
 
 def test_without_a_word_there_is_no_place(tmp_path: Path) -> None:
     found = placed(tmp_path, epoch=None)
-    assert (found.place, found.old_from) == (None, None)
+    assert (found.place, found.old_from, found.forward_dtype) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,10 @@ def test_it_says_whether_the_policy_was_updated(said: dict[str, int], before: bo
         (
             {"logprobs_old_from": "vllm"},
             "metadata, logprobs_old_from: found 'vllm', expected trainer or engine.",
+        ),
+        (
+            {"forward_dtype": "int8"},
+            "metadata, forward_dtype: found 'int8', expected float64, float32, float16 or bfloat16.",
         ),
         ({"logprobs_old_from": [1]}, "metadata, logprobs_old_from: found [1], expected trainer or engine."),
     ],
