@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blueprint.commands.check import need_torch
-from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.verify_files import verify_files
 from blueprint.commands.verify_rollout import verify_rollout
 from blueprint.commands.verify_run import Asked, run_options, verify_run
 
@@ -26,11 +25,11 @@ Examples:
   blueprint verify run.safetensors
   blueprint verify run.npz --preset verl --set ppo.gamma=0.99
   blueprint verify step_120.jsonl --preset nemo_rl --json
+  blueprint verify trl_000003_*.safetensors
   blueprint verify dumps/ --fail-fast --plot run.png
 \b
 Exit codes: 0 all that was logged agrees, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
 """
-DIFFERENCE = 1
 SMALLEST_TOLERANCE = 1e-6
 """Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""
 LONG = 1 << 22
@@ -38,7 +37,7 @@ LONG = 1 << 22
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
 @click.option("--preset", metavar="NAME", help="Whose conventions  [default: those of the library that the file names]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a convention; repeatable."
@@ -48,14 +47,23 @@ LONG = 1 << 22
 @click.option(
     "--json", "as_json", is_flag=True, help="For programs: on stdout, one object, or one for each step of a run."
 )
+@click.option("--each", is_flag=True, help="Of several files: a table for each of them, too.")
 @run_options
 def verify(
-    file: Path, preset: str | None, overrides: tuple[str, ...], tolerance: float, device: str, as_json: bool, run: Asked
+    files: tuple[Path, ...],
+    preset: str | None,
+    overrides: tuple[str, ...],
+    tolerance: float,
+    device: str,
+    as_json: bool,
+    each: bool,
+    run: Asked,
 ) -> None:
     """Compute a real minibatch again, and say which logged number went wrong first, and why.
 
     Rewards, advantages, returns and losses are computed in float64 from the log-probs, values and scores of the file, for
-    the whole minibatch, and compared with everything that was logged. docs/verify.md tells how.
+    the whole minibatch, and compared with everything that was logged. Several files of one step (ranks, minibatches,
+    microbatches) are joined, those of several steps go step by step, and a folder is a whole run. docs/verify.md tells how.
     """
     need_torch("verify")
     from blueprint.minibatch import Minibatch
@@ -65,17 +73,18 @@ def verify(
             f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
             "as a difference"
         )
-    if file.is_dir():
+    if len(files) == 1 and files[0].is_dir():
         from blueprint.runs.step import Settings
 
-        verify_run(file, Settings(preset, overrides, tolerance, device), run, as_json)
+        verify_run(files[0], Settings(preset, overrides, tolerance, device), run, as_json)
     run.refuse_for_files()
-    batch = read(file)
+    asked = preset, overrides, tolerance, device
+    if len(files) > 1:
+        verify_files(files, *asked, as_json, each, Bars)
+    batch = read(files[0])
     if not isinstance(batch, Minibatch):
-        verify_rollout(batch, preset, overrides, tolerance, device, as_json)
-    chosen, verdict = verified(batch, preset, overrides, tolerance, device)
-    say(_json(chosen, verdict) if as_json else _text(chosen, verdict))
-    sys.exit(0 if verdict.agrees else DIFFERENCE)
+        verify_rollout(batch, *asked, as_json)
+    verify_files([batch], *asked, as_json, each, Bars)
 
 
 def read(file: Path) -> Minibatch | Rollout:
@@ -132,16 +141,3 @@ class Bars:
         if self.bar is not None:
             self.bar.render_finish()
         self.bar = None
-
-
-def _text(chosen: Chosen, verdict: Verdict) -> str:
-    from blueprint.replay import text_of
-
-    return f"{chosen}\n\n{text_of(verdict)}"
-
-
-def _json(chosen: Chosen, verdict: Verdict) -> str:
-    from blueprint.replay import data_of
-
-    said = {"why": chosen.why, "differs_from_preset": list(chosen.differs)}
-    return json.dumps(data_of(verdict) | said, ensure_ascii=False, indent=1, allow_nan=False)

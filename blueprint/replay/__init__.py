@@ -5,7 +5,8 @@ from blueprint.replay.lines import Line
 from blueprint.replay.recompute import Replay, replay
 from blueprint.replay.report import data_of, text_of
 from blueprint.replay.settings import known_device
-from blueprint.replay.step import Part, StepVerdict, verify_step
+from blueprint.replay.step import Part, StepVerdict, verify_batches, verify_step
+from blueprint.replay.step_report import data_of_step, text_of_step
 from blueprint.replay.verify import Verdict, verify
 
 __all__ = [
@@ -17,9 +18,12 @@ __all__ = [
     "Verdict",
     "choose",
     "data_of",
+    "data_of_step",
     "known_device",
     "replay",
     "text_of",
+    "text_of_step",
     "verify",
+    "verify_batches",
     "verify_step",
 ]

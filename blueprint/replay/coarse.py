@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blueprint.replay.compare import SHARE, Compared
-from blueprint.replay.lines import TOO_COARSE, Line
+from blueprint.replay.lines import NEEDS_OTHERS, TOO_COARSE, Line
 from blueprint.replay.ties import NAMES as SHARES
 from blueprint.replay.tolerances import HALF
 
@@ -13,12 +13,16 @@ from blueprint.replay.tolerances import HALF
 def summary(lines: Sequence[Line]) -> str:
     """Says how many of the quantities agree, where nothing deviates; if none does, that must not read like success."""
     coarse = sum(line.says == TOO_COARSE for line in lines)
-    count = len(lines) - coarse
+    open_ = sum(line.says == NEEDS_OTHERS for line in lines)
+    count = len(lines) - coarse - open_
+    if open_:
+        others = f", {_of_some(coarse)} too coarse to tell" if coarse else ""
+        return f"{count} agree{'s' if count == 1 else ''}, {_of_some(open_)} left open{others}."
     if not coarse:
         return f"All {count} logged quantities agree."
     if not count:
         return f"Nothing can be said to agree: {_of(coarse)} too coarse to tell."
-    return f"{count} agree{'s' if count == 1 else ''}; {coarse} {'is' if coarse == 1 else 'are'} too coarse to tell."
+    return f"{count} agree{'s' if count == 1 else ''}; {_of_some(coarse)} too coarse to tell."
 
 
 def reasons(lines: Sequence[Line]) -> Iterator[str]:
@@ -57,6 +61,10 @@ def _share(width: float, compared: Compared) -> str:
     percent = 100 * width / compared.size
     of = "" if compared.logged is not None else " of the mean size of its words"
     return (f"{percent:.2g} %" if percent < 100 else f"{percent:,.0f} %") + of
+
+
+def _of_some(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'}"
 
 
 def _of(count: int) -> str:

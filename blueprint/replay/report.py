@@ -30,10 +30,10 @@ def text_of(verdict: Verdict) -> str:
     return "\n".join([*parts, *(f"Note: {each}" for each in verdict.notes)])
 
 
-def table(lines: Sequence[Line]) -> str:
-    """Prints a line for every logged quantity."""
-    rows = [HEADINGS, *(_row(line) for line in lines)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+def table(lines: Sequence[Line], more: tuple[str, ...] = (), cells: Sequence[tuple[str, ...]] = ()) -> str:
+    """Prints a line for every logged quantity; more: headings of further columns, whose cells stand in `cells`."""
+    rows = [HEADINGS + more, *(_row(line) + tail for line, tail in zip(lines, cells or [()] * len(lines), strict=True))]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS + more))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
@@ -100,21 +100,26 @@ def _causes(verdict: Verdict) -> Iterator[str]:
     search = verdict.search
     if search is None:
         return
-    if not verdict.causes:
-        yield "  No single known convention explains it, no slip, and no pair of those that were tried."
+    yield from causes_told(verdict.causes, verdict.lines)
     if not verdict.causes and search.tried < search.known:
         yield f"  {search.tried:,} of {search.known:,} were tried: the others would take too long on a file of this size."
-    for each in verdict.causes[:MOST_CAUSES]:
-        yield f"  It matches with {each.said}{_rest(verdict, each)}"
-    if len(verdict.causes) > MOST_CAUSES:
-        yield f"  … and with {len(verdict.causes) - MOST_CAUSES} others: this file cannot tell them apart."
 
 
-def _rest(verdict: Verdict, match: Match) -> str:
+def causes_told(causes: Sequence[Match], lines: Sequence[Line]) -> Iterator[str]:
+    """Says what explains a deviation, and what then still deviates; lines: all that was logged."""
+    if not causes:
+        yield "  No single known convention explains it, no slip, and no pair of those that were tried."
+    for each in causes[:MOST_CAUSES]:
+        yield f"  It matches with {each.said}{_rest(lines, each)}"
+    if len(causes) > MOST_CAUSES:
+        yield f"  … and with {len(causes) - MOST_CAUSES} others: this file cannot tell them apart."
+
+
+def _rest(lines: Sequence[Line], match: Match) -> str:
     """Says whether everything else agrees then, or what does not, and by how much."""
     if match.rest:
         return "; then everything else agrees, too."
-    called = {line.compared.name: line.called for line in verdict.lines}
+    called = {line.compared.name: line.called for line in lines}
     said = [f"{called.get(name, name)} (by {largest:.2g})" for name, largest in match.still[:MOST_STILL]]
     more = len(match.still) - len(said)
     others = f" and {more} more" if more else ""
@@ -138,15 +143,17 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "quantities": [quantity(line) for line in verdict.lines],
         "not_compared": dict(verdict.uncompared),
         "first": quantity(verdict.first) if verdict.first else None,
-        "causes": [
-            {"matches_with": each.said, "rest_agrees": each.rest, "still_deviates": dict(each.still)}
-            for each in verdict.causes
-        ],
+        "causes": [cause_data(each) for each in verdict.causes],
         "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known} if verdict.search else None,
         "before_first_update": list(verdict.before_update.said),
         "recomputed": {name: number(found.whole[name]) for name in LOSSES if found.available(name)},
         "notes": list(verdict.notes),
     }
+
+
+def cause_data(match: Match) -> dict[str, Any]:
+    """Returns a cause for programs."""
+    return {"matches_with": match.said, "rest_agrees": match.rest, "still_deviates": dict(match.still)}
 
 
 def quantity(line: Line) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from blueprint.minibatch import Minibatch, MinibatchError, read_minibatch
 from blueprint.minibatch.step_files import in_order, rows_twice
@@ -79,7 +80,22 @@ def verify_step(
             several steps, libraries or settings; or two that both say they are the same part of the step.
     """
     unread: dict[Path, str] = {}
-    batches, notes = in_order([batch for path in dict.fromkeys(paths) if (batch := _read(path, unread))])
+    batches = [batch for path in dict.fromkeys(paths) if (batch := _read(path, unread))]
+    return verify_batches(batches, preset, overrides, tolerance, device, watch, unread)
+
+
+def verify_batches(
+    batches: Sequence[Minibatch],
+    preset: str | None = None,
+    overrides: Sequence[str] = (),
+    tolerance: float = 1.0,
+    device: str = "cpu",
+    watch: Watch = quiet,
+    not_read: Mapping[Path, str] = MappingProxyType({}),
+) -> StepVerdict:
+    """Verifies the files of one step that were read, as `verify_step`; `not_read` are the others."""
+    unread = dict(not_read)
+    batches, notes = in_order(batches)
     if not batches:
         return StepVerdict(None, (), unread)
     chosen = _one_choice(batches, preset, overrides)
