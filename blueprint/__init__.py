@@ -1,5 +1,6 @@
 """RLHF PPO by hand: equations written once become numbers, spreadsheet formulas and printed mathematics."""
 
+from blueprint.api import build, check, open, verify
 from blueprint.book import Book, book
 from blueprint.language import (
     Axis,
@@ -39,6 +40,8 @@ __all__ = [
     "at_most",
     "block",
     "book",
+    "build",
+    "check",
     "choose",
     "equal",
     "exp",
@@ -52,9 +55,11 @@ __all__ = [
     "maximum",
     "minimum",
     "number",
+    "open",
     "size",
     "sqrt",
     "tanh",
     "typed",
+    "verify",
     "where",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -19,6 +20,7 @@ from blueprint.page.outline import Blueprint, Section, Sheet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from torch import Tensor
 
     from blueprint.explain.spots import Address, Spot
     from blueprint.explain.tree import Explanation
@@ -67,7 +69,7 @@ class Book:
         """The blocks by name."""
         return {block.name: block for block in self.blueprint.blocks()}
 
-    def save(self, path: str | Path) -> int:
+    def save(self, path: str | PathLike[str]) -> int:
         """Writes the workbook, whole or not at all, and returns how many formulas it holds."""
         from blueprint.page.write import write
 
@@ -77,7 +79,7 @@ class Book:
             )
         return write(self.layout, Path(path))
 
-    def prove(self, path: str | Path) -> Proof:
+    def prove(self, path: str | PathLike[str]) -> Proof:
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
         from blueprint.page.recalculate import prove
         from blueprint.page.watch import expected
@@ -168,19 +170,27 @@ class Book:
         lives = (*self.layout.lives, *watch_of(self.layout).lives)
         return echoes | {(live.sheet, live.row, live.column): live.formula for live in lives}
 
-    def frame(self, block: Block | str) -> DataFrame:
-        """Returns a block as a pandas table: a row per member of its first axis, columns for all others."""
-        import pandas as pd
+    def __getitem__(self, block: Block | str) -> DataFrame:
+        """Returns a block as a table, `book["advantages"]`; see `frame`."""
+        return self.frame(block)
 
-        found = self._block(block)
-        array = np.atleast_1d(self.values[found])
-        names = [[*range(axis.start, axis.start + self.values.size(axis))] for axis in found.axes] or [[found.name]]
-        letters = [axis.letter for axis in found.axes] or ["name"]
-        rows = pd.Index(names[0], name=letters[0])
-        if array.ndim == 1:
-            return pd.DataFrame({found.name: array}, index=rows)
-        columns = pd.MultiIndex.from_product(names[1:], names=letters[1:])
-        return pd.DataFrame(array.reshape(len(rows), -1), index=rows, columns=columns)
+    def frame(self, block: Block | str) -> DataFrame:
+        """Returns a block as a pandas table: a row per member of its first axis, columns for all others, all with their names."""
+        from blueprint.frames import frame_of
+
+        return frame_of(self, self._block(block))
+
+    def frames(self, sheet: str) -> dict[str, DataFrame]:
+        """Returns the blocks of a sheet as tables, by name, in the order of the sheet. Raises NotationError for another sheet."""
+        from blueprint.frames import frames_of
+
+        return frames_of(self, sheet)
+
+    def tensors(self, device: str = "cpu") -> dict[str, Tensor]:
+        """Returns the numbers of every block as torch tensors in float64, by name, edges included; words are left out."""
+        from blueprint.frames import tensors_of
+
+        return tensors_of(self, device)
 
     def latex(self, block: Block | str) -> str:
         """Returns a block's equations in LaTeX."""

@@ -35,6 +35,23 @@ def test_own_blueprint_and_its_four_ways(tmp_path: Path, monkeypatch: pytest.Mon
     assert results.attempted >= 5
 
 
+def test_the_doors_of_the_readme_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="check and verify need torch: install the extra [torch]")
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    lines = next(block for block in BLOCKS if block.startswith("import blueprint as bp"))
+    exec(compile(lines, "README.md", "exec"), space)
+    found = {
+        line.partition("#")[0].strip(): eval(line, space)
+        for line in lines.splitlines()
+        if line.startswith(("book[", "bp."))
+    }
+    assert len(found) == 3
+    assert str(found['book["advantages"]'].index.name) == "episode"
+    assert "total_loss" in str(found['bp.open("verl.xlsx").explain("total_loss")'])
+    assert found['bp.check("verl.xlsx").frame'].agrees.all()
+
+
 def test_the_example_is_about_ten_lines_of_definitions() -> None:
     example = next(block for block in BLOCKS if block.startswith("from blueprint"))
     definitions = [line for line in example.splitlines() if line and not line.startswith(("from", "savings"))]

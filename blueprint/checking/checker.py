@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict, judge
 from blueprint.quoting import unquoted
 from blueprint.witness import Record, Witnessed, WitnessError, witness
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Outcome(NamedTuple):
@@ -16,6 +19,23 @@ class Outcome(NamedTuple):
 
     verdicts: tuple[Verdict, ...]
     record: Record
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every file agrees."""
+        return all(verdict.agrees for verdict in self.verdicts)
+
+    @property
+    def frame(self) -> DataFrame:
+        """A table with a row for each quantity of each file: cells compared, cells that differ, the largest difference."""
+        import pandas as pd
+
+        rows = [
+            (str(verdict.file.path), line.name, line.cells, len(line.differing), line.largest, line.agrees)
+            for verdict in self.verdicts
+            for line in verdict.lines
+        ]
+        return pd.DataFrame(rows, columns=["file", "quantity", "cells", "differing", "largest", "agrees"])
 
 
 def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64") -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -71,13 +72,13 @@ class Inspection:
         return 0 if self.batch is None else int(np.count_nonzero(self.batch.mask))
 
 
-def inspect(path: Path) -> Inspection:
+def inspect(path: str | PathLike[str]) -> Inspection:
     """Says what a dump holds.
 
     Raises:
         MinibatchError: the file cannot be read at all, or its names or metadata contradict themselves.
     """
-    raw = open_raw(path)
+    raw = open_raw(Path(path))
     try:
         found = recognise(raw)
         said = mentioned(raw.metadata, found.preset or found.library)

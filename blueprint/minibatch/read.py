@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +23,24 @@ from blueprint.minibatch.share import share_of
 from blueprint.minibatch.unknown import not_understood
 
 
-def read_minibatch(path: Path) -> Minibatch:
+def read_minibatch(path: str | PathLike[str]) -> Minibatch:
     """Reads a dump of a training step; its notes also list the names that were not understood.
 
     Raises:
         MinibatchError: the file cannot be read, two readings are possible, something needed is missing, shapes disagree, or
             what stands inside the mask cannot be (NaN, log-probs above 0 …); in one sentence that begins with the path.
     """
-    raw = open_raw(path)
+    raw = open_raw(Path(path))
     if is_rollout(raw):
         raise MinibatchError(
             f"{path}: a rollout of classic PPO, which is verified by itself: name this one file alone."
         )
-    return minibatch_from(raw, path)
+    return minibatch_from(raw, Path(path))
 
 
-def read_dump(path: Path) -> Minibatch | Rollout:
+def read_dump(path: str | PathLike[str]) -> Minibatch | Rollout:
     """Reads a dump of a training step of RLHF, or of a rollout of classic PPO. Raises MinibatchError as either reader."""
+    path = Path(path)
     raw = open_raw(path)
     return rollout_of(raw, path) if is_rollout(raw) else minibatch_from(raw, path)
 

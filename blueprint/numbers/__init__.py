@@ -11,7 +11,7 @@ from blueprint.numbers.keys import read_as_off
 from blueprint.numbers.load import Numbers, load
 from blueprint.numbers.logits import LogitNumbers
 from blueprint.numbers.preset import PRESET_DEFAULT, Setting
-from blueprint.numbers.read import Source, names, read, source_of
+from blueprint.numbers.read import Source, names, read, source_of, tables_of
 from blueprint.numbers.result import Conventions, TokenNumbers, WeightNumbers
 
 __all__ = [
@@ -43,5 +43,6 @@ __all__ = [
     "rlhf",
     "schema_of",
     "source_of",
+    "tables_of",
     "toml_of",
 ]

@@ -1,7 +1,7 @@
 """Load a numbers file, with overrides, as fully explicit and checked numbers."""
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from blueprint.numbers import complete
@@ -21,7 +21,9 @@ Numbers = WeightNumbers | LogitNumbers | TokenNumbers | ClassicNumbers | Control
 _NOT_PARTS = {"level", "title", "about", "seed", "preset", "conventions", "compare", "ppo", *TABLES}
 
 
-def load(source: str | Path | Source = "default", overrides: Mapping[str, str] | Sequence[str] = ()) -> Numbers:
+def load(
+    source: str | PathLike[str] | Source = "default", overrides: Mapping[str, Any] | Sequence[str] = ()
+) -> Numbers:
     """Load a built-in set of numbers, or a path ending in .toml, and lay overrides such as `sizes.hidden=6` over it.
 
     Numbers with more than 15 significant digits are rounded to 15: a spreadsheet stores no more. If an override makes

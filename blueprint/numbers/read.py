@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,13 @@ def _built_in() -> list[str]:
     return sorted((path.stem for path in _FOLDER.glob("*.toml")), key=lambda name: (name != "default", name))
 
 
-def read(source: str | Path) -> Source:
+def read(source: str | PathLike[str]) -> Source:
     """Read the tables of a built-in name or of a path that ends in .toml.
 
     Raises:
         NumbersError: if there is no such name or file, or it is not UTF-8, or not TOML.
     """
-    label = str(source)
+    label = fspath(source)
     if label in _built_in():
         return Source(label, True, _parsed(_text(_FOLDER / f"{label}.toml", label), label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
@@ -52,6 +53,31 @@ def read(source: str | Path) -> Source:
 def source_of(text: str, path: Path) -> Source:
     """Read the tables of a text that was made of another kind of file, such as a workbook."""
     return Source(name_of(path), False, tomllib.loads(text), printable(path.name))
+
+
+def tables_of(tables: Mapping[str, Any]) -> Source:
+    """Take tables as a program has them: dicts in dicts, dotted keys where one likes, lists or arrays of numbers.
+
+    Raises:
+        NumbersError: if something is no number, word, list or table.
+    """
+    raw: dict[str, Any] = {}
+    for key, value in tables.items():
+        _write(raw, str(key), _plain(str(key), value))
+    return Source("mine", False, raw, "given as tables")
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Return a value as TOML has it: arrays as lists, numpy's numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(f"{key}.{name}", each) for name, each in value.items()}
+    if hasattr(value, "tolist"):  # an array of numpy, torch or pandas, or a number of theirs
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(key, each) for each in value]
+    if isinstance(value, str | bool | int | float):
+        return value
+    raise NumbersError(f"{unquoted(key)}: found {type(value).__name__}, expected a number, a word, a list or a table.")
 
 
 def _text(path: Path, label: str) -> str:
@@ -104,17 +130,21 @@ def _syntax(message: str, label: str) -> NumbersError:
     return NumbersError(f"{label}, {place.rstrip(')')}: this is not TOML ({printable(reason)}); {advice}.")
 
 
-def overridden(raw: dict[str, Any], overrides: Mapping[str, str] | Sequence[str]) -> list[str]:
+def overridden(raw: dict[str, Any], overrides: Mapping[str, Any] | Sequence[str]) -> list[str]:
     """Write overrides such as `ppo.kl_coef=0.2` into the tables `raw`, and return the keys they named.
 
-    A right side that is not a TOML value is taken as a bare string: `ppo.kl_estimator=k2`. Later ones win.
+    A right side that is not a TOML value is taken as a bare string: `ppo.kl_estimator=k2`. Later ones win. In a mapping
+    it may be a number, a list or an array, too.
 
     Raises:
         NumbersError: if there is no `=`, or the key goes through something that is not a table.
     """
     several = [overrides] if isinstance(overrides, str) else overrides
     pairs = several.items() if isinstance(several, Mapping) else map(_pair, several)
-    return [_write(raw, key.strip(), _value(text)) for key, text in pairs]
+    return [
+        _write(raw, key.strip(), _value(found) if isinstance(found, str) else _plain(key, found))
+        for key, found in pairs
+    ]
 
 
 def _pair(override: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 from warnings import catch_warnings, simplefilter
@@ -69,15 +70,15 @@ class Found:
         return row, column
 
 
-def read(path: Path) -> dict[str, npt.NDArray[Any]]:
+def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     """Returns every block's array by name, edge cells included; blank cells are NaN among numbers and "" among words.
 
     A limit that is off is infinite.
 
     Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
     """
-    book = opened(path)
-    return {name: array_of(found, book) for name, found in places(book, path).items()}
+    book = opened(Path(path))
+    return {name: array_of(found, book) for name, found in places(book, Path(path)).items()}
 
 
 def locate(path: Path) -> dict[str, Found]:

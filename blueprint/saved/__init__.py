@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,13 +31,13 @@ class Back(NamedTuple):
     remarks: list[str]
 
 
-def book_of(path: Path) -> SavedBook:
+def book_of(path: str | PathLike[str]) -> SavedBook:
     """Makes a book from a saved workbook, edited or not: the blueprint of its level and sizes, with what is typed in it.
 
     Raises ReadError, in a sentence, for a file that is no workbook of ours, whose blocks are not those of this version,
     or in which something is typed that cannot be computed with.
     """
-    file = Opened(path)
+    file = Opened(Path(path))
     try:
         blueprint = rlhf_ppo(numbers_of(file))
         typed = typed_in(blueprint, file)
@@ -67,7 +68,7 @@ def rebuilt(book: SavedBook) -> SavedBook:
     return SavedBook(blueprint.with_typed(typed_in(blueprint, book.file)), book.file)
 
 
-def numbers_in(path: Path) -> Numbers:
+def numbers_in(path: str | PathLike[str]) -> Numbers:
     """Returns the numbers that are typed in a saved workbook, edited or not, of any level. Raises ReadError as `book_of`.
 
     A setting is given if something is typed under "yours". Parts that a workbook does not say (its seed and the name of
@@ -76,7 +77,7 @@ def numbers_in(path: Path) -> Numbers:
     return back_from(path).numbers
 
 
-def back_from(path: Path) -> Back:
+def back_from(path: str | PathLike[str]) -> Back:
     """Returns the numbers that are typed in a saved workbook, and what is typed there besides. Raises ReadError as `book_of`."""
     from blueprint.saved.numbers import numbers_from
     from blueprint.saved.unheld import unheld

@@ -1,0 +1,100 @@
+"""The front door: a line each for what notebooks need. What lies behind a door is imported when it is used.
+
+>>> import blueprint as bp
+>>> book = bp.build("default", preset="verl", set={"ppo.gamma": 0.95})
+>>> print(book["advantages"].loc[1, 5].round(4))
+0.8341
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from blueprint.book import Book
+    from blueprint.checking.checker import Outcome
+    from blueprint.numbers import Numbers
+    from blueprint.replay import Verdict
+    from blueprint.saved import SavedBook
+
+AnyPath = str | PathLike[str]
+Tables = Mapping[str, Any]
+
+
+def build(
+    numbers: AnyPath | Tables = "default",
+    *,
+    preset: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    conventions: str | None = None,
+    compare: str | None = None,
+) -> Book:
+    """Computes RLHF PPO, or another workbook, from its numbers: a book that can be read, explained and saved.
+
+    numbers: a built-in name (`blueprint list`), a path ending in .toml, or the same tables as dicts, with lists or arrays in
+        them. set: other values by dotted key. preset, conventions, compare: as in `blueprint build`.
+    Raises NumbersError for numbers that are none, in a sentence, and NoNumber where a computation ends.
+
+    >>> import blueprint as bp
+    >>> book = bp.build("default", set={"ppo.gamma": 0.95})
+    >>> book["advantages"].shape
+    (2, 8)
+    >>> bp.build({"level": "weights", "sizes": {"max_new_tokens": 3}, "ppo": {"gamma": 0.9}})["advantages"].columns.name
+    'decision'
+    """
+    from blueprint.book import Book
+    from blueprint.ppo import rlhf_ppo
+
+    asked = {"preset": preset, "conventions": conventions, "compare": compare}
+    changes = {key: value for key, value in asked.items() if value is not None} | dict(set or {})
+    return Book(rlhf_ppo(_loaded(numbers, changes)))
+
+
+def open(path: AnyPath) -> SavedBook:
+    """Opens a saved workbook, edited or not: a book of what is typed in it. Raises ReadError for a file that is none of ours."""
+    from blueprint.saved import book_of
+
+    return book_of(path)
+
+
+def check(*paths: AnyPath, device: str = "auto", dtype: str = "float64") -> Outcome:
+    """Holds saved workbooks against torch, cell by cell: `.frame` has a row for each quantity of each file.
+
+    Raises ReadError for a file that cannot be read, WitnessError for a device, and ImportError without torch.
+    """
+    from blueprint.checking.checker import check as held_against_torch
+    from blueprint.checking.files import read_checked
+
+    return held_against_torch([read_checked(Path(path)) for path in paths], device, dtype)
+
+
+def verify(
+    path: AnyPath,
+    *,
+    preset: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    tolerance: float = 1.0,
+    device: str = "cpu",
+) -> Verdict:
+    """Computes a minibatch of a real run again: `.first` is what went wrong first, `.causes` why, `.agrees` whether nothing did.
+
+    preset: whose conventions, if the file does not say it. set: other values by key. tolerance: multiplies every tolerance.
+    Raises MinibatchError for a file that cannot be read or not be computed with, and ImportError without torch.
+    """
+    from blueprint.minibatch import read_minibatch
+    from blueprint.replay import choose
+    from blueprint.replay import verify as compared
+
+    batch = read_minibatch(path)
+    chosen = choose(batch, preset, [f"{key}={value}" for key, value in (set or {}).items()])
+    return compared(batch, chosen.values, chosen.preset.name, factor=tolerance, device=device)
+
+
+def _loaded(numbers: AnyPath | Tables, changes: Mapping[str, Any]) -> Numbers:
+    from blueprint.numbers import load, read, tables_of
+
+    source = tables_of(numbers) if isinstance(numbers, Mapping) else read(numbers)
+    return load(source, changes)

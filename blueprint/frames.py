@@ -1,0 +1,65 @@
+"""Arrays as tables: blocks as pandas DataFrames whose rows and columns say what they are of."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from blueprint.language import Axis, Block, NotationError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from blueprint.book import Book
+
+
+def frame_of(book: Book, block: Block) -> pd.DataFrame:
+    """Returns a block as a table: a row per member of its first axis, columns for all others; cells at edges are left out.
+
+    Rows and columns are called what the axis is (episode, decision …). Members have the numbers that the sheets count by,
+    or their words.
+    """
+    array = np.atleast_1d(book.values[block])
+    members = [_members(axis, book) for axis in block.axes] or [[block.name]]
+    called = [axis.meaning for axis in block.axes] or ["name"]
+    rows = pd.Index(members[0], name=called[0])
+    if array.ndim == 1:
+        return pd.DataFrame({block.name: array}, index=rows)
+    columns = pd.MultiIndex.from_product(members[1:], names=called[1:])
+    flat = columns if array.ndim > 2 else columns.get_level_values(0)
+    return pd.DataFrame(array.reshape(len(rows), -1), index=rows, columns=flat)
+
+
+def frames_of(book: Book, sheet: str) -> dict[str, pd.DataFrame]:
+    """Returns the blocks that stand on a sheet as tables, by name. Raises NotationError for a sheet that is not there."""
+    if sheet not in book.sheets:
+        near = get_close_matches(sheet, book.sheets, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(book.sheets)}"
+        raise NotationError(f"there is no sheet {sheet!r}: {hint}")
+    return {name: frame_of(book, book.blocks[name]) for name, spot in book.spots.items() if spot.sheet == sheet}
+
+
+def tensors_of(book: Book, device: str) -> dict[str, Tensor]:
+    """Returns the numbers of every block as torch tensors, by name, on a device; words are left out."""
+    import torch
+
+    arrays = {block.name: array for block, array in book.values.arrays.items() if array.dtype != object}
+    return {name: torch.from_numpy(array.astype(np.float64)).to(device) for name, array in arrays.items()}
+
+
+def _members(axis: Axis, book: Book) -> list[object]:
+    """Returns what the members of an axis are called."""
+    return [_member(axis, member, book) for member in range(book.values.size(axis))]
+
+
+def _member(axis: Axis, member: int, book: Book) -> object:
+    part, number = book.values.part(axis, member)
+    known = book.blueprint.names.get(part)
+    if isinstance(known, Block):
+        return book.values.cell(known, number)
+    if known is not None:
+        return known if part.size == 1 else known.format(number + part.start)
+    return part.letter if part.size == 1 else number + part.start

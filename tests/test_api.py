@@ -1,0 +1,108 @@
+"""The front door: each line of the page, called twice in one process; what it takes and what it refuses."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blueprint as bp
+from blueprint import api
+from blueprint.minibatch import MinibatchError, save
+from blueprint.numbers import NumbersError, read
+from tests.minibatch.batches import batch
+
+TWICE = """
+import blueprint as bp
+for turn in (1, 2):
+    book = bp.build("default", set={"ppo.gamma": 0.95})
+    book.save(FOLDER + "/x.xlsx")
+    print(book["advantages"].shape, len(book.frames("Loss")) > 3, book.tensors()["advantages"].dtype)
+    print(bp.open(FOLDER + "/x.xlsx").explain("Loss!N51").name)
+    print(bp.check(FOLDER + "/x.xlsx").agrees, len(bp.check(FOLDER + "/x.xlsx", FOLDER + "/x.xlsx").frame) > 100)
+    print(bp.verify(FOLDER + "/run.npz", preset="verl").first)
+    import blueprint.explain, blueprint.checking, blueprint.replay, blueprint.saved, blueprint.commands.build
+"""
+
+
+def test_the_examples_of_the_page_are_true() -> None:
+    found = doctest.testmod(api)
+    assert found.attempted >= 5
+    assert found.failed == 0
+
+
+def test_each_door_opens_twice_in_one_process(tmp_path: Path) -> None:
+    """A room of the package must not come to stand where a door was."""
+    pytest.importorskip("torch", reason="check and verify need torch: install the extra [torch]")
+    save(tmp_path / "run.npz", batch(), {"library": "verl"})
+    code = TWICE.replace("FOLDER", repr(str(tmp_path)))
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    first, second = np.array_split(found.stdout.splitlines(), 2)
+    assert first.tolist() == second.tolist()
+
+
+def test_numbers_are_given_as_tables_too_with_arrays_in_them() -> None:
+    tables = dict(read("default").raw)
+    tables["weights"] = (
+        {name: np.array(each) for name, each in tables["weights"].items()} if "weights" in tables else {}
+    )
+    tables = {key: value for key, value in tables.items() if value != {}}
+    made, named = bp.build(tables), bp.build()
+    assert made["total_loss"].equals(named["total_loss"])
+    assert bp.build(tables, set={"ppo.gamma": np.float64(0.9)})["returns"].equals(
+        bp.build(set={"ppo.gamma": 0.9})["returns"]
+    )
+
+
+@pytest.mark.parametrize("path", [str, Path])
+def test_paths_are_texts_or_paths(tmp_path: Path, path: type) -> None:
+    pytest.importorskip("torch", reason="check and verify need torch: install the extra [torch]")
+    save(path(tmp_path / "run.npz"), batch(), {"library": "verl"})
+    (tmp_path / "mine.toml").write_text('level = "weights"\nppo.gamma = 0.5\n', encoding="utf-8")
+    assert bp.build(path(tmp_path / "mine.toml")).save(path(tmp_path / "x.xlsx")) > 1000
+    assert bp.open(path(tmp_path / "x.xlsx"))["gamma"].iloc[0, 0] == 0.5
+    assert bp.check(path(tmp_path / "x.xlsx")).agrees
+    assert bp.verify(path(tmp_path / "run.npz")).preset == "verl"
+
+
+def test_a_table_says_what_its_rows_and_columns_are() -> None:
+    book = bp.build()
+    wide = book["advantages"]
+    assert (wide.index.name, wide.columns.name) == ("episode", "decision")
+    deep = book["policy.logits"]
+    assert deep.columns.names == ["decision", "word id"]
+    assert deep[4]["very"].loc[1] == book.values.cell(book.blocks["policy.logits"], 0, 3, 5)
+    assert book.frames("Loss").keys() == {name for name, spot in book.spots.items() if spot.sheet == "Loss"}
+
+
+def test_tensors_are_the_numbers_of_all_blocks() -> None:
+    torch = pytest.importorskip("torch", reason="the tensors are torch's: install the extra [torch]")
+    book = bp.build()
+    found = book.tensors()
+    assert {name for name, block in book.blocks.items() if not block.text} == found.keys()
+    assert all(each.dtype == torch.float64 for each in found.values())
+    assert np.array_equal(found["advantages"].numpy(), book.values.arrays[book.blocks["advantages"]])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        (lambda: bp.build("defalt"), NumbersError, "did you mean default?"),
+        (lambda: bp.build(set={"ppo.gama": 1}), NumbersError, "did you mean ppo.gamma?"),
+        (lambda: bp.build({"ppo": {"gamma": object()}}), NumbersError, "ppo.gamma: found object, expected a number"),
+        (lambda: bp.build(preset="verel"), NumbersError, "did you mean verl?"),
+        (lambda: bp.build()["advantage"], bp.NotationError, "did you mean 'advantages'?"),
+        (lambda: bp.build().frames("Lss"), bp.NotationError, "did you mean 'Loss'?"),
+        (lambda: bp.verify("nowhere.npz"), MinibatchError, "nowhere.npz"),
+    ],
+)
+def test_wrong_use_is_told_in_a_sentence(wrong: Callable[[], object], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=re.escape(said)):
+        wrong()
