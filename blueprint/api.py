@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from blueprint.checking.checker import Outcome
     from blueprint.numbers import Numbers
     from blueprint.replay import Verdict
+    from blueprint.replay.classic import Verdict as RolloutVerdict
     from blueprint.saved import SavedBook
 
 AnyPath = str | PathLike[str]
@@ -78,18 +79,24 @@ def verify(
     set: Mapping[str, Any] | None = None,
     tolerance: float = 1.0,
     device: str = "cpu",
-) -> Verdict:
+) -> Verdict | RolloutVerdict:
     """Computes a minibatch of a real run again: `.first` is what went wrong first, `.causes` why, `.agrees` whether nothing did.
+
+    A rollout of classic PPO is computed by its own conventions, on the processor.
 
     preset: whose conventions, if the file does not say it. set: other values by key. tolerance: multiplies every tolerance.
     Raises MinibatchError for a file that cannot be read or not be computed with, and ImportError without torch.
     """
-    from blueprint.minibatch import read_minibatch
-    from blueprint.replay import choose
+    from blueprint.minibatch import Minibatch, read_dump
+    from blueprint.replay import choose, classic
     from blueprint.replay import verify as compared
 
-    batch = read_minibatch(path)
-    chosen = choose(batch, preset, [f"{key}={value}" for key, value in (set or {}).items()])
+    changes = [f"{key}={value}" for key, value in (set or {}).items()]
+    batch = read_dump(path)
+    if not isinstance(batch, Minibatch):
+        of_rollout = classic.choose(batch, preset, changes)
+        return classic.verify(batch, of_rollout.values, of_rollout.preset.name, tolerance)
+    chosen = choose(batch, preset, changes)
     return compared(batch, chosen.values, chosen.preset.name, factor=tolerance, device=device)
 
 
