@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from blueprint.page.outline import Blueprint, Section, Sheet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from torch import Tensor
 
     from blueprint.explain.spots import Address, Spot
     from blueprint.explain.tree import Explanation
@@ -186,7 +185,7 @@ class Book:
 
         return frames_of(self, sheet)
 
-    def tensors(self, device: str = "cpu") -> dict[str, Tensor]:
+    def tensors(self, device: str = "cpu") -> dict[str, Any]:
         """Returns the numbers of every block as torch tensors in float64, by name, edges included; words are left out."""
         from blueprint.frames import tensors_of
 

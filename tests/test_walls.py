@@ -29,7 +29,7 @@ MAY_READ = {
     "witness": ("witness",),
     "checking": ("checking", "page", "quoting", "saved", "witness"),
     "explain": ("explain", "language", "page"),
-    "book": ("explain", "language", "page"),
+    "book": ("explain", "frames", "language", "page"),
     "saved": ("book", "explain", "language", "numbers", "page", "ppo", "quoting", "saved"),
     "differing": ("book", "differing", "explain", "language", "numbers", "page", "quoting", "saved"),
     "cli": ("commands",),
@@ -40,7 +40,9 @@ MAY_READ = {
     "which": ("book", "numbers", "which"),
     "unfinished": (),
     "__main__": ("cli",),
-    "": ("book", "language"),
+    "frames": ("book", "language"),
+    "api": ("book", "checking", "minibatch", "numbers", "ppo", "replay", "saved"),
+    "": ("api", "book", "language"),
 }  # fmt: skip
 # Who alone may import a package.
 KEEPERS = {
@@ -51,7 +53,7 @@ KEEPERS = {
     "pyarrow": ("minibatch.formats",),
     "safetensors": ("minibatch.formats",),
     "pydantic": ("numbers",),
-    "torch": ("witness", "replay", "minibatch.formats"),
+    "torch": ("witness", "replay", "minibatch.formats", "frames"),
     "ray": ("runs.on_ray",),
     "matplotlib": ("runs.plot",),
 }

@@ -116,12 +116,17 @@ def import_(
 
 
 def _verified(batch: Minibatch, preset: str | None, overrides: tuple[str, ...]) -> Verdict:
-    """Verifies a minibatch, and prints what it comes to."""
+    """Verifies a minibatch, and prints what it comes to; a part of a larger batch is whitened as that was."""
     from blueprint.replay import text_of
+    from blueprint.replay.larger import as_part
 
     chosen, verdict = verified(batch, preset, overrides)
     say(f"{chosen}\n\n{text_of(verdict)}\n")
-    return verdict
+    if not any(verdict.left_open.values()):
+        return verdict
+    fitted = "; ".join(f"{name} with {line}" for name, line in verdict.left_open.items() if line)
+    say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
+    return verified(as_part(verdict), preset, overrides)[1]
 
 
 def _window(verdict: Verdict, rows: list[int] | None, worst: int | None, by: str, tokens: int) -> Window:
