@@ -74,7 +74,8 @@ def find(folder: Path, only: str | None = None) -> Found:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    for at, folders, names in os.walk(folder):
+    """Yields the files of a folder. Raises OSError for a folder that cannot be listed: its steps would be missing unseen."""
+    for at, folders, names in os.walk(folder, onerror=_raised):
         folders[:] = sorted((each for each in folders if not each.startswith(".")), key=natural)
         yield from (Path(at, name) for name in sorted(names, key=natural) if not name.startswith("."))
 
@@ -108,8 +109,16 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d{1,15})", name)]
 
 
+def _raised(error: OSError) -> None:
+    raise error
+
+
 def _file(path: Path, name: str) -> File:
-    found = path.stat()
+    """Returns a file; of one that is gone, or a link that leads nowhere, verifying says so."""
+    try:
+        found = path.stat()
+    except OSError:
+        return File(name, 0, 0)
     return File(name, found.st_size, found.st_mtime_ns)
 
 

@@ -78,3 +78,11 @@ def test_other_files_are_named_and_hidden_ones_and_ledgers_are_not(tmp_path: Pat
 def test_a_damaged_dump_is_not_overlooked(tmp_path: Path) -> None:
     (tmp_path / "step_4.safetensors").write_bytes(b"")
     assert named(tmp_path) == [(4, ["step_4.safetensors"])]
+
+
+def test_a_link_that_leads_nowhere_is_a_step_and_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "step_4.npz").symlink_to(tmp_path / "gone.npz")
+    (tmp_path / "again").symlink_to(tmp_path)
+    assert named(tmp_path) == [(4, ["step_4.npz"])]
+    with pytest.raises(FileNotFoundError):
+        find(tmp_path / "no")
