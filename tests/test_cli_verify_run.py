@@ -41,7 +41,7 @@ def test_a_run_is_told_as_one_and_goes_on_from_its_ledger(tmp_path: Path) -> Non
     found = run(folder, "--csv", tmp_path / "run.csv")
     assert found.exit_code == 1, found.output
     for line in (
-        "steps  count  verdict       deviates first  at most",
+        "steps  count  verdict       deviates first  at most                       matches with",
         "0      1      agrees",
         "2 … 3  2      differs       returns         3.33e+07 tolerances (step 2)",
         "The first that deviates is step 2, file dump_2.safetensors:",
@@ -67,8 +67,7 @@ def test_a_run_is_told_as_one_and_goes_on_from_its_ledger(tmp_path: Path) -> Non
     assert [step["outcome"] for step in steps] == ["agrees", "agrees", "differs", "agrees", "agrees", "differs"]
     assert last["summary"]["outcomes"] == {"agrees": 4, "differs": 2}
     assert last["summary"]["notes"][1].startswith("4 of 6 steps were in the ledger ")
-    assert steps[0]["watched"]["ratio_at_first_update"]["recomputed"] == pytest.approx(1.28798254)
-    assert "ratio_at_first_update" not in steps[1]["watched"]
+    assert steps[0]["watched"]["ratio"]["recomputed"] == pytest.approx(1.28798254)
 
     found = run(folder, "--fail-fast")
     assert found.exit_code == 1
@@ -94,6 +93,7 @@ def test_before_any_work_it_is_refused_what_could_not_be_done(tmp_path: Path) ->
     path = a_step(folder, 0)
     refusals: list[tuple[tuple[str | Path, ...], int, str]] = [
         ((folder, "--preset", "verll"), 2, "verll"),
+        ((folder, "--preset", "sb3", "--set", "ppo.gamma=2"), 2, "sb3"),
         ((folder, "--set", "gama=1"), 2, "--set gama: unknown"),
         ((folder, "--device", "abacus"), 2, "--device abacus: torch cannot compute"),
         (

@@ -99,11 +99,10 @@ def _check(settings: Settings, asked: Asked) -> None:
     """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
     from blueprint.minibatch import MinibatchError
     from blueprint.replay import known_device
-    from blueprint.replay.choose import check_asked
     from blueprint.runs.plot import PlotError, check_plot
 
     try:
-        check_asked(settings.preset, settings.overrides)
+        _check_conventions(settings)
         if not asked.ray:
             known_device(settings.device)
         if asked.plot:
@@ -113,6 +112,23 @@ def _check(settings: Settings, asked: Asked) -> None:
     for path in filter(None, (asked.csv, asked.plot)):
         if not path.absolute().parent.is_dir():
             raise Refused(f"{path} cannot be written: there is no folder {path.parent}")
+
+
+def _check_conventions(settings: Settings) -> None:
+    """Raises MinibatchError for a preset or an override that is neither one of RLHF nor one of classic PPO."""
+    from blueprint.minibatch import MinibatchError
+    from blueprint.replay.choose import check_asked
+    from blueprint.replay.classic.choose import check_asked as check_classic
+
+    refusals = []
+    for check in (check_asked, check_classic):
+        try:
+            check(settings.preset, settings.overrides)
+        except MinibatchError as error:
+            refusals.append(error)
+        else:
+            return
+    raise refusals[0]
 
 
 def _found(folder: Path, asked: Asked) -> Found:

@@ -6,7 +6,7 @@ import csv
 import io
 
 from blueprint.runs.summary import Summary, Told
-from blueprint.runs.work import AT_FIRST_UPDATE, WATCHED
+from blueprint.runs.watched import AT_FIRST_UPDATE, WATCHED
 
 FOLLOWED = (AT_FIRST_UPDATE, *WATCHED)
 
@@ -18,7 +18,7 @@ def csv_of(found: Summary) -> str:
     writer = csv.writer(into, lineterminator="\n")
     both = [f"{name}.{kind}" for name in FOLLOWED for kind in ("logged", "recomputed")]
     writer.writerow(
-        ["step", "name", "outcome", "first", "reason", *(f"{name}.tolerances" for name in quantities), *both]
+        ["step", "name", "outcome", "first", "cause", "reason", *(f"{name}.tolerances" for name in quantities), *both]
     )
     writer.writerows(_row(step, quantities) for step in found.steps)
     return into.getvalue()
@@ -27,4 +27,4 @@ def csv_of(found: Summary) -> str:
 def _row(step: Told, quantities: list[str]) -> list[object]:
     times = [f"{step.times[name]:.6g}" if name in step.times else "" for name in quantities]
     watched = [value for name in FOLLOWED for value in step.watched.get(name, (None, None))]
-    return [step.number, step.name, step.outcome, step.first, step.reason, *times, *watched]
+    return [step.number, step.name, step.outcome, step.first, step.cause, step.reason, *times, *watched]

@@ -9,7 +9,8 @@ from typing import Any
 
 from blueprint.runs.ledger import NOT_VERIFIED
 from blueprint.runs.summary import Summary, Told
-from blueprint.runs.work import AT_FIRST_UPDATE, DIFFERS
+from blueprint.runs.watched import AT_FIRST_UPDATE
+from blueprint.runs.work import DIFFERS
 
 ENDINGS = (".png", ".svg", ".pdf")
 PANELS = {

@@ -9,7 +9,8 @@ from typing import Any
 from blueprint.quoting import unquoted
 from blueprint.runs.ledger import NOT_VERIFIED
 from blueprint.runs.summary import Summary, Told
-from blueprint.runs.work import AGREES, AT_FIRST_UPDATE, DIFFERS, NOTHING, TOO_COARSE, WATCHED
+from blueprint.runs.watched import AT_FIRST_UPDATE, WATCHED
+from blueprint.runs.work import AGREES, DIFFERS, NOTHING, TOO_COARSE
 
 MOST_STRETCHES, MOST_UNVERIFIED = 24, 8
 QUANTITIES = (
@@ -22,7 +23,7 @@ QUANTITIES = (
     "worst at",
     "largest difference there",
 )
-STRETCHES = ("steps", "count", "verdict", "deviates first", "at most")
+STRETCHES = ("steps", "count", "verdict", "deviates first", "at most", "matches with")
 NUMBERS = ("number", "steps", "recomputed", "logged", "largest |logged − recomputed|")
 COMES_TO = {
     AGREES: ("agrees", "agree"),
@@ -63,14 +64,14 @@ def _stretches(found: Summary) -> list[Sequence[str]]:
     rows = [STRETCHES, *(_stretch(steps) for steps in stretches[:MOST_STRETCHES])]
     left = stretches[MOST_STRETCHES:]
     if left:
-        rows.append((f"… {len(left):,} stretches more", f"{sum(map(len, left)):,}", "see --csv FILE", "", ""))
+        rows.append((f"… {len(left):,} stretches more", f"{sum(map(len, left)):,}", "see --csv FILE", "", "", ""))
     return rows
 
 
 def _stretch(steps: Sequence[Told]) -> Sequence[str]:
     worst = max(steps, key=lambda step: step.worst)
     at_most = f"{worst.worst:.3g} tolerances ({worst.name})" if worst.first else ""
-    return span(steps), f"{len(steps):,}", steps[0].outcome, steps[0].first, at_most
+    return span(steps), f"{len(steps):,}", steps[0].outcome, steps[0].first, at_most, unquoted(steps[0].cause, 200)
 
 
 def span(steps: Sequence[Told]) -> str:
@@ -110,8 +111,7 @@ def _range(values: Sequence[Any]) -> str:
 
 def _first(record: Mapping[str, Any]) -> str:
     """Says of the first step that deviates what `blueprint verify` says of its file that does."""
-    part = next(part for part in record["parts"] if part["first"])
-    return f"The first that deviates is {record['name']}, file {unquoted(part['file'], 200)}:\n\n{indent(part['text'], '  ')}"
+    return f"The first that deviates is {record['name']}, file {unquoted(record['where'], 200)}:\n\n{indent(record['text'], '  ')}"
 
 
 def _unverified(steps: Sequence[Told]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from blueprint.runs.work import DIFFERS
 
 ORDER = {"agrees": 0, "too coarse": 1, "follows": 2, "DIFFERS": 3}
 """How severe a verdict on a quantity is; the severest of its files stands for the step."""
+IN_WORDS = ("step", "name", "outcome", "reason", "first", "cause")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Told:
     """A step of a run, in a few numbers.
 
     number, name: of the step. outcome: a word of `work`, or not verified, with its reason.
-    first: the quantity that deviates first, "" if none does.
+    first: the quantity that deviates first, "" if none does; cause: what likeliest explains it.
     times: by quantity, its largest difference in tolerances.
     watched: by name, what was logged and what was recomputed.
     """
@@ -30,6 +31,7 @@ class Told:
     outcome: str
     reason: str
     first: str
+    cause: str
     times: Mapping[str, float]
     watched: Mapping[str, tuple[float | None, float | None]]
 
@@ -114,10 +116,10 @@ def summary_of(records: Iterable[Record]) -> Summary:
 
 def told(record: Record, worst: Mapping[str, Worst]) -> Told:
     """Returns a record in a few numbers."""
-    first = next((part["first"]["quantity"] for part in record["parts"] if part["first"]), "")
     times = {name: found.times for name, found in worst.items()}
     watched = {name: (pair["logged"], pair["recomputed"]) for name, pair in record["watched"].items()}
-    return Told(record["step"], record["name"], record["outcome"], record["reason"], first, times, watched)
+    step, name, outcome, reason, first, cause = (record[key] for key in IN_WORDS)
+    return Told(step, name, outcome, reason, first, cause, times, watched)
 
 
 def worst_of(record: Record) -> dict[str, Worst]:

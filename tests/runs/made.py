@@ -32,10 +32,6 @@ def a_step(folder: Path, step: int, wrong: bool = False, ending: str = "safetens
     folder.mkdir(exist_ok=True)
     path = folder / f"dump_{step}.{ending}"
     returns = np.asarray(batch().tensors["returns"]) + (0.25 if wrong else 0.0)
-    said = {"library": LIBRARY, "step": step, "optimizer_step": step % 2, "logged": dict(batch().logged)}
-    said |= {"logprobs_old_from": "engine"}  # its ratio is not 1, and need not be
-    tensors = {**batch().tensors, "returns": returns}
-    if step % 2 == 0:  # as a worker of the policy writes it
-        del tensors["values_new"]
-    save(path, tensors, said)
+    said = {"library": LIBRARY, "step": step, "optimizer_step": 1, "logged": dict(batch().logged)}
+    save(path, {**batch().tensors, "returns": returns}, said)
     return path

@@ -22,10 +22,11 @@ def a_record(
     step: int | None, *parts: list[dict[str, Any]], outcome: str = "agrees", reason: str = ""
 ) -> dict[str, Any]:
     """Returns what a ledger has of a step: of each file the quantities."""
+    wrong = [(at, each) for at, quantities in enumerate(parts) for each in quantities if each["verdict"] == "DIFFERS"]
+    where, first, text = (f"{step}_{wrong[0][0]}.npz", wrong[0][1]["quantity"], "all of it") if wrong else ("", "", "")
     files = [
         {
-            "file": f"{step}_{at}.npz", "agrees": outcome == "agrees", "quantities": list(quantities), "text": "all of it",
-            "first": next((each for each in quantities if each["verdict"] == "DIFFERS"), None),
+            "file": f"{step}_{at}.npz", "agrees": outcome == "agrees", "quantities": list(quantities),
         }
         for at, quantities in enumerate(parts)
     ]  # fmt: skip
@@ -36,7 +37,8 @@ def a_record(
         "ratio_at_first_update": {"logged": None, "recomputed": 1.0},
     }
     head = {"step": step, "name": "odd.npz" if step is None else f"step {step}", "outcome": outcome, "reason": reason}
-    return head | {"parts": files, "watched": watched if parts else {}}
+    said = {"first": first, "cause": f"a cause of {first}" if first else "", "where": where, "text": text}
+    return head | said | {"parts": files, "watched": watched if parts else {}}
 
 
 def a_run() -> Summary:
@@ -64,8 +66,8 @@ def test_a_run_is_told_by_stretches_quantities_and_numbers() -> None:
     lines = text_of(a_run(), ["something was assumed"]).splitlines()
     for line in (
         "0 … 1    2      agrees",
-        "2        1      differs       rewards         1e+03 tolerances (step 2)",
-        "3        1      differs       advantages      inf tolerances (step 3)",
+        "2        1      differs       rewards         1e+03 tolerances (step 2)  a cause of rewards",
+        "3        1      differs       advantages      inf tolerances (step 3)    a cause of advantages",
         "5        1      not verified",
         "rewards     5                            1        step 2    step 2    0.001, 1e+03 tolerances",
         "advantages  3       1           1        1        step 2    step 3    inf, inf tolerances",
@@ -98,12 +100,12 @@ def test_a_long_run_stays_a_page() -> None:
 def test_the_table_has_a_line_for_each_step() -> None:
     head, *lines = csv_of(a_run()).splitlines()
     assert head.startswith(
-        "step,name,outcome,first,reason,rewards.tolerances,advantages.tolerances,ratio_at_first_update.logged,"
+        "step,name,outcome,first,cause,reason,rewards.tolerances,advantages.tolerances,ratio_at_first_update.logged,"
     )
     assert len(lines) == 7
-    assert lines[2].startswith("2,step 2,differs,rewards,,1000,2000,,1.0,,3.0,0.02,0.52,")
-    assert lines[5].startswith("5,step 5,not verified,,5.npz: the file is empty.,,,,")
-    assert lines[6].startswith(",odd.npz,agrees,,,0.001,0.001,")
+    assert lines[2].startswith("2,step 2,differs,rewards,a cause of rewards,,1000,2000,,1.0,,3.0,0.02,0.52,")
+    assert lines[5].startswith("5,step 5,not verified,,,5.npz: the file is empty.,,,,")
+    assert lines[6].startswith(",odd.npz,agrees,,,,0.001,0.001,")
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

@@ -16,6 +16,7 @@ from blueprint.runs.finding import find
 from blueprint.runs.step import Settings
 from blueprint.runs.summary import Told, told, worst_of
 from blueprint.runs.work import record_of
+from tests.replay.classic.rollouts import golden, written
 from tests.runs.made import a_step, batch
 
 RESULTS = ("rewards", "advantages", "returns")
@@ -104,3 +105,28 @@ def test_what_cannot_be_verified_has_a_reason(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr("blueprint.replay.verify_step", unforeseen)
     assert recorded(tmp_path)["reason"] == "something unforeseen came up (KeyError: 'what\\nis this')"
+
+
+@pytest.mark.parametrize(("updates", "ratio"), [(0, 1.0), (1, None)])
+def test_the_ratio_at_the_first_update_is_that_of_a_file_before_it(
+    tmp_path: Path, updates: int, ratio: float | None
+) -> None:
+    old = {"logprobs_new": batch().tensors["logprobs_old"], "values_new": batch().tensors["values_old"]}
+    save(tmp_path / "step_0.npz", {**batch().tensors, **old}, {"library": "verl", "step": 0, "optimizer_step": updates})
+    found = recorded(tmp_path)
+    assert found["outcome"] == "agrees"
+    assert found["watched"].get("ratio_at_first_update", {}).get("recomputed") == ratio
+    assert found["watched"]["ratio"] == {"logged": None, "recomputed": 1.0}
+
+
+def test_a_rollout_of_classic_ppo_is_a_step_too(tmp_path: Path) -> None:
+    tensors, metadata = golden("cleanrl")
+    written(tmp_path, tensors, {**metadata, "step": 3})
+    found = recorded(tmp_path)
+    assert (found["name"], found["reason"], found["parts"][0]["environments"]) == ("step 3", "", 2)
+    clean = found["outcome"], in_short(found).first
+    found = recorded(tmp_path, overrides=("ppo.gamma=0.5",))
+    assert (found["outcome"], in_short(found).first) == ("differs", "advantages")
+    assert "A rollout of classic PPO" in found["text"]
+    assert found["watched"]["policy_loss"]["logged"] == pytest.approx(metadata["logged"]["pg_loss"])
+    assert clean == ("agrees", "")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from blueprint.minibatch import MinibatchError
 from blueprint.minibatch.classic import Rollout
-from blueprint.numbers import CLASSIC, NumbersError, classic_presets
+from blueprint.numbers import CLASSIC, NumbersError, Preset, classic_presets
 from blueprint.numbers.conventions import OFF, says_off
 from blueprint.numbers.errors import nearest, suggestion
 from blueprint.quoting import unquoted
@@ -26,10 +26,7 @@ def choose(rollout: Rollout, preset: str | None = None, overrides: Sequence[str]
             f"{rollout.path} does not say which library wrote it: name one with --preset, "
             f"of {', '.join(classic_presets().presets)}"
         )
-    try:
-        found = classic_presets().preset(named)
-    except NumbersError as error:
-        raise MinibatchError(str(error)) from error
+    found = _preset(named)
     yours = dict(_override(each) for each in overrides)
     values = {**found.values, **rollout.hyperparameters, **yours}
     why = "as asked" if preset else f"because the file says {rollout.library or named}"
@@ -40,6 +37,21 @@ def choose(rollout: Rollout, preset: str | None = None, overrides: Sequence[str]
         if value != found.values[key]
     ]
     return Chosen(found, values, why, tuple(differs))
+
+
+def check_asked(preset: str | None = None, overrides: Sequence[str] = ()) -> None:
+    """Raises MinibatchError for an unknown preset, or an override that is none, whatever the file."""
+    if preset is not None:
+        _preset(preset)
+    for each in overrides:
+        _override(each)
+
+
+def _preset(name: str) -> Preset:
+    try:
+        return classic_presets().preset(name)
+    except NumbersError as error:
+        raise MinibatchError(str(error)) from error
 
 
 def _said(file: Settings, yours: Settings) -> Settings:
