@@ -111,8 +111,8 @@ def test_modules_import_each_other_in_no_circle() -> None:
 )
 def test_a_planted_breach_is_seen(tmp_path: Path, module: str, line: str) -> None:
     source = tmp_path / "blueprint"
-    for name in modules(SOURCE):
-        path = source / (modules(SOURCE)[name].relative_to(SOURCE))
+    for original in modules(SOURCE).values():
+        path = source / original.relative_to(SOURCE)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (source / module).write_text(line, encoding="utf-8")
