@@ -95,14 +95,15 @@ def _numbers(question: Question, neighbours: Sequence[Neighbour], slips: bool) -
         yield from (Explained(slip.said, number_compared(question, slip.made(whole))) for slip in TOTAL if slips)
         yield from (Explained(each.said, number_compared(question, _total(question, each)), each) for each in changes)
     elif question.quantity.name in tables.AS_THEY_ARE:
-        sums = Sums(question, tables.NUMBERS[question.quantity.name] if slips else (), changes)
-        yield from (Explained(each, number_compared(question, sums.number(each))) for each in sums.slips)
-        yield from (
-            Explained(each.said, number_compared(question, sums.number(each.said)), each) for each in sums.neighbours
-        )
-        yield from (
-            Explained(each.said, number_compared(question, sums.of_runs(each.microbatch)), each) for each in runs
-        )
+        of_number = tables.NUMBERS[question.quantity.name] if slips else ()
+        sums = Sums(question, of_number, changes)
+        numbers: list[tuple[str, float | None, Neighbour | None]]
+        numbers = [(slip.said, sums.number(slip), None) for slip in of_number]
+        numbers += [(each.said, sums.number(each), each) for each in changes]
+        numbers += [(each.said, sums.of_runs(each.microbatch), each) for each in runs]
+        for said, number, neighbour in numbers:
+            if number is not None:
+                yield Explained(said, number_compared(question, number), neighbour)
 
 
 def number_as_it_is(question: Question) -> float:

@@ -36,7 +36,7 @@ VALUES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
         "advantage.tail_slots": (0, 1, 2),
         "advantage.ddof": (0, 1),
         "loss.dual_clip": (2, 3, 5, 10, "off"),
-        "loss.log_ratio_clamp": (10, 20, "off"),
+        "loss.log_ratio_clamp": (0.1, 0.2, 0.3, 0.5, 1, 10, 20, "off"),
         "loss.ratio_threshold": (2, 10, "off"),
         "value.factor": (0.25, 0.5, 1),
         "value.tail": (0, 1),
@@ -50,7 +50,7 @@ TOGETHER = MappingProxyType({"clip": ("clip_range", "loss.clip_range_high")})
 Change = Callable[[Minibatch], Minibatch]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Neighbour:
     """Something that may have been done otherwise. said: how a report puts it, behind "matches with".
 

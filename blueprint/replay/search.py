@@ -46,6 +46,8 @@ PAIRS, PAIRS_WORDS = 1200, 1 << 24
 FINE_ENOUGH = 1e-3
 """A tolerance below which a coefficient of three digits tells something."""
 
+THRESHOLD = "loss.ratio_threshold"
+
 Watch = Callable[[str, int], Progress]
 
 
@@ -82,19 +84,17 @@ class Search:
         found = self._alone(every, slips=True)
         further = [each for each in every if not can_be_alone(self.question, each)]
         if found and self.question.quantity not in TENSORS:
-            self.tried += len(further)
             return found
         return found + self._through(further, "trying neighbouring conventions")
 
     def pairs(self) -> list[Explained]:
         """Returns two conventions at a time, as far as that is cheap."""
         every = _pairs(self.question)
-        most = min(PAIRS, PAIRS_WORDS // self.question.batch.mask.size)
+        most = PAIRS_WORDS // self.question.batch.mask.size
         self.known += len(every)
         near = every[:most]
-        found = self._alone(near, slips=False)
         further = [each for each in near if not can_be_alone(self.question, each)]
-        return found or self._through(further, "trying pairs of them")
+        return self._alone(near, slips=False) or self._through(further, "trying pairs of them")
 
     def elsewhere(self) -> list[Explained]:
         """Returns what a larger batch explains."""
@@ -177,7 +177,8 @@ def _slips(question: Question) -> int:
 
 def _singles(question: Question) -> Iterator[Neighbour]:
     known, responses = rlhf(), len(question.batch.slots)
-    yield from by_conventions(question.moves, question.settings, known)
+    moves = question.moves if _stopped(question) else tuple(name for name in question.moves if name != THRESHOLD)
+    yield from by_conventions(moves, question.settings, known)
     yield from _fitted(question)
     if not made_of_logged(question):
         yield from by_alignment(question.batch, question.reads)
@@ -186,6 +187,11 @@ def _singles(question: Question) -> Iterator[Neighbour]:
         yield from by_factors(responses)
     moving = question.moves if made_of_logged(question) else tuple(question.settings)
     yield from by_presets(question.settings, question.preset, known, moving)
+
+
+def _stopped(question: Question) -> bool:
+    """Tells whether a loss is 0, in the file or here: only then it matters from which mean ratio on losses do not count."""
+    return question.compared.logged == 0 or question.local.whole["loss.keep"] == 0
 
 
 def _fitted(question: Question) -> Iterator[Neighbour]:
@@ -199,8 +205,10 @@ def _fitted(question: Question) -> Iterator[Neighbour]:
 
 
 def _pairs(question: Question) -> list[Neighbour]:
-    """Returns conventions two at a time."""
+    """Returns conventions two at a time; of what is made of logged rows only those that change nothing before it."""
     singles = paired(question.moves, question.settings, rlhf())
+    if made_of_logged(question):
+        singles = [each for each in singles if can_be_alone(question, each)]
     both = (
         Neighbour(f"{one.said}, and {other.said}", {**one.changes, **other.changes}, rank=4)
         for one, other in combinations(singles, 2)

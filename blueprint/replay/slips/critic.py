@@ -13,6 +13,7 @@ from blueprint.replay.slips.own import Own
 from blueprint.replay.slips.slip import Words, WordsSlip, beside
 from blueprint.witness.conventions import losses
 from blueprint.witness.models import Named
+from blueprint.witness.signal import with_end
 
 Read = Callable[[Own], Tensor]
 
@@ -70,6 +71,18 @@ def _of_returns(made: Read) -> Callable[[Own], Words]:
     return lambda own: value(own, rows={"returns": made(own)})
 
 
+def _of_old_values(own: Own) -> Words:
+    """Max of (V − V_old)² and (V_c − R)²: only the square that is not clipped has another target."""
+    rows = value_rows(own)
+    off = rows["value.counted"] * (own.texts.values - own["values.kept"])
+    larger = torch.maximum(off.square(), rows["value.square_clipped"])
+    return Words(own.number("value.factor") * larger, rows["value.counted"])
+
+
+def _exchanged(own: Own) -> Words:
+    return value(own, {"values": own["values.kept"]}, {"values.kept": with_end(own.texts.values)})
+
+
 VALUE: tuple[WordsSlip, ...] = (
     WordsSlip("min for max: the smaller square, not the larger",
          _square(lambda rows: torch.minimum(rows["value.square"], rows["value.square_clipped"]))),
@@ -80,11 +93,14 @@ VALUE: tuple[WordsSlip, ...] = (
     WordsSlip("the clip of values around the returns", _about(lambda own: own["returns"])),
     WordsSlip("the clipped change of the value, without the old value", _held(_change)),
     WordsSlip("the old values' error, not the new ones'", _of_values(lambda own: own["values.kept"])),
+    WordsSlip("values_old and values_new swapped", _exchanged),
     *(WordsSlip(said, _about(moved)) for said, moved in beside("values_old")),
     *(WordsSlip(said, _of_values(moved)) for said, moved in beside("values_new")),
     *(WordsSlip(said, _of_returns(moved)) for said, moved in beside("returns")),
     WordsSlip("the advantages for the returns", _of_returns(lambda own: own["advantages_used"])),
     WordsSlip("the raw advantages for the returns", _of_returns(lambda own: own["advantages"])),
+    WordsSlip("the old values for the returns", _of_returns(lambda own: own["values.kept"])),
+    WordsSlip("the old values for the returns", _of_old_values),
     WordsSlip("the rewards for the returns", _of_returns(lambda own: own["rewards"])),
     WordsSlip("whitened advantages plus V for the returns", _of_returns(lambda own: own["advantages_used"] + own["values.kept"])),
     *masks(value, "the value loss"),

@@ -55,6 +55,10 @@ def _valued(values: Read) -> Read:
     return _of(deltas)
 
 
+def _both_discounted(own: Own) -> Tensor:
+    return own["rewards"] + own.number("gamma") * (_ahead(own) - own["values.kept"])
+
+
 def _on_pads(own: Own) -> Tensor:
     """δ with V of the pads as they are."""
     values = own.file("values_old")
@@ -65,6 +69,34 @@ def _one_behind(own: Own) -> Tensor:
     """δ with V of the slot behind the last word, and nothing further."""
     ahead = across_by(own.file("values_old"), -1)
     return own["response"] * (own["rewards"] + own.number("gamma") * ahead - own["values.kept"])
+
+
+def _pads_summed(own: Own) -> Tensor:
+    """A that runs through the pads, whose δ have V subtracted that follows no word."""
+    fading = own.number("gamma") * own.number("gae_lambda")
+    deltas = own["rewards"] + own.number("gamma") * _ahead(own) - own.file("values_old")
+    return masked_sums(own.texts.slots * deltas, torch.full_like(deltas, fading), own.texts.slots)
+
+
+def _last_twice(own: Own) -> Tensor:
+    """δ with V of the last slot behind it."""
+    ahead = _ahead(own).clone()
+    ahead[..., -1] = own["values.kept"][..., -1]
+    return own["rewards"] + own.number("gamma") * ahead - own["values.kept"]
+
+
+def _last_left_out(own: Own) -> Tensor:
+    """δ with 0 for V_{t+1} in the last slot but one, too."""
+    ahead = _ahead(own).clone()
+    ahead[..., -2:] = 0.0
+    return own["rewards"] + own.number("gamma") * ahead - own["values.kept"]
+
+
+def _begun_with_last(own: Own) -> Tensor:
+    """δ with γλ·V of the last slot added there, be it a pad."""
+    deltas = _delta(own)
+    deltas[..., -1] += own.number("gamma") * own.number("gae_lambda") * own.file("values_old")[..., -1]
+    return deltas
 
 
 def _forward(own: Own) -> Tensor:
@@ -79,15 +111,29 @@ GAE: tuple[TensorSlip, ...] = (
     TensorSlip("γ missing in δ", _of(lambda own: own["rewards"] + _ahead(own) - own["values.kept"])),
     TensorSlip("γ missing in γλ", _fading(lambda own: own.number("gae_lambda"))),
     TensorSlip("γ twice in γλ", _fading(lambda own: own.number("gamma") ** 2 * own.number("gae_lambda"))),
-    # tensorflow/agents #953: the last V is passed for the one behind it
+    TensorSlip(
+        "γ times V_t, too, in δ",
+        _of(lambda own: own["rewards"] + own.number("gamma") * (_ahead(own) - own["values.kept"])),
+    ),
     TensorSlip("V_{t+1} missing in δ", _of(lambda own: own["rewards"] - own["values.kept"])),
     TensorSlip("V_t missing in δ", _of(lambda own: own["rewards"] + own.number("gamma") * _ahead(own))),
     # verl-project/verl #50 and alibaba/ROLL #447: values that are not masked before the loop
     TensorSlip("V of the pads not set to 0", _of(_on_pads)),
     TensorSlip("V of the slot behind the last word follows it", _of(_one_behind)),
+    TensorSlip("δ of the pads in the sum", _pads_summed),
+    # tensorflow/agents #953: the last V is passed for the one behind it
+    TensorSlip("the last V for the one behind it", _of(_last_twice)),
     # openai/spinningup #50: each slot holds the reward of the one before
-    TensorSlip("the rewards of the slot before", _rewarded(lambda own: across_by(own["rewards"], 1))),
-    TensorSlip("the rewards of the slot behind", _rewarded(lambda own: across_by(own["rewards"], -1))),
+    *(
+        TensorSlip(said, _rewarded(made))
+        for said, made in (
+            ("the rewards of the slot before", lambda own: across_by(own["rewards"], 1)),
+            ("the rewards of the slot before", lambda own: own["response"] * across_by(own["rewards"], 1, around=True)),
+            ("the rewards of the slot behind", lambda own: across_by(own["rewards"], -1)),
+        )
+    ),
+    TensorSlip("the last V left out: the loop ends one step early", _of(_last_left_out)),
+    TensorSlip("the sum begins with the last V, not 0", _of(_begun_with_last)),
     # natolambert/rlhf-book #216: rewards taken for returns
     TensorSlip("A = r − V, nothing of what comes later", lambda own: own["rewards"] - own["values.kept"]),
     TensorSlip("the scores alone, without the KL", _rewarded(lambda own: own["score.placed"])),
@@ -154,6 +200,7 @@ RETURNS: tuple[TensorSlip, ...] = (
     TensorSlip("V alone, the advantages still 0", lambda own: own["values.kept"]),
     TensorSlip("the advantages alone, V not added", lambda own: own["advantages"]),
     TensorSlip("the whitened advantages alone, V not added", _white),
+    TensorSlip("the rewards added, not V", lambda own: own["advantages"] + own["rewards"]),
     TensorSlip("the sum of rewards, without γ, λ and V", lambda own: _summed(own, own["rewards"], 1.0)),
     *(TensorSlip(each.said, _beyond(each.made)) for each in GAE),
     *(TensorSlip(each.said, _beyond(_valued(each.made))) for each in VALUES),

@@ -18,6 +18,8 @@ from blueprint.replay.slips.slip import Words, WordsSlip
 from blueprint.replay.slips.tables import AS_THEY_ARE, MODES
 
 Adds = Callable[[Own], Words]
+Cause = WordsSlip | Neighbour | None
+"""What a number may be by; none is the number as it is."""
 
 
 class Sums:
@@ -28,44 +30,41 @@ class Sums:
         self.row, self.local = question.compared.row, question.local
         self.name = self.row if self.row in AS_THEY_ARE else question.quantity.name
         self.eps = number_of("loss.agg_eps", question.settings["loss.agg_eps"])
-        asked: dict[str, tuple[Mapping[str, Setting], Adds]] = {"": (question.settings, AS_THEY_ARE[self.name])}
-        for slip in slips:
-            asked.setdefault(slip.said, (question.settings, slip.made))
-        for each in neighbours:
-            asked.setdefault(each.said, (laid_over(question.settings, each.changes), AS_THEY_ARE[self.name]))
+        as_it_is = AS_THEY_ARE[self.name]
+        asked: dict[Cause, tuple[Mapping[str, Setting], Adds]] = {None: (question.settings, as_it_is)}
+        asked |= {slip: (question.settings, slip.made) for slip in slips}
+        asked |= {each: (laid_over(question.settings, each.changes), as_it_is) for each in neighbours}
         self.found = self._gone_through(asked)
-        self.slips = tuple(dict.fromkeys(slip.said for slip in slips if slip.said in self.found))
-        self.neighbours = tuple(each for each in neighbours if each.said in self.found)
 
-    def number(self, said: str) -> float:
-        """Returns the number by a cause."""
-        return self._scale * joined(self.found[said], self.eps)
+    def number(self, cause: Cause) -> float | None:
+        """Returns the number by a slip or a neighbour; None where that reads what the file has not."""
+        return self._scale * joined(self.found[cause], self.eps) if cause in self.found else None
 
     def of_runs(self, size: int) -> float:
         """Returns the mean over runs of so many responses of each run's number."""
-        return self._scale * in_runs(self.found[""], size, self.eps)
+        return self._scale * in_runs(self.found[None], size, self.eps)
 
     @property
     def _scale(self) -> float:
         """What the number as it is comes to in the replay, over what is added up here: a coefficient, say, or a share."""
-        whole, ours = self.local.whole, joined(self.found[""], self.eps)
+        whole, ours = self.local.whole, joined(self.found[None], self.eps)
         return whole.get(f"computed.{self.row}", whole[self.row]) / ours if ours else 1.0
 
-    def _gone_through(self, asked: Mapping[str, tuple[Mapping[str, Setting], Adds]]) -> dict[str, Array]:
+    def _gone_through(self, asked: Mapping[Cause, tuple[Mapping[str, Setting], Adds]]) -> dict[Cause, Array]:
         work, whole = self.local.work, self.local.whole
-        found: dict[str, list[Array]] = {said: [] for said in asked}
+        found: dict[Cause, list[Array]] = {cause: [] for cause in asked}
         with one_thread():
             for rows in work.tiles:
                 own = Own.of(work, whole, rows)
-                for said in tuple(found):
-                    settings, adds = asked[said]
+                for cause in tuple(found):
+                    settings, adds = asked[cause]
                     seq_eps = number_of("loss.seq_eps", settings["loss.seq_eps"])
                     here = own.under(settings) if settings is not work.settings else own
                     try:
-                        found[said].append(shares(adds(here), self._mode(settings), whole["most"], seq_eps))
+                        found[cause].append(shares(adds(here), self._mode(settings), whole["most"], seq_eps))
                     except MinibatchError:  # it reads what this file has not
-                        del found[said]
-        return {said: np.concatenate(each) for said, each in found.items()}
+                        del found[cause]
+        return {cause: np.concatenate(each) for cause, each in found.items()}
 
     def _mode(self, settings: Mapping[str, Setting]) -> str:
         said = str(settings[MODES.get(self.name, "loss.aggregation")])

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from blueprint.replay.slips.masks import counted, masks
 from blueprint.replay.slips.own import Own
-from blueprint.replay.slips.slip import BESIDE, Words, WordsSlip, beside, read
+from blueprint.replay.slips.slip import Words, WordsSlip, beside, read
 from blueprint.witness.conventions import losses
 from blueprint.witness.models import Named
 
@@ -56,7 +56,7 @@ RATIOS: tuple[tuple[str, Callable[[Own], Named]], ...] = (
     ("the new log-probs for the old ones: a ratio of 1", _reading(old_logprobs=read("logprobs_new"))),
     ("the log-probs of the generating engine for the old ones", _reading(old_logprobs=read("logprobs_rollout"))),
     # opendilab/LightRFT #53: log-probs gathered from other places than the words'
-    *((f"{name} {where}", _reading(**{key: read(name, across, down)})) for key, name in SIDES for where, across, down in BESIDE),
+    *((said, _reading(**{key: moved})) for key, name in SIDES for said, moved in beside(name)),
     *((f"{name} divided by a temperature of {each:g}", _reading(**{key: _cooled(name, each)}))
       for key, name in SIDES for each in TEMPERATURES),
 )  # fmt: skip
@@ -68,8 +68,15 @@ def _under_ratio(reading: Callable[[Own], Named]) -> Callable[[Own], Words]:
 
 
 def _for_ratio(made: Read) -> Callable[[Own], Words]:
-    """The policy loss with something else for the ratio, 1 outside the response."""
-    return lambda own: policy(own, rows={"ratio": torch.where(own["response"] > 0, made(own), 1.0)})
+    """The policy loss with something else for the ratio, 1 outside the response; where it is below 0, so is the surrogate of a
+    positive advantage, which the dual clip leaves alone."""
+
+    def words(own: Own) -> Words:
+        rows = surrogates(own, rows={"ratio": torch.where(own["response"] > 0, made(own), 1.0)})
+        used = torch.where(rows["advantages_used"] < 0, rows["surrogate"], rows["surrogate.pessimistic"])
+        return Words(-used, counted(own))
+
+    return words
 
 
 def _for_advantages(made: Read) -> Callable[[Own], Words]:
@@ -84,10 +91,13 @@ def _log_ratio(own: Own) -> Tensor:
     return losses.ratio_rows(own.texts, own.rows, own.options)["log_ratio"]
 
 
-def _one_each(own: Own) -> Tensor:
-    """One ratio for each response, e to the mean log-ratio of its words."""
+def _of_mean(own: Own) -> Tensor:
     words = own["response"].sum(dim=-1, keepdim=True).clamp(min=1)
     return (_log_ratio(own).sum(dim=-1, keepdim=True) / words).exp().expand_as(own["response"])
+
+
+def _of_sum(own: Own) -> Tensor:
+    return _log_ratio(own).sum(dim=-1, keepdim=True).exp().expand_as(own["response"])
 
 
 def _clip_of_log(own: Own) -> Words:
@@ -109,9 +119,30 @@ def _floored(own: Own, rows: Named) -> Tensor:
     return torch.maximum(rows["surrogate.pessimistic"], own.number("loss.dual_clip") * rows["advantages_used"])
 
 
+def _sunk(own: Own, rows: Named) -> Tensor:
+    """Not above c·Â where Â is negative."""
+    floor = own.number("loss.dual_clip") * rows["advantages_used"]
+    low = torch.minimum(rows["surrogate.pessimistic"], floor)
+    return torch.where(rows["advantages_used"] < 0, low, rows["surrogate.pessimistic"])
+
+
 def _white_again(own: Own) -> Tensor:
     return (own["advantages_used"] - own.whole["advantage.mean"]) / own.whole["advantage.divisor"]
 
+
+def _product_clipped(own: Own, rows: Named) -> Tensor:
+    low, high = 1 - own.number("clip_range"), 1 + own.number("loss.clip_range_high")
+    return torch.minimum(rows["surrogate.unclipped"], rows["surrogate.unclipped"].clamp(low, high))
+
+
+FOR_RATIO: tuple[tuple[str, Read], ...] = (
+    ("the log-ratio for the ratio, without exp", _log_ratio),
+    ("the log-prob for the ratio", lambda own: own.texts.logprobs),
+    ("the probability for the ratio", lambda own: own.texts.logprobs.exp()),
+    ("one ratio for each response, of the mean of its log-ratios, as in GSPO", _of_mean),
+    ("one ratio for each response, of the sum of its log-ratios", _of_sum),
+)
+"""What may have been taken for the ratio."""
 
 POLICY: tuple[WordsSlip, ...] = (
     # rllm-org/rllm #81: the clip is computed, and the mean taken of what was not clipped
@@ -121,20 +152,20 @@ POLICY: tuple[WordsSlip, ...] = (
          _for_surrogate(lambda own, rows: torch.maximum(rows["surrogate.unclipped"], rows["surrogate.clipped"]))),
     *(WordsSlip(said, _under_ratio(reading)) for said, reading in RATIOS),
     *(WordsSlip(said, _for_advantages(moved)) for said, moved in beside("advantages")),
-    WordsSlip("the log-ratio for the ratio, without exp", _for_ratio(_log_ratio)),
-    WordsSlip("the log-prob for the ratio", _for_ratio(lambda own: own.texts.logprobs)),
-    WordsSlip("the probability for the ratio", _for_ratio(lambda own: own.texts.logprobs.exp())),
-    WordsSlip("one ratio for each response, as in GSPO", _for_ratio(_one_each)),
+    *(WordsSlip(said, _for_ratio(made)) for said, made in FOR_RATIO),
+    WordsSlip("the clip of the product ρ·Â, not of the ratio", _for_surrogate(_product_clipped)),
     WordsSlip("the clip range around 0, for the log-ratio", _clip_of_log),
     WordsSlip("the two ends of the clip range swapped", _swapped),
     WordsSlip("only the upper end of the clip", lambda own: policy(own.under({"clip_range": "off"}))),
     WordsSlip("only the lower end of the clip", lambda own: policy(own.under({"loss.clip_range_high": "off"}))),
     WordsSlip("the dual clip for positive advantages, too", _for_surrogate(_floored)),
+    WordsSlip("min for max under the dual clip: the smaller of both", _for_surrogate(_sunk)),
     WordsSlip("the returns for the advantages", _for_advantages(lambda own: own["returns"])),
     WordsSlip("the rewards for the advantages", _for_advantages(lambda own: own["rewards"])),
     WordsSlip("raw advantages, not whitened", _for_advantages(lambda own: own["response"] * own["advantages"])),
     WordsSlip("advantages whitened twice", _for_advantages(_white_again)),
     # verl-project/verl #2506: response_mask=advantages
     WordsSlip("the advantages passed for the mask", lambda own: replace(policy(own), counted=own["advantages_used"])),
+    WordsSlip("the advantages passed for the mask", lambda own: replace(policy(own.everywhere), counted=own.file("advantages"))),
     *masks(policy, "the policy loss"),
 )  # fmt: skip

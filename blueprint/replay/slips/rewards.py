@@ -68,6 +68,22 @@ def _divided(own: Own) -> Tensor:
     return own["score.placed"] + own["reward.penalty"] / own["response"].sum(dim=-1, keepdim=True).clamp(min=1)
 
 
+def _instead(own: Own) -> Tensor:
+    return torch.where(own["score.place"] > 0, own["score.placed"], own["reward.penalty"])
+
+
+def _on_first(own: Own) -> Tensor:
+    response = own["response"]
+    return response * (response.cumsum(dim=-1) == 1) * _score(own)
+
+
+LIMITS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+
+
+def _limited(limit: float) -> Read:
+    return lambda own: (own["reward.penalty"] + own["score.placed"]).clamp(-limit, limit)
+
+
 REWARDS: tuple[TensorSlip, ...] = (
     # huggingface/trl #3750 and #5338, microsoft/DeepSpeedExamples #672: on which word the score belongs is argued about
     TensorSlip("the score one column early", _scored(_placed(-1))),
@@ -80,6 +96,11 @@ REWARDS: tuple[TensorSlip, ...] = (
     TensorSlip("the score left out", lambda own: own["reward.penalty"]),
     # microsoft/DeepSpeedExamples #751 takes it to be paid on every word
     TensorSlip("the score paid on every word", _scored(lambda own: own["response"] * _score(own))),
+    TensorSlip("the score in place of the KL of its slot", _instead),
+    TensorSlip("the score on the first word", _scored(_on_first)),
+    *(TensorSlip(f"rewards clipped to ±{limit:g}, not the score alone", _limited(limit)) for limit in LIMITS),
+    TensorSlip("negative scores cut to 0", _scored(lambda own: own["score.placed"].clamp(min=0))),
+    TensorSlip("positive scores cut to 0", _scored(lambda own: own["score.placed"].clamp(max=0))),
     TensorSlip("the score paid twice", _scored(lambda own: 2 * own["score.placed"])),
     TensorSlip("the score with the wrong sign", _scored(lambda own: -own["score.placed"])),
     TensorSlip("the KL of the whole response paid in the slot of the score", _summed),

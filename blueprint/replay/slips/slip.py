@@ -51,13 +51,18 @@ class TotalSlip:
     made: Callable[[Mapping[str, float]], float]
 
 
+BEFORE = "of the slot before (shifted by one column to the right)"
+BEHIND = "of the slot behind (shifted by one column to the left)"
 BESIDE = (
-    ("of the slot before (shifted by one column to the right)", 1, 0),
-    ("of the slot behind (shifted by one column to the left)", -1, 0),
-    ("of the row before", 0, 1),
-    ("of the row behind", 0, -1),
+    (BEFORE, 1, 0, False),
+    (BEHIND, -1, 0, False),
+    (BEFORE, 1, 0, True),
+    (BEHIND, -1, 0, True),
+    ("of the row before", 0, 1, False),
+    ("of the row behind", 0, -1, False),
 )
-"""Where else a tensor may have been read: how it is said, how many columns to the right, and how many rows down."""
+"""Where else a tensor may have been read: how it is said, how many columns to the right, how many rows down, and whether
+what goes out at one edge comes in at the other, as with roll."""
 
 
 def read(name: str, across: int = 0, down: int = 0, around: bool = False) -> Callable[[Own], Tensor]:
@@ -67,5 +72,5 @@ def read(name: str, across: int = 0, down: int = 0, around: bool = False) -> Cal
 
 def beside(name: str) -> Iterator[tuple[str, Callable[[Own], Tensor]]]:
     """Yields how a tensor may have been read beside its place: how that is said, and how it is read."""
-    for where, across, down in BESIDE:
-        yield f"{name} {where}", read(name, across, down)
+    for where, across, down, around in BESIDE:
+        yield f"{name} {where}", read(name, across, down, around)

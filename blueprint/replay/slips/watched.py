@@ -9,7 +9,7 @@ from torch import Tensor
 from blueprint.replay.slips.critic import value_rows
 from blueprint.replay.slips.masks import counted, masks
 from blueprint.replay.slips.own import Own
-from blueprint.replay.slips.policy import RATIOS, surrogates
+from blueprint.replay.slips.policy import FOR_RATIO, RATIOS, surrogates
 from blueprint.replay.slips.slip import Words, WordsSlip
 from blueprint.witness.conventions import kl, watched
 from blueprint.witness.models import Named
@@ -18,9 +18,9 @@ WEIGHTS = ("watch.slots.weight", "watch.words.weight", "watch.values.weight")
 Over = Callable[[Own], Tensor]
 
 
-def _rows(own: Own, texts: Named | None = None) -> Named:
+def _rows(own: Own, texts: Named | None = None, rows: Named | None = None) -> Named:
     """Returns the rows that are watched; their sums are taken elsewhere, so that their weights are none."""
-    found = surrogates(own, texts) | dict.fromkeys(WEIGHTS, own.texts.slots)
+    found = surrogates(own, texts, rows) | dict.fromkeys(WEIGHTS, own.texts.slots)
     found = value_rows(own, rows=found)
     return found | watched.update_rows(own.texts, found, own.options) | watched.clip_rows(found, own.options)
 
@@ -70,12 +70,22 @@ def _by(own: Own) -> str:
 
 
 def _ratios(row: str, over: Over) -> tuple[WordsSlip, ...]:
-    """Returns the slips of the ratio in a mean that is made of it."""
+    """Returns the slips of the ratio in a mean that is made of it, on the pads, too, if those count."""
+
+    def counted_in(own: Own) -> Own:
+        return own.everywhere if over(own) is own.texts.slots else own
 
     def under(reading: Callable[[Own], Named]) -> Callable[[Own], Words]:
-        return lambda own: Words(_rows(own, reading(own))[row], over(own), "token-mean")
+        return lambda own: Words(_rows(counted_in(own), reading(own))[row], over(own), "token-mean")
 
-    return tuple(WordsSlip(said, under(reading)) for said, reading in RATIOS)
+    def instead(made: Over) -> Callable[[Own], Words]:
+        return lambda own: Words(_rows(counted_in(own), rows={"ratio": made(own)})[row], over(own), "token-mean")
+
+    of_ratio = FOR_RATIO if row in ("ratio", "clip_fraction.flag") else ()
+    return (
+        *(WordsSlip(said, under(reading)) for said, reading in RATIOS),
+        *(WordsSlip(said, instead(made)) for said, made in of_ratio),
+    )
 
 
 def _share(made: Callable[[Own, Named], Tensor], over: Over = over_response) -> Callable[[Own], Words]:
