@@ -28,7 +28,7 @@ Examples:
   blueprint verify trl_000003_*.safetensors
   blueprint verify dumps/ --fail-fast --plot run.png
 \b
-Exit codes: 0 all that was logged agrees, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
+Exit codes: 0 no difference beyond rounding, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
 """
 SMALLEST_TOLERANCE = 1e-6
 """Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""

@@ -21,7 +21,7 @@ from blueprint.replay.logged import CALLED
 from blueprint.replay.noise import MOST, forward, limits
 from blueprint.replay.patterns import patterns
 
-MEANS = "before the first update, root mean square"
+MEANS = "before the first update, rms"
 
 EXPECTED = MappingProxyType(
     {"approx_kl.used": 0.0, "clip_fraction.used": 0.0, "ratio.mean": 1.0, "loss.mean_ratio": 1.0}

@@ -9,6 +9,7 @@ from typing import Any
 from blueprint.minibatch import Minibatch
 from blueprint.minibatch.place import COUNTED_IN, KEYS, Place
 from blueprint.replay.coarse import reasons, summary
+from blueprint.replay.first import MEANS as BEFORE_UPDATE
 from blueprint.replay.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
 from blueprint.replay.report import cause_data, causes_told, data_of, quantity, table, text_of, where
 from blueprint.replay.step import StepVerdict
@@ -28,7 +29,7 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
     if len(found.parts) == 1 and not found.unread:
         return "\n".join([*said, text_of(found.parts[0].verdict), *_left_open(found), *_notes(found.notes)])
     said += [_head(found), "", *([_table(found)] if found.lines else ["Nothing was logged that could be compared."])]
-    said += list(_told(found)) if found.first else []
+    said += [*(_told(found) if found.first else []), *_before_update(found)]
     if found.agrees and found.lines:
         said.append(f"{summary([line.line for line in found.lines])[:-1]}, in all {len(found.parts)} files.")
         said += reasons([line.line for line in found.lines])
@@ -68,7 +69,7 @@ def _told(found: StepVerdict) -> Iterator[str]:
     yield ""
     yield f"First deviation: {_name(batch)}: {where(line)}"
     yield f"  It deviates in {len(first.deviating)} of {first.files} files{_common(found, first)}."
-    if first.line.says == DIFFERS:
+    if first.line.says == DIFFERS and first.line.compared.means != BEFORE_UPDATE:
         yield from causes_told(found.causes, [each.line for each in found.lines])
     follow = [each.line.called for each in found.lines if each.line.says == FOLLOWS]
     others = [each.line.called for each in found.lines if each.line.says == DIFFERS and each != first]
@@ -76,6 +77,15 @@ def _told(found: StepVerdict) -> Iterator[str]:
         yield f"  This only follows from it: {', '.join(follow)}."
     if others:
         yield f"  This differs by itself, too, from what the files' own rows before it lead to: {', '.join(others)}."
+
+
+def _before_update(found: StepVerdict) -> Iterator[str]:
+    """Says what is wrong before the first update in the first file in which something is, and in how many others."""
+    wrong = [part for part in found.parts if part.verdict.before_update.said]
+    if wrong:
+        others = f", and {len(wrong) - 1} other file{'s' if len(wrong) > 2 else ''}" if len(wrong) > 1 else ""
+        yield f"\nBefore the first update, {wrong[0].path.name}{others}:"
+        yield from (f"  {each}" for each in wrong[0].verdict.before_update.said)
 
 
 def _common(found: StepVerdict, line: StepLine) -> str:

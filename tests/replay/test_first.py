@@ -22,6 +22,7 @@ from blueprint.replay import data_of, replay, text_of, verify, verify_step
 from blueprint.replay.first import before_first_update
 from blueprint.replay.noise import MOST, USUAL
 from blueprint.replay.patterns import padded_rows
+from blueprint.replay.step_report import text_of_step
 from tests.replay.dumps import as_dtype
 from tests.replay.forwards import Forward, step
 
@@ -276,3 +277,6 @@ def test_the_files_of_a_step_are_checked_each(tmp_path: Path) -> None:
     assert (found.first.name, found.first.line.says, found.causes) == ("logprobs_new", "DIFFERS", ())
     assert [Path(each.path).name for each in found.first.deviating] == ["rank1.npz"]
     assert [bool(part.verdict.before_update.said) for part in found.parts] == [False, True]
+    text = text_of_step(found)
+    assert "\nBefore the first update, rank1.npz:\n  logprobs_new should be logprobs_old, but " in text
+    assert "No single known convention" not in text
