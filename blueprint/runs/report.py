@@ -10,24 +10,17 @@ from blueprint.quoting import unquoted
 from blueprint.runs.ledger import NOT_VERIFIED
 from blueprint.runs.summary import Summary, Told
 from blueprint.runs.watched import AT_FIRST_UPDATE, WATCHED
-from blueprint.runs.work import AGREES, DIFFERS, NOTHING, TOO_COARSE
+from blueprint.runs.work import AGREES, DIFFERS, NEEDS_OTHERS, NOTHING, TOO_COARSE
 
 MOST_STRETCHES, MOST_UNVERIFIED = 24, 8
-QUANTITIES = (
-    "quantity",
-    "agrees",
-    "too coarse",
-    "follows",
-    "DIFFERS",
-    "first at",
-    "worst at",
-    "largest difference there",
-)
+VERDICTS = ("agrees", "too coarse", "needs the others", "follows", "DIFFERS")
+PLACES = ("first at", "worst at", "largest difference there")
 STRETCHES = ("steps", "count", "verdict", "deviates first", "at most", "matches with")
 NUMBERS = ("number", "steps", "recomputed", "logged", "largest |logged − recomputed|")
 COMES_TO = {
     AGREES: ("agrees", "agree"),
     TOO_COARSE: ("is too coarse to tell", "are too coarse to tell"),
+    NEEDS_OTHERS: ("needs files that are not there", "need files that are not there"),
     DIFFERS: ("deviates", "deviate"),
     NOTHING: ("has nothing logged to compare", "have nothing logged to compare"),
     NOT_VERIFIED: ("could not be verified", "could not be verified"),
@@ -81,11 +74,15 @@ def span(steps: Sequence[Told]) -> str:
 
 
 def _quantities(found: Summary) -> list[Sequence[str]]:
-    rows: list[Sequence[str]] = [QUANTITIES]
+    """Returns a row for each quantity, with a column for each verdict that there is."""
+    there = [name for name in VERDICTS if any(each.counts[name] for each in found.quantities.values())]
+    rows: list[Sequence[str]] = [
+        ("quantity", *there, *(PLACES if any(each.worst for each in found.quantities.values()) else ()))
+    ]
     for each in found.quantities.values():
-        counts = [f"{each.counts[name]:,}" if each.counts[name] else "" for name in QUANTITIES[1:5]]
+        counts = [f"{each.counts[name]:,}" if each.counts[name] else "" for name in there]
         size = f"{each.largest:.2g}, {each.times:.3g} tolerances" if each.worst else ""
-        rows.append((each.name, *counts, each.first, each.worst, size))
+        rows.append((each.name, *counts, each.first, each.worst, size)[: len(rows[0])])
     return rows
 
 

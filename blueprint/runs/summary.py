@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from blueprint.runs.ledger import NOT_VERIFIED, Record
-from blueprint.runs.work import DIFFERS
+from blueprint.runs.work import DIFFERS, NEEDS_OTHERS
 
-ORDER = {"agrees": 0, "too coarse": 1, "follows": 2, "DIFFERS": 3}
+ORDER = {"agrees": 0, "too coarse": 1, NEEDS_OTHERS: 2, "follows": 3, "DIFFERS": 4}
 """How severe a verdict on a quantity is; the severest of its files stands for the step."""
 IN_WORDS = ("step", "name", "outcome", "reason", "first", "cause")
 
@@ -22,7 +22,7 @@ class Told:
 
     number, name: of the step. outcome: a word of `work`, or not verified, with its reason.
     first: the quantity that deviates first, "" if none does; cause: what likeliest explains it.
-    times: by quantity, its largest difference in tolerances.
+    times: by quantity, its largest difference in tolerances, of those that can be told.
     watched: by name, what was logged and what was recomputed.
     """
 
@@ -116,16 +116,16 @@ def summary_of(records: Iterable[Record]) -> Summary:
 
 def told(record: Record, worst: Mapping[str, Worst]) -> Told:
     """Returns a record in a few numbers."""
-    times = {name: found.times for name, found in worst.items()}
+    times = {name: found.times for name, found in worst.items() if found.says != NEEDS_OTHERS}
     watched = {name: (pair["logged"], pair["recomputed"]) for name, pair in record["watched"].items()}
     step, name, outcome, reason, first, cause = (record[key] for key in IN_WORDS)
     return Told(step, name, outcome, reason, first, cause, times, watched)
 
 
 def worst_of(record: Record) -> dict[str, Worst]:
-    """Returns by quantity what a step comes to: of several files the severest verdict and the largest differences."""
+    """Returns by quantity what a step comes to; where it stands there twice, the severest verdict and the largest differences."""
     found: dict[str, Worst] = {}
-    for quantity in (each for part in record["parts"] for each in part["quantities"]):
+    for quantity in record["quantities"]:
         largest, allowed = _size(quantity["largest"]), _size(quantity["allowed"])
         times = largest / allowed if allowed else float("inf") if largest else 0.0
         before = found.get(quantity["quantity"], Worst("agrees", 0.0, 0.0))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from blueprint.minibatch import MinibatchError
 from blueprint.quoting import sentence
 from blueprint.runs.ledger import NOT_VERIFIED
-from blueprint.runs.parts import Part, verified
+from blueprint.runs.parts import Found, verified
 from blueprint.runs.step import Settings, Step, key_of, program
 from blueprint.runs.watched import AT_FIRST_UPDATE, WATCHED, mean_of
 
-AGREES, TOO_COARSE, DIFFERS, NOTHING = "agrees", "too coarse", "differs", "nothing logged"
+AGREES, TOO_COARSE, NEEDS_OTHERS = "agrees", "too coarse", "needs the others"
+DIFFERS, NOTHING = "differs", "nothing logged"
 """What a step may come to, besides `NOT_VERIFIED`: too coarse where no quantity of it can be told."""
 
 
@@ -42,37 +42,35 @@ def head_of(step: Step, settings: Settings) -> dict[str, Any]:
 def refused(reason: str) -> dict[str, Any]:
     """Returns what a record says of a step that could not be verified."""
     nothing = dict.fromkeys(("first", "cause", "where", "text"), "")
-    return {"outcome": NOT_VERIFIED, "reason": reason} | nothing | {"parts": [], "watched": {}}
+    return {"outcome": NOT_VERIFIED, "reason": reason} | nothing | {"quantities": [], "data": [], "watched": {}}
 
 
 def _verified(folder: Path, step: Step, settings: Settings) -> dict[str, Any]:
-    parts, unread = verified([folder / file.name for file in step.files], settings)
-    wrong = next((part for part in parts if part.first), None)
+    found = verified([folder / file.name for file in step.files], settings)
     return {
-        "outcome": _outcome(parts, unread),
-        "reason": sentence("; ".join(unread.values())),
-        "first": wrong.first if wrong else "",
-        "cause": wrong.cause if wrong else "",
-        "where": wrong.path.relative_to(folder).as_posix() if wrong else "",
-        "text": wrong.text if wrong else "",
-        "parts": [part.data | {"file": part.path.relative_to(folder).as_posix()} for part in parts],
-        "watched": _watched(parts),
+        "outcome": _outcome(found),
+        "reason": sentence("; ".join(found.unread)),
+        "first": found.first,
+        "cause": found.cause,
+        "where": found.where.relative_to(folder).as_posix() if found.where else "",
+        "text": found.text,
+        "quantities": list(found.quantities),
+        "data": list(found.data),
+        "watched": _watched(found),
     }
 
 
-def _outcome(parts: Sequence[Part], unread: Collection[Path]) -> str:
+def _outcome(found: Found) -> str:
     """Says in a word what a step comes to; what deviates does so whether or not all of its files can be read."""
-    if any(part.first for part in parts):
+    if found.first:
         return DIFFERS
-    if unread:
+    if found.unread:
         return NOT_VERIFIED
-    says = [line.says for part in parts for line in part.lines]
-    return NOTHING if not says else AGREES if AGREES in says else TOO_COARSE
+    return next((each for each in (AGREES, TOO_COARSE, NEEDS_OTHERS) if each in found.says), NOTHING)
 
 
-def _watched(parts: Sequence[Part]) -> dict[str, Any]:
+def _watched(found: Found) -> dict[str, Any]:
     """Returns the numbers that are followed over the steps, and the ratio of the files before the first update."""
-    found = {name: [part.watched[name] for part in parts if name in part.watched] for name in WATCHED}
-    first = [part for part in parts if part.place and part.place.before_first_update]
-    found[AT_FIRST_UPDATE] = [part.watched["ratio"] for part in first if "ratio" in part.watched]
-    return {name: mean_of(pairs) for name, pairs in found.items() if pairs}
+    pairs = {name: [each[name] for each in found.watched if name in each] for name in WATCHED}
+    pairs[AT_FIRST_UPDATE] = [each["ratio"] for each in found.before if "ratio" in each]
+    return {name: mean_of(each) for name, each in pairs.items() if each}

@@ -42,11 +42,10 @@ class AtOnce:
             {"quantity": name, "verdict": "agrees", "largest": 1e-9, "allowed": 1e-6, "fill": "x" * 200}
             for name in QUANTITIES
         ]
-        part = {"file": step.name, "quantities": lines}
         watched = {
             name: {"logged": at / 7, "recomputed": at / 7} for name in ("ratio", "approx_kl", "clip_fraction", "kl")
         }
-        known = {"outcome": "agrees", "reason": "", "first": "", "cause": "", "parts": [part], "watched": watched}
+        known = {"outcome": "agrees", "reason": "", "first": "", "cause": "", "quantities": lines, "watched": watched}
         self.found = [(at, head_of(step, Settings()) | known)]
 
     def wait(self) -> list[tuple[int, dict[str, Any] | Died]]:

@@ -14,7 +14,13 @@ from blueprint.runs.work import head_of
 
 def done(step: Step, kind: str = "agrees") -> dict[str, Any]:
     """Returns a record, with the process that made it."""
-    return head_of(step, Settings()) | {"outcome": kind, "reason": "", "parts": [], "watched": {}, "by": os.getpid()}
+    return head_of(step, Settings()) | {
+        "outcome": kind,
+        "reason": "",
+        "quantities": [],
+        "watched": {},
+        "by": os.getpid(),
+    }
 
 
 def work(folder: Path, step: Step, deadly: dict[int, int]) -> dict[str, Any]:

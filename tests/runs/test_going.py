@@ -56,7 +56,7 @@ class Backwards:
 
 
 def record(step: Step, outcome: str) -> dict[str, Any]:
-    return head_of(step, SETTINGS) | {"outcome": outcome, "reason": "", "parts": [], "watched": {}}
+    return head_of(step, SETTINGS) | {"outcome": outcome, "reason": "", "quantities": [], "watched": {}}
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from blueprint.runs.summary import Told, told, worst_of
 from blueprint.runs.work import record_of
 from tests.replay.classic.rollouts import golden, written
 from tests.runs.made import a_step, batch
+from tests.steps.trl import Args, write
 
 RESULTS = ("rewards", "advantages", "returns")
 
@@ -47,7 +48,7 @@ def test_a_step_that_agrees(tmp_path: Path) -> None:
     assert found["watched"]["approx_kl"]["logged"] == pytest.approx(
         found["watched"]["approx_kl"]["recomputed"], rel=1e-9
     )
-    assert found["parts"][0]["file"] == "dump_4.safetensors"
+    assert found["data"][0]["agrees"]
     assert {worst.says for worst in worst_of(found).values()} == {"agrees"}
 
 
@@ -123,10 +124,23 @@ def test_a_rollout_of_classic_ppo_is_a_step_too(tmp_path: Path) -> None:
     tensors, metadata = golden("cleanrl")
     written(tmp_path, tensors, {**metadata, "step": 3})
     found = recorded(tmp_path)
-    assert (found["name"], found["reason"], found["parts"][0]["environments"]) == ("step 3", "", 2)
+    assert (found["name"], found["reason"], found["data"][0]["environments"]) == ("step 3", "", 2)
     clean = found["outcome"], in_short(found).first
     found = recorded(tmp_path, overrides=("ppo.gamma=0.5",))
     assert (found["outcome"], in_short(found).first) == ("differs", "advantages")
     assert "A rollout of classic PPO" in found["text"]
     assert found["watched"]["policy_loss"]["logged"] == pytest.approx(metadata["logged"]["pg_loss"])
     assert clean == ("agrees", "")
+
+
+def test_the_files_of_a_step_are_verified_as_one(tmp_path: Path) -> None:
+    """A trainer that forgot γ wrote two minibatches of four microbatches; its advantages were whitened over all of them."""
+    write(tmp_path, Args(bug="gamma forgotten"))
+    found = recorded(tmp_path)
+    assert (found["name"], len(found["files"]), found["outcome"]) == ("step 3", 8, "differs")
+    assert found["cause"] == "gamma = 1 instead of 0.95"
+    assert (tmp_path / found["where"]).exists()
+    assert len(found["data"][0]["files"]) == 8
+    for path in sorted(tmp_path.glob("*.safetensors"))[1:]:
+        path.unlink()
+    assert recorded(tmp_path, overrides=("ppo.gamma=1",))["outcome"] == "agrees"
