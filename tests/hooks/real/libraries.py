@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a library. package: its folder in site-packages; needs: for pip; alone: pip's --no-deps for the library itself;
-    hooks: of the page; arguments: of the script, one call for each."""
+    """A run of a library. package: its folder in site-packages; needs: for pip; hooks: of the page; arguments: of the
+    script, one call for each; alone: the library itself without what it asks for (DeepSpeed, vLLM, gigabytes of them)."""
 
     package: str
     library: str
     needs: tuple[str, ...]
     hooks: tuple[str, ...]
     arguments: tuple[str, ...]
+    alone: bool = False
 
 
 _TORCH = ("torch==2.13.0", "safetensors")
@@ -24,6 +25,14 @@ RUNS = {
     "trl_grpo": Run("trl", "trl==1.16.0", _TORCH, ("TRL GRPO",), ("dapo", "grpo", "dr_grpo", "bnpo", "sequence")),
     "trl_0_11": Run(
         "trl", "trl==0.11.4", (*_TORCH, "transformers==4.45.2", "rich"), ("TRL 0.11",), ("float32", "bfloat16")
+    ),
+    "openrlhf_0_11": Run(
+        "openrlhf",
+        "openrlhf==0.11.2",
+        (*_TORCH, "transformers==5.15.0", "accelerate", "einops", "datasets", "peft"),
+        ("OpenRLHF",),
+        ("reward", "loss", "responses"),
+        alone=True,
     ),
 }
 """By name, which is also that of a script in `runs`."""

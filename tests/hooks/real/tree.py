@@ -50,7 +50,7 @@ def ran(script: Path, argument: str, python: Path, path: Path, folder: Path) -> 
     folder.mkdir(parents=True)
     said = subprocess.run(
         [python, script, argument], cwd=folder, env={"PYTHONPATH": str(path), "PATH": str(python.parent), "HOME": str(folder),
-        "TRL_EXPERIMENTAL_SILENCE": "1"}, capture_output=True, text=True, check=False,
+        "TRL_EXPERIMENTAL_SILENCE": "1", "TORCHDYNAMO_DISABLE": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     files = sorted(folder.glob("*.safetensors"))
     if said.returncode or not files:
