@@ -16,7 +16,7 @@ WHITENED = ("reward", "advantage")
 """What is whitened, by the names of `Minibatch.moments`."""
 
 LOSSES = ("policy", "value", "entropy")
-"""Parts of the loss that are means, by the beginnings of the names of their weights."""
+"""Parts of the loss that are means, by the beginnings of the names of their counts."""
 
 
 def sums_beyond(batch: Minibatch, device: str) -> Tiled:
@@ -33,7 +33,7 @@ def sums_beyond(batch: Minibatch, device: str) -> Tiled:
     if share is not None:
         by_words = {} if share.tokens is None else {"words": share.tokens / share.ranks}
         by_rows = {} if share.responses is None else {"wrote": share.responses / share.ranks}
-        found |= {f"{part}.weight.{row}": each for part in LOSSES for row, each in (by_words | by_rows).items()}
+        found |= {f"{part}.{row}": each for part in LOSSES for row, each in (by_words | by_rows).items()}
         found |= {} if share.slots is None else {"most": share.slots}
     return Tiled({name: _number(each, device) for name, each in found.items()}, spreads)
 

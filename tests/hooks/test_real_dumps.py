@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from blueprint.minibatch import read_minibatch
-from blueprint.replay import choose, verify
+from blueprint.replay import verify_step
 from tests.hooks.page import HOOKS
 from tests.hooks.real.libraries import RUNS as RUNS_OF
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 FOLDERS = sorted(folder for folder in REAL.iterdir() if folder.is_dir())
 RUNS = [run for folder in FOLDERS for run in sorted(folder.iterdir()) if run.is_dir()]
-NOT_RUN = {"OpenRLHF", "verl", "verl, on a worker"}
+FINE = ("agrees", "too coarse")
+NOT_RUN = {"verl", "verl, on a worker"}
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parent.name}-{run.name}")
+def named(run: Path) -> str:
+    return f"{run.parent.name}-{run.name}"
+
+
+@pytest.mark.parametrize("run", RUNS, ids=named)
 def test_every_file_says_its_place_once(run: Path) -> None:
     batches = [read_minibatch(path) for path in sorted(run.glob("*.safetensors"))]
     assert len({batch.place for batch in batches}) == len(batches) > 0
@@ -31,7 +39,7 @@ def test_every_file_says_its_place_once(run: Path) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_what_was_run_is_what_the_page_says(folder: Path) -> None:
-    """A hook that was changed must be run again: python -m tests.hooks.real --keep NAME."""
+    """A hook that was changed must be run again: python -m tests.hooks.real --keep named."""
     ran = json.loads((folder / "hooks.json").read_text(encoding="utf-8"))
     assert set(ran) == set(RUNS_OF[folder.name].hooks)
     assert ran == {name: HOOKS[name].digest for name in ran}
@@ -42,15 +50,40 @@ def test_every_hook_was_run_in_its_library() -> None:
     assert {folder.name for folder in FOLDERS} == set(RUNS_OF)
 
 
-@pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "bnpo"])
-def test_grpo_is_replayed_from_its_advantages(loss: str) -> None:
-    """TRL 1.16.0: ratio, clip at both sides, KL in the loss, a cap of the ratio and three ways to aggregate."""
-    for path in (REAL / "trl_grpo" / loss).glob("*.safetensors"):
-        batch = read_minibatch(path)
-        verdict = verify(batch, choose(batch).values, "trl_1.12")
-        assert {line.compared.name: line.says for line in verdict.lines} == {
-            "clip_fraction.used": "agrees", "entropy.watched": "agrees", "total_loss": "agrees",
-        }  # fmt: skip
+@pytest.mark.parametrize("run", RUNS, ids=named)
+def test_a_clean_step_agrees_in_all_its_files(run: Path) -> None:
+    """TRL 1.12 and 0.11.4 with advantages whitened over eight files; GRPO and OpenRLHF with losses that are shares of an update."""
+    found = verify_step(sorted(run.glob("*.safetensors")))
+    assert {line.name: line.line.says for line in found.lines if line.line.says not in FINE} == {}
+    assert found.agrees
+    assert not found.unread
+
+
+PLANTED = {
+    ("trl_1_12/float32", "ref_logprobs"): "rewards",
+    ("trl_0_11/float32", "advantages"): "advantages",
+    ("trl_grpo/dapo", "advantages"): "total_loss",
+    ("trl_grpo/dr_grpo", "ref_per_token_logps"): "total_loss",
+    ("openrlhf_0_11/loss", "values"): "advantages",
+}
+"""By run and tensor of a file, what deviates first where one number of it is another."""
+
+
+@pytest.mark.parametrize(("run", "name"), PLANTED, ids=lambda each: each.replace("/", "-"))
+def test_a_change_in_one_file_of_a_step_is_found_there(run: str, name: str, tmp_path: Path) -> None:
+    """A tenth more on the first word of a response, in the last file."""
+    for path in sorted((REAL / run).glob("*.safetensors")):
+        shutil.copyfile(path, tmp_path / path.name)
+    changed = max(tmp_path.iterdir())
+    with safe_open(changed, "np") as file:
+        tensors, metadata = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()  # noqa: SIM118
+    first = int(read_minibatch(changed).first[0])
+    tensors[name][(0,) if tensors[name].ndim == 1 else (0, first)] += 0.1
+    save_file(tensors, changed, metadata)
+    found = verify_step(sorted(tmp_path.iterdir()))
+    assert found.first is not None
+    assert found.first.name == PLANTED[run, name]
+    assert changed.name in {Path(each.path).name for each in found.first.deviating}
 
 
 def test_what_no_convention_expresses_is_said_and_not_compared() -> None:

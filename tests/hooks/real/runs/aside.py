@@ -1,4 +1,4 @@
-"""Packages that a library imports and its arithmetic does not use (Ray, DeepSpeed, vLLM …), put aside: every name in them is there."""
+"""Packages that a library imports and its arithmetic does not use (Ray, DeepSpeed, vLLM …): put aside, with every name in them."""
 
 from __future__ import annotations
 

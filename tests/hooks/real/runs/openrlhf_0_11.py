@@ -112,7 +112,7 @@ trainer.aux_loss, trainer.ema_model, trainer.max_epochs = False, None, EPOCHS
 trainer.actor_scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
 trainer.actor_loss_fn = PolicyLoss(0.2, 0.28, args.actor.dual_clip, token_level_loss=kind != "responses")
 trainer.replay_buffer = MagicMock(sample_batch_size=SIZE, __len__=lambda _: ROWS)
-for epoch in range(EPOCHS):
+for _ in range(EPOCHS):
     order = [batches[number] for number in torch.randperm(len(batches))]
     parts = iter_grad_accum_global_norm(order, strategy, GAS, lambda each: each.action_mask)
     for step, (experience, info) in enumerate(parts):
