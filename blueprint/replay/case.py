@@ -29,7 +29,7 @@ class Case:
 
     def verified(self, each: Prepared, explain: bool = False) -> Verdict:
         """Verifies a file as the part of the step that it is."""
-        return self._verdict(each.batch, each.group.whole, explain, each.group.lines)
+        return self._verdict(each.batch, each.group.whole, explain, each.group.lines, each.shares)
 
     def under(self, changes: Mapping[str, Setting]) -> Case:
         """Returns the same files under other settings."""
@@ -56,9 +56,13 @@ class Case:
         tensors = {name: each for name, each in batch.tensors.items() if name != "advantages"}
         return self._verdict(replace(batch, tensors=tensors, logged={}), False, True)
 
-    def _verdict(self, batch: Minibatch, whole: bool | None, explain: bool, known: Lines = NO_LINES) -> Verdict:
+    def _verdict(
+        self, batch: Minibatch, whole: bool | None, explain: bool, known: Lines = NO_LINES, shares: bool = False
+    ) -> Verdict:
         options = self.settings, self.preset, self.watch, self.factor
-        return verify(batch, *options, device=self.device, whole=whole, known=known, explain=explain)
+        return verify(
+            batch, *options, device=self.device, whole=whole, known=known, explain=explain, shares=shares
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from blueprint.minibatch.batch import Array
 from blueprint.replay.compare import Compared
 from blueprint.replay.judge import Judge
-from blueprint.replay.logged import ALL, before
+from blueprint.replay.logged import ALL, PARTS, before
 from blueprint.replay.recompute import Replay
 from blueprint.replay.straight import Straight, straight
 
@@ -49,6 +49,24 @@ def beyond_it(judge: Judge, local: Replay, compared: Mapping[str, Compared], kno
             if few or (line is not None and line.apart(raw, theirs) <= _allowed(judge, name, theirs, line)):
                 found[name] = line
     return found
+
+
+def shares_beyond(own: Mapping[str, Compared]) -> Lines:
+    """Returns the losses that deviate and may all be one and the same share of means that the file does not know; else none.
+
+    own: each quantity beside what the file's own rows before it lead to.
+    """
+    wrong = [each for name, each in own.items() if name in PARTS and not each.agrees]
+    sure = max(
+        wrong, key=lambda each: abs(each.recomputed or 0.0) / each.allowed if each.allowed else 0.0, default=None
+    )
+    if sure is None or not sure.recomputed or not sure.logged or not sure.logged / sure.recomputed > 0:
+        return NO_LINES
+    share = sure.logged / sure.recomputed
+    same = (
+        abs((each.logged or 0.0) - share * (each.recomputed or 0.0)) <= max(1.0, share) * each.allowed for each in wrong
+    )
+    return {each.name: None for each in wrong} if all(same) else NO_LINES
 
 
 def _both(judge: Judge, local: Replay, name: str, row: str) -> tuple[Array, Array]:

@@ -35,10 +35,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A file of a step with the moments and the share that its files together say, and the files it was whitened with."""
+    """A file of a step with the moments and the share that its files together say, and the files it was whitened with.
+
+    shares: whether its losses are shares of means over words that nobody here knows the number of.
+    """
 
     batch: Minibatch
     group: Group
+    shares: bool = False
 
 
 class Preparing:
@@ -63,7 +67,8 @@ class Preparing:
             if key not in groups:
                 groups[key] = self._group([each for each in self.placed if group_of(each, scope) == key], scope)
             share = batch.share or self._share(batch)
-            found.append(Prepared(replace(batch, moments=groups[key].moments, share=share), groups[key]))
+            shared = replace(batch, moments=groups[key].moments, share=share)
+            found.append(Prepared(shared, groups[key], self.scope.shares and share is None))
         return found
 
     def _group(self, batches: Sequence[Minibatch], scope: str) -> Group:

@@ -12,7 +12,6 @@ from blueprint.minibatch.step_files import in_order, rows_twice
 from blueprint.replay.case import Case, Verified
 from blueprint.replay.causes import Match
 from blueprint.replay.choose import Chosen, choose, dotted
-from blueprint.replay.first import MEANS
 from blueprint.replay.neighbours import shown
 from blueprint.replay.prepared import Prepared, Preparing
 from blueprint.replay.scopes import scope_of
@@ -154,7 +153,7 @@ def _judged(
 def _as_parts(prepared: Sequence[Prepared]) -> list[Prepared]:
     """Returns the files as parts of something that is not all there."""
     groups = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
-    return [Prepared(replace(each.batch, moments={}), groups[id(each.group)]) for each in prepared]
+    return [replace(each, batch=replace(each.batch, moments={}), group=groups[id(each.group)]) for each in prepared]
 
 
 def _verified(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]) -> Verified:
@@ -169,7 +168,7 @@ def _verified(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str])
 
 
 def _causes(step: Verified, first: StepLine | None) -> tuple[Match, ...]:
-    if first is None or first.line.compared.means == MEANS:
+    if first is None or first.early:
         return ()
     return step.verdicts[0].causes if _by_itself(step.prepared) else causes_in_step(step, first)
 

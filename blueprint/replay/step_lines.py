@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from blueprint.minibatch import Minibatch
 from blueprint.minibatch.place import COUNTED_IN, Place
-from blueprint.replay.first import PAIRS
+from blueprint.replay.first import MEANS, PAIRS
 from blueprint.replay.lines import AGREES, DIFFERS, FOLLOWS, Line, following, settled
 from blueprint.replay.logged import ALL
 from blueprint.replay.verify import Verdict
@@ -36,14 +36,21 @@ class StepLine:
         """Its neutral name."""
         return self.line.compared.name
 
+    @property
+    def early(self) -> bool:
+        """Whether it is what must hold before the first update."""
+        return self.line.compared.means == MEANS
+
 
 def step_lines(verdicts: Sequence[Verdict]) -> list[StepLine]:
     """Returns the lines of a step, in the order of derivation."""
-    found: dict[str, list[tuple[Line, Minibatch]]] = {}
+    found: dict[tuple[bool, str], list[tuple[Line, Minibatch]]] = {}
     for verdict in verdicts:
         for line in verdict.lines:
-            found.setdefault(line.compared.name, []).append((line, verdict.replayed.batch))
-    return [_together(found[name]) for name in (*(new for _, new in PAIRS), *ALL) if name in found]
+            key = line.compared.means == MEANS, line.compared.name
+            found.setdefault(key, []).append((line, verdict.replayed.batch))
+    order = [(True, name) for name in (*(new for _, new in PAIRS), *ALL)] + [(False, name) for name in ALL]
+    return [_together(found[each]) for each in order if each in found]
 
 
 def _together(lines: Sequence[tuple[Line, Minibatch]]) -> StepLine:
@@ -65,8 +72,9 @@ def _taken(line: Line) -> float:
 
 
 def first_line(lines: Sequence[StepLine]) -> StepLine | None:
-    """Returns the first that differs by itself, or else the first that deviates at all."""
-    wrong = [each for each in lines if each.deviating]
+    """Returns the first that differs by itself, or else the first that deviates at all; what is special about the time before
+    the first update comes after everything else."""
+    wrong = sorted((each for each in lines if each.deviating), key=lambda each: each.early)
     return next((each for each in wrong if each.line.says == DIFFERS), next(iter(wrong), None))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from blueprint.minibatch import Minibatch
 from blueprint.minibatch.place import COUNTED_IN, KEYS, Place
 from blueprint.replay.coarse import reasons, summary
-from blueprint.replay.first import MEANS as BEFORE_UPDATE
 from blueprint.replay.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
 from blueprint.replay.report import cause_data, causes_told, data_of, quantity, table, text_of, where
 from blueprint.replay.step import StepVerdict
@@ -69,10 +68,12 @@ def _told(found: StepVerdict) -> Iterator[str]:
     yield ""
     yield f"First deviation: {_name(batch)}: {where(line)}"
     yield f"  It deviates in {len(first.deviating)} of {first.files} files{_common(found, first)}."
-    if first.line.says == DIFFERS and first.line.compared.means != BEFORE_UPDATE:
+    if first.line.says == DIFFERS and not first.early:
         yield from causes_told(found.causes, [each.line for each in found.lines])
     follow = [each.line.called for each in found.lines if each.line.says == FOLLOWS]
-    others = [each.line.called for each in found.lines if each.line.says == DIFFERS and each != first]
+    others = [
+        each.line.called for each in found.lines if each.line.says == DIFFERS and each != first and not each.early
+    ]
     if follow:
         yield f"  This only follows from it: {', '.join(follow)}."
     if others:

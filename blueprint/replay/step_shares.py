@@ -66,15 +66,18 @@ def _factors(step: Verified, name: str) -> Iterator[Match]:
 
 
 def _counted(step: Verified) -> Iterator[tuple[float, str]]:
+    """Yields the factors, and how a report puts them."""
     places = [each.batch.place or Place() for each in step.prepared]
+    told: dict[int, list[str]] = {}
     for what, counts in (
         ("microbatches of its minibatch", {each.microbatches for each in places}),
         ("ranks", {each.world_size for each in places}),
     ):
-        count = counts.pop() if len(counts) == 1 else None
-        if count and count > 1:
-            yield float(count), f"everything multiplied by {count}, the {what}"
-            yield 1 / count, f"everything divided by {count}, the {what}"
+        if len(counts) == 1 and (count := counts.pop()) and count > 1:
+            told.setdefault(count, []).append(what)
+    for count, of in told.items():
+        yield float(count), f"everything multiplied by {count}, the {' or the '.join(of)}"
+        yield 1 / count, f"everything divided by {count}, the {' or the '.join(of)}"
 
 
 def _times(line: Line, factor: float) -> bool:

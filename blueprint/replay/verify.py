@@ -15,7 +15,7 @@ from blueprint.replay.judge import Judge
 from blueprint.replay.lines import DIFFERS, Line, first_of, following, left_open, lines_of, settled
 from blueprint.replay.logged import ALL, CALLED, PARTS, TENSORS, before
 from blueprint.replay.measured import judged
-from blueprint.replay.parts import NO_LINES, Lines, beyond_it, from_there_on
+from blueprint.replay.parts import NO_LINES, Lines, beyond_it, from_there_on, shares_beyond
 from blueprint.replay.passes import TILE_TOKENS, Progress, passes, unseen
 from blueprint.replay.question import Question, as_given
 from blueprint.replay.recompute import Replay, replay
@@ -72,18 +72,19 @@ def verify(
     whole: bool | None = None,
     known: Lines = NO_LINES,
     explain: bool = True,
+    shares: bool = False,
 ) -> Verdict:
     """Computes a minibatch again under the values of a preset and compares it with everything that the file logged.
 
     `factor` multiplies every tolerance. `whole` says whether it is all that was whitened together, or brings the moments of
-    that along; None: nobody knows. Of a part, `known` are the lines on which more of its files lie. A cause is looked for
-    where `explain` asks for one.
+    that along; None: nobody knows. Of a part, `known` are the lines on which more of its files lie. `shares` says that losses
+    are shares of means over more words than the file knows of. A cause is looked for where `explain` asks for one.
     Raises MinibatchError where the minibatch cannot be computed again.
     """
     settings = laid_over(options)
     found = replay(batch, settings, watch("recomputing", _work(batch, settings)), tile_tokens, device=device)
     judge, straight = judged(batch, found, factor)
-    asked = _Asked(preset, watch, whole, known, explain)
+    asked = _Asked(preset, watch, whole, known, explain, shares)
     if all(each.agrees for each in straight.values()):
         come_to = _ComeTo(lines_of(batch, found, straight, {}), None, NOTHING)
     else:
@@ -105,6 +106,7 @@ class _Asked(NamedTuple):
     whole: bool | None
     known: Lines
     explain: bool
+    shares: bool
 
 
 class _ComeTo(NamedTuple):
@@ -126,6 +128,7 @@ def _deviating(judge: Judge, straight: Mapping[str, Compared], factor: float, as
     local, given = _from_own_rows(judge, straight, asked.watch("from the file's own rows", _work(batch, options)))
     own = Judge(batch, local, factor, judge.measured).compared(meant=given)
     open_ = beyond_it(judge, local, straight, asked.known) if asked.whole is False else NO_LINES
+    open_ = {**open_, **shares_beyond(own)} if asked.shares else open_
     lines, causes = _lines(judge, straight, own, open_), NOTHING if asked.explain else None
     first = first_of(lines)
     if first and first.says == DIFFERS and asked.explain:
