@@ -32,7 +32,7 @@ def test_a_step_has_one_table(clean: list[Path]) -> None:
     assert found.exit_code == 0, found.output
     assert "Step 3: 2 files of 23 words: 2 microbatches." in found.stdout
     assert found.stdout.count("quantity  ") == 1
-    assert "All 11 logged quantities agree, in all 2 files." in found.stdout
+    assert "All 13 logged quantities agree, in all 2 files." in found.stdout
     assert found.stdout.count("Note: layout: response") == 1
     assert run(*clean, "--each").stdout.count("quantity  ") == 3
 
@@ -56,7 +56,7 @@ def test_one_file_of_several_is_not_accused(clean: list[Path]) -> None:
     found = run(clean[0])
     assert found.exit_code == 0, found.output
     assert "DIFFERS" not in found.stdout
-    assert "10 agree, 1 is left open." in found.stdout
+    assert "12 agree, 1 is left open." in found.stdout
     assert (
         "advantages: only the other files of the step can tell; all that is here agrees with a mean of" in found.stdout
     )

@@ -100,7 +100,8 @@ def test_openrlhf_divides_by_the_words_of_a_microbatch_in_the_mean(tmp_path: Pat
 
 def test_files_that_count_their_ranks_differently_are_refused(tmp_path: Path) -> None:
     (one,) = write(tmp_path, Args())[:1]
-    (other,) = write(tmp_path, Args(ranks=3))[-1:]
+    (tmp_path / "other").mkdir()
+    (other,) = write(tmp_path / "other", Args(ranks=3))[-1:]
     with pytest.raises(
         MinibatchError, match=r"says world_size 2 and .* world_size 3: give the files of one step of one run\."
     ):

@@ -183,11 +183,8 @@ def _file(
     settings = {name: getattr(args, name) for name in SETTINGS}
     share = {"dp_size": args.ranks, "batch_num_tokens": batch_num_tokens, "global_batch_size": args.ppo_mini_batch_size}
     said = {"library": "verl", "version": "0.9.1", "layout": "response", "hyperparameters": settings, **place}
-    said |= (
-        (share if args.says_share else {})
-        | args.said
-        | {"logged": {name: each.item() for name, each in logged.items()}}
-    )
+    said |= share if args.says_share else {}
+    said |= {"logged": {name: each.item() for name, each in logged.items()}} | args.said
     name = "verl_{step}_{rank}_{epoch}_{minibatch}_{microbatch}".format(**place)
     return Written(name, data | {"log_prob": log_prob, "vpreds": vpreds, "entropys": entropy}, said)
 
