@@ -6,7 +6,7 @@ of such numbers, what it then moves by is what rounding does to it: in a mean of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ import torch
 
 from blueprint.minibatch import Minibatch
 from blueprint.minibatch.batch import Array
-from blueprint.replay.compare import Compared, compared_cells, ours_of
+from blueprint.replay.compare import Compared, Rows, compared_cells, ours_of
 from blueprint.replay.judge import SUPPORT, Judge
 from blueprint.replay.logged import ALL
 from blueprint.replay.probe import cut
@@ -26,12 +26,13 @@ SAMPLES = 6
 DEVIATIONS, PEAKS = 5.0, 2.0
 """A number may be so many standard deviations off, a word of a tensor so many times the largest that was seen."""
 
-WORDS = 1 << 18
+WORDS = 1 << 17
 """Of a larger batch, so many words are enough: what rounding does to a mean only shrinks with more."""
 
+LOOPED = ("advantages", "returns")
 LOOPS = {"float64": 1e-12, "float32": 4e-6, "float16": 4e-6, "bfloat16": 4e-6}
 SUMS = {"float64": 1e-13, "float32": 2.5e-7, "float16": 2.5e-7, "bfloat16": 2.5e-7}
-"""What a library's own loops along a response, and its sums of words, may be off, of the size of their terms: by what its file is
+"""What a library's own loops along a response, and its other sums, may be off, of the size of their terms: by what its file is
 rounded to, as far as that tells what it computed with; sums of half-precision numbers are made in float32."""
 
 
@@ -77,20 +78,25 @@ def _width(judge: Judge, moved: Moved) -> float:
         return DEVIATIONS * float((moved.squares / SAMPLES) ** 0.5) + sums
     largest = judge.found.largest.get(compared.row, 0.0)
     own = half_unit(largest, judge.dtypes.get(compared.name, compared.dtype)) if compared.name != "scores" else 0.0
-    return PEAKS * moved.largest + own + LOOPS[compared.dtype] * largest
+    steps = LOOPS if compared.name in LOOPED else SUMS
+    return PEAKS * moved.largest + own + steps[compared.dtype] * largest
 
 
 def _sample(judge: Judge, moved: Mapping[str, Moved]) -> None:
     """Computes a batch again and again, and keeps how far each quantity was moved."""
     part, work, drawn = _part(judge.batch), judge.found.work, np.random.default_rng(0)
     base = judge.found if part is judge.batch else replay(part, work.settings, tile_tokens=work.tile_tokens)
+    tensors = [each for each in moved.values() if each.compared.logged is None]
+    numbers = [each for each in moved.values() if each not in tensors and each.compared.name not in SHARES]
+    names = {*SUPPORT, *(f"{prefix}{each.compared.row}" for each in tensors for prefix in ("", "computed."))}
+    tiles = list(base.tiles(names)) if tensors else []
     for _ in range(SAMPLES):
         other = replay(_jittered(part, judge.dtypes, drawn), work.settings, tile_tokens=work.tile_tokens)
-        for each in moved.values():
-            if each.compared.logged is None:
-                each.largest = max([each.largest, *_apart(each.compared, base, other)])
-            elif each.compared.name not in SHARES:
-                each.squares += (_number(other, each.compared.row) - _number(base, each.compared.row)) ** 2
+        for each in numbers:
+            each.squares += (_number(other, each.compared.row) - _number(base, each.compared.row)) ** 2
+        for (start, one), (_, two) in zip(tiles, other.tiles(names) if tensors else (), strict=True):
+            for each in tensors:
+                each.largest = max(each.largest, _apart(part, each.compared, start, one, two))
 
 
 def _part(batch: Minibatch) -> Minibatch:
@@ -118,14 +124,11 @@ def _number(found: Replay, row: str) -> float:
     return found.whole.get(f"computed.{row}", found.whole[row])
 
 
-def _apart(compared: Compared, base: Replay, other: Replay) -> Iterator[float]:
-    """Yields the largest difference of each tile, where the tensor is compared."""
-    names = {*SUPPORT, compared.row, f"computed.{compared.row}"}
-    for (start, one), (_, two) in zip(base.tiles(names), other.tiles(names), strict=True):
-        here = slice(start, start + len(one["response"]))
-        theirs = np.asarray(base.batch.tensors[compared.name][here], dtype=np.float64)
-        where = compared_cells(compared.name, one, theirs, base.batch.mask[here])
-        apart = np.abs(
-            ours_of(compared.name, compared.row, one, theirs) - ours_of(compared.name, compared.row, two, theirs)
-        )
-        yield float(np.nan_to_num(apart[where], nan=0.0).max(initial=0.0))
+def _apart(batch: Minibatch, compared: Compared, start: int, one: Rows, two: Rows) -> float:
+    """Returns the largest difference of a tile, where a tensor is compared."""
+    here = slice(start, start + len(one["response"]))
+    theirs = np.asarray(batch.tensors[compared.name][here], dtype=np.float64)
+    where = compared_cells(compared.name, one, theirs, batch.mask[here])
+    ours = (ours_of(compared.name, compared.row, rows, theirs) for rows in (one, two))
+    apart = np.abs(next(ours) - next(ours))
+    return float(np.nan_to_num(apart[where], nan=0.0).max(initial=0.0))

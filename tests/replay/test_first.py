@@ -15,7 +15,7 @@ import torch
 from click.testing import CliRunner
 
 from blueprint.commands.verify import verify as command
-from blueprint.minibatch import Minibatch, Place, save
+from blueprint.minibatch import Minibatch, Place, read_dump, save
 from blueprint.minibatch.batch import Array
 from blueprint.numbers import rlhf
 from blueprint.replay import data_of, replay, text_of, verify, verify_step
@@ -280,3 +280,17 @@ def test_the_files_of_a_step_are_checked_each(tmp_path: Path) -> None:
     text = text_of_step(found)
     assert "\nBefore the first update, rank1.npz:\n  logprobs_new should be logprobs_old, but " in text
     assert "No single known convention" not in text
+
+
+REAL = sorted((Path(__file__).parents[1] / "data" / "real").glob("*/*/*.safetensors"))
+
+
+def test_no_clean_step_of_a_real_library_is_accused() -> None:
+    """TRL's trainers as they are, in float32 and bfloat16: what they wrote before their first update."""
+    batches = [each for path in REAL if isinstance(each := read_dump(path), Minibatch)]
+    first = [each for each in batches if each.place and each.place.before_first_update]
+    assert {each.dtypes["logprobs_new"] for each in first} == {"float32", "bfloat16"}
+    assert len(first) > 10
+    assert {(each.path, said) for each in first for said in says(each).values()} == {
+        (each.path, "agrees") for each in first
+    }

@@ -133,6 +133,14 @@ def test_rounding_stays_within_what_is_allowed(computed: str, written: str, gae_
     verdict = verdict_of(computed, written, gae_lambda)
     assert len(verdict.lines) == 7
     assert [line for line in verdict.lines if not line.compared.agrees] == []
+    assert written != "float32" or {line.says for line in verdict.lines} == {"agrees"}
+
+
+def test_long_responses_with_a_score_at_the_end_alone_are_told_in_float32() -> None:
+    """The score is large, the rewards of all other words are small; what rounds the one must not hide the others."""
+    batch = dump(made((16, 4096), torch.float32), 0.95, "float32")
+    settings = {**rlhf().preset("trl_0.11.4").values, "kl_coef": KL_COEF, "gae_lambda": 0.95}
+    assert {line.says for line in verify(batch, settings, "trl_0.11.4").lines} == {"agrees"}
 
 
 def test_a_sum_of_a_thousand_rewards_in_bfloat16_is_not_the_sum_any_more() -> None:
