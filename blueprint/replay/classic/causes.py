@@ -12,6 +12,7 @@ from blueprint.minibatch.batch import Array
 from blueprint.minibatch.classic import Rollout
 from blueprint.numbers import CLASSIC
 from blueprint.numbers.conventions import OFF
+from blueprint.replay.classic.recompute import transposed
 from blueprint.replay.classic.ways import PLAIN, Ways
 from blueprint.replay.neighbours import shown
 from blueprint.replay.settings import Settings
@@ -41,6 +42,8 @@ COMMON: dict[str, tuple[float, ...]] = {
 WAYS: dict[str, dict[str, Any]] = {
     "γ missing in the TD error: V(next) undiscounted": {"gamma_of_next": False},
     "γ missing in the sum of the TD errors: they fade by λ alone": {"gamma_of_sum": False},
+    "1 − done missing at V(next) in the TD error": {"done_of_next": False},
+    "1 − done missing in the sum of the TD errors": {"done_of_sum": False},
     "V(t) in the place of V(t + 1) in the TD error": {"own_value_next": True},
     "the variance of the advantages divided by N and not by N − 1 (numpy's std)": {"ddof": 0},
     "the advantages divided by σ without their mean taken off": {"centred": False},
@@ -49,6 +52,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "the larger of the two surrogates in the place of the smaller (max for min)": {"surrogate": "larger"},
     "the surrogate not clipped": {"surrogate": "unclipped"},
     "the clipped surrogate alone": {"surrogate": "clipped"},
+    "the smaller of the two value losses in the place of the larger (min for max)": {"value_combine": "smaller"},
+    "the value trained towards the advantages in the place of the returns": {"value_target": "advantages"},
     "returns made of the normalised advantages": {"returns_of": "advantages_used"},
     "the entropy added to the loss, where it is taken off (sign)": {"bonus": -1.0},
     "sums over the minibatch in the place of means": {"summed": True},
@@ -63,6 +68,7 @@ def tries(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields everything that may have been done otherwise, what people get wrong most often first."""
     yield from _rollouts(rollout, settings)
     yield from (Try(said, rollout, settings, replace(PLAIN, **way)) for said, way in WAYS.items())
+    yield from _readings(rollout, settings)
     yield from _settings(rollout, settings)
 
 
@@ -88,10 +94,13 @@ def _rollouts(rollout: Rollout, settings: Settings) -> Iterator[Try]:
         undiscounted = {"terminal_values": rollout.tensors["terminal_values"] / float(settings["gamma"])}
         tried = replace(rollout, tensors={**rollout.tensors, **undiscounted})
         yield Try("V(terminal) added to the rewards at time limits without γ", tried, settings)
-    environments, steps = rollout.shape
-    if environments > 1 and not rollout.whole:
-        for said, at in _other_places(rollout.at, environments, steps):
-            yield Try(said, replace(rollout, at=at), settings)
+    if rollout.shape[0] > 1 and not rollout.whole:
+        for order, said in (
+            ("time", "step by step over all environments"),
+            ("environment", "environment by environment"),
+        ):
+            at = transposed(rollout.at, rollout.shape, order)
+            yield Try(f"the rollout flattened the other way: rows count {said}", replace(rollout, at=at), settings)
 
 
 def _later(array: Array) -> Array:
@@ -129,22 +138,25 @@ MOVED: tuple[Moved, ...] = (
     ("the rewards one step early", "rewards", _of("rewards", _earlier)),
     ("the old values one step late", "values_old", _of("values_old", _later)),
     ("the old values one step early", "values_old", _of("values_old", _earlier)),
-    ("the old log-probs one step late", "logprobs_old", _of("logprobs_old", _later)),
-    ("the old log-probs one step early", "logprobs_old", _of("logprobs_old", _earlier)),
+    ("the old log-probs one step late", "logprobs_old", _of("logprobs_old", lambda each: np.roll(each, 1, axis=1))),
+    ("the old log-probs one step early", "logprobs_old", _of("logprobs_old", lambda each: np.roll(each, -1, axis=1))),
     ("the rewards before γ·V(terminal) was added at time limits", "rewards_env", lambda r: {"rewards": r.tensors["rewards_env"]}),
     ("nothing added to the rewards at time limits", "terminal_values", _of("terminal_values", np.zeros_like)),
     ("the old values in the place of the new ones", "values_new", lambda r: {"values_new": r.of_minibatch("values_old")}),
 )  # fmt: skip
 """What is said, what a file needs for it, and the tensors that are then others."""
 
+READ = {"advantages": "advantages", "returns": "returns", "values_old": "old values", "logprobs_old": "old log-probs"}
+"""Rows of steps that a minibatch reads."""
 
-def _other_places(at: Array, environments: int, steps: int) -> Iterator[tuple[str, Array]]:
-    """Yields the places of the minibatch if its rows counted the flattened rollout the other way."""
-    by_time = at[:, 1] * environments + at[:, 0]
-    by_environment = at[:, 0] * steps + at[:, 1]
-    said = "the rollout flattened the other way: rows count {}"
-    yield (
-        said.format("step by step over all environments"),
-        np.stack([by_environment % environments, by_environment // environments], axis=1),
-    )
-    yield said.format("environment by environment"), np.stack([by_time // steps, by_time % steps], axis=1)
+
+def _readings(rollout: Rollout, settings: Settings) -> Iterator[Try]:
+    """Yields a minibatch that reads a row of steps elsewhere than the others."""
+    for name, said in READ.items():
+        for moved in ("late", "early") if name != "logprobs_old" else ():  # those are moved as a whole
+            way: dict[str, Any] = {moved: (name,)}
+            yield Try(f"the {said} that the minibatch reads one step {moved}", rollout, settings, replace(PLAIN, **way))
+        if rollout.shape[0] > 1 and not rollout.whole:
+            for order in ("time", "environment"):
+                turned = replace(PLAIN, transposed=(name, order))
+                yield Try(f"the {said} flattened the other way than the rest, by {order}", rollout, settings, turned)

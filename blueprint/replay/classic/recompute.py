@@ -80,8 +80,22 @@ class Work:
 
     def of_minibatch(self, name: str) -> Tensor:
         """Returns the entries of a row of steps that the minibatch has, [M]."""
-        at = torch.from_numpy(np.ascontiguousarray(self.rollout.at))
-        return self.known[name][at[:, 0], at[:, 1]]
+        row, at = self.known[name], self.rollout.at
+        moved = (name in self.ways.late) - (name in self.ways.early)
+        if self.ways.transposed is not None and name == self.ways.transposed[0]:
+            at = transposed(at, self.rollout.shape, self.ways.transposed[1])
+        places = torch.from_numpy(np.ascontiguousarray(at))
+        return row.roll(moved, dims=1)[places[:, 0], places[:, 1]]
+
+
+def transposed(at: Array, shape: tuple[int, int], order: str) -> Array:
+    """Returns places [M, 2] of a rollout that was flattened the other way than it is read in that order."""
+    environments, steps = shape
+    if order == "time":
+        flat = at[:, 0] * steps + at[:, 1]
+        return np.stack([flat % environments, flat // environments], axis=1)
+    flat = at[:, 1] * environments + at[:, 0]
+    return np.stack([flat // steps, flat % steps], axis=1)
 
 
 def recompute(rollout: Rollout, settings: Settings, ways: Ways = PLAIN, given: Given = NOTHING) -> Replayed:
@@ -116,7 +130,9 @@ def _advantages(work: Work) -> None:
     rewards = work.known["rewards"]
     if work.ways.own_value_next:
         rewards = rewards + gamma * (values[:, :-1] - values[:, 1:]) * (1 - stop)
-    ends = (stop[None], done[None])
+    # Without its 1 − done, V(next) and later advantages are those of the next episode.
+    cut, over = stop if work.ways.done_of_next else 0 * stop, done if work.ways.done_of_sum else 0 * done
+    ends = (cut[None], over[None])
     found = advantage.gae_rows(rewards[None], values[None], ends, gamma if work.ways.gamma_of_next else 1.0, decay)
     work.row("advantages", found["advantages"][0, :, :-1])
 
@@ -159,14 +175,17 @@ def _policy(work: Work) -> None:
 
 
 def _values(work: Work) -> None:
-    if not work.has("value_loss", "returns", "values_old", "values_new"):
+    if not work.has("value_loss", work.ways.value_target, "values_old", "values_new"):
         return
-    old, returns = work.of_minibatch("values_old"), work.of_minibatch("returns")
+    old, returns = work.of_minibatch("values_old"), work.of_minibatch(work.ways.value_target)
     reach = torch.tensor(work.number("value_clip_range"), dtype=torch.float64)
     held = loss.clipped_values(work.known["values_new"], old, reach)
     found = loss.value_rows(work.known["values_new"], held, returns, str(work.settings["value_norm"]))
     row = "value.larger" if work.settings["value_combine"] == "max" else "value.clipped.distance"
-    work.number_of("value_loss", work.number("value_factor") * found[row])
+    distance = found[row]
+    if work.ways.value_combine == "smaller":
+        distance = torch.minimum(found["value.distance"], found["value.clipped.distance"])
+    work.number_of("value_loss", work.number("value_factor") * distance)
 
 
 def _entropy(work: Work) -> None:

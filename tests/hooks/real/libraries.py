@@ -34,5 +34,12 @@ RUNS = {
         ("reward", "loss", "responses"),
         alone=True,
     ),
+    "sb3": Run(
+        "stable_baselines3",
+        "stable-baselines3==2.9.2",
+        (*_TORCH, "gymnasium"),
+        ("SB3, buffer", "SB3, time limits", "SB3"),
+        ("free", "clipped"),
+    ),
 }
 """By name, which is also that of a script in `runs`."""

@@ -56,7 +56,12 @@ def trained(run: Run) -> tuple[dict[str, Array], dict[str, Any]]:
     entropy = normal(run.minibatch).abs()
     if run.has("log-probs of the wrong steps"):
         new = torch.from_numpy(by_time(np.roll(old.numpy(), 1, axis=0))[rows])
-    part = {name: torch.from_numpy(flat(each.numpy())[_rows(run, rows)]) for name, each in made.items()}
+    read = {f"{name} late": torch.roll(each, 1, 0) for name, each in made.items()}
+    part = {name: read[f"{name} late"] if run.has(f"{name} late") else each for name, each in made.items()}
+    part = {name: torch.from_numpy(flat(each.numpy())[_rows(run, rows)]) for name, each in part.items()}
+    if run.has("advantages transposed"):
+        turned = run._replace(bug="flattened the other way")
+        part["advantages"] = torch.from_numpy(flat(made["advantages"].numpy())[_rows(turned, rows)])
     part |= {
         "old": torch.from_numpy(flat(old.numpy())[_rows(run, rows)]),
         "values": torch.from_numpy(flat(values.numpy())[_rows(run, rows)]),
@@ -124,11 +129,13 @@ def _signal(run: Run, rewards: Tensor, values: Tensor, ends: Tensor, after: Tens
         ahead = values
     if run.has("rewards late"):
         rewards = torch.cat([torch.zeros_like(rewards[:1]), rewards[:-1]])
+    cut = torch.ones_like(going) if run.has("no done in δ") else going
+    over = torch.ones_like(going) if run.has("no done in the sum") else going
     advantages, later = torch.zeros_like(rewards), torch.zeros(run.environments)
     for t in reversed(range(run.steps)):
-        delta = rewards[t] + (1.0 if run.has("γ missing in δ") else gamma) * ahead[t] * going[t] - values[t]
+        delta = rewards[t] + (1.0 if run.has("γ missing in δ") else gamma) * ahead[t] * cut[t] - values[t]
         fade = {"γ missing in the sum": lam, "λ missing in the sum": gamma}.get(run.bug, gamma * lam)
-        later = delta + fade * going[t] * later
+        later = delta + fade * over[t] * later
         advantages[t] = later
     return {"advantages": advantages, "returns": advantages + values}
 
@@ -176,7 +183,7 @@ def _normalised(run: Run, advantages: Tensor, everywhere: Tensor) -> Tensor:
 
 def _value_loss(run: Run, values: Tensor, part: dict[str, Tensor]) -> Tensor:
     settings = SETTINGS[run.library]
-    returns = part["returns"]
+    returns = part["advantages" if run.has("advantages as targets") else "returns"]
     reach = settings["clip_coef"] if run.library == "cleanrl" else settings["clip_range_vf"]
     held = part["values"] + (values - part["values"]).clamp(-reach, reach)
     free, near = (values - returns).square(), (held - returns).square()
