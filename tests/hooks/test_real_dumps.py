@@ -17,7 +17,8 @@ from tests.hooks.real.libraries import RUNS as RUNS_OF
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 FOLDERS = sorted(folder for folder in REAL.iterdir() if folder.is_dir())
-RUNS = [run for folder in FOLDERS for run in sorted(folder.iterdir()) if run.is_dir()]
+STEPS = [folder for folder in FOLDERS if not RUNS_OF[folder.name].rollouts]
+RUNS = [run for folder in STEPS for run in sorted(folder.iterdir()) if run.is_dir()]
 FINE = ("agrees", "too coarse")
 NOT_RUN = {"verl", "verl, on a worker"}
 

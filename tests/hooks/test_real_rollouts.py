@@ -15,7 +15,10 @@ from blueprint.replay.classic import Verdict, choose, verify
 from blueprint.replay.lines import AGREES
 
 REAL = Path(__file__).parents[1] / "data" / "real"
-FILES = sorted(path for library in ("cleanrl", "sb3") for path in (REAL / library).glob("*.safetensors"))
+RUNS = [
+    sorted(run.glob("*.safetensors")) for library in ("cleanrl", "sb3") for run in sorted((REAL / library).glob("*/"))
+]
+FILES = [files[place] for files in RUNS for place in (0, -1)]
 
 
 def verdict_on(rollout: Rollout) -> Verdict:
@@ -24,7 +27,7 @@ def verdict_on(rollout: Rollout) -> Verdict:
     return verify(rollout, chosen.values, chosen.preset.name)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_the_library_wrote_agrees(path: Path) -> None:
     rollout = read_rollout(path)
     verdict = verdict_on(rollout)
@@ -48,7 +51,7 @@ def test_there_are_files_of_both_before_and_behind_the_first_update() -> None:
     assert said == {(library, first) for library in ("cleanrl", "sb3") for first in (True, False)}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_ends_read_one_step_late_are_found(path: Path) -> None:
     rollout = read_rollout(path)
     ends = np.roll(rollout.tensors["done"], -1, axis=1)
@@ -59,7 +62,7 @@ def test_ends_read_one_step_late_are_found(path: Path) -> None:
     assert verdict.causes[0].said.startswith("done one step late")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_another_coefficient_is_found_and_named(path: Path) -> None:
     rollout = read_rollout(path)
     settings = choose(rollout).values

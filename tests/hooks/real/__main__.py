@@ -22,10 +22,10 @@ from tests.hooks.real.libraries import RUNS
 from tests.hooks.real.tree import environment, hooked, ran
 
 
-def verified(files: list[Path]) -> int:
-    """Verifies the files of each step; returns how many steps do not end with 0, and prints what verify says of them."""
+def verified(files: list[Path], singly: bool) -> int:
+    """Verifies the files of each step, or each file; returns how many do not end with 0, and prints what verify says of them."""
     wrong = 0
-    for step, members in groupby(files, key=step_of):
+    for step, members in groupby(files, key=(lambda file: file.name) if singly else step_of):
         said = subprocess.run(
             [sys.executable, "-m", "blueprint", "verify", *map(str, members)],
             cwd=ROOT, capture_output=True, text=True, check=False,
@@ -44,11 +44,12 @@ def step_of(file: Path) -> int:
 
 def kept(name: str, argument: str, files: list[Path], hooks: list[Hook]) -> None:
     """Keeps the files of the first step, and digests of the hooks that wrote them."""
+    first = min(map(step_of, files))
     folder = ROOT / "tests" / "data" / "real" / name / argument
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for file in files:
-        if step_of(file) == 0:
+        if step_of(file) == first:
             shutil.copyfile(file, folder / file.name)
     digests = {hook.name: hook.digest for hook in hooks}
     (folder.parent / "hooks.json").write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
@@ -67,7 +68,7 @@ def main(names: list[str], folder: Path) -> int:
             print(f"{name} {argument}: {run.library}")
             script = Path(__file__).parent / "runs" / f"{name}.py"
             files = ran(script, argument, python, path, folder / name / argument)
-            wrong += verified(files)
+            wrong += verified(files, run.rollouts)
             if keep:
                 kept(name, argument, files, hooks)
     return 1 if wrong else 0

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Run:
     """A run of a library. package: its folder in site-packages; needs: for pip; hooks: of the page; arguments: of the
-    script, one call for each; alone: the library itself without what it asks for (DeepSpeed, vLLM, gigabytes of them)."""
+    script, one call for each; alone: the library itself without what it asks for (DeepSpeed, vLLM, gigabytes of them); source:
+    a git repository that has the folder, at the commit that `library` ends with, where pip has none; rollouts: whether the
+    files are rollouts of classic PPO, which are verified one by one."""
 
     package: str
     library: str
@@ -16,6 +18,8 @@ class Run:
     hooks: tuple[str, ...]
     arguments: tuple[str, ...]
     alone: bool = False
+    source: str = ""
+    rollouts: bool = False
 
 
 _TORCH = ("torch==2.13.0", "safetensors")
@@ -35,11 +39,12 @@ RUNS = {
         alone=True,
     ),
     "sb3": Run(
-        "stable_baselines3",
-        "stable-baselines3==2.9.2",
-        (*_TORCH, "gymnasium"),
-        ("SB3, buffer", "SB3, time limits", "SB3"),
-        ("free", "clipped"),
+        "stable_baselines3", "stable-baselines3==2.9.2", (*_TORCH, "gymnasium"), ("SB3, buffer", "SB3, time limits", "SB3"),
+        ("free", "clipped"), rollouts=True,
     ),
-}
+    "cleanrl": Run(
+        "cleanrl", "cleanrl fe8d8a0", (*_TORCH, "gymnasium", "tyro", "tensorboard"), ("CleanRL",), ("free", "clipped"),
+        source="https://github.com/vwxyzjn/cleanrl", rollouts=True,
+    ),
+}  # fmt: skip
 """By name, which is also that of a script in `runs`."""

@@ -20,24 +20,34 @@ def environment(run: Run, folder: Path) -> Path:
     if not done.exists():
         venv.create(folder, with_pip=True)
         constraints = ROOT / "constraints.txt"
-        subprocess.run([python, "-m", "pip", "install", "-q", "-c", constraints, *run.needs, run.library], check=True)
+        wanted = run.needs if run.source else (*run.needs, run.library)
+        subprocess.run([python, "-m", "pip", "install", "-q", "-c", constraints, *wanted], check=True)
         done.touch()
     return python
 
 
 def hooked(run: Run, python: Path, folder: Path, hooks: Sequence[Hook]) -> Path:
     """Copies the library's package to a folder, pastes hooks into the copy, and returns the folder, for PYTHONPATH."""
-    found = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    found = cloned(run, folder.parent / "clone") if run.source else installed(python)
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(Path(found.stdout.strip()) / run.package, folder / run.package)
+    shutil.copytree(found / run.package, folder / run.package)
     for hook in hooks:
         source = folder / hook.file
         source.write_text(hook.pasted(source.read_text(encoding="utf-8")), encoding="utf-8")
+    return folder
+
+
+def installed(python: Path) -> Path:
+    """Returns where the packages of an environment lie."""
+    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    return Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+
+
+def cloned(run: Run, folder: Path) -> Path:
+    """Clones the repository of a library, unless it is there, and returns the folder with the commit that is meant."""
+    if not folder.exists():
+        subprocess.run(["git", "clone", "-q", run.source, folder], check=True)
+    subprocess.run(["git", "-C", folder, "checkout", "-q", run.library.split()[-1]], check=True)
     return folder
 
 

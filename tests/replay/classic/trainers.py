@@ -191,6 +191,7 @@ def _value_loss(run: Run, values: Tensor, part: dict[str, Tensor]) -> Tensor:
         "values not clipped": free,
         "value max": torch.maximum(free, near),
         "value clipped alone": near,
+        "value min": torch.minimum(free, near),
     }
     usual = torch.maximum(free, near) if run.library == "cleanrl" else near
     half = 0.5 if (run.library == "cleanrl") != run.has("½ other") else 1.0
