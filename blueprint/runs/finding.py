@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,12 +12,11 @@ from typing import Any
 from blueprint.minibatch import MinibatchError, metadata_of
 from blueprint.quoting import unquoted
 from blueprint.runs.ledger import is_ledger
+from blueprint.runs.names import natural, numbers_in
 from blueprint.runs.step import File, Step
 
 ENDINGS = (".safetensors", ".npz", ".jsonl", ".parquet", ".pt", ".pth")
 """What ends so is a dump, or was meant to be one: if it is damaged, its step counts as not verified."""
-_STEP = re.compile(r"step[_.-]?(\d{1,15})(?!\d)", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+")
 MOST_NAMED = 3
 
 
@@ -54,23 +52,28 @@ def find(folder: Path, only: str | None = None) -> Found:
 
     only: a pattern that names must fit, such as "rank_0*"; then those are dumps whatever they end with.
     """
-    groups: dict[tuple[int, str], list[File]] = {}
-    skipped, by_name = [], []
+    said, skipped = dict[str, int | None](), []
     for path in _files_in(folder):
         name = path.relative_to(folder).as_posix()
         if is_ledger(path) or (only and not fnmatch(name, only) and not fnmatch(path.name, only)):
             continue
-        if not only and path.suffix.lower() not in ENDINGS:
+        if only or path.suffix.lower() in ENDINGS:
+            said[name] = _whole(_said(path).get("step"))
+        else:
             skipped.append(name)
-            continue
-        number = _whole(_said(path).get("step"))
-        if number is None:
-            by_name.append(name)
-            number = number_in(name)
-        groups.setdefault((-1, name) if number is None else (number, ""), []).append(_file(path, name))
-    order = sorted(groups, key=lambda each: (each[0] < 0, each[0], natural(each[1])))
-    steps = (Step(None if at[0] < 0 else at[0], tuple(groups[at])) for at in order)
-    return Found(folder, tuple(steps), tuple(skipped), tuple(by_name))
+    by_name = tuple(name for name, number in said.items() if number is None)
+    return Found(folder, tuple(_steps(folder, said | numbers_in(by_name, said))), tuple(skipped), by_name)
+
+
+def _steps(folder: Path, numbers: Mapping[str, int | None]) -> Iterator[Step]:
+    """Yields the steps in their order, and behind them files without a number."""
+    groups: dict[int, list[File]] = {}
+    for name, number in numbers.items():
+        if number is not None:
+            groups.setdefault(number, []).append(_file(folder / name, name))
+    yield from (Step(number, tuple(groups[number])) for number in sorted(groups))
+    alone = sorted((name for name, number in numbers.items() if number is None), key=natural)
+    yield from (Step(None, (_file(folder / name, name),)) for name in alone)
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -93,20 +96,6 @@ def _whole(found: Any) -> int | None:
     if isinstance(found, float) and found.is_integer():
         found = int(found)
     return found if type(found) is int and found >= 0 else None
-
-
-def number_in(name: str) -> int | None:
-    """Returns the step that a name tells: behind the last "step", else the only number of the file's own name."""
-    told = _STEP.findall(name)
-    if told:
-        return int(told[-1])
-    numbers = _NUMBER.findall(Path(name).stem)
-    return int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) <= 15 else None
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Returns by what names are sorted so that 10 stands behind 9."""
-    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d{1,15})", name)]
 
 
 def _raised(error: OSError) -> None:

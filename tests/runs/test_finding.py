@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from blueprint.minibatch import save
-from blueprint.runs.finding import find, number_in
+from blueprint.runs.finding import find
 from blueprint.runs.ledger import Ledger
+from blueprint.runs.names import number_in
 
 
 def put(path: Path, **said: object) -> Path:
@@ -53,6 +54,19 @@ def test_a_step_that_only_a_name_tells_is_said_so(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_the_number_in_a_name(name: str, number: int | None) -> None:
     assert number_in(name) == number
+
+
+def test_a_damaged_file_belongs_to_the_step_that_files_named_alike_have_there(tmp_path: Path) -> None:
+    for step in (8, 9):
+        put(tmp_path / f"trl_{step:06d}_0_0.npz", step=step)
+        put(tmp_path / f"trl_{step:06d}_0_1.npz", step=step)
+    (tmp_path / "trl_000009_0_1.npz").write_bytes(b"cut off")
+    (tmp_path / "other_000009_0_1.npz").write_bytes(b"cut off")
+    assert named(tmp_path) == [
+        (8, ["trl_000008_0_0.npz", "trl_000008_0_1.npz"]),
+        (9, ["trl_000009_0_0.npz", "trl_000009_0_1.npz"]),
+        (None, ["other_000009_0_1.npz"]),
+    ]
 
 
 def test_files_without_any_number_stand_for_themselves_behind_the_others(tmp_path: Path) -> None:
