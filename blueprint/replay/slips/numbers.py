@@ -38,7 +38,11 @@ class Sums:
 
     def number(self, cause: Cause) -> float | None:
         """Returns the number by a slip or a neighbour; None where that reads what the file has not."""
-        return self._scale * joined(self.found[cause], self.eps) if cause in self.found else None
+        return self._scale * self.added(cause) if cause in self.found else None
+
+    def added(self, cause: Cause) -> float:
+        """Returns what the words of a cause add up to here."""
+        return joined(self.found[cause], self.eps)
 
     def of_runs(self, size: int) -> float:
         """Returns the mean over runs of so many responses of each run's number."""
@@ -47,7 +51,7 @@ class Sums:
     @property
     def _scale(self) -> float:
         """What the number as it is comes to in the replay, over what is added up here: a coefficient, say, or a share."""
-        whole, ours = self.local.whole, joined(self.found[None], self.eps)
+        whole, ours = self.local.whole, self.added(None)
         return whole.get(f"computed.{self.row}", whole[self.row]) / ours if ours else 1.0
 
     def _gone_through(self, asked: Mapping[Cause, tuple[Mapping[str, Setting], Adds]]) -> dict[Cause, Array]:
