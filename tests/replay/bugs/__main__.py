@@ -29,8 +29,8 @@ def step_of(folder: Path, library: str, seed: int = 0, bug: Bug | None = None) -
 
 
 def verdict_of(library: str, step: Step) -> Verdict:
-    """Verifies a step of a library as it is run here."""
-    return verify(dump(library, step), settings(library), PRESETS[library])
+    """Verifies a step of a library as it is run here, all of it in one file."""
+    return verify(dump(library, step), settings(library), PRESETS[library], whole=True)
 
 
 def is_named(bug: Bug, verdict: Verdict) -> bool:
