@@ -31,9 +31,9 @@ def logged(size: tuple[int, int]) -> Minibatch:
     """Returns a minibatch of verl with its advantages, returns and losses."""
     batch = made(size)
     found = replay(batch, rlhf().preset("verl").values)
-    rows, slots = found.rows(range(size[0])), size[1]
-    made_of = {"advantages": rows["advantages_used"][:, :slots], "returns": rows["returns"]}
-    tensors = {name: each.astype(np.float32) for name, each in made_of.items()}
+    rows = found.rows(range(size[0]))
+    made_of = {"advantages": "advantages_used", "returns": "returns"}
+    tensors = {name: rows[row][:, : size[1]].astype(np.float32) for name, row in made_of.items()}
     return replace(batch, tensors={**batch.tensors, **tensors}, logged={name: found.whole[name] for name in NUMBERS})
 
 
