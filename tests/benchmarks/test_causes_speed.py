@@ -45,7 +45,7 @@ def with_wrong_number(batch: Minibatch) -> Minibatch:
 def with_wrong_tensor(batch: Minibatch) -> Minibatch:
     """Returns it with advantages in a row that nothing explains."""
     advantages = np.array(batch.tensors["advantages"])
-    advantages[0] += np.random.default_rng(0).normal(size=advantages.shape[1]).astype(np.float32)
+    advantages[0] += np.random.default_rng(0).random(advantages.shape[1], dtype=np.float32)
     return replace(batch, tensors={**batch.tensors, "advantages": advantages})
 
 
