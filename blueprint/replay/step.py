@@ -12,12 +12,14 @@ from blueprint.minibatch.step_files import in_order, rows_twice
 from blueprint.replay.case import Case, Verified
 from blueprint.replay.causes import Match
 from blueprint.replay.choose import Chosen, choose, dotted
+from blueprint.replay.lines import AGREES
 from blueprint.replay.neighbours import shown
 from blueprint.replay.prepared import Prepared, Preparing
-from blueprint.replay.scopes import scope_of
+from blueprint.replay.scopes import TOLD, scope_of
 from blueprint.replay.settings import laid_over
 from blueprint.replay.step_causes import causes_in_step
 from blueprint.replay.step_lines import StepLine, explained, first_line, step_lines
+from blueprint.replay.straight import FEWEST
 from blueprint.replay.verify import Verdict, Watch, quiet
 
 
@@ -103,7 +105,7 @@ def verify_batches(
     case = Case(preparing, settings, chosen.preset.name, tolerance, device, watch)
     step, first, causes = _judged(case, preparing.prepared(), unread)
     parts = tuple(Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts)
-    said = tuple(_lacking(step.prepared)), (*notes, *filter(None, [rows_twice(batches)]))
+    said = tuple(_lacking(step.prepared)), (*notes, *filter(None, [rows_twice(batches), _whitened_alone(step)]))
     return StepVerdict(batches[0].step, parts, unread, tuple(step.lines), first, causes, *said)
 
 
@@ -176,6 +178,25 @@ def _causes(step: Verified, first: StepLine | None) -> tuple[Match, ...]:
 def _by_itself(prepared: Sequence[Prepared]) -> bool:
     """Whether there is one file, and no sign that it is a part of something."""
     return len(prepared) == 1 and prepared[0].group.whole is not False
+
+
+def _whitened_alone(step: Verified) -> str | None:
+    """Says where files of which others are missing were whitened without these: their metadata err, or what wrote them does."""
+    found = [
+        Path(each.batch.path).name
+        for each, verdict in zip(step.prepared, step.verdicts, strict=True)
+        for line in verdict.lines
+        if each.group.whole is False and line.compared.name == "advantages" and line.compared.cells >= FEWEST
+        if line.says == AGREES and step.case.settings["whiten_advantages"] != "off" and not verdict.replayed.started
+    ]
+    if not found:
+        return None
+    whitens = TOLD[step.case.preparing.scope.whitens]
+    which = found[0] if len(found) == 1 else f"each of {len(found)} files, {found[0]} the first,"
+    return (
+        f"advantages are whitened over the rows of {which} alone, and not over {whitens}, though files of these are not there: "
+        "either the metadata say wrongly what belongs together, or this is a fault"
+    )
 
 
 def _lacking(prepared: Sequence[Prepared]) -> list[str]:

@@ -11,8 +11,9 @@ from blueprint.minibatch.step_files import key_of
 from blueprint.replay.case import Verified, agrees_in, match_of
 from blueprint.replay.causes import Match
 from blueprint.replay.lines import DIFFERS, Line
-from blueprint.replay.prepared import share_among
+from blueprint.replay.prepared import Prepared, share_among
 from blueprint.replay.scopes import Scope
+from blueprint.replay.verify import Verdict
 
 PARTS = Scope("", shares=True)
 """Shares of a minibatch as verl has them: words and responses of all its files, times the ranks."""
@@ -24,14 +25,23 @@ def divided_otherwise(step: Verified, name: str) -> Iterator[Match]:
         changed = [replace(each, batch=replace(each.batch, share=share(each.batch))) for each in step.prepared]
         if all(new.batch.share == old.batch.share for new, old in zip(changed, step.prepared, strict=True)):
             continue
-        try:
-            found = [step.case.verified(each) for each in changed]
-        except MinibatchError:
-            continue
-        if all(agrees_in(each, name) for each in found):
+        if found := _with_all(step, changed, name):
             yield match_of(said, found, name)
             return
     yield from _factors(step, name)
+
+
+def _with_all(step: Verified, changed: Sequence[Prepared], name: str) -> list[Verdict]:
+    """Returns what files come to if a quantity agrees in all of them, else nothing: most causes fail in the first."""
+    found = list[Verdict]()
+    for each in changed:
+        try:
+            found.append(step.case.verified(each))
+        except MinibatchError:
+            return []
+        if not agrees_in(found[-1], name):
+            return []
+    return found
 
 
 def _shares(step: Verified) -> Iterator[tuple[str, Callable[[Minibatch], Share | None]]]:

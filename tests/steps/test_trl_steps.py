@@ -93,3 +93,12 @@ def test_of_two_epochs_the_whole_one_is_enough(tmp_path: Path) -> None:
     found = verify_step(write(tmp_path, Args(num_ppo_epochs=2))[3:])
     assert found.agrees
     assert NEEDS_OTHERS not in says(found).values()
+
+
+def test_files_that_were_whitened_without_those_that_are_not_there_are_said_to_be(tmp_path: Path) -> None:
+    paths = write(tmp_path, Args(bug="whitened per microbatch"))
+    for found in (verify_step(paths[:1]), verify_step(paths[1:])):
+        (note,) = found.notes
+        assert note.startswith("advantages are whitened over the rows of ")
+        assert "alone, and not over each rank's rows of the rollout, though files of these are not there" in note
+    assert verify_step(write(tmp_path, Args())[1:]).notes == ()
