@@ -33,6 +33,7 @@ from blueprint.replay.neighbours import (
     values_of,
 )
 from blueprint.replay.passes import Progress, unseen
+from blueprint.replay.permuted import permuted
 from blueprint.replay.probe import possible
 from blueprint.replay.question import Question
 from blueprint.replay.recompute import replay
@@ -97,11 +98,10 @@ class Search:
         return self._alone(near, slips=False) or self._through(further, "trying pairs of them")
 
     def elsewhere(self) -> list[Explained]:
-        """Returns what a larger batch explains."""
-        if self.question.compared.means:
-            return []
-        line = whitened_elsewhere(self.question)
-        return [line] if line else []
+        """Returns what rows in another order explain, or a larger batch."""
+        found = list(permuted(self.question))
+        line = None if found or self.question.compared.means else whitened_elsewhere(self.question)
+        return [line] if line else found
 
     def match(self, found: Explained) -> Match:
         """Returns a cause with what else still deviates then."""

@@ -109,3 +109,36 @@ def test_what_is_left_out_for_the_time_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert search is not None
     assert 0 < search.tried < search.known
     assert f"{search.tried:,} of {search.known:,} were tried" in text_of(verify(wrong, settings, "trl_0.11.4"))
+
+
+@pytest.mark.parametrize("name", ["advantages", "returns", "rewards"])
+def test_rows_in_another_order_are_recognised(name: str) -> None:
+    batch = everything("trl_1.12")
+    order = np.roll(np.arange(len(batch.slots)), 5)
+    moved = replace(batch, tensors={**batch.tensors, name: batch.tensors[name][order]})
+    verdict = verify(moved, rlhf().preset("trl_1.12").values, "trl_1.12", whole=True)
+    assert verdict.first is not None
+    assert verdict.first.compared.name == name
+    assert verdict.causes[0].said == f"{name} of other rows: row 0 has what belongs to row {order[0]}"
+
+
+def test_scores_of_other_responses_are_recognised() -> None:
+    batch = everything("trl_1.12")
+    order = np.random.default_rng(1).permutation(len(batch.slots))
+    moved = replace(batch, tensors={**batch.tensors, "scores": batch.tensors["scores"][order]})
+    verdict = verify(moved, rlhf().preset("trl_1.12").values, "trl_1.12", whole=True)
+    assert [each.said for each in verdict.causes] == [
+        f"scores of other rows: row 0 has what belongs to row {order.tolist().index(0)}"
+    ]
+
+
+def everything(library: str) -> Minibatch:
+    """Returns a file of a library with every tensor that it makes, responses of two words and more."""
+    mask = np.arange(40) < np.arange(2, 26, 2)[:, None]
+    batch = minibatch(response_mask=mask)
+    rows = replayed(library, batch).rows(range(len(mask)))
+    return replace(
+        batch,
+        tensors={**batch.tensors, **{name: rows[row][:, :40].astype(np.float32) for name, row in RESULTS.items()}},
+        logged={},
+    )
