@@ -37,21 +37,20 @@ def reasons(lines: Sequence[Line]) -> Iterator[str]:
 
 def why(compared: Compared) -> str:
     """Says why a quantity is too coarse to tell."""
-    off = f"it is off by {_share(compared.largest, compared)}"
-    if compared.largest > compared.tolerance:
-        return f"{off}; {_explained(compared)}"
-    may = f"rounding in {compared.dtype} may move it by {_share(compared.tolerance, compared)}"
-    nothing = compared.logged is not None and abs(compared.logged) <= compared.tolerance
-    return f"{may}, and 0 would agree, too" if nothing else may
+    off, share = f"it is off by {_share(compared.largest, compared)}", _share(compared.rounding, compared)
+    if compared.largest > compared.rounding:
+        return f"{off}; {_explained(compared, share)}"
+    nothing = compared.logged is not None and abs(compared.logged) <= compared.rounding
+    return f"rounding in {compared.dtype} may move it by {share}{', and 0 would agree, too' if nothing else ''}"
 
 
-def _explained(compared: Compared) -> str:
+def _explained(compared: Compared, share: str) -> str:
     """Says what may explain more than what it is made of does."""
     if compared.name in SHARES:
         return "rounding decides whether some of its words are clipped"
-    if compared.largest <= compared.tolerance + compared.extra:
-        return "the few digits that it was written with explain that"
-    dtype, share = compared.dtype, _share(compared.tolerance, compared)
+    if compared.largest <= compared.rounding + compared.extra:
+        return "that it was itself rounded when it was written explains that"
+    dtype = compared.dtype
     return f"rounding of its words in {dtype} explains {share}, arithmetic in {dtype} might explain the rest"
 
 

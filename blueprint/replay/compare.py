@@ -58,7 +58,7 @@ class Compared:
     largest: the largest difference. size: the mean size of what was computed again.
     extra: the part of `allowed` that is due to few digits, or to words near a clip.
     measured: by how much rounding was seen to move it (`measured.py`), where `allowed` is more than a `SHARE` of the size.
-    dtype: the coarsest of what it is made of.
+    arithmetic: by how much the library's own arithmetic may move it. dtype: the coarsest of what it is made of.
     logged, recomputed: both numbers, where it is a number.
     axes: what its rows, columns and numbers are called.
     """
@@ -76,6 +76,7 @@ class Compared:
     size: float = 0.0
     extra: float = 0.0
     measured: float | None = None
+    arithmetic: float = 0.0
     dtype: str = ""
     axes: Axes = OF_RESPONSES
 
@@ -85,20 +86,29 @@ class Compared:
         return not self.deviating
 
     @property
-    def tolerance(self) -> float:
-        """How far off a number may be and still be said to agree."""
-        base = self.allowed - self.extra if self.measured is None else self.measured
-        return base + self.extra if base + self.extra <= SHARE * self.size else base
+    def rounding(self) -> float:
+        """How far rounding may move it."""
+        return self.allowed - self.extra if self.measured is None else self.measured
 
     @property
     def doubtful(self) -> bool:
-        """Whether the tolerance hides more than a `SHARE` of the quantity. What is equal to the last bit is not in doubt."""
-        return self.largest != 0 and not self.tolerance <= SHARE * self.size
+        """Whether rounding might hide more than a `SHARE` of it."""
+        return not self.rounding <= SHARE * self.size
+
+    @property
+    def tolerance(self) -> float:
+        """How far off a number may be and still be said to agree.
+
+        Where rounding might hide too much, what agrees to within the library's arithmetic has not been rounded on the way.
+        """
+        if self.doubtful:
+            return min(self.arithmetic, SHARE * self.size)
+        return self.rounding + self.extra if self.rounding + self.extra <= SHARE * self.size else self.rounding
 
     @property
     def too_coarse(self) -> bool:
-        """Whether rounding may explain the difference, but might hide a fault, too."""
-        return self.agrees and self.largest != 0 and (self.doubtful or not self.largest <= self.tolerance)
+        """Whether rounding may explain the difference, but might hide a fault, too; what is equal to the last bit agrees."""
+        return self.agrees and self.largest != 0 and not self.largest <= self.tolerance
 
 
 def compared_cells(name: str, rows: Rows, theirs: Array, mask: Array) -> Array:

@@ -15,7 +15,7 @@ from blueprint.replay.compare import Compared, Rows, Tally, compare_number, comp
 from blueprint.replay.inputs import per_word
 from blueprint.replay.logged import ALL, CALLED, NUMBERS, TENSORS, Quantity, before
 from blueprint.replay.recompute import Replay
-from blueprint.replay.tolerances import TOLERANCES, coarsest, held_in, last_digit, stored, widened
+from blueprint.replay.tolerances import LOOPED, LOOPS, SUMS, TOLERANCES, coarsest, held_in, last_digit, stored, widened
 
 FLOATS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new", "scores")
 SUPPORT = ("response", "kept", "score.place", "value.counted")
@@ -120,7 +120,16 @@ class Judge:
 
     def _told(self, compared: Compared) -> Compared:
         quantity = ALL[compared.name]
-        return replace(compared, measured=self.measured.get(compared.name), dtype=self.dtype(quantity))
+        dtype = self.dtype(quantity)
+        arithmetic = self.factor * self._arithmetic(compared, quantity, dtype)
+        return replace(compared, measured=self.measured.get(compared.name), dtype=dtype, arithmetic=arithmetic)
+
+    def _arithmetic(self, compared: Compared, quantity: Quantity, dtype: str) -> float:
+        """Returns how far off the library's own arithmetic may be."""
+        if compared.logged is None:
+            return (LOOPS if compared.name in LOOPED else SUMS)[dtype] * self.found.largest.get(compared.row, 0.0)
+        mean, weights = self.terms(quantity)
+        return SUMS[dtype] * (compared.size + mean * weights)
 
     def _wider(self, quantity: Quantity) -> float:
         if quantity.name == "ev.used":  # a share of the variance, in which the spread of the returns is squared

@@ -16,7 +16,6 @@ from blueprint.minibatch import Minibatch
 from blueprint.minibatch.batch import Array
 from blueprint.replay.compare import Compared, Rows, compared_cells, ours_of
 from blueprint.replay.judge import SUPPORT, Judge
-from blueprint.replay.logged import ALL
 from blueprint.replay.probe import cut
 from blueprint.replay.recompute import Replay, replay
 from blueprint.replay.ties import NAMES as SHARES
@@ -28,12 +27,6 @@ DEVIATIONS, PEAKS = 5.0, 2.0
 
 WORDS = 1 << 17
 """Of a larger batch, so many words are enough: what rounding does to a mean only shrinks with more."""
-
-LOOPED = ("advantages", "returns")
-LOOPS = {"float64": 1e-12, "float32": 4e-6, "float16": 4e-6, "bfloat16": 4e-6}
-SUMS = {"float64": 1e-13, "float32": 2.5e-7, "float16": 2.5e-7, "bfloat16": 2.5e-7}
-"""What a library's own loops along a response, and its other sums, may be off, of the size of their terms: by what its file is
-rounded to, as far as that tells what it computed with; sums of half-precision numbers are made in float32."""
 
 
 def judged(batch: Minibatch, found: Replay, factor: float) -> tuple[Judge, dict[str, Compared]]:
@@ -49,7 +42,8 @@ def judged(batch: Minibatch, found: Replay, factor: float) -> tuple[Judge, dict[
 
 def asked(compared: Compared) -> bool:
     """Tells whether it must be measured: by the dtype alone nothing could be told, or a clean quantity might be accused."""
-    return compared.doubtful or (not compared.agrees and compared.dtype in HALF)
+    open_ = compared.doubtful and (compared.largest != 0 or compared.size != 0)
+    return open_ or (not compared.agrees and compared.dtype in HALF)
 
 
 @dataclass
@@ -66,20 +60,17 @@ def measured(judge: Judge, doubts: Sequence[Compared]) -> dict[str, float]:
     moved = {each.name: Moved(each) for each in doubts}
     if any(name not in SHARES for name in moved):
         _sample(judge, moved)
-    return {name: judge.factor * _width(judge, each) for name, each in moved.items()}
+    return {name: _width(judge, each) for name, each in moved.items()}
 
 
 def _width(judge: Judge, moved: Moved) -> float:
     """Returns what its words' rounding does to a quantity, what it was itself rounded by, and what the arithmetic may do."""
     compared = moved.compared
     if compared.logged is not None:
-        mean, weights = judge.terms(ALL[compared.name])
-        sums = SUMS[compared.dtype] * (compared.size + mean * weights)
-        return DEVIATIONS * float((moved.squares / SAMPLES) ** 0.5) + sums
+        return judge.factor * DEVIATIONS * float((moved.squares / SAMPLES) ** 0.5) + compared.arithmetic
     largest = judge.found.largest.get(compared.row, 0.0)
     own = half_unit(largest, judge.dtypes.get(compared.name, compared.dtype)) if compared.name != "scores" else 0.0
-    steps = LOOPS if compared.name in LOOPED else SUMS
-    return PEAKS * moved.largest + own + steps[compared.dtype] * largest
+    return judge.factor * (PEAKS * moved.largest + own) + compared.arithmetic
 
 
 def _sample(judge: Judge, moved: Mapping[str, Moved]) -> None:

@@ -21,6 +21,12 @@ TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-
 
 HALF = ("float16", "bfloat16")
 
+LOOPED = ("advantages", "returns")
+LOOPS = {"float64": 1e-12, "float32": 4e-6, "float16": 4e-6, "bfloat16": 4e-6}
+SUMS = {"float64": 1e-13, "float32": 1e-6, "float16": 1e-6, "bfloat16": 1e-6}
+"""What a library's own loops along a response, and its other sums, may be off, of the size of their terms: by what its file is
+rounded to, as far as that tells what it computed with; sums of half-precision numbers are made in float32."""
+
 LOOKED_AT, ENOUGH = 4096, 16
 """How many numbers of a tensor are looked at, and how many of them must be different, to tell what they are rounded to."""
 
