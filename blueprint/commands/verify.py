@@ -11,9 +11,10 @@ import click
 
 from blueprint.commands.check import need_torch
 from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.run_options import Asked, run_options
 from blueprint.commands.verify_files import verify_files
 from blueprint.commands.verify_rollout import verify_rollout
-from blueprint.commands.verify_run import Asked, run_options, verify_run
+from blueprint.commands.verify_run import verify_run
 
 if TYPE_CHECKING:
     from blueprint.minibatch import Minibatch

@@ -57,13 +57,14 @@ class OnRay:
             return [(at, Died(f"{type(error).__name__}: {said[-1][:200]}"))]
 
     def drop(self, steps: Collection[int]) -> None:
-        """Stops working on steps."""
-        for task in [task for task, at in self._steps.items() if at in steps]:
-            del self._steps[task]
-            self._ray.cancel(task, force=True)
+        """Forgets steps; those that have begun run to their end.
+
+        Ray 2.60 ends this very process where a task that is cancelled by force has just finished.
+        """
+        self._steps = {task: at for task, at in self._steps.items() if at not in steps}
 
     def close(self) -> None:
-        """Ends all work, and the connection if it was made here."""
+        """Forgets all work; if the connection was made here it ends, and with it whatever is running."""
         self.drop(self.running())
         if self._ours:
             self._ray.shutdown()

@@ -75,6 +75,20 @@ def test_a_whole_run_of_the_command(cluster: Any, tmp_path: Path) -> None:
     assert found.exit_code == 1, found.output
     assert "2      1      differs  returns         3.33e+07 tolerances (step 2)" in found.stdout
     assert "Of 4 steps 3 agree, 1 deviates." in found.stdout
+    arguments = [str(folder), "--ray", cluster.address, "--fail-fast", "--ledger", str(tmp_path / "other.jsonl")]
+    found = CliRunner().invoke(verify, arguments)
+    assert found.exit_code == 1, found.output
+    assert "Of 3 steps 2 agree, 1 deviates." in found.stdout
+
+
+def test_what_is_dropped_is_never_reported(cluster: Any, tmp_path: Path) -> None:
+    executor = OnRay(partial(work, tmp_path, deadly={}), cluster.address)
+    for at, step in enumerate(steps(4)):
+        executor.start(at, step)
+    executor.drop([0, 2, 3])
+    assert [at for at, _ in executor.wait()] == [1]
+    assert executor.running() == []
+    executor.close()
 
 
 def test_a_node_that_is_lost_in_the_middle_costs_nothing(
