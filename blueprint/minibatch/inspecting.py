@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.minibatch.batch import Minibatch, MinibatchError, Raw
+from blueprint.minibatch.classic import is_rollout
 from blueprint.minibatch.formats import open_raw
 from blueprint.minibatch.mentioned import Mentioned, mentioned
 from blueprint.minibatch.names import TENSOR, rows
@@ -79,6 +80,10 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         MinibatchError: the file cannot be read at all, or its names or metadata contradict themselves.
     """
     raw = open_raw(Path(path))
+    if is_rollout(raw):
+        raise MinibatchError(
+            f"{path}: a rollout of classic PPO, and no step of RLHF: blueprint verify says what of it is understood."
+        )
     try:
         found = recognise(raw)
         said = mentioned(raw.metadata, found.preset or found.library)

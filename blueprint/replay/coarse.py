@@ -58,7 +58,7 @@ def _share(width: float, compared: Compared) -> str:
     if not compared.size:
         return f"{width:.2g}"
     percent = 100 * width / compared.size
-    of = "" if compared.logged is not None else " of the mean size of its words"
+    of = "" if compared.logged is not None else f" of the mean size of its {compared.axes.cell}s"
     return (f"{percent:.2g} %" if percent < 100 else f"{percent:,.0f} %") + of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.minibatch import Minibatch, MinibatchError, read_dump, read_minibatch, save
+from blueprint.minibatch import Minibatch, MinibatchError, inspect, read_dump, read_minibatch, save
 from blueprint.minibatch.classic import Rollout, read_rollout
 from tests.replay.classic.rollouts import Array, golden, written
 
@@ -81,6 +81,8 @@ def test_a_step_of_rlhf_is_none_and_a_rollout_is_told_from_it(tmp_path: Path) ->
     assert isinstance(read_dump(path), Rollout)
     with pytest.raises(MinibatchError, match="a rollout of classic PPO, which is verified by itself"):
         read_minibatch(path)
+    with pytest.raises(MinibatchError, match="a rollout of classic PPO, and no step of RLHF"):
+        inspect(path)
 
 
 OTHERS: dict[str, tuple[dict[str, Array], dict[str, Any], str]] = {

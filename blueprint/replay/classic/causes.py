@@ -12,8 +12,8 @@ from blueprint.minibatch.batch import Array
 from blueprint.minibatch.classic import Rollout
 from blueprint.numbers import CLASSIC
 from blueprint.numbers.conventions import OFF
-from blueprint.replay.classic.recompute import transposed
 from blueprint.replay.classic.ways import PLAIN, Ways
+from blueprint.replay.classic.work import transposed
 from blueprint.replay.neighbours import shown
 from blueprint.replay.settings import Settings
 
@@ -64,16 +64,28 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-def tries(rollout: Rollout, settings: Settings) -> Iterator[Try]:
-    """Yields everything that may have been done otherwise, what people get wrong most often first."""
+OF_SIGNAL = {"gamma", "gae_lambda", "bootstrap"}, {"gamma_of_next", "gamma_of_sum", "done_of_next", "done_of_sum",
+             "own_value_next", "returns_of"}  # fmt: skip
+"""Settings, and ways, on which rewards, advantages and returns depend; on all others only a minibatch does."""
+
+
+def tries(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Try]:
+    """Yields everything that may have been done otherwise, what people get wrong most often first.
+
+    signal: whether only rewards, advantages or returns are asked about.
+    """
     yield from _rollouts(rollout, settings)
-    yield from (Try(said, rollout, settings, replace(PLAIN, **way)) for said, way in WAYS.items())
-    yield from _readings(rollout, settings)
-    yield from _settings(rollout, settings)
+    ways = {said: way for said, way in WAYS.items() if not signal or way.keys() <= OF_SIGNAL[1]}
+    yield from (Try(said, rollout, settings, replace(PLAIN, **way)) for said, way in ways.items())
+    if not signal:
+        yield from _readings(rollout, settings)
+    yield from _settings(rollout, settings, signal)
 
 
-def _settings(rollout: Rollout, settings: Settings) -> Iterator[Try]:
+def _settings(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Try]:
     for key, setting in CLASSIC.items():
+        if signal and key not in OF_SIGNAL[0]:
+            continue
         values: tuple[float | str, ...] = setting.words or COMMON.get(key, ())
         if key == "value_clip_range":
             values = (*values, settings["clip_range"])

@@ -12,7 +12,7 @@ from blueprint.minibatch import MinibatchError
 from blueprint.minibatch.batch import Array
 from blueprint.minibatch.classic import Rollout
 from blueprint.numbers import ClassicNumbers, classic_presets
-from blueprint.replay.classic.recompute import Replayed
+from blueprint.replay.classic.work import Replayed
 from blueprint.replay.settings import Settings
 
 FEW = 4

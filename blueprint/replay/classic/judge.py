@@ -10,7 +10,7 @@ import numpy as np
 from blueprint.minibatch.batch import Array
 from blueprint.minibatch.classic import Rollout
 from blueprint.replay.classic.quantities import FIRST, NUMBERS, ROWS, Quantity
-from blueprint.replay.classic.recompute import Replayed
+from blueprint.replay.classic.work import Replayed
 from blueprint.replay.compare import Axes, Compared, Spot, distance
 from blueprint.replay.tolerances import TOLERANCES, coarsest, last_digit
 

@@ -9,12 +9,14 @@ from blueprint.minibatch.classic import Rollout
 from blueprint.replay.classic.causes import Try, tries
 from blueprint.replay.classic.judge import Judge, given_of
 from blueprint.replay.classic.quantities import ALL, FIRST
-from blueprint.replay.classic.recompute import Given, Replayed, recompute
+from blueprint.replay.classic.recompute import recompute
+from blueprint.replay.classic.work import Given, Replayed
 from blueprint.replay.compare import Compared
 from blueprint.replay.lines import AGREES, DIFFERS, FOLLOWS, TOO_COARSE, Line, first_of, following
 from blueprint.replay.settings import Settings
 
 FIRST_NAMES = {each.name for each in FIRST}
+SIGNAL = ("rewards", "advantages", "returns")
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ FIRST_CALLED = {"first.logprobs": "new log-probs against old", "first.values": "
 def causes_of(judge: Judge, settings: Settings, given: Given, name: str) -> tuple[Match, ...]:
     """Returns what explains a deviation: tried on that quantity alone, from the file's own rows before it, then on the rest."""
     found = []
-    for each in tries(judge.rollout, settings):
+    for each in tries(judge.rollout, settings, name in SIGNAL):
         if _explains(judge, each, given, name):
             found.append(Match(each.said, _still(judge, each)))
     best = [each for each in found if not each.still]
@@ -99,7 +101,7 @@ def _explains(judge: Judge, each: Try, given: Given, name: str) -> bool:
     if name in FIRST_NAMES:
         return judge.first_with(ALL[name], each.rollout).agrees
     before = {key: value for key, value in given.items() if key in ALL[name].after}
-    return judge.compared(recompute(each.rollout, each.settings, each.ways, before))[name].agrees
+    return judge.compared(recompute(each.rollout, each.settings, each.ways, before, name))[name].agrees
 
 
 def _still(judge: Judge, each: Try) -> tuple[str, ...]:
