@@ -77,6 +77,8 @@ def verify(
     if len(files) == 1 and files[0].is_dir():
         from blueprint.runs.step import Settings
 
+        if each:
+            raise Refused("--each is for the files of one step: name them instead of a folder, or use --json")
         verify_run(files[0], Settings(preset, overrides, tolerance, device), run, as_json)
     run.refuse_for_files()
     asked = preset, overrides, tolerance, device

@@ -12,7 +12,7 @@ from typing import Any
 from blueprint.minibatch import MinibatchError, metadata_of
 from blueprint.quoting import unquoted
 from blueprint.runs.ledger import is_ledger
-from blueprint.runs.names import natural, numbers_in
+from blueprint.runs.names import LONGEST, natural, numbers_in
 from blueprint.runs.step import File, Step
 
 ENDINGS = (".safetensors", ".npz", ".jsonl", ".parquet", ".pt", ".pth")
@@ -93,6 +93,8 @@ def _said(path: Path) -> dict[str, Any]:
 
 def _whole(found: Any) -> int | None:
     """Returns a step that is a whole number of 0 or more; verifying tells what is wrong with any other one."""
+    if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) <= LONGEST:
+        found = int(found)
     if isinstance(found, float) and found.is_integer():
         found = int(found)
     return found if type(found) is int and found >= 0 else None

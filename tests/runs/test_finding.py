@@ -27,7 +27,7 @@ def test_files_are_grouped_by_the_step_in_their_metadata(tmp_path: Path) -> None
     put(tmp_path / "b" / "rank_1.npz", step=10)
     put(tmp_path / "a" / "rank_0.safetensors", step=10)
     put(tmp_path / "step_77.jsonl", step=9)
-    put(tmp_path / "late.parquet", step=100)
+    put(tmp_path / "late.parquet", step="100")
     assert named(tmp_path) == [
         (9, ["step_77.jsonl"]),
         (10, ["a/rank_0.safetensors", "b/rank_1.npz"]),
