@@ -71,6 +71,14 @@ def test_one_cause_is_named_for_the_step(tmp_path: Path, bug: str) -> None:
     assert [name for name, each in says(found).items() if each == DIFFERS] == [quantity]
 
 
+def test_a_shifted_mask_of_one_rank_is_placed_and_named(tmp_path: Path) -> None:
+    found = verify_step(write(tmp_path, Args(bug="the mask of rank 1 is shifted", ranks=2)))
+    assert found.first is not None
+    assert {each.place.rank for each in found.first.deviating if each.place} == {1}
+    assert [each.said for each in found.causes] == ["whitening over a mask shifted by one column to the right"]
+    assert found.causes[0].rest
+
+
 def test_one_file_of_several_asks_for_the_others(tmp_path: Path) -> None:
     found = verify_step(write(tmp_path, Args())[:1])
     assert found.agrees

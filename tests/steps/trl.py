@@ -137,7 +137,7 @@ def rollout(args: Args, rank: int) -> Rollout:
     if args.bug == "whitened over pads":
         over = torch.ones_like(over)
     if shifted:
-        over = torch.roll(over, 1, dims=1)
+        over = torch.nn.functional.pad(over, (1, 0))[:, :-1]
     if not args.bug.startswith("whitened per"):
         advantages = masked_whiten(advantages, over)
     advantages = torch.masked_fill(advantages, padding_mask, 0)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from blueprint.replay.slips.masks import MASKS
 from blueprint.replay.slips.own import Own, across_by
 from blueprint.replay.slips.slip import TensorSlip, beside, read
 from blueprint.witness.gae import masked_sums
@@ -191,6 +192,7 @@ ADVANTAGES: tuple[TensorSlip, ...] = (
     TensorSlip("whitening without dividing by the deviation", _centred, False),
     TensorSlip("whitening by the variance, not its root", lambda own: _centred(own) / _moment(own, "variance"), False),
     TensorSlip("whitening each response by itself", _white_by_response, False),
+    *(TensorSlip(f"whitening over {said}", lambda own: own["advantages"], over=mask) for said, mask in MASKS),
 )
 
 RETURNS: tuple[TensorSlip, ...] = (

@@ -27,12 +27,14 @@ class TensorSlip:
     """A mistake in one tensor alone. said: how a report puts it, behind "matches with".
 
     made: what it makes of the file's own rows, [1, N, T]. whitened: whether that is whitened, too, where the preset whitens.
+    over: the words that it is then whitened over, made of those of the response and its slots, if not over these.
     Slips of several quantities that are said the same are one mistake.
     """
 
     said: str
     made: Callable[[Own], Tensor]
     whitened: bool = True
+    over: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,12 @@ class Tried:
             return made
         if row == "rewards":
             return rewards.whitened_rows(here.texts, here.rows | {"rewards.raw": made}, here.options)[row]
-        return advantages.whitened_rows(here.texts, here.rows | {"advantages": with_end(made)}, here.options)[row]
+        rows = here.rows | {"advantages": with_end(made)}
+        if self.slip.over is None:
+            return advantages.whitened_rows(here.texts, rows, here.options)[row]
+        over = {"response": self.slip.over(here["response"], here.texts.slots)}
+        found = advantages.whitened_rows(here.texts, rows | over, here.options)
+        return (made - found["advantage.mean"]) / found["advantage.divisor"]
 
 
 def tried_alone(
