@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -37,24 +37,27 @@ class Explained:
     neighbour: Neighbour | None = None
 
 
+Asked = Callable[[str], bool]
+"""Tells by how a slip is said whether it is tried."""
+
+
 def explained_alone(question: Question, neighbours: Sequence[Neighbour], slips: bool = True) -> list[Explained]:
     """Returns the slips, and those of the neighbours that can be tried so, with which the quantity agrees."""
     asked = [each for each in neighbours if can_be_alone(question, each)]
-    if question.quantity in TENSORS:
-        of_tensor = tables.TENSORS.get(question.quantity.name, ()) if slips else ()
-        found = tried_alone(question, of_tensor, asked)
-        return [Explained(each.slip.said, compared, each.neighbour) for each, compared in found]
-    return [each for each in _numbers(question, asked, slips) if each.compared.agrees]
+    return _explained(question, asked, lambda said: slips)
 
 
 def explained_by(question: Question, said: str) -> bool:
     """Tells whether a slip that is said so explains the quantity, too."""
-    name = question.quantity.name
+    return bool(_explained(question, (), lambda slip: slip == said))
+
+
+def _explained(question: Question, neighbours: Sequence[Neighbour], asked: Asked) -> list[Explained]:
     if question.quantity in TENSORS:
-        return bool(
-            list(tried_alone(question, [each for each in tables.TENSORS.get(name, ()) if each.said == said], []))
-        )
-    return any(each.said == said and each.compared.agrees for each in _numbers(question, [], True))
+        slips = [each for each in tables.TENSORS.get(question.quantity.name, ()) if asked(each.said)]
+        found = tried_alone(question, slips, neighbours)
+        return [Explained(each.slip.said, compared, each.neighbour) for each, compared in found]
+    return [each for each in _numbers(question, neighbours, asked) if each.compared.agrees]
 
 
 def can_be_alone(question: Question, neighbour: Neighbour) -> bool:
@@ -85,25 +88,38 @@ def _logged(question: Question) -> set[str]:
     return {name.partition(".")[0] for name in question.made_of} | set(question.numbers)
 
 
-def _numbers(question: Question, neighbours: Sequence[Neighbour], slips: bool) -> Iterator[Explained]:
+def _numbers(question: Question, neighbours: Sequence[Neighbour], asked: Asked) -> Iterator[Explained]:
     """Yields what the number comes to by every slip and neighbour."""
-    ours, whole = number_as_it_is(question), question.local.whole
-    factors = [each for each in neighbours if each.factor != 1]
-    yield from (Explained(each.said, number_compared(question, each.factor * ours), each) for each in factors)
-    changes, runs = [each for each in neighbours if each.changes], [each for each in neighbours if each.microbatch]
-    if question.quantity.name == "total_loss":
-        yield from (Explained(slip.said, number_compared(question, slip.made(whole))) for slip in TOTAL if slips)
-        yield from (Explained(each.said, number_compared(question, _total(question, each)), each) for each in changes)
-    elif question.quantity.name in tables.AS_THEY_ARE:
-        of_number = tables.NUMBERS[question.quantity.name] if slips else ()
-        sums = Sums(question, of_number, changes)
-        numbers: list[tuple[str, float | None, Neighbour | None]]
-        numbers = [(slip.said, sums.number(slip), None) for slip in of_number]
-        numbers += [(each.said, sums.number(each), each) for each in changes]
-        numbers += [(each.said, sums.of_runs(each.microbatch), each) for each in runs]
-        for said, number, neighbour in numbers:
-            if number is not None:
-                yield Explained(said, number_compared(question, number), neighbour)
+    ours, name = number_as_it_is(question), question.quantity.name
+    for each in neighbours:
+        if each.factor != 1:
+            yield Explained(each.said, number_compared(question, each.factor * ours), each)
+    if name == "total_loss":
+        yield from _totals(question, neighbours, asked)
+    elif name in tables.AS_THEY_ARE:
+        yield from _added_up(question, neighbours, asked)
+
+
+def _totals(question: Question, neighbours: Sequence[Neighbour], asked: Asked) -> Iterator[Explained]:
+    for slip in TOTAL:
+        if asked(slip.said):
+            yield Explained(slip.said, number_compared(question, slip.made(question.local.whole)))
+    for each in neighbours:
+        if each.changes:
+            yield Explained(each.said, number_compared(question, _total(question, each)), each)
+
+
+def _added_up(question: Question, neighbours: Sequence[Neighbour], asked: Asked) -> Iterator[Explained]:
+    slips = [each for each in tables.NUMBERS[question.quantity.name] if asked(each.said)]
+    changes = [each for each in neighbours if each.changes]
+    sums = Sums(question, slips, changes)
+    numbers: list[tuple[str, float | None, Neighbour | None]]
+    numbers = [(slip.said, sums.number(slip), None) for slip in slips]
+    numbers += [(each.said, sums.number(each), each) for each in changes]
+    numbers += [(each.said, sums.of_runs(each.microbatch), each) for each in neighbours if each.microbatch]
+    for said, number, neighbour in numbers:
+        if number is not None:
+            yield Explained(said, number_compared(question, number), neighbour)
 
 
 def number_as_it_is(question: Question) -> float:

@@ -164,7 +164,7 @@ def _left_by(question: Question, neighbour: Neighbour) -> list[tuple[str, float]
 
 def _agrees_as_it_is(question: Question) -> bool:
     """Tells whether the file's own rows lead to the quantity without any cause."""
-    as_it_is = Neighbour("the preset as it is", factor=1.0)
+    as_it_is = Neighbour("the preset as it is")
     if question.quantity in TENSORS:
         return tried(question, as_it_is).agrees
     return number_compared(question, number_as_it_is(question)).agrees

@@ -13,7 +13,7 @@ import torch
 
 from blueprint.minibatch import Minibatch
 from blueprint.numbers import rlhf
-from blueprint.replay import budget, replay, text_of, verify
+from blueprint.replay import Replay, budget, replay, text_of, verify
 from blueprint.replay.compare import compare_number
 from blueprint.replay.judge import Judge
 from blueprint.replay.logged import ALL
@@ -30,22 +30,21 @@ from tests.replayed import minibatch, replayed, with_everything_logged
 RESULTS = {"rewards": "rewards", "advantages": "advantages_used", "returns": "returns"}
 
 
-def question_of(batch: Minibatch, library: str, name: str, tile_tokens: int) -> Question:
+def question_of(local: Replay, library: str, name: str) -> Question:
     """Returns the question why a number is not what it is."""
-    settings = dict(rlhf().preset(library).values)
-    local = replay(batch, settings, tile_tokens=tile_tokens)
-    row = ALL[name].rows[0][0]
+    row, batch = ALL[name].rows[0][0], local.batch
     compared = compare_number(name, row, "", (1e9, local.whole[row]), 0.0)
-    return Question(batch, settings, library, compared, {}, local, Judge(batch, local), None, (), tile_tokens, "cpu")
+    return Question(batch, local.options, library, compared, {}, local, Judge(batch, local), None, (), 3 * SLOTS, "cpu")
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_without_a_slip_the_words_add_up_to_the_replays_number(library: str) -> None:
+    local = replay(made(1), rlhf().preset(library).values, tile_tokens=3 * SLOTS)
+    eps = sum(float(local.options[key]) for key in ("advantage.mean_eps", "loss.agg_eps", "loss.seq_eps"))
     for name in AS_THEY_ARE:
-        question = question_of(made(1), library, name, 3 * SLOTS)
-        sums, number = Sums(question, (), ()), question.local.whole[question.compared.row]
+        question = question_of(local, library, name)
+        sums, number = Sums(question, (), ()), local.whole[question.compared.row]
         assert sums.number(None) == pytest.approx(number, rel=1e-12, abs=1e-15)
-        eps = sum(float(question.settings[key]) for key in ("advantage.mean_eps", "loss.agg_eps", "loss.seq_eps"))
         assert sums.added(None) == pytest.approx(number, rel=1e-12 + 2 * eps, abs=1e-15), name
 
 
