@@ -55,11 +55,19 @@ def _under(step: Verified, first: StepLine, cause: Match) -> Match:
 def _of_joined(step: Verified, first: StepLine, at: Prepared) -> tuple[Match, ...]:
     """Returns what explains the joined rows of the file's own epoch; of a part of them, what does not hang on whitening."""
     if at.group.whole is False:
-        found = step.case.unwhitened(at.batch)
-        return found.causes if found.first and found.first.says == DIFFERS else ()
+        return _unwhitened(step, at)
     mine = [each.batch for each in step.prepared if _together(step, each.batch, at.batch)]
     found = step.case.together([replace(each, moments={}) for each in mine], at.group.whole)
-    return found.causes if found.first and found.first.compared.name == first.name else ()
+    if first.name in found.left_open:  # by the mean and deviation of a batch that may not all be there
+        return (Match("whitening over more than these files", 0.0, beyond=True),)
+    causes = found.causes if found.first and found.first.compared.name == first.name else ()
+    return causes or (_unwhitened(step, at) if at.group.whole is None else ())
+
+
+def _unwhitened(step: Verified, at: Prepared) -> tuple[Match, ...]:
+    """Returns what explains what of a file does not hang on whitening: the returns, where γ is forgotten."""
+    found = step.case.unwhitened(at.batch)
+    return found.causes if found.first and found.first.says == DIFFERS else ()
 
 
 def _together(step: Verified, batch: Minibatch, other: Minibatch) -> bool:

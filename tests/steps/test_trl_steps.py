@@ -10,10 +10,12 @@ import torch
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.replay import StepVerdict, verify_step
+from blueprint.minibatch.place import COUNTED_IN
+from blueprint.replay import StepVerdict, text_of_step, verify_step
 from blueprint.replay.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
 from blueprint.replay.logged import ALL
-from tests.steps.trl import Args, write
+from tests.steps.trl import Args, step, write
+from tests.steps.writing import Written
 
 CLEAN: dict[str, dict[str, Any]] = {
     "4 microbatches, 2 minibatches": {},
@@ -110,3 +112,31 @@ def test_files_that_were_whitened_without_those_that_are_not_there_are_said_to_b
         assert note.startswith("advantages are whitened over the rows of ")
         assert "alone, and not over each rank's rows of the rollout, though files of these are not there" in note
     assert verify_step(write(tmp_path, Args())[1:]).notes == ()
+
+
+NOWHERE = dict.fromkeys((*COUNTED_IN, *COUNTED_IN.values(), "optimizer_step"))
+
+
+def test_files_that_do_not_say_where_they_belong_are_not_accused(tmp_path: Path) -> None:
+    """Their order is not guessed from their names."""
+    found = verify_step(write(tmp_path, Args(said=NOWHERE))[:3])
+    assert found.agrees
+    assert says(found)["advantages"] == NEEDS_OTHERS
+    assert "Nothing says of which part of the step it is: rank, world_size, epoch" in text_of_step(found)
+    wrong = verify_step(write(tmp_path, Args(said=NOWHERE, bug="gamma forgotten")))
+    assert wrong.first is not None
+    assert [each.said for each in wrong.causes] == ["gamma = 1 instead of 0.95"]
+
+
+def test_files_of_another_width_are_padded(tmp_path: Path) -> None:
+    args = Args(num_mini_batches=1, microbatches=2, empty=True)
+    one, other = sorted(step(args), key=lambda each: int(each.tensors["padding_mask"].sum(dim=1).min()))
+    words = ~other.tensors["padding_mask"]
+    width = int(words.sum(dim=1).max()) + 1  # TRL reads the slot behind the last word
+    assert width < args.slots
+    cut = {name: each[:, :width] if each.ndim == 2 else each for name, each in other.tensors.items()}
+    logged = {name: each for name, each in other.said["logged"].items() if name in ("loss", "pg_loss", "vf_loss")}
+    narrow = Written(other.name, cut, {**other.said, "logged": logged})
+    found = verify_step([one.write(tmp_path), narrow.write(tmp_path)])
+    assert found.agrees, (found.first, found.causes)
+    assert says(found)["advantages"] == "agrees"
