@@ -25,7 +25,7 @@ from tests.hooks.real.tree import environment, hooked, ran
 def verified(files: list[Path], singly: bool) -> int:
     """Verifies the files of each step, or each file; returns how many do not end with 0, and prints what verify says of them."""
     wrong = 0
-    for step, members in groupby(files, key=(lambda file: file.name) if singly else step_of):
+    for step, members in groupby(files, key=(lambda file: file.name) if singly else lambda file: (kind_of(file), step_of(file))):
         said = subprocess.run(
             [sys.executable, "-m", "blueprint", "verify", *map(str, members)],
             cwd=ROOT, capture_output=True, text=True, check=False,
@@ -42,15 +42,21 @@ def step_of(file: Path) -> int:
     return int(re.split(r"[_.]", file.name)[1])
 
 
+def kind_of(file: Path) -> str:
+    """Returns what a hook wrote in front of the step: several hooks of a run may write of different things."""
+    return file.name.split("_")[0]
+
+
 def kept(name: str, argument: str, files: list[Path], hooks: list[Hook]) -> None:
-    """Keeps the files of the first step, and digests of the hooks that wrote them."""
-    first = min(map(step_of, files))
-    folder = ROOT / "tests" / "data" / "real" / name / argument
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for file in files:
-        if step_of(file) == first:
-            shutil.copyfile(file, folder / file.name)
+    """Keeps the files of the first step, each kind in a folder of its own, and digests of the hooks that wrote them."""
+    first, kinds = min(map(step_of, files)), {kind_of(file) for file in files}
+    for kind in kinds:
+        folder = ROOT / "tests" / "data" / "real" / name / (argument if len(kinds) == 1 else f"{argument}-{kind}")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for file in files:
+            if step_of(file) == first and kind_of(file) == kind:
+                shutil.copyfile(file, folder / file.name)
     digests = {hook.name: hook.digest for hook in hooks}
     (folder.parent / "hooks.json").write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
 

@@ -46,5 +46,12 @@ RUNS = {
         "cleanrl", "cleanrl fe8d8a0", (*_TORCH, "gymnasium", "tyro", "tensorboard"), ("CleanRL",), ("free", "clipped"),
         source="https://github.com/vwxyzjn/cleanrl", rollouts=True,
     ),
+    "verl_0_9": Run(
+        "verl", "verl==0.9.1",
+        (*_TORCH, "transformers>=5.5.3,<5.11", "accelerate", "codetiming", "datasets", "dill", "hydra-core", "pandas", "peft",
+         "pybind11", "torchdata", "tensordict>=0.8,<=0.10,!=0.9.0", "ray>=2.41", "psutil", "cachetools"),
+        ("verl", "verl, on a worker", "verl, which minibatch", "verl, which microbatch"),
+        ("token-mean", "seq-mean-token-mean", "seq-mean-token-sum-norm"), alone=True,
+    ),
 }  # fmt: skip
 """By name, which is also that of a script in `runs`."""
