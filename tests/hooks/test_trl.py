@@ -29,7 +29,10 @@ SETTINGS = {
 
 
 def test_the_page_has_a_hook_for_each_library() -> None:
-    assert list(HOOKS) == ["TRL", "TRL GRPO", "TRL 0.11", "OpenRLHF", "verl", "verl, on a worker"]
+    assert list(HOOKS) == [
+        "TRL", "TRL GRPO", "TRL 0.11", "OpenRLHF", "verl", "verl, on a worker", "verl, which minibatch",
+        "verl, which microbatch", "SB3, buffer", "SB3, time limits", "SB3", "CleanRL",
+    ]  # fmt: skip
     assert all(len(ast.parse(hook.code).body) <= 25 for hook in HOOKS.values())
 
 
@@ -82,7 +85,8 @@ def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("hook", HOOKS.values(), ids=list(HOOKS))
 def test_a_hook_is_pasted_at_the_depth_of_its_anchor(hook: Hook) -> None:
     """The page says where; tests/hooks/real does the same in the library's own source."""
-    source = f"def f():\n    if True:\n        {hook.anchor or 'pass'}\n        pass\n"
+    under = "            pass\n" if hook.anchor.endswith(":") else ""
+    source = f"def f():\n    if True:\n        {hook.anchor or 'pass'}\n{under}        pass\n"
     pasted = hook.pasted(source)
     ast.parse(pasted)
     assert indent(hook.code, "        " if hook.anchor else "") in pasted

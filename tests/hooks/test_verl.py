@@ -1,8 +1,8 @@
-"""The hooks for verl, run beside a stand-in of its DataProto and among the variables of its loss."""
+"""The hook for verl's whole batch, beside stand-ins of its trainers; those on the workers are run in verl, tests/data/real."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,77 +12,73 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.hooks.running import MASK, PROMPT, ROWS, SLOTS, noise, run, same
-
-ACTOR = {
-    "clip_ratio": 0.2, "clip_ratio_low": 0.2, "clip_ratio_high": 0.28, "clip_ratio_c": 3.0, "use_kl_loss": False,
-    "kl_loss_coef": 0.001, "kl_loss_type": "low_var_kl", "entropy_coeff": 0, "loss_agg_mode": "token-mean",
-}  # fmt: skip
+from blueprint.minibatch import read_minibatch
+from tests.hooks.page import HOOKS
+from tests.hooks.running import MASK, PROMPT, ROWS, SLOTS, noise, same
 
 
-@dataclass
-class DataProto:
-    """What verl/protocol.py, 0.9.1, has of a batch: tensors by name, and what is said about them."""
+class Config(dict[str, Any]):
+    """verl's algorithm configuration: read with get, and by attribute."""
 
-    batch: dict[str, Tensor]
-    meta_info: dict[str, Any]
+    kl_ctrl = SimpleNamespace(kl_coef=0.001)
 
 
-CONFIG = SimpleNamespace(
-    algorithm={
-        "gamma": 1.0, "lam": 0.95, "use_kl_in_reward": False, "kl_penalty": "kl", "kl_ctrl": {"kl_coef": 0.001},
-    },
-    actor_rollout_ref=SimpleNamespace(actor=ACTOR),
-    critic={"cliprange_value": 0.5},
-)  # fmt: skip
+CONFIG = Config(gamma=1.0, lam=0.95, use_kl_in_reward=False, kl_penalty="kl")
+
+
+def compute_advantage(data: Any, adv_estimator: str, gamma: float = 1.0, config: Any = None) -> Any:
+    """Stands for verl/trainer/ppo/ray_trainer.py, compute_advantage(), 0.9.1: adds two tensors."""
+    data.batch |= {name: noise(ROWS, SLOTS) for name in ("advantages", "returns")}
+    return data
+
+
+def hooked(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Any:
+    """Returns the function after the hook was pasted behind it."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("importlib.metadata.version", lambda library: "0.9.1")
+    space: dict[str, Any] = {"compute_advantage": compute_advantage}
+    exec(HOOKS["verl"].code, space)
+    return space["compute_advantage"]
 
 
 def test_verl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """verl/trainer/ppo/ray_trainer.py, fit(), 0.9.1: prompts padded left, responses right; scores and rewards one tensor."""
+    """The old trainer has prompts and responses in its batch; scores and rewards are one tensor where no KL is paid."""
     words = torch.randint(1, 90, (ROWS, PROMPT + SLOTS))
     scores = noise(ROWS, SLOTS) * MASK
-    old = -noise(ROWS, SLOTS).exp()
-    tensors = {
+    tensors: dict[str, Tensor] = {
         "prompts": words[:, :PROMPT], "responses": words[:, PROMPT:], "input_ids": words, "response_mask": MASK.long(),
-        "old_log_probs": old, "token_level_scores": scores, "token_level_rewards": scores,
+        "old_log_probs": -noise(ROWS, SLOTS).exp(), "token_level_scores": scores, "token_level_rewards": scores,
+        "values": noise(ROWS, SLOTS),
     }  # fmt: skip
-    tensors |= {name: noise(ROWS, SLOTS) for name in ("values", "advantages", "returns")}
-    metrics = {"actor/pg_loss": 0.5, "actor/entropy": np.float64(2.0), "critic/vf_loss": 0.25, "perf/time": 3}
-    found = run(
-        "verl", tmp_path, monkeypatch, "0.9.1",
-        batch=DataProto(tensors, {"temperature": 1.0}), metrics=metrics, self=SimpleNamespace(config=CONFIG, global_steps=12),
-    )  # fmt: skip
-    same(
-        found,
-        logprobs_old=old,
-        scores=scores,
-        rewards=scores,
-        values_old=tensors["values"],
-        response_ids=words[:, PROMPT:],
-    )
-    same(found, advantages=tensors["advantages"], returns=tensors["returns"])
+    advantage_of = hooked(monkeypatch, tmp_path)
+    data = advantage_of(SimpleNamespace(batch=dict(tensors)), adv_estimator="gae", gamma=1.0, config=CONFIG)
+    advantage_of(SimpleNamespace(batch=dict(tensors)), "gae", config=CONFIG)
+    paths = sorted(tmp_path.iterdir())
+    assert [path.name for path in paths] == ["verl-batch_000000.safetensors", "verl-batch_000001.safetensors"]
+    assert [read_minibatch(path).step for path in paths] == [0, 1]
+    found = read_minibatch(paths[0])
+    same(found, logprobs_old=tensors["old_log_probs"], scores=scores, rewards=scores, values_old=tensors["values"])
+    same(found, response_ids=words[:, PROMPT:], **{name: data.batch[name] for name in ("advantages", "returns")})
     assert np.array_equal(found.tensors["prompt_ids"], words[:, :PROMPT].numpy())
     assert np.array_equal(found.mask, MASK.numpy())
-    assert (found.preset, found.step) == ("verl", 12)
-    assert found.logged == {"policy_loss": 0.5, "entropy": 2.0, "value_loss": 0.25}
+    assert (found.preset, found.version) == ("verl", "0.9.1")
     assert found.hyperparameters == {
-        "ppo.gamma": 1.0, "ppo.gae_lambda": 0.95, "ppo.kl_estimator": "k1", "ppo.kl_coef": 0.001, "ppo.clip_range": 0.2,
-        "loss.clip_range_high": 0.28, "loss.dual_clip": 3.0, "ppo.ent_coef": 0.0, "loss.aggregation": "token-mean",
-        "ppo.value_clip_range": 0.5, "batch.temperature": 1.0,
+        "ppo.gamma": 1.0, "ppo.gae_lambda": 0.95, "ppo.kl_estimator": "k1", "ppo.kl_coef": 0.001,
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("with_entropy", [True, False])
-def test_verl_on_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_entropy: bool) -> None:
-    """verl/workers/utils/losses.py, ppo_loss(), 0.9.1: everything padded to the longest response."""
-    old, new = -noise(ROWS, SLOTS).exp(), (-noise(ROWS, SLOTS).exp()).requires_grad_()
-    entropy = noise(ROWS, SLOTS).exp() if with_entropy else None
-    advantages = noise(ROWS, SLOTS)
-    found = run(
-        "verl, on a worker", tmp_path, monkeypatch, "0.9.1",
-        response_mask=MASK, old_log_prob=old, log_prob=new, advantages=advantages, entropy=entropy, config=SimpleNamespace(**ACTOR),
-        policy_loss=new.sum() * 0 + 0.5, pg_loss=new.sum() * 0 + 0.25,
-    )  # fmt: skip
-    same(found, logprobs_old=old, logprobs_new=new.detach(), advantages=advantages)
-    assert ("entropy" in found.tensors) == with_entropy
-    assert found.logged == {"total_loss": 0.5, "policy_loss": 0.25}
+def test_the_new_trainer_hands_over_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """verl/trainer/ppo/v1/trainer_base.py, _compute_advantage(): the fields that it fetches, and no others."""
+    names = ("response_mask", "rm_scores", "old_log_probs", "values", "token_level_scores", "token_level_rewards")
+    tensors = {name: MASK.long() if name == "response_mask" else noise(ROWS, SLOTS) * MASK for name in names}
+    tensors["old_log_probs"] = -tensors["old_log_probs"].abs()
+    hooked(monkeypatch, tmp_path)(SimpleNamespace(batch=tensors), adv_estimator="gae", config=CONFIG)
+    found = read_minibatch(tmp_path / "verl-batch_000000.safetensors")
+    same(found, scores=tensors["token_level_scores"], advantages=tensors["advantages"])
+
+
+def test_what_is_wrapped_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray finds functions by their names."""
+    wrapped = hooked(monkeypatch, tmp_path)
+    assert (wrapped.__name__, wrapped.__module__) == (compute_advantage.__name__, compute_advantage.__module__)
+    assert inspect.signature(wrapped) == inspect.signature(compute_advantage)

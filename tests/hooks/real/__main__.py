@@ -25,7 +25,9 @@ from tests.hooks.real.tree import environment, hooked, ran
 def verified(files: list[Path], singly: bool) -> int:
     """Verifies the files of each step, or each file; returns how many do not end with 0, and prints what verify says of them."""
     wrong = 0
-    for step, members in groupby(files, key=(lambda file: file.name) if singly else lambda file: (kind_of(file), step_of(file))):
+    for step, members in groupby(
+        files, key=(lambda file: file.name) if singly else lambda file: (kind_of(file), step_of(file))
+    ):
         said = subprocess.run(
             [sys.executable, "-m", "blueprint", "verify", *map(str, members)],
             cwd=ROOT, capture_output=True, text=True, check=False,

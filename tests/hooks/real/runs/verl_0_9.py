@@ -1,3 +1,4 @@
+# mypy: disable-error-code="attr-defined, misc, no-any-return, no-untyped-call"
 """verl 0.9.1 on two processes: a rollout of 8 responses, two mini-batches of two microbatches each, gone through twice.
 
 Its one argument is `loss_agg_mode`. verl's own are: advantages (compute_advantage, which both trainers call), the worker's loops
@@ -72,7 +73,7 @@ class Whole:
             if weight.grad is not None:
                 torch.distributed.all_reduce(weight.grad)
                 weight.grad /= RANKS
-        return float(super().optimizer_step())  # type: ignore[misc]
+        return float(super().optimizer_step())
 
 
 class Actor(Whole, fsdp.FSDPEngineWithLMHead): ...
@@ -98,7 +99,9 @@ def batch_of(policy: Any) -> dict[str, torch.Tensor]:
     """Samples responses, padded at both sides as verl has them."""
     prompts = [[tiny.PAD] * (PROMPT - len(words)) + words for words in tiny.prompts(ROWS)]
     ids = torch.tensor(prompts)
-    words = policy.generate(ids, attention_mask=(ids != tiny.PAD).long(), do_sample=True, top_k=0, max_new_tokens=LONGEST)
+    words = policy.generate(
+        ids, attention_mask=(ids != tiny.PAD).long(), do_sample=True, top_k=0, max_new_tokens=LONGEST
+    )
     words = torch.nn.functional.pad(words, (0, PROMPT + LONGEST - words.shape[1]), value=tiny.PAD)
     responses = words[:, PROMPT:]
     ended = (responses == tiny.EOS).cumsum(1) - (responses == tiny.EOS).long()
@@ -111,7 +114,9 @@ def batch_of(policy: Any) -> dict[str, torch.Tensor]:
 
 def told(batch: dict[str, torch.Tensor], rows: slice, entropy: bool) -> TensorDict:
     """Returns rows of a batch as a trainer hands them to a worker."""
-    data = left_right_2_no_padding(TensorDict({name: each[rows].clone() for name, each in batch.items()}, batch_size=ROWS // RANKS))
+    data = left_right_2_no_padding(
+        TensorDict({name: each[rows].clone() for name, each in batch.items()}, batch_size=ROWS // RANKS)
+    )
     tu.assign_non_tensor(
         data, calculate_entropy=entropy, global_batch_size=ROWS // 2, mini_batch_size=ROWS // 2, epochs=EPOCHS, seed=1,
         temperature=1.0, use_remove_padding=False, use_dynamic_bsz=False, micro_batch_size_per_gpu=1, use_fused_kernels=False,
@@ -140,14 +145,22 @@ def run(rank: int, mode: str, folder: str) -> None:
     engines = {"old_log_probs": actor_engine, "ref_log_prob": reference_engine, "values": critic_engine}
     whole = {}
     for name, engine in engines.items():
-        parts = [of_policy(engine, told(batch, slice(at, at + ROWS // RANKS), False)) for at in range(0, ROWS, ROWS // RANKS)]
+        parts = [
+            of_policy(engine, told(batch, slice(at, at + ROWS // RANKS), False)) for at in range(0, ROWS, ROWS // RANKS)
+        ]
         whole[name] = torch.cat(parts).detach()
     batch |= whole
     scores = torch.zeros(ROWS, LONGEST)
     scores[torch.arange(ROWS), batch["response_mask"].sum(1) - 1] = torch.randn(ROWS)
     data = DataProto.from_dict(tensors=batch | {"token_level_scores": scores})
     algorithm = OmegaConf.create(
-        {"gamma": 1.0, "lam": 0.95, "use_kl_in_reward": True, "kl_penalty": "kl", "kl_ctrl": {"type": "fixed", "kl_coef": 0.05}}
+        {
+            "gamma": 1.0,
+            "lam": 0.95,
+            "use_kl_in_reward": True,
+            "kl_penalty": "kl",
+            "kl_ctrl": {"type": "fixed", "kl_coef": 0.05},
+        }
     )
     controller = ray_trainer.core_algos.FixedKLController(0.05)
     data, _ = ray_trainer.apply_kl_penalty(data, controller, "kl")
@@ -155,11 +168,21 @@ def run(rank: int, mode: str, folder: str) -> None:
     data = ray_trainer.compute_advantage(data, "gae", gamma=1.0, lam=0.95, config=algorithm)
     os.chdir(folder)
     batch |= {name: data.batch[name] for name in ("advantages", "returns")}
-    common = {"strategy": "fsdp", "ppo_micro_batch_size_per_gpu": 1, "loss_agg_mode": mode, "ppo_mini_batch_size": ROWS // 2}
-    of_actor = ActorConfig(**common, rollout_n=1, clip_ratio_high=0.28, entropy_coeff=0.01, use_kl_loss=True, kl_loss_coef=0.05)
+    common = {
+        "strategy": "fsdp",
+        "ppo_micro_batch_size_per_gpu": 1,
+        "loss_agg_mode": mode,
+        "ppo_mini_batch_size": ROWS // 2,
+    }
+    of_actor = ActorConfig(
+        **common, rollout_n=1, clip_ratio_high=0.28, entropy_coeff=0.01, use_kl_loss=True, kl_loss_coef=0.05
+    )
     of_critic = CriticConfig(**common)
     mine = slice(rank * ROWS // RANKS, (rank + 1) * ROWS // RANKS)
-    for engine, config, loss in ((actor_engine, of_actor, losses.ppo_loss), (critic_engine, of_critic, losses.value_loss)):
+    for engine, config, loss in (
+        (actor_engine, of_actor, losses.ppo_loss),
+        (critic_engine, of_critic, losses.value_loss),
+    ):
         worker = Worker(engine, lambda config=config, loss=loss, **more: loss(config=config, **more))
         worker.train_mini_batch(told(batch, mine, engine is actor_engine))
     torch.distributed.destroy_process_group()
