@@ -56,4 +56,4 @@ def ranked(found: Iterable[Match], negligible: float) -> tuple[Match, ...]:
     best = [match for match in every if len(match.still) == fewest]
     least = min((match.largest for match in best), default=0.0)
     named = [match for match in best if match.largest <= max(NEARLY * least, negligible)]
-    return tuple(sorted(named, key=lambda match: (match.rank, match.largest > negligible, match.largest)))
+    return tuple(sorted(named, key=lambda match: (match.rank, max(match.largest, negligible))))

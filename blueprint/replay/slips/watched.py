@@ -116,13 +116,13 @@ APPROX_KL = (
 )  # fmt: skip
 
 CLIPPED = (
-    *_ratios("clip_fraction.flag", over_response),
     WordsSlip("the share of ratios above the range alone",
          _share(lambda own, rows: rows["ratio"] > 1 + own.number("loss.clip_range_high"))),
     WordsSlip("the share of ratios below the range alone", _share(lambda own, rows: rows["ratio"] < 1 - own.number("clip_range"))),
     WordsSlip("the share of words that are not clipped", _share(lambda own, rows: 1 - rows["clip_fraction.flag"])),
     WordsSlip("the share of words for which the clip gives the larger surrogate",
          _share(lambda own, rows: rows["surrogate.clipped"] > rows["surrogate.unclipped"])),
+    *_ratios("clip_fraction.flag", over_response),
     *masks(mean_of("clip_fraction.flag", over_response), "the clip fraction"),
 )  # fmt: skip
 
