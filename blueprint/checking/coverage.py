@@ -14,6 +14,7 @@ import numpy.typing as npt
 from blueprint.checking.files import Checked
 from blueprint.page.names import range_name
 from blueprint.quoting import unquoted
+from blueprint.saved.fresh import of_witness
 
 Array = npt.NDArray[Any]
 
@@ -47,8 +48,13 @@ def _missed(file: Checked, rows: Mapping[str, Array], without: str | None) -> It
     for name, found in file.places.items():
         if found.called != range_name(name):
             yield Missed(name, f"its range is called {unquoted(found.called)}, as that of another name would be")
-        elif found.kind != "typed" and name not in rows and (without is None or not name.startswith(without)):
+        elif found.kind != "typed" and name not in rows and _asked(file, name, without):
             yield Missed(name, f"{file.range(name)}: torch computes nothing of this name")
+
+
+def _asked(file: Checked, name: str, without: str | None) -> bool:
+    """Tells whether the witness should know a block: its own numbers in the file, and their distances, it does not."""
+    return (without is None or not name.startswith(without)) and not of_witness(name, file.places)
 
 
 def _unlike(file: Checked, name: str, row: Array) -> str:

@@ -101,7 +101,7 @@ class Masks:
         if not known or "attention_mask" in self.lengths:
             return None
         mask = self._mask("attention_mask")[:, -self.width :]
-        if not (mask[:, 0] | ~mask.any(axis=1)).all():
+        if not mask[:, 0].all():
             return None  # a response begins somewhere else
         return self._fitted("attention_mask", mask), f"response_mask is the last {self.width} columns of attention_mask"
 

@@ -81,9 +81,9 @@ def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     return {name: array_of(found, book) for name, found in places(book, Path(path)).items()}
 
 
-def locate(path: Path) -> dict[str, Found]:
+def locate(path: str | PathLike[str]) -> dict[str, Found]:
     """Returns where every block stands, by name."""
-    return places(opened(path), path)
+    return places(opened(Path(path)), Path(path))
 
 
 def places(book: Any, path: Path) -> dict[str, Found]:

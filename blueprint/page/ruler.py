@@ -74,5 +74,14 @@ def _widest(block: Block, values: Values) -> list[str]:
     known = members[members == members]
     if not known.size or block.about.reads:
         return []
-    code = ".0E" if block.about.decimals > SCIENTIFIC else f".{block.about.decimals}f"
+    decimals = block.about.decimals
+    if block.typed and 0 < decimals <= SCIENTIFIC:
+        return [max((_as_typed(each, decimals) for each in known.tolist()), key=len)]
+    code = ".0E" if decimals > SCIENTIFIC else f".{decimals}f"
     return [f"{end:{code}}" for end in (known.min(), known.max())]
+
+
+def _as_typed(number: float, decimals: int) -> str:
+    """Prints a typed number as its cell shows it: with up to two decimals more, where it has them."""
+    whole, _, fraction = f"{number:.{decimals + 2}f}".partition(".")
+    return f"{whole}.{fraction[:decimals]}{fraction[decimals:].rstrip('0')}"

@@ -6,7 +6,7 @@ as a word. So nothing is computed here: every number is a 1, every word is one w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
@@ -25,6 +25,7 @@ from blueprint.page.shape import shape_of
 from blueprint.page.watch import fingerprint, formulas_of
 from blueprint.page.written import Written
 from blueprint.ppo import rlhf_ppo
+from blueprint.ppo.sheets.beside import NEAREST, OWN, WITNESS, Witnessed
 from blueprint.saved.sized import AnyNumbers, numbers_of
 
 SOME_WORD = "a"
@@ -45,24 +46,35 @@ Off = frozenset[tuple[str, int]]
 """Computed limits that were delivered as off: the name of the block, and which of its cells, edges included."""
 
 
+def witnessed_in(file: Opened) -> Witnessed | None:
+    """Returns which numbers of a witness stand beside a file's own, all of them 0; None where none do."""
+    names = [name.removeprefix(WITNESS) for name in file.places if name.startswith(WITNESS) and name != NEAREST]
+    return Witnessed(dict.fromkeys(names, 0.0), "") if names else None
+
+
+def of_witness(name: str, file: Mapping[str, object]) -> bool:
+    """Tells whether a block belongs to the witness's numbers beside a file's own; file: its blocks by name."""
+    return NEAREST in file and name.startswith(OWN)
+
+
 class Like:
     """A file's kind and sizes. Raises ReadError where the file is of no kind that is known."""
 
     def __init__(self, file: Opened):
-        self._numbers = numbers_of(file)
-        nameless = replace(self._numbers, name="", title="", about="about" if self._numbers.about else "")
-        self._key = repr(nameless)
+        numbers, beside = numbers_of(file), witnessed_in(file)
+        nameless = replace(numbers, name="", title="", about="about" if numbers.about else "")
+        self._alike = _Alike(f"{nameless!r} {beside!r}", numbers, beside)
 
     def fresh(self, off: Off = frozenset()) -> Fresh:
         """Returns the fresh workbook in which these limits are off; it is made once for all files alike."""
-        return _made(_Alike(self._key, self._numbers), off)
+        return _made(self._alike, off)
 
 
 class _Alike:
     """Numbers that are taken for the same if they differ in nothing but name, title and text."""
 
-    def __init__(self, key: str, numbers: AnyNumbers):
-        self.key, self.numbers = key, numbers
+    def __init__(self, key: str, numbers: AnyNumbers, beside: Witnessed | None):
+        self.key, self.numbers, self.beside = key, numbers, beside
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -73,7 +85,7 @@ class _Alike:
 
 @lru_cache(maxsize=KINDS_AT_HAND)
 def _made(alike: _Alike, off: Off) -> Fresh:
-    blueprint = rlhf_ppo(alike.numbers)
+    blueprint = rlhf_ppo(alike.numbers, alike.beside)
     values = Values(blueprint.sizes)
     for block in blueprint.blocks():
         values.arrays[block] = _filled(block, values, off)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -107,6 +108,21 @@ def test_a_build_puts_torch_beside_the_sheet(tmp_path: Path, numbers: str) -> No
         assert float(arrays[name]) == pytest.approx(float(arrays[name.removeprefix("witness.")]), abs=1e-12)
         assert float(arrays[name]) != 0 or float(arrays[name.removeprefix("witness.")]) == 0
     assert arrays["check.master"] == "OK"
+    checked = CliRunner().invoke(main, ["check", str(target)])
+    assert checked.exit_code == 0, checked.output
+    assert re.search(r"agrees  (\d+) of \1 quantities, .*, ([1-9][\d,]+) of \2 formulas", checked.output)
+
+
+def test_a_distance_from_torch_that_somebody_typed_is_named(tmp_path: Path) -> None:
+    target = tmp_path / "beside.xlsx"
+    options = ["--witness", "--no-proof"]
+    assert CliRunner().invoke(main, ["build", *options, "-o", str(target)]).exit_code == 0
+    found = locate(target)["distance.total_loss"]
+    cell = f"{letters(found.left - 1)}{found.top}"
+    change(target, tmp_path / "typed.xlsx", found.sheet, {cell: (None, 0.0)})
+    checked = CliRunner().invoke(main, ["check", str(tmp_path / "typed.xlsx")])
+    assert checked.exit_code == 1
+    assert f"{found.sheet}!{cell}" in checked.output
 
 
 def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_path: Path) -> None:

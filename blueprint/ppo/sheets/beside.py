@@ -12,6 +12,10 @@ AFTER_A_CHANGE = (
     "They belong to the inputs as delivered and count as long as none is changed. Later: blueprint check FILE"
 )
 NEAR = 1e-9
+WITNESS, NEAREST = "witness.", "witness.near"
+"""How the names of a witness's numbers begin, and the one among them that is how far off they may be."""
+OWN = ("distance.", "verdict.", "largest.", "check.witness", "inputs.changed")
+"""How the names of what is computed from them begin: a witness knows nothing of it."""
 HEADINGS = ("sheet", "witness", "distance", "verdict", "largest")
 
 
@@ -34,7 +38,7 @@ def beside(witnessed: Witnessed, shown: list[Block]) -> Beside:
     """Puts the witness's numbers beside the sheet's; they are counted as long as the inputs are those delivered."""
     changed = block("inputs.changed", (), "changed", "inputs that were changed", decimals=0)
     changed[()] = changes()
-    near = typed("witness.near", (), "near", "largest distance allowed", decimals=12)
+    near = typed(NEAREST, (), "near", "largest distance allowed", decimals=12)
     lines, given, largest = [], {near: NEAR}, None
     for own in (each for each in shown if each.name in witnessed.numbers):
         line, largest = _line(own, near, largest)
@@ -55,7 +59,7 @@ def beside(witnessed: Witnessed, shown: list[Block]) -> Beside:
 def _line(own: Block, near: Block, before: Block | None) -> tuple[tuple[Block, ...], Block]:
     """Compares one number; returns its cells, and the largest distance up to here, the last of them."""
     name, symbol = own.name, own.symbol
-    theirs = typed(f"witness.{name}", (), f"{symbol}_w", f"torch: {own.about.meaning}")
+    theirs = typed(f"{WITNESS}{name}", (), f"{symbol}_w", f"torch: {own.about.meaning}")
     off = block(f"distance.{name}", (), "off", "distance from the witness", decimals=12)
     verdict = block(f"verdict.{name}", (), "verdict", "OK, or LOOK at the row")
     largest = block(f"largest.{name}", (), "largest", "largest distance up to here", decimals=12)
