@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.checking.checker import Outcome
     from blueprint.numbers import Numbers
-    from blueprint.replay import Verdict
+    from blueprint.replay import StepVerdict, Verdict
     from blueprint.replay.classic import Verdict as RolloutVerdict
     from blueprint.saved import SavedBook
 
@@ -73,31 +73,29 @@ def check(*paths: AnyPath, device: str = "auto", dtype: str = "float64") -> Outc
 
 
 def verify(
-    path: AnyPath,
-    *,
+    *paths: AnyPath,
     preset: str | None = None,
     set: Mapping[str, Any] | None = None,
     tolerance: float = 1.0,
     device: str = "cpu",
-) -> Verdict | RolloutVerdict:
+) -> Verdict | StepVerdict | RolloutVerdict:
     """Computes a minibatch of a real run again: `.first` is what went wrong first, `.causes` why, `.agrees` whether nothing did.
 
-    A rollout of classic PPO is computed by its own conventions, on the processor.
-
+    paths: one file, or the files of one step, which are joined. A rollout of classic PPO is computed by its own conventions.
     preset: whose conventions, if the file does not say it. set: other values by key. tolerance: multiplies every tolerance.
     Raises MinibatchError for a file that cannot be read or not be computed with, and ImportError without torch.
     """
-    from blueprint.minibatch import Minibatch, read_dump
-    from blueprint.replay import choose, classic
-    from blueprint.replay import verify as compared
+    from blueprint.minibatch import Minibatch, read_dump, read_minibatch
+    from blueprint.replay import classic, verify_batches, verify_one
 
     changes = [f"{key}={value}" for key, value in (set or {}).items()]
-    batch = read_dump(path)
-    if not isinstance(batch, Minibatch):
-        of_rollout = classic.choose(batch, preset, changes)
-        return classic.verify(batch, of_rollout.values, of_rollout.preset.name, tolerance)
-    chosen = choose(batch, preset, changes)
-    return compared(batch, chosen.values, chosen.preset.name, factor=tolerance, device=device)
+    if len(paths) != 1:
+        return verify_batches([read_minibatch(path) for path in paths], preset, changes, tolerance, device)
+    batch = read_dump(paths[0])
+    if isinstance(batch, Minibatch):
+        return verify_one(batch, preset, changes, tolerance, device).verdict
+    chosen = classic.choose(batch, preset, changes)
+    return classic.verify(batch, chosen.values, chosen.preset.name, tolerance)
 
 
 def _loaded(numbers: AnyPath | Tables, changes: Mapping[str, Any]) -> Numbers:

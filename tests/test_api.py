@@ -69,7 +69,7 @@ def test_paths_are_texts_or_paths(tmp_path: Path, path: type) -> None:
     assert bp.build(path(tmp_path / "mine.toml")).save(path(tmp_path / "x.xlsx")) > 1000
     assert bp.open(path(tmp_path / "x.xlsx"))["gamma"].iloc[0, 0] == 0.5
     assert bp.check(path(tmp_path / "x.xlsx")).agrees
-    assert bp.verify(path(tmp_path / "run.npz")).preset == "verl"
+    assert not bp.verify(path(tmp_path / "run.npz")).agrees  # its rewards are drawn at random
 
 
 def test_a_table_says_what_its_rows_and_columns_are() -> None:

@@ -105,21 +105,21 @@ def verified(
 ) -> tuple[Chosen, Verdict]:
     """Chooses the conventions and verifies a minibatch, with a progress bar on stderr where it is large."""
     from blueprint.minibatch import MinibatchError
-    from blueprint.replay import choose, known_device, verify
+    from blueprint.replay import choose, known_device, verify_one
 
     try:
-        chosen = choose(batch, preset, overrides)
+        choose(batch, preset, overrides)
         known_device(device)
     except MinibatchError as error:
         raise Refused(str(error)) from error
     bars = Bars(batch.mask.size)
     try:
-        found = verify(batch, chosen.values, chosen.preset.name, bars.begin, tolerance, device=device)
+        part = verify_one(batch, preset, overrides, tolerance, device, bars.begin)
     except MinibatchError as error:
         raise Unreadable(str(error)) from error
     finally:
         bars.end()
-    return chosen, found
+    return part.chosen, part.verdict
 
 
 class Bars:

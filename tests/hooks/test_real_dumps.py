@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from blueprint.minibatch import read_minibatch
-from blueprint.replay import verify_step
+from blueprint.replay import verify_one, verify_step
 from tests.hooks.page import HOOKS
 from tests.hooks.real.libraries import RUNS as RUNS_OF
 
@@ -48,6 +48,14 @@ def test_what_was_run_is_what_the_page_says(folder: Path) -> None:
 def test_every_hook_was_run_in_its_library() -> None:
     assert {hook for run in RUNS_OF.values() for hook in run.hooks} == set(HOOKS)
     assert {folder.name for folder in FOLDERS} == set(RUNS_OF)
+
+
+@pytest.mark.parametrize("run", RUNS, ids=named)
+def test_one_file_of_a_clean_step_is_not_accused(run: Path) -> None:
+    files = sorted(run.glob("*.safetensors"))
+    found = verify_one(read_minibatch(files[len(files) // 4])).verdict
+    assert found.first is None
+    assert found.lines
 
 
 @pytest.mark.parametrize("run", RUNS, ids=named)
