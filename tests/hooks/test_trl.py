@@ -18,7 +18,7 @@ from tests.hooks.running import MASK, PROMPT, ROWS, SLOTS, noise, run, same
 ARGS = SimpleNamespace(
     gamma=1.0, lam=0.95, cliprange=0.2, cliprange_value=0.3, vf_coef=0.1, kl_coef=0.05, kl_estimator="k3",
     whiten_rewards=True, temperature=0.7, num_ppo_epochs=1, num_mini_batches=2, local_mini_batch_size=9,
-    per_device_train_batch_size=4,
+    per_device_train_batch_size=4, bf16=True, fp16=False,
 )  # fmt: skip
 SETTINGS = {
     "ppo.gamma": 1.0, "ppo.gae_lambda": 0.95, "ppo.clip_range": 0.2, "loss.clip_range_high": 0.2, "ppo.vf_coef": 0.1,
@@ -73,6 +73,7 @@ def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         microbatches=3,
         optimizer_step=3,
     )
+    assert found.forward_dtype == "bfloat16"
     assert found.hyperparameters == SETTINGS
     assert found.logged == {
         "total_loss": scalars["loss"].item(), "policy_loss": scalars["pg_loss"].item(), "value_loss": scalars["vf_loss"].item(),
