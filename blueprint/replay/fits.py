@@ -1,4 +1,4 @@
-"""The one coefficient that explains a deviation.
+"""The one coefficient, or limit of the scores, that explains a deviation.
 
 Of a tensor it is found by least squares, and named if every word then agrees. One logged number could be explained by any
 coefficient; there it must be one that somebody may have typed: of at most three digits.
@@ -7,6 +7,8 @@ coefficient; there it must be one that somebody may have typed: of at most three
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import numpy as np
 
 from blueprint.replay.neighbours import Neighbour
 from blueprint.replay.recompute import Replay
@@ -23,6 +25,7 @@ def fitted(local: Replay, name: str, logged: float | None) -> Iterator[Neighbour
     """Yields the coefficient that a quantity is linear in, as it would have to be."""
     if name == "rewards":
         yield from _kl_coef(local)
+        yield from _score_clip(local)
     elif logged is not None and name == "total_loss":
         yield from _coefficient(local, "vf_coef", "value_loss", 1.0, logged)
         yield from _coefficient(local, "ent_coef", "entropy", -1.0, logged)
@@ -45,6 +48,16 @@ def _kl_coef(local: Replay) -> Iterator[Neighbour]:
         square += float((paid**2).sum())
     if square and local.options["reward.kl_in"] in IN_REWARD:
         yield _said("kl_coef", both / square)
+
+
+def _score_clip(local: Replay) -> Iterator[Neighbour]:
+    """r = score + penalty: where scores were clipped to ±c, c is the largest of |r − penalty| in the slots of the scores."""
+    largest = 0.0
+    for start, rows in local.tiles(("reward.penalty", "score.place")):
+        theirs = local.batch.tensors["rewards"][start : start + len(rows["score.place"])].astype(float)
+        score = (theirs - rows["reward.penalty"][:, : theirs.shape[1]])[rows["score.place"][:, : theirs.shape[1]] > 0]
+        largest = max(largest, float(np.abs(score).max(initial=0.0)))
+    yield from _typed("reward.score_clip", largest)
 
 
 def _coefficient(local: Replay, key: str, part: str, sign: float, logged: float) -> Iterator[Neighbour]:

@@ -71,12 +71,15 @@ def _of_returns(made: Read) -> Callable[[Own], Words]:
     return lambda own: value(own, rows={"returns": made(own)})
 
 
-def _of_old_values(own: Own) -> Words:
-    """Max of (V − V_old)² and (V_c − R)²: only the square that is not clipped has another target."""
-    rows = value_rows(own)
-    off = rows["value.counted"] * (own.texts.values - own["values.kept"])
-    larger = torch.maximum(off.square(), rows["value.square_clipped"])
-    return Words(own.number("value.factor") * larger, rows["value.counted"])
+def _of_old_values(square: str, other: str) -> Callable[[Own], Words]:
+    """f·max of two squares, one of which has V_old for its target in place of R."""
+
+    def words(own: Own) -> Words:
+        rows = value_rows(own)
+        old = value_rows(own, rows={"returns": own["values.kept"]})
+        return Words(own.number("value.factor") * torch.maximum(old[square], rows[other]), rows["value.counted"])
+
+    return words
 
 
 def _exchanged(own: Own) -> Words:
@@ -100,7 +103,8 @@ VALUE: tuple[WordsSlip, ...] = (
     WordsSlip("the advantages for the returns", _of_returns(lambda own: own["advantages_used"])),
     WordsSlip("the raw advantages for the returns", _of_returns(lambda own: own["advantages"])),
     WordsSlip("the old values for the returns", _of_returns(lambda own: own["values.kept"])),
-    WordsSlip("the old values for the returns", _of_old_values),
+    WordsSlip("the old values for the returns in the free square alone", _of_old_values("value.square", "value.square_clipped")),
+    WordsSlip("the old values for the returns in the clipped square alone", _of_old_values("value.square_clipped", "value.square")),
     WordsSlip("the rewards for the returns", _of_returns(lambda own: own["rewards"])),
     WordsSlip("whitened advantages plus V for the returns", _of_returns(lambda own: own["advantages_used"] + own["values.kept"])),
     *masks(value, "the value loss"),

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from blueprint.replay.slips.masks import MASKS
 from blueprint.replay.slips.own import Own, across_by
 from blueprint.replay.slips.slip import TensorSlip, beside, read
+from blueprint.replay.slips.whitening import WHITENING, white
 from blueprint.witness.gae import masked_sums
 
 Read = Callable[[Own], Tensor]
@@ -105,11 +105,19 @@ def _forward(own: Own) -> Tensor:
     return masked_sums(deltas, torch.full_like(deltas, fading), own.texts.slots.flip(-1)).flip(-1)
 
 
+def _not_turned(own: Own) -> Tensor:
+    return own["advantages"].flip(-1)
+
+
 GAE: tuple[TensorSlip, ...] = (
     TensorSlip(
         "V_t for V_{t+1} in δ", _of(lambda own: own["rewards"] + (own.number("gamma") - 1) * own["values.kept"])
     ),
     TensorSlip("γ missing in δ", _of(lambda own: own["rewards"] + _ahead(own) - own["values.kept"])),
+    TensorSlip(
+        "λ for γ in δ: the two exchanged",
+        _of(lambda own: own["rewards"] + own.number("gae_lambda") * _ahead(own) - own["values.kept"]),
+    ),
     TensorSlip("γ missing in γλ", _fading(lambda own: own.number("gae_lambda"))),
     TensorSlip("γ twice in γλ", _fading(lambda own: own.number("gamma") ** 2 * own.number("gae_lambda"))),
     TensorSlip(
@@ -139,6 +147,7 @@ GAE: tuple[TensorSlip, ...] = (
     TensorSlip("A = r − V, nothing of what comes later", lambda own: own["rewards"] - own["values.kept"]),
     TensorSlip("the scores alone, without the KL", _rewarded(lambda own: own["score.placed"])),
     TensorSlip("the loop over t in the wrong direction", _forward),
+    TensorSlip("the columns in reverse: what the loop collected from the end was not turned round", _not_turned),
 )
 """Of A before it is whitened; the returns are that plus V."""
 
@@ -155,27 +164,6 @@ VALUES: tuple[TensorSlip, ...] = (
 """Other values for V, wherever it is read."""
 
 
-def _moment(own: Own, name: str) -> float:
-    return own.whole[f"advantage.{name}"]
-
-
-def _centred(own: Own) -> Tensor:
-    return own["advantages"] - _moment(own, "mean")
-
-
-def _white(own: Own) -> Tensor:
-    return _centred(own) / _moment(own, "divisor")
-
-
-def _white_by_response(own: Own) -> Tensor:
-    """(A − μ)/σ with the moments of each response."""
-    counted = own["response"]
-    words = counted.sum(dim=-1, keepdim=True).clamp(min=1)
-    centred = counted * (own["advantages"] - (counted * own["advantages"]).sum(dim=-1, keepdim=True) / words)
-    free = (words - own.number("advantage.ddof")).clamp(min=1)
-    return centred / (centred.square().sum(dim=-1, keepdim=True) / free + own.number("whiten_eps")).sqrt()
-
-
 def _beyond(advantages: Read, values: Read | None = None) -> Read:
     """The returns that are some advantages plus V."""
     return lambda own: advantages(own) + (own["kept"] * values(own) if values else own["values.kept"])
@@ -186,22 +174,16 @@ ADVANTAGES: tuple[TensorSlip, ...] = (
     *(TensorSlip(each.said, _valued(each.made)) for each in VALUES),
     TensorSlip("the returns in place of advantages", lambda own: own["advantages"] + own["values.kept"]),
     TensorSlip("the opposite sign", lambda own: -own["advantages"]),
-    TensorSlip(
-        "whitening without subtracting the mean", lambda own: own["advantages"] / _moment(own, "divisor"), False
-    ),
-    TensorSlip("whitening without dividing by the deviation", _centred, False),
-    TensorSlip("whitening by the variance, not its root", lambda own: _centred(own) / _moment(own, "variance"), False),
-    TensorSlip("whitening each response by itself", _white_by_response, False),
-    *(TensorSlip(f"whitening over {said}", lambda own: own["advantages"], over=mask) for said, mask in MASKS),
+    *WHITENING,
 )
 
 RETURNS: tuple[TensorSlip, ...] = (
-    TensorSlip("returns made after whitening: the whitened advantages plus V", _beyond(_white)),
+    TensorSlip("returns made after whitening: the whitened advantages plus V", _beyond(white)),
     TensorSlip("the new values added, not the old ones", _beyond(lambda own: own["advantages"], read("values_new"))),
     # vwxyzjn/cleanrl #337: advantages that were still zero
     TensorSlip("V alone, the advantages still 0", lambda own: own["values.kept"]),
     TensorSlip("the advantages alone, V not added", lambda own: own["advantages"]),
-    TensorSlip("the whitened advantages alone, V not added", _white),
+    TensorSlip("the whitened advantages alone, V not added", white),
     TensorSlip("the rewards added, not V", lambda own: own["advantages"] + own["rewards"]),
     TensorSlip("the sum of rewards, without γ, λ and V", lambda own: _summed(own, own["rewards"], 1.0)),
     *(TensorSlip(each.said, _beyond(each.made)) for each in GAE),

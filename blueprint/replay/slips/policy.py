@@ -101,8 +101,8 @@ def _of_sum(own: Own) -> Tensor:
 
 
 def _clip_of_log(own: Own) -> Words:
-    limit = own.number("clip_range")
-    return policy(own, rows={"ratio.clipped": _log_ratio(own).clamp(-limit, limit).exp()})
+    low, high = own.number("clip_range"), own.number("loss.clip_range_high")
+    return policy(own, rows={"ratio.clipped": _log_ratio(own).clamp(-low, high).exp()})
 
 
 def _swapped(own: Own) -> Words:

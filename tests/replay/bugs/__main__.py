@@ -45,10 +45,10 @@ def _row(bug: Bug, verdict: Verdict) -> str:
     return f"{mark}  {bug.library:9}{bug.said:45}{first:14}{said[0] if said else '—'}  ({len(said)})"
 
 
-def _half(half: str, bugs: Sequence[Bug], steps: dict[str, Step]) -> None:
+def _set(name: str, bugs: Sequence[Bug], steps: dict[str, Step]) -> None:
     found = [(bug, verdict_of(bug.library, steps[bug.said])) for bug in bugs]
     print(*(_row(*each) for each in found), sep="\n")
-    print(f"{half} half: {sum(is_named(*each) for each in found)} of {len(found)} named first\n")
+    print(f"{name} set: {sum(is_named(*each) for each in found)} of {len(found)} named first\n")
 
 
 def main() -> None:
@@ -58,10 +58,10 @@ def main() -> None:
     accused = [name for name, step in clean.items() if not verdict_of(name.split()[0], step).agrees]
     print(f"clean runs accused: {len(accused)} of {len(clean)} {accused or ''}")
     steps = {f"clean {library}": clean[f"{library} 0"] for library in RUN}
-    for half, bugs in planted().items():
+    for name, bugs in planted().items():
         asked = [bug for bug in bugs if words in bug.said]
         steps |= {bug.said: step_of(folder, bug.library, bug=bug) for bug in asked}
-        _half(half, asked, steps)
+        _set(name, asked, steps)
     if not words:
         kept.write(steps)
 

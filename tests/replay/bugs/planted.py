@@ -23,6 +23,6 @@ class Bug(NamedTuple):
 
 
 def planted() -> Mapping[str, tuple[Bug, ...]]:
-    """Returns the bugs, by half."""
+    """Returns the bugs, by the set that they were listed in."""
     read = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {half: tuple(Bug(**{**bug, "named": tuple(bug["named"])}) for bug in bugs) for half, bugs in read.items()}
+    return {name: tuple(Bug(**{**bug, "named": tuple(bug["named"])}) for bug in bugs) for name, bugs in read.items()}
