@@ -70,13 +70,13 @@ def _check(settings: Settings, asked: Asked) -> None:
 def _check_conventions(settings: Settings) -> None:
     """Raises MinibatchError for a preset or an override that is neither one of RLHF nor one of classic PPO."""
     from blueprint.minibatch import MinibatchError
+    from blueprint.numbers import classic_presets, rlhf
     from blueprint.replay.choose import check_asked
-    from blueprint.replay.classic.choose import check_asked as check_classic
 
     refusals = []
-    for check in (check_asked, check_classic):
+    for known in (rlhf(), classic_presets()):
         try:
-            check(settings.preset, settings.overrides)
+            check_asked(settings.preset, settings.overrides, known)
         except MinibatchError as error:
             refusals.append(error)
         else:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blueprint.minibatch import Minibatch, MinibatchError
-from blueprint.numbers import Preset, Setting, rlhf
+from blueprint.minibatch.classic import Rollout
+from blueprint.numbers import OFF, Catalogue, Preset, Setting, rlhf
+from blueprint.numbers.conventions import says_off
 from blueprint.numbers.errors import NumbersError, nearest, suggestion
 from blueprint.quoting import unquoted
 from blueprint.replay.neighbours import shown
-from blueprint.replay.settings import Settings, laid_over, number_of, plain
+from blueprint.replay.settings import Settings, laid_over, plain
 
 
 @dataclass(frozen=True)
@@ -33,56 +35,51 @@ def choose(batch: Minibatch, preset: str | None = None, overrides: Sequence[str]
 
     Raises MinibatchError for an unknown preset, a file that does not say its library, or an override that is none.
     """
-    named = preset or batch.preset
+    return chosen_of(rlhf(), batch, preset, overrides)
+
+
+def check_asked(preset: str | None, overrides: Sequence[str], known: Catalogue) -> None:
+    """Raises MinibatchError for a preset that a catalogue has not, or an override that is none, whatever the file."""
+    if preset is not None:
+        _preset(known, preset)
+    for each in overrides:
+        _override(known, each)
+
+
+def chosen_of(known: Catalogue, file: Minibatch | Rollout, preset: str | None, overrides: Sequence[str]) -> Chosen:
+    """Chooses among the presets of a catalogue: those of RLHF, or of classic PPO. Raises MinibatchError as `choose`."""
+    named = preset or file.preset
     if named is None:
-        raise MinibatchError(f"{batch.path} {_unnamed(batch.library)}, of {', '.join(name for name in rlhf().presets)}")
-    found = _preset(named)
-    yours = dict(_override(each) for each in overrides)
-    file = {plain(key): value for key, value in batch.hyperparameters.items() if plain(key) in rlhf().settings}
-    values = laid_over(found.values, file, yours)
-    why = "as asked" if preset else f"because the file says {batch.library or named}"
-    return Chosen(found, values, why, tuple(_differing(found, values, file, yours)))
+        raise MinibatchError(f"{file.path} {_unnamed(known, file.library)}, of {', '.join(known.presets)}")
+    found = _preset(known, named)
+    yours = dict(_override(known, each) for each in overrides)
+    said = {plain(key): value for key, value in file.hyperparameters.items() if plain(key) in known.settings}
+    values = laid_over(found.values, said, yours)
+    why = "as asked" if preset else f"because the file says {file.library or named}"
+    differs = [
+        f"{dotted(key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
+        f"{found.name}: {shown(found.values[key])})"
+        for key in {**said, **yours}
+        if _number(values[key]) != _number(found.values[key])
+    ]
+    return Chosen(found, values, why, tuple(differs))
 
 
-def _unnamed(library: str | None) -> str:
+def _unnamed(known: Catalogue, library: str | None) -> str:
     """Says why no preset goes with a file's library."""
     if library is None:
         return "does not say which library wrote it: name one with --preset"
     asked = unquoted(library)
-    versions = [name for name in rlhf().presets if name.startswith(f"{library.lower()}_")]
-    if versions:
+    if any(name.startswith(f"{library.lower()}_") for name in known.presets):
         return f"is of {asked} and does not say of which version: add version to its metadata, or name a preset with --preset"
     return f"is of {asked}, for which there is no preset: name one that does as it does with --preset"
 
 
-def check_asked(preset: str | None = None, overrides: Sequence[str] = ()) -> None:
-    """Raises MinibatchError for an unknown preset, or an override that is none, whatever the file."""
-    if preset is not None:
-        _preset(preset)
-    for each in overrides:
-        _override(each)
-
-
-def _preset(name: str) -> Preset:
+def _preset(known: Catalogue, name: str) -> Preset:
     try:
-        return rlhf().preset(name)
+        return known.preset(name)
     except NumbersError as error:
         raise MinibatchError(str(error)) from error
-
-
-def _differing(preset: Preset, values: Settings, file: Settings, yours: Settings) -> list[str]:
-    return [
-        f"{dotted(key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
-        f"{preset.name}: {shown(preset.values[key])})"
-        for key in {**file, **yours}
-        if _other(key, values[key], preset.values[key])
-    ]
-
-
-def _other(key: str, one: float | str, other: float | str) -> bool:
-    if rlhf().settings[key].words:
-        return one != other
-    return number_of(key, one) != number_of(key, other)
 
 
 def dotted(key: str) -> str:
@@ -90,17 +87,17 @@ def dotted(key: str) -> str:
     return key if "." in key else f"ppo.{key}"
 
 
-def _override(text: str) -> tuple[str, float | str]:
+def _override(known: Catalogue, text: str) -> tuple[str, float | str]:
     key, equals, value = text.partition("=")
-    name, known = plain(key.strip()), rlhf().settings
+    name = plain(key.strip())
     if not equals:
         raise MinibatchError(
             f"--set {unquoted(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99"
         )
-    if name not in known:
-        keys = [dotted(each) for each in known]
+    if name not in known.settings:
+        keys = [dotted(each) for each in known.settings]
         raise MinibatchError(f"--set {unquoted(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
-    return name, _value(dotted(name), known[name], value.strip())
+    return name, _value(dotted(name), known.settings[name], value.strip())
 
 
 def _value(key: str, setting: Setting, text: str) -> float | str:
@@ -109,11 +106,16 @@ def _value(key: str, setting: Setting, text: str) -> float | str:
             raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected one of {', '.join(setting.words)}")
         return text
     try:
-        number = number_of(key, text)
-    except MinibatchError:
-        raise MinibatchError(f'--set {key}: found {unquoted(text)}, expected a number, or "off" for a limit') from None
+        number = float(_number(text))
+    except ValueError:
+        or_off = ', or "off"' if setting.limit else ""
+        raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected a number{or_off}") from None
     if not setting.holds(number):
-        raise MinibatchError(
-            f"--set {key}: found {unquoted(text)}, expected {shown(setting.low)} to {shown(setting.high)}"
-        )
+        highest = "off" if setting.limit else shown(setting.high)
+        raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected {shown(setting.low)} to {highest}")
     return number
+
+
+def _number(value: float | str) -> float | str:
+    """Returns a limit that is off as the number that it is, and all else as it is."""
+    return OFF if says_off(value) else value
