@@ -104,7 +104,7 @@ def test_before_any_work_it_is_refused_what_could_not_be_done(tmp_path: Path) ->
         ((folder, "--ledger", path), 2, "is no ledger of `blueprint verify`"),
         ((folder, "--plot", tmp_path / "run.gif"), 2, "found the ending .gif, expected one of .png, .svg, .pdf"),
         ((folder, "--csv", tmp_path / "no" / "run.csv"), 2, "cannot be written: there is no folder"),
-        ((folder, "--only", "*.pt"), 3, "holds no dump of a training step"),
+        ((folder, "--only", "*.pt"), 3, "holds no dump of a training step that is called *.pt: "),
         ((folder, "--each"), 2, "--each is for the files of one step: name them instead of a folder, or use --json"),
         ((path, "--fail-fast"), 2, "--fail-fast is for a whole run: name the folder with its steps instead of files"),
     ]

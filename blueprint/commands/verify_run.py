@@ -89,7 +89,8 @@ def _found(folder: Path, asked: Asked) -> Found:
 
     found = find(folder, asked.only)
     if not found.steps:
-        raise Unreadable(f"{folder} holds no dump of a training step: docs/dump-hooks.md tells how to write them")
+        called = f" that is called {asked.only}" if asked.only else ""
+        raise Unreadable(f"{folder} holds no dump of a training step{called}: docs/dump-hooks.md tells how to write them")
     return found
 
 
