@@ -90,7 +90,9 @@ def _found(folder: Path, asked: Asked) -> Found:
     found = find(folder, asked.only)
     if not found.steps:
         called = f" that is called {asked.only}" if asked.only else ""
-        raise Unreadable(f"{folder} holds no dump of a training step{called}: docs/dump-hooks.md tells how to write them")
+        raise Unreadable(
+            f"{folder} holds no dump of a training step{called}: docs/dump-hooks.md tells how to write them"
+        )
     return found
 
 
