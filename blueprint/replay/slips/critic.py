@@ -48,6 +48,22 @@ def _held(made: Read) -> Callable[[Own], Words]:
     return words
 
 
+def _larger_error(own: Own) -> Words:
+    rows = value_rows(own)
+    larger = torch.maximum(own.texts.values, rows["value.clipped"]) - own["returns"]
+    return Words(own.number("value.factor") * larger.square(), rows["value.counted"])
+
+
+def _ends(low: str, high: str) -> Callable[[Own], Words]:
+    """The value loss with the ranges of these names below and above the old value."""
+
+    def clipped(own: Own) -> Tensor:
+        old = own["values.kept"]
+        return torch.minimum(torch.maximum(own.texts.values, old - own.number(low)), old + own.number(high))
+
+    return _held(clipped)
+
+
 def _about(middle: Read) -> Callable[[Own], Words]:
     """The value loss whose clip is about something else than the old values."""
 
@@ -91,6 +107,10 @@ VALUE: tuple[WordsSlip, ...] = (
          _square(lambda rows: torch.minimum(rows["value.square"], rows["value.square_clipped"]))),
     WordsSlip("the square without the clip", _square(lambda rows: rows["value.square"])),
     WordsSlip("the clipped square alone", _square(lambda rows: rows["value.square_clipped"])),
+    # implementation-matters/code-for-paper #1
+    WordsSlip("the square of the larger error, not the larger square", _larger_error),
+    WordsSlip("the policy's clip range for the upper end of the values'", _ends("value_clip_range", "loss.clip_range_high")),
+    WordsSlip("the policy's clip range for the lower end of the values'", _ends("clip_range", "value_clip_range")),
     WordsSlip("the absolute error, not the square", _square(lambda rows: rows["value.error"].abs())),
     # ray-project/ray #19291 asks what the clip of values is about
     WordsSlip("the clip of values around the returns", _about(lambda own: own["returns"])),

@@ -137,6 +137,7 @@ GAE: tuple[TensorSlip, ...] = (
         TensorSlip(said, _rewarded(made))
         for said, made in (
             ("the rewards of the slot before", lambda own: across_by(own["rewards"], 1)),
+            ("the rewards of the slot before", lambda own: across_by(own["rewards"], 1, around=True)),
             ("the rewards of the slot before", lambda own: own["response"] * across_by(own["rewards"], 1, around=True)),
             ("the rewards of the slot behind", lambda own: across_by(own["rewards"], -1)),
         )

@@ -105,6 +105,15 @@ def _clip_of_log(own: Own) -> Words:
     return policy(own, rows={"ratio.clipped": _log_ratio(own).clamp(-low, high).exp()})
 
 
+LOW_FOR_LESS = "ε, not 1 − ε, for the lower end of the clip"
+
+
+def low_for_less(own: Own) -> Named:
+    """The ratio within ε … 1 + ε."""
+    low, high = own.number("clip_range"), 1 + own.number("loss.clip_range_high")
+    return {"ratio.clipped": surrogates(own)["ratio"].clamp(low, high)}
+
+
 def _swapped(own: Own) -> Words:
     """1 − ε_high … 1 + ε_low."""
     return policy(
@@ -156,6 +165,8 @@ POLICY: tuple[WordsSlip, ...] = (
     WordsSlip("the clip of the product ρ·Â, not of the ratio", _for_surrogate(_product_clipped)),
     WordsSlip("the clip range around 0, for the log-ratio", _clip_of_log),
     WordsSlip("the two ends of the clip range swapped", _swapped),
+    # ChenmienTan/RL2 #21
+    WordsSlip(LOW_FOR_LESS, lambda own: policy(own, rows=low_for_less(own))),
     WordsSlip("only the upper end of the clip", lambda own: policy(own.under({"clip_range": "off"}))),
     WordsSlip("only the lower end of the clip", lambda own: policy(own.under({"loss.clip_range_high": "off"}))),
     WordsSlip("the dual clip for positive advantages, too", _for_surrogate(_floored)),

@@ -107,6 +107,8 @@ REWARDS: tuple[TensorSlip, ...] = (
     TensorSlip("the KL divided by the number of words", _divided),
     TensorSlip("the squared log-ratio for the KL, without its 1/2", _paying(lambda own: own["kl.k1"].square())),
     TensorSlip("the KL of the new policy, not the old one", _paying(_less("logprobs_new", read("logprobs_ref")))),
+    TensorSlip("negative KL cut to 0", _paying(lambda own: own["kl.used"].clamp(min=0))),
+    TensorSlip("positive KL cut to 0", _paying(lambda own: own["kl.used"].clamp(max=0))),
     TensorSlip(
         "the KL between old and new policy, not to the reference", _paying(_less("logprobs_old", read("logprobs_new")))
     ),

@@ -9,7 +9,7 @@ from torch import Tensor
 from blueprint.replay.slips.critic import value_rows
 from blueprint.replay.slips.masks import counted, masks
 from blueprint.replay.slips.own import Own
-from blueprint.replay.slips.policy import FOR_RATIO, RATIOS, surrogates
+from blueprint.replay.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
 from blueprint.replay.slips.slip import Words, WordsSlip
 from blueprint.witness.conventions import kl, watched
 from blueprint.witness.models import Named
@@ -92,6 +92,11 @@ def _share(made: Callable[[Own, Named], Tensor], over: Over = over_response) -> 
     return lambda own: Words(made(own, _rows(own)).to(own.texts.slots.dtype), over(own), "token-mean")
 
 
+def _flagged(ratios: Callable[[Own], Named]) -> Callable[[Own], Words]:
+    """The clip fraction of other ratios, clipped or not."""
+    return lambda own: Words(_rows(own, rows=ratios(own))["clip_fraction.flag"], over_response(own), "token-mean")
+
+
 def _mean(made: Over, over: Over = over_watched) -> Callable[[Own], Words]:
     return lambda own: Words(made(own), over(own), "token-mean")
 
@@ -111,6 +116,9 @@ APPROX_KL = (
     *_ratios("policy_kl.used", over_watched),
     WordsSlip("the KL to the reference, not to the old policy",
          _between("logprobs_new", "logprobs_ref", over_watched, lambda own: "token-mean")),
+    # Rolv-Arild/rocket-learn #12
+    WordsSlip("k3 with the ratio where its log belongs: e^ρ − 1 − ρ",
+         _mean(lambda own: _rows(own)["ratio"].expm1() - _rows(own)["ratio"])),
     WordsSlip("the squared log-ratio, without its 1/2", _mean(lambda own: _rows(own)["policy_kl.log_ratio"].square())),
     *masks(mean_of("policy_kl.used", over_watched), "the approximate KL"),
 )  # fmt: skip
@@ -122,6 +130,7 @@ CLIPPED = (
     WordsSlip("the share of words that are not clipped", _share(lambda own, rows: 1 - rows["clip_fraction.flag"])),
     WordsSlip("the share of words for which the clip gives the larger surrogate",
          _share(lambda own, rows: rows["surrogate.clipped"] > rows["surrogate.unclipped"])),
+    WordsSlip(LOW_FOR_LESS, _flagged(low_for_less)),
     *_ratios("clip_fraction.flag", over_response),
     *masks(mean_of("clip_fraction.flag", over_response), "the clip fraction"),
 )  # fmt: skip
