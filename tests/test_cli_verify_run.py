@@ -127,7 +127,12 @@ def test_what_interrupts_it_leaves_the_ledger_whole_and_no_process(
     tmp_path: Path, ending: signal.Signals, code: int
 ) -> None:
     folder = a_run(tmp_path / "run", 60)
-    command = [sys.executable, "-m", "blueprint", "verify", str(folder), "--workers", "1"]
+    # A shell in the background hands SIGINT on as ignored; on a terminal it is not.
+    begun = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from blueprint.cli import main"
+    )
+    arguments = ["verify", str(folder), "--workers", "1"]
+    command = [sys.executable, "-c", f"{begun}\nif __name__ == '__main__':\n    main({arguments!r})"]
     process = subprocess.Popen(
         command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
