@@ -1,5 +1,7 @@
 """RLHF PPO by hand: equations written once become numbers, spreadsheet formulas and printed mathematics."""
 
+import sys as _sys
+
 from blueprint.api import build, check, open, verify
 from blueprint.book import Book, book
 from blueprint.language import (
@@ -29,6 +31,7 @@ from blueprint.language import (
     typed,
     where,
 )
+from blueprint.moved import Moved as _Moved
 
 __all__ = [
     "Axis",
@@ -63,3 +66,5 @@ __all__ = [
     "verify",
     "where",
 ]
+
+_sys.meta_path.append(_Moved())

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.checking.checker import Outcome
-    from blueprint.numbers import Numbers
-    from blueprint.replay import StepVerdict, Verdict
-    from blueprint.replay.classic import Verdict as RolloutVerdict
-    from blueprint.saved import SavedBook
+    from blueprint.inputs.load import Numbers
+    from blueprint.reopening import SavedBook
+    from blueprint.verifying import StepVerdict, Verdict
+    from blueprint.verifying.classic import Verdict as RolloutVerdict
 
 AnyPath = str | PathLike[str]
 Tables = Mapping[str, Any]
@@ -47,16 +47,16 @@ def build(
     'decision'
     """
     from blueprint.book import Book
-    from blueprint.ppo import rlhf_ppo
+    from blueprint.workbooks.registry import blueprint_of
 
     asked = {"preset": preset, "conventions": conventions, "compare": compare}
     changes = {key: value for key, value in asked.items() if value is not None} | dict(set or {})
-    return Book(rlhf_ppo(_loaded(numbers, changes)))
+    return Book(blueprint_of(_loaded(numbers, changes)))
 
 
 def open(path: AnyPath) -> SavedBook:
     """Opens a saved workbook, edited or not: a book of what is typed in it. Raises ReadError for a file that is none of ours."""
-    from blueprint.saved import book_of
+    from blueprint.reopening import book_of
 
     return book_of(path)
 
@@ -85,8 +85,8 @@ def verify(
     preset: whose conventions, if the file does not say it. set: other values by key. tolerance: multiplies every tolerance.
     Raises MinibatchError for a file that cannot be read or not be computed with, and ImportError without torch.
     """
-    from blueprint.minibatch import Minibatch, read_dump, read_minibatch
-    from blueprint.replay import classic, verify_batches, verify_one
+    from blueprint.dumps import Minibatch, read_dump, read_minibatch
+    from blueprint.verifying import classic, verify_batches, verify_one
 
     changes = [f"{key}={value}" for key, value in (set or {}).items()]
     if len(paths) != 1:
@@ -99,7 +99,8 @@ def verify(
 
 
 def _loaded(numbers: AnyPath | Tables, changes: Mapping[str, Any]) -> Numbers:
-    from blueprint.numbers import load, read, tables_of
+    from blueprint.inputs import load, read
+    from blueprint.inputs.read import tables_of
 
     source = tables_of(numbers) if isinstance(numbers, Mapping) else read(numbers)
     return load(source, changes)

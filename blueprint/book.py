@@ -21,8 +21,8 @@ from blueprint.page.outline import Blueprint, Section, Sheet
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from blueprint.explain.spots import Address, Spot
-    from blueprint.explain.tree import Explanation
+    from blueprint.explaining.spots import Address, Spot
+    from blueprint.explaining.tree import Explanation
     from blueprint.page.layout import Layout
     from blueprint.page.recalculate import Proof
 
@@ -90,7 +90,7 @@ class Book:
 
         A member that has a word may go by it: `book.show("library.total_loss", l="verl")`.
         """
-        from blueprint.explain.members import places as places_of
+        from blueprint.explaining.members import places as places_of
         from blueprint.page.cells import address, formula_at
 
         found = self._block(block)
@@ -110,7 +110,7 @@ class Book:
         `print(book.explain("advantages", n=1, t=5))`. A block goes by its name or symbol, a cell also by its address in
         the workbook: "Loss!N51". Raises NotationError if there is no such block or cell.
         """
-        from blueprint.explain.explaining import explain
+        from blueprint.explaining.explaining import explain
 
         return explain(self, what, None if depth == "all" else depth, members)
 
@@ -123,7 +123,7 @@ class Book:
 
     def block_named(self, text: str) -> Block:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
-        from blueprint.explain.asked import block_named
+        from blueprint.explaining.asked import block_named
 
         return block_named(text, self.blocks)
 
@@ -134,7 +134,7 @@ class Book:
     @cached_property
     def spots(self) -> dict[str, Spot]:
         """Where the blocks stand, by name."""
-        from blueprint.explain.spots import spots_on
+        from blueprint.explaining.spots import spots_on
 
         return spots_on(self.layout)
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.minibatch import Minibatch
-from blueprint.minibatch.batch import Array
-from blueprint.numbers import rlhf
-from blueprint.numbers.minibatch import MinibatchNumbers
-from blueprint.ppo import rlhf_ppo
-from blueprint.replay import Replay, replay
-from blueprint.replay.agree import Agreement, agreement
-from blueprint.replay.export import numbers_of
-from blueprint.replay.judge import Judge
-from blueprint.replay.lines import lines_of
-from blueprint.replay.verify import Verdict
-from blueprint.replay.window import Window, worst_window
+from blueprint.dumps import Minibatch
+from blueprint.dumps.batch import Array
+from blueprint.verifying import Replay, replay
+from blueprint.verifying.agree import Agreement, agreement
+from blueprint.verifying.export import numbers_of
+from blueprint.verifying.judge import Judge
+from blueprint.verifying.lines import lines_of
+from blueprint.verifying.verify import Verdict
+from blueprint.verifying.window import Window, worst_window
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.minibatch.schema import MinibatchNumbers
 
 RESPONSES, SLOTS, FIRST = 12, 40, 7
 LOGGED = {"total_loss": 0.5, "entropy": 1.0, "clip_fraction.used": 0.2}
@@ -79,7 +79,7 @@ def window_numbers(preset: str = "verl", columns: int = 16, batch: Minibatch | N
 
 def window_book(preset: str = "verl", columns: int = 16, batch: Minibatch | None = None) -> Book:
     """Makes the workbook of the three worst responses."""
-    return Book(rlhf_ppo(window_numbers(preset, columns, batch)))
+    return Book(blueprint_of(window_numbers(preset, columns, batch)))
 
 
 def part_of(found: Replay, window: Window, preset: str) -> MinibatchNumbers:
@@ -89,7 +89,7 @@ def part_of(found: Replay, window: Window, preset: str) -> MinibatchNumbers:
 
 def values_of(numbers: MinibatchNumbers) -> dict[str, Array]:
     """Returns the values of every block, by name."""
-    return {block.name: array for block, array in Book(rlhf_ppo(numbers)).values.arrays.items()}
+    return {block.name: array for block, array in Book(blueprint_of(numbers)).values.arrays.items()}
 
 
 def agreed(found: Replay, window: Window, preset: str) -> Agreement:

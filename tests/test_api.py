@@ -14,9 +14,10 @@ import pytest
 
 import blueprint as bp
 from blueprint import api
-from blueprint.minibatch import MinibatchError, save
-from blueprint.numbers import NumbersError, read
-from tests.minibatch.batches import batch
+from blueprint.dumps import MinibatchError, save
+from blueprint.inputs import read
+from blueprint.inputs.errors import NumbersError
+from tests.dumps.batches import batch
 
 TWICE = """
 import blueprint as bp
@@ -27,7 +28,7 @@ for turn in (1, 2):
     print(bp.open(FOLDER + "/x.xlsx").explain("Loss!N51").name)
     print(bp.check(FOLDER + "/x.xlsx").agrees, len(bp.check(FOLDER + "/x.xlsx", FOLDER + "/x.xlsx").frame) > 100)
     print(bp.verify(FOLDER + "/run.npz", preset="verl").first)
-    import blueprint.explain, blueprint.checking, blueprint.replay, blueprint.saved, blueprint.commands.build
+    import blueprint.explaining, blueprint.checking, blueprint.verifying, blueprint.reopening, blueprint.commands.build
 """
 
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.commands.inspect import inspect
-from tests.minibatch.batches import batch, raw_npz
+from tests.dumps.batches import batch, raw_npz
 
 SAID = {
     "library": "verl", "version": "0.9.1", "step": 120, "colour": "red",
@@ -147,6 +147,6 @@ def test_unreadable_files_end_with_3_and_wrong_use_with_2(tmp_path: Path) -> Non
 
 def test_help_names_the_formats_and_needs_no_heavy_module() -> None:
     assert "Formats: safetensors, npz, jsonl, parquet, and .pt of plain tensors." in call("--help").stdout
-    code = "import sys, blueprint.minibatch, blueprint.commands.inspect; print(*sys.modules)"
+    code = "import sys, blueprint.dumps, blueprint.commands.inspect; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "safetensors", "pyarrow", "openpyxl", "xlsxwriter"} & set(loaded)

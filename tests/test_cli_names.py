@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
-from blueprint.numbers import load, toml_of
+from blueprint.inputs import load
+from blueprint.inputs.doors import toml_of
 from blueprint.page.opened import Opened
 
 NAMES = {

@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from blueprint.commands.numbers import numbers
-from blueprint.numbers import SCHEMA_FILE, load
-from tests.numbers.equal import differing
+from blueprint.inputs import load
+from blueprint.inputs.doors import SCHEMA_FILE
+from tests.inputs.equal import differing
 from tests.page.workshop import made
 
 MINE = Path("mine.toml")
@@ -151,9 +152,9 @@ def test_a_build_loads_nothing_of_it() -> None:
     code = (
         "import sys; from blueprint.cli import main\n"
         "main(['build', '--numbers', 'very-very-sleepy', '--no-proof'], standalone_mode=False)\n"
-        "print(*(name for name in sys.modules if name.startswith('blueprint.numbers.')), file=sys.stderr)"
+        "print(*(name for name in sys.modules if name.startswith('blueprint.inputs.')), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
-    assert "blueprint.numbers.load" in loaded
-    assert not loaded & {f"blueprint.numbers.{name}" for name in ("write", "spell", "values", "json_schema", "origin")}
+    assert "blueprint.inputs.load" in loaded
+    assert not loaded & {f"blueprint.inputs.{name}" for name in ("write", "spell", "values", "json_schema", "origin")}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.numbers import load
-from tests.numbers.equal import differing
+from blueprint.inputs import load
+from tests.inputs.equal import differing
 from tests.test_cli_numbers import MINE, call, files
 
 

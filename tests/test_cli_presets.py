@@ -11,9 +11,10 @@ from click.testing import CliRunner, Result
 from blueprint.book import book as own_book
 from blueprint.cli import main
 from blueprint.language import Axis, block, typed
-from blueprint.numbers import classic_presets, rlhf
 from blueprint.page.read import locate, read
 from blueprint.page.read import read as values
+from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.common.conventions.data import rlhf
 
 
 def call(*arguments: str) -> Result:

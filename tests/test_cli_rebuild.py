@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.commands.rebuild import DIFF_EXAMPLES, diff, rebuild
-from blueprint.saved import back_from, book_of
-from blueprint.saved.unheld import typed_of
+from blueprint.reopening import back_from, book_of
+from blueprint.reopening.unheld import typed_of
 from tests.checking.cells import change
 from tests.page.workshop import made
-from tests.saved.kinds import KINDS, book_of_kind
-from tests.saved.typing_in import all_typed_into, typed_into
+from tests.reopening.kinds import KINDS, book_of_kind
+from tests.reopening.typing_in import all_typed_into, typed_into
 
 WORKBOOKS = Path(__file__).parents[1] / "workbooks"
 
@@ -138,12 +138,12 @@ def test_what_a_fresh_workbook_has_no_place_for_is_told(plain: Path, tmp_path: P
 
 def test_the_numbers_of_a_witness_are_not_taken_along(tmp_path: Path) -> None:
     from blueprint.book import Book
-    from blueprint.numbers import load
-    from blueprint.ppo import rlhf_ppo
-    from blueprint.ppo.sheets.beside import Witnessed
+    from blueprint.inputs import load
+    from blueprint.workbooks import blueprint_of
+    from blueprint.workbooks.common.sheets.beside import Witnessed
 
     witnessed = Witnessed({"total_loss": 0.2, "policy_loss": 0.0}, "hand")
-    Book(rlhf_ppo(load(), witnessed)).save(tmp_path / "beside.xlsx")
+    Book(blueprint_of(load(), witnessed)).save(tmp_path / "beside.xlsx")
     result = rebuilt(tmp_path / "beside.xlsx", "-o", tmp_path / "new.xlsx", "--no-proof")
     (line,) = (line for line in result.output.splitlines() if line.startswith("not in the new workbook: "))
     assert line.endswith(" and 3 more: only this file has them; `build --witness` types such numbers of torch")

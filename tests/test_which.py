@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.language import NoNumber, NotationError
-from blueprint.numbers import rlhf
 from blueprint.which import Answer, Batch, answers, measure, page
 from blueprint.which.measure import OF_THE_BATCH, differences
 from blueprint.which.page import number
 from blueprint.which.words import said
+from blueprint.workbooks.common.conventions.data import rlhf
 from tests.page.workshop import made
 
 PAGE = Path(__file__).parent.parent / "docs" / "which-ppo.md"

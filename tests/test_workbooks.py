@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.numbers import load
-from blueprint.ppo import rlhf_ppo
+from blueprint.inputs import load
+from blueprint.workbooks import blueprint_of
 
 WORKBOOKS = Path(__file__).parent.parent / "workbooks"
 NUMBERS = {
@@ -23,7 +23,7 @@ CACHED = re.compile(r"(?<=</f><v>)[^<]*(?=</v>)")
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_rebuild_gives_the_same_parts(name: str, tmp_path: Path) -> None:
-    Book(rlhf_ppo(load(NUMBERS[name]))).save(tmp_path / name)
+    Book(blueprint_of(load(NUMBERS[name]))).save(tmp_path / name)
     kept, made = _parts(WORKBOOKS / name), _parts(tmp_path / name)
     assert list(kept) == list(made)
     for part, text in kept.items():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from blueprint.checking.files import Checked
 from blueprint.page.names import range_name
 from blueprint.quoting import unquoted
-from blueprint.saved.fresh import of_witness
+from blueprint.reopening.fresh import of_witness
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from blueprint.page.read import Found, ReadError
 from blueprint.page.respelled import Place, same, same_in_place, spelled
 from blueprint.page.written import Written, written_in
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
-from blueprint.saved.fresh import Fresh, Like, Off
+from blueprint.reopening.fresh import Fresh, Like, Off
 
 MARGIN = 1
 """The column of the watches, which tell a limit that was delivered as off from a number."""

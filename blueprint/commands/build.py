@@ -16,8 +16,9 @@ from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
     from blueprint.book import Book
-    from blueprint.numbers import Numbers, Source
-    from blueprint.ppo.sheets.beside import Witnessed
+    from blueprint.inputs.load import Numbers
+    from blueprint.inputs.read import Source
+    from blueprint.workbooks.common.sheets.beside import Witnessed
 
 EXAMPLES = """\b
 Examples:
@@ -33,7 +34,7 @@ Examples:
 @click.command("list")
 def list_numbers() -> None:
     """Name the numbers that workbooks can be built from."""
-    from blueprint.numbers import names
+    from blueprint.inputs.read import names
 
     listed = names()
     width = max(len(name) for name, _ in listed)
@@ -81,10 +82,11 @@ def build(
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
+    from blueprint.inputs import load, read
+    from blueprint.inputs.errors import NumbersError
     from blueprint.language import NoNumber, NotationError
-    from blueprint.numbers import NumbersError, load, read
     from blueprint.page.saving import SaveError, refuse_target
-    from blueprint.ppo import rlhf_ppo
+    from blueprint.workbooks.registry import blueprint_of
 
     try:
         said = [f"{key}={value}" for key, value in asked.items() if value is not None]
@@ -92,9 +94,9 @@ def build(
         loaded = load(found, [*said, *overrides])
         path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
         refuse_target(path, force)
-        book = Book(rlhf_ppo(loaded))
+        book = Book(blueprint_of(loaded))
         if witness:
-            book = Book(rlhf_ppo(loaded, _witnessed(book)))
+            book = Book(blueprint_of(loaded, _witnessed(book)))
         formulas = book.save(path)
     except NoNumber as error:
         raise Ended(f"nothing was written: {error}") from error
@@ -111,7 +113,7 @@ def build(
 
 def _tell_numbers(loaded: Numbers, found: Source) -> None:
     """Says what of the numbers is not as the file has it."""
-    from blueprint.numbers import read_as_off
+    from blueprint.inputs.keys import read_as_off
 
     for line in read_as_off(found):
         say(line)
@@ -122,7 +124,7 @@ def _tell_numbers(loaded: Numbers, found: Source) -> None:
 def _witnessed(book: Book) -> Witnessed:
     """Returns what torch computes from the same inputs."""
     from blueprint.commands.check import need_torch
-    from blueprint.ppo.sheets.beside import Witnessed
+    from blueprint.workbooks.common.sheets.beside import Witnessed
 
     need_torch("build --witness")
     from blueprint.witness import WitnessError, witness

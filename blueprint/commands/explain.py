@@ -84,7 +84,7 @@ def explain(
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
     """
-    from blueprint.explain.asked import is_address
+    from blueprint.explaining.asked import is_address
     from blueprint.language import NotationError
 
     *files, what = asked
@@ -114,7 +114,7 @@ def _book(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -
         given, are = " and ".join(said), "is" if len(said) == 1 else "are"
         raise Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
     from blueprint.page.read import ReadError
-    from blueprint.saved import book_of
+    from blueprint.reopening import book_of
 
     try:
         return book_of(Path(files[0]))
@@ -124,7 +124,7 @@ def _book(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -
 
 def _are_numbers(text: str) -> bool:
     """Says whether a word names built-in numbers or a file of numbers."""
-    from blueprint.numbers import names
+    from blueprint.inputs.read import names
 
     return text.lower().endswith(".toml") or text in dict(names())
 
@@ -144,12 +144,13 @@ def _which_numbers(files: list[str], what: str, said: dict[str, str | tuple[str,
 def _built(numbers: str, said: dict[str, str | tuple[str, ...]]) -> Book:
     """Computes the book of numbers, with the settings and conventions that are asked for."""
     from blueprint.book import Book
-    from blueprint.numbers import NumbersError, load
-    from blueprint.ppo import rlhf_ppo
+    from blueprint.inputs import load
+    from blueprint.inputs.errors import NumbersError
+    from blueprint.workbooks.registry import blueprint_of
 
     chosen = [f"{key}={said[f'--{key}']}" for key in ("preset", "compare", "conventions") if f"--{key}" in said]
     try:
-        return Book(rlhf_ppo(load(numbers, [*chosen, *said.get("--set", ())])))
+        return Book(blueprint_of(load(numbers, [*chosen, *said.get("--set", ())])))
     except NumbersError as error:
         raise Refused(str(error)) from error
 
@@ -213,8 +214,8 @@ def _range(block: Block, axis: Axis, book: Book) -> str:
 
 
 def _styled(told: object, style: str | None) -> str:
-    from blueprint.explain.as_json import to_json
-    from blueprint.explain.tree import Explanation
+    from blueprint.explaining.as_json import to_json
+    from blueprint.explaining.tree import Explanation
 
     assert isinstance(told, Explanation)
     return to_json(told) if style == "json" else told.latex() if style == "latex" else str(told)

@@ -17,9 +17,9 @@ from blueprint.commands.verify import read, verified
 
 if TYPE_CHECKING:
     from blueprint.book import Book
-    from blueprint.minibatch import Minibatch
-    from blueprint.replay import Verdict
-    from blueprint.replay.window import Window
+    from blueprint.dumps import Minibatch
+    from blueprint.verifying import Verdict
+    from blueprint.verifying.window import Window
 
 EXAMPLES = """\b
 Examples:
@@ -91,8 +91,8 @@ def import_(
     The whole minibatch is computed again first, and compared with what the library logged.
     """
     need_torch("import")
-    from blueprint.minibatch import Minibatch
-    from blueprint.numbers import name_of
+    from blueprint.dumps import Minibatch
+    from blueprint.inputs.errors import name_of
     from blueprint.page.saving import SaveError, refuse_target
 
     target = output or path.with_suffix(".xlsx")
@@ -117,8 +117,8 @@ def import_(
 
 def _verified(batch: Minibatch, preset: str | None, overrides: tuple[str, ...]) -> Verdict:
     """Verifies a minibatch, and prints what it comes to; a part of a larger batch is whitened as that was."""
-    from blueprint.replay import text_of
-    from blueprint.replay.larger import as_part
+    from blueprint.verifying import text_of
+    from blueprint.verifying.larger import as_part
 
     chosen, verdict = verified(batch, preset, overrides)
     say(f"{chosen}\n\n{text_of(verdict)}\n")
@@ -131,8 +131,8 @@ def _verified(batch: Minibatch, preset: str | None, overrides: tuple[str, ...]) 
 
 def _window(verdict: Verdict, rows: list[int] | None, worst: int | None, by: str, tokens: int) -> Window:
     """Picks what is shown; unasked, the word that deviates first. Refuses a row that is not there, and other such wishes."""
-    from blueprint.minibatch import MinibatchError
-    from blueprint.replay.window import chosen_window, deviating_window, worst_window
+    from blueprint.dumps import MinibatchError
+    from blueprint.verifying.window import chosen_window, deviating_window, worst_window
 
     found, spot = verdict.replayed, verdict.first.compared.spot if verdict.first else None
     if rows is not None and worst is not None:
@@ -150,15 +150,15 @@ def _window(verdict: Verdict, rows: list[int] | None, worst: int | None, by: str
 def _book(verdict: Verdict, window: Window, name: str) -> Book:
     """Makes the workbook, and compares it with the replay. Refuses a dump of which no loss can be made."""
     from blueprint.book import Book
+    from blueprint.dumps import MinibatchError
     from blueprint.language import NotationError
-    from blueprint.minibatch import MinibatchError
-    from blueprint.ppo import rlhf_ppo
-    from blueprint.replay.agree import agreement
-    from blueprint.replay.export import numbers_of, stand_ins
+    from blueprint.verifying.agree import agreement
+    from blueprint.verifying.export import numbers_of, stand_ins
+    from blueprint.workbooks.registry import blueprint_of
 
     found = verdict.replayed
     try:
-        book = Book(rlhf_ppo(numbers_of(found, window, name, verdict.preset, verdict)))
+        book = Book(blueprint_of(numbers_of(found, window, name, verdict.preset, verdict)))
     except (MinibatchError, NotationError) as error:
         raise Unreadable(str(error)) from error
     made = agreement({block.name: array for block, array in book.values.arrays.items()}, found, window)

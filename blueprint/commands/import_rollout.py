@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from blueprint.book import Book
-    from blueprint.minibatch.classic import Rollout
-    from blueprint.replay import Chosen
-    from blueprint.replay.classic import Verdict
+    from blueprint.dumps.classic import Rollout
+    from blueprint.verifying import Chosen
+    from blueprint.verifying.classic import Verdict
 
 NEAR = 1e-9
 """How far the workbook's advantages may be from the replay's: both are of float64."""
@@ -29,7 +29,7 @@ def book_of_rollout(
     name: str,
 ) -> tuple[Book, bool]:
     """Verifies a rollout, prints what it comes to, and makes its workbook; also returns whether everything agreed."""
-    from blueprint.replay.classic.export import remarks
+    from blueprint.verifying.classic.export import remarks
 
     chosen, verdict = verified(rollout, preset, overrides)
     say(f"{told(chosen, verdict)}\n")
@@ -41,10 +41,10 @@ def book_of_rollout(
 
 def _book(chosen: Chosen, verdict: Verdict, environments: Sequence[int] | None, width: int, name: str) -> Book:
     from blueprint.book import Book
+    from blueprint.dumps import MinibatchError
     from blueprint.language import NotationError
-    from blueprint.minibatch import MinibatchError
-    from blueprint.ppo import rlhf_ppo
-    from blueprint.replay.classic.export import agreement, numbers_of, window_on
+    from blueprint.verifying.classic.export import agreement, numbers_of, window_on
+    from blueprint.workbooks.registry import blueprint_of
 
     rollout, spot = verdict.rollout, verdict.first.compared.spot if verdict.first else None
     at = (spot.row, spot.first) if spot and verdict.first and verdict.first.compared.axes.column else None
@@ -54,7 +54,7 @@ def _book(chosen: Chosen, verdict: Verdict, environments: Sequence[int] | None, 
         raise Refused(str(error)) from error
     try:
         numbers = numbers_of(rollout, verdict.replayed, chosen.values, chosen.preset.name, window, name)
-        book = Book(rlhf_ppo(numbers))
+        book = Book(blueprint_of(numbers))
     except (MinibatchError, NotationError) as error:
         raise Unreadable(str(error)) from error
     apart = agreement({block.name: array for block, array in book.values.arrays.items()}, verdict.replayed, window)

@@ -16,7 +16,7 @@ from blueprint.commands.refusals import Unreadable
 from blueprint.quoting import printable, unquoted
 
 if TYPE_CHECKING:
-    from blueprint.minibatch import Inspection
+    from blueprint.dumps import Inspection
 
 MOST_LISTED = 12
 EXAMPLES = """\b
@@ -39,8 +39,8 @@ def inspect(file: Path, as_json: bool) -> None:
 
     Nothing in the file is ever unpickled. docs/minibatch.md tells the names, docs/dump-hooks.md how to write one.
     """
-    from blueprint.minibatch import MinibatchError
-    from blueprint.minibatch import inspect as look
+    from blueprint.dumps import MinibatchError
+    from blueprint.dumps import inspect as look
 
     try:
         found = look(file)
@@ -121,7 +121,7 @@ def _pairs(title: str, known: Any, unknown: Sequence[str]) -> Iterator[str]:
 
 
 def _number(value: float | str) -> str:
-    from blueprint.numbers import OFF
+    from blueprint.inputs.setting import OFF
 
     return value if isinstance(value, str) else "off" if value == OFF else f"{value:.6g}"
 

@@ -14,7 +14,8 @@ from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.quoting import printable
 
 if TYPE_CHECKING:
-    from blueprint.numbers import Numbers, Source
+    from blueprint.inputs.load import Numbers
+    from blueprint.inputs.read import Source
 
 EXAMPLES = """\b
 Examples:
@@ -52,7 +53,7 @@ def numbers(
 
     They are those of a built-in set (see `blueprint list`), of a file.toml, or typed in a file.xlsx.
     """
-    from blueprint.numbers import NumbersError
+    from blueprint.inputs.errors import NumbersError
     from blueprint.page.read import ReadError
     from blueprint.page.saving import SaveError
 
@@ -77,11 +78,13 @@ def numbers(
 
 def _source(name: str) -> Source:
     """Reads the tables of a built-in set, of a file, or of what is typed in a workbook."""
-    from blueprint.numbers import read, source_of, toml_of
+    from blueprint.inputs import read
+    from blueprint.inputs.doors import toml_of
+    from blueprint.inputs.read import source_of
 
     if not _is_workbook(name):
         return read(name)
-    from blueprint.saved import back_from
+    from blueprint.reopening import back_from
 
     back = back_from(Path(name))
     for told, lines in (("not in a numbers file", back.unheld), ("as its value", back.remarks)):
@@ -102,7 +105,9 @@ def _is_workbook(name: str) -> bool:
 
 def _write(found: Source, overrides: list[str], output: Path | None, force: bool) -> None:
     """Writes or prints the numbers file; the schema goes beside it."""
-    from blueprint.numbers import load, read_as_off, toml_of
+    from blueprint.inputs import load
+    from blueprint.inputs.doors import toml_of
+    from blueprint.inputs.keys import read_as_off
 
     loaded = load(found, overrides)
     for line in read_as_off(found):
@@ -123,7 +128,7 @@ def _report(loaded: Numbers, output: Path) -> None:
 
 def _schema_beside(output: Path) -> str:
     """Puts the schema, to which the file points, into its folder, where there is none; says what it did."""
-    from blueprint.numbers import SCHEMA_FILE
+    from blueprint.inputs.doors import SCHEMA_FILE
 
     path, text = output.parent / SCHEMA_FILE, _schema()
     if not os.path.lexists(path):
@@ -137,7 +142,7 @@ def _schema_beside(output: Path) -> str:
 
 
 def _schema() -> str:
-    from blueprint.numbers import schema_of
+    from blueprint.inputs.doors import schema_of
 
     return json.dumps(schema_of(_told()), ensure_ascii=False, indent=1) + "\n"
 
@@ -156,7 +161,7 @@ def _deliver(text: str, output: Path | None, force: bool) -> None:
 
 def _show(found: Source, said: list[tuple[str, str]]) -> None:
     """Prints a line for every key: its value, and where that comes from."""
-    from blueprint.numbers import origins
+    from blueprint.inputs.doors import origins
 
     lines = origins(found, said)
     key, value = (max(len(getattr(line, part)) for line in lines) for part in ("key", "value"))
@@ -166,9 +171,9 @@ def _show(found: Source, said: list[tuple[str, str]]) -> None:
 
 def _told() -> dict[str, dict[str, str]]:
     """Returns what settings mean, by level and key, in the words of the sheets; a symbol stands before a number's."""
-    from blueprint.ppo.classic.told import TOLD as OF_CLASSIC
-    from blueprint.ppo.controller import TOLD as OF_CONTROLLER
-    from blueprint.ppo.conventions.told import LIVE_TOLD
+    from blueprint.workbooks.classic_ppo.told import TOLD as OF_CLASSIC
+    from blueprint.workbooks.common.conventions.told import LIVE_TOLD
+    from blueprint.workbooks.kl_controller.definitions import TOLD as OF_CONTROLLER
 
     live = _meanings(LIVE_TOLD, "ppo")
     of_texts = dict.fromkeys(("weights", "logits", "per-token"), live)

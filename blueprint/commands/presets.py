@@ -9,7 +9,7 @@ import click
 from blueprint.commands.refusals import Refused
 
 if TYPE_CHECKING:
-    from blueprint.numbers import Catalogue, Preset
+    from blueprint.inputs.catalogue import Catalogue, Preset
 
 EXAMPLES = """\b
 Examples:
@@ -25,7 +25,9 @@ Examples:
 @click.option("--keys", is_flag=True, help="List the conventions instead: what each is, and what may stand there.")
 def presets(name: str | None, keys: bool) -> None:
     """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
-    from blueprint.numbers import NumbersError, classic_presets, rlhf
+    from blueprint.inputs.errors import NumbersError
+    from blueprint.workbooks.classic_ppo.presets import classic_presets
+    from blueprint.workbooks.common.conventions.data import rlhf
 
     if keys:
         return _tell_keys()
@@ -45,8 +47,8 @@ def presets(name: str | None, keys: bool) -> None:
 
 def _tell_keys() -> None:
     """Prints every convention: its key, what it means, and what may stand there, the default first."""
-    from blueprint.numbers import rlhf
-    from blueprint.ppo.conventions.told import LIVE_TOLD
+    from blueprint.workbooks.common.conventions.data import rlhf
+    from blueprint.workbooks.common.conventions.told import LIVE_TOLD
 
     for key, setting in rlhf().settings.items():
         others = [word for word in setting.words if word != setting.value]
@@ -76,6 +78,6 @@ def _tell(catalogue: Catalogue, preset: Preset) -> None:
 
 def _said(value: float | str) -> str:
     """Spells a value as a numbers file does."""
-    from blueprint.numbers import OFF
+    from blueprint.inputs.setting import OFF
 
     return value if isinstance(value, str) else "off" if value == OFF else f"{value:g}"

@@ -14,7 +14,7 @@ from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
-    from blueprint.saved import SavedBook
+    from blueprint.reopening import SavedBook
 
 REBUILD_EXAMPLES = """\b
 Examples:
@@ -50,8 +50,8 @@ def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> Non
         )
     from blueprint.language import NotationError
     from blueprint.page.saving import SaveError, refuse_target
-    from blueprint.saved import rebuilt
-    from blueprint.saved.unheld import lost
+    from blueprint.reopening import rebuilt
+    from blueprint.reopening.unheld import lost
 
     try:
         refuse_target(output, force, path)
@@ -97,7 +97,7 @@ def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
 
 def _read(path: Path) -> SavedBook:
     from blueprint.page.read import ReadError
-    from blueprint.saved import book_of
+    from blueprint.reopening import book_of
 
     try:
         return book_of(path)

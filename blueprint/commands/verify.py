@@ -17,9 +17,9 @@ from blueprint.commands.verify_rollout import verify_rollout
 from blueprint.commands.verify_run import verify_run
 
 if TYPE_CHECKING:
-    from blueprint.minibatch import Minibatch
-    from blueprint.minibatch.classic import Rollout
-    from blueprint.replay import Chosen, Verdict
+    from blueprint.dumps import Minibatch
+    from blueprint.dumps.classic import Rollout
+    from blueprint.verifying import Chosen, Verdict
 
 EXAMPLES = """\b
 Examples:
@@ -67,7 +67,7 @@ def verify(
     microbatches) are joined, those of several steps go step by step, and a folder is a whole run. docs/verify.md tells how.
     """
     need_torch("verify")
-    from blueprint.minibatch import Minibatch
+    from blueprint.dumps import Minibatch
 
     if not SMALLEST_TOLERANCE <= tolerance < float("inf"):
         raise Refused(
@@ -75,7 +75,7 @@ def verify(
             "as a difference"
         )
     if len(files) == 1 and files[0].is_dir():
-        from blueprint.runs.step import Settings
+        from blueprint.verifying.runs.step import Settings
 
         if each:
             raise Refused("--each is for the files of one step: name them instead of a folder, or use --json")
@@ -92,7 +92,7 @@ def verify(
 
 def read(file: Path) -> Minibatch | Rollout:
     """Reads a dump, or refuses it in a sentence."""
-    from blueprint.minibatch import MinibatchError, read_dump
+    from blueprint.dumps import MinibatchError, read_dump
 
     try:
         return read_dump(file)
@@ -104,8 +104,8 @@ def verified(
     batch: Minibatch, preset: str | None, overrides: tuple[str, ...], tolerance: float = 1.0, device: str = "cpu"
 ) -> tuple[Chosen, Verdict]:
     """Chooses the conventions and verifies a minibatch, with a progress bar on stderr where it is large."""
-    from blueprint.minibatch import MinibatchError
-    from blueprint.replay import choose, known_device, verify_one
+    from blueprint.dumps import MinibatchError
+    from blueprint.verifying import choose, known_device, verify_one
 
     try:
         choose(batch, preset, overrides)

@@ -12,8 +12,8 @@ from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
 
 if TYPE_CHECKING:
-    from blueprint.minibatch import Minibatch
-    from blueprint.replay import StepVerdict
+    from blueprint.dumps import Minibatch
+    from blueprint.verifying import StepVerdict
 
 DIFFERENCE, UNREADABLE = 1, 3
 
@@ -64,7 +64,7 @@ def _by_step(files: Sequence[Path | Minibatch]) -> list[list[Path | Minibatch]]:
 
 def _number(file: Path | Minibatch) -> int:
     """Returns the number of a file's step, −1 where it says none that could be read."""
-    from blueprint.minibatch import Minibatch, MinibatchError, metadata_of
+    from blueprint.dumps import Minibatch, MinibatchError, metadata_of
 
     if isinstance(file, Minibatch):
         return -1 if file.step is None else file.step
@@ -82,8 +82,8 @@ def _step(
     bars: Callable[[int], Progress],
 ) -> StepVerdict:
     """Verifies the files of one step, with progress on stderr where they are large."""
-    from blueprint.minibatch import Minibatch, MinibatchError, read_minibatch
-    from blueprint.replay import choose, known_device, verify_batches
+    from blueprint.dumps import Minibatch, MinibatchError, read_minibatch
+    from blueprint.verifying import choose, known_device, verify_batches
 
     batches, unread = list[Minibatch](), dict[Path, str]()
     for file in files:
@@ -108,13 +108,13 @@ def _step(
 
 
 def _text(found: StepVerdict, each: bool) -> str:
-    from blueprint.replay import text_of_step
+    from blueprint.verifying import text_of_step
 
     return text_of_step(found, each)
 
 
 def _json(found: StepVerdict) -> str:
-    from blueprint.replay import data_of, data_of_step
+    from blueprint.verifying import data_of, data_of_step
 
     chosen = found.parts[0].chosen
     said: dict[str, Any] = {"why": chosen.why, "differs_from_preset": list(chosen.differs)}

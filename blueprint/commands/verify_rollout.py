@@ -10,9 +10,9 @@ from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused
 
 if TYPE_CHECKING:
-    from blueprint.minibatch.classic import Rollout
-    from blueprint.replay import Chosen
-    from blueprint.replay.classic import Verdict
+    from blueprint.dumps.classic import Rollout
+    from blueprint.verifying import Chosen
+    from blueprint.verifying.classic import Verdict
 
 DIFFERENCE = 1
 
@@ -34,8 +34,8 @@ def verified(
     rollout: Rollout, preset: str | None, overrides: tuple[str, ...], tolerance: float = 1.0
 ) -> tuple[Chosen, Verdict]:
     """Chooses the settings and verifies a rollout; refuses a preset or an override that is none."""
-    from blueprint.minibatch import MinibatchError
-    from blueprint.replay.classic import choose, verify
+    from blueprint.dumps import MinibatchError
+    from blueprint.verifying.classic import choose, verify
 
     try:
         chosen = choose(rollout, preset, overrides)
@@ -46,13 +46,13 @@ def verified(
 
 def told(chosen: Chosen, verdict: Verdict) -> str:
     """Prints the preset and the verdict."""
-    from blueprint.replay.classic import text_of
+    from blueprint.verifying.classic import text_of
 
     return f"{chosen}\n\n{text_of(verdict)}"
 
 
 def _json(chosen: Chosen, verdict: Verdict) -> str:
-    from blueprint.replay.classic import data_of
+    from blueprint.verifying.classic import data_of
 
     said = {"why": chosen.why, "differs_from_preset": list(chosen.differs)}
     return json.dumps(data_of(verdict) | said, ensure_ascii=False, indent=1, allow_nan=False)

@@ -17,19 +17,19 @@ from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.commands.run_options import Asked
 
 if TYPE_CHECKING:
-    from blueprint.runs.executor import Executor, Work
-    from blueprint.runs.finding import Found
-    from blueprint.runs.going import Run
-    from blueprint.runs.step import Settings
-    from blueprint.runs.summary import Summary
+    from blueprint.verifying.runs.executor import Executor, Work
+    from blueprint.verifying.runs.finding import Found
+    from blueprint.verifying.runs.going import Run
+    from blueprint.verifying.runs.step import Settings
+    from blueprint.verifying.runs.summary import Summary
 
 DIFFERENCE, UNREADABLE, INTERRUPTED = 1, 3, 130
 
 
 def verify_run(folder: Path, settings: Settings, asked: Asked, as_json: bool) -> NoReturn:
     """Verifies every step of a folder, prints what they come to, and ends with the exit code that says it."""
-    from blueprint.runs.ledger import NAME, NOT_VERIFIED, Ledger, LedgerError
-    from blueprint.runs.summary import summary_of
+    from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger, LedgerError
+    from blueprint.verifying.runs.summary import summary_of
 
     _check(settings, asked)
     found = _found(folder, asked)
@@ -50,9 +50,9 @@ def verify_run(folder: Path, settings: Settings, asked: Asked, as_json: bool) ->
 
 def _check(settings: Settings, asked: Asked) -> None:
     """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
-    from blueprint.minibatch import MinibatchError
-    from blueprint.replay import known_device
-    from blueprint.runs.plot import PlotError, check_plot
+    from blueprint.dumps import MinibatchError
+    from blueprint.verifying import known_device
+    from blueprint.verifying.runs.plot import PlotError, check_plot
 
     try:
         _check_conventions(settings)
@@ -69,9 +69,10 @@ def _check(settings: Settings, asked: Asked) -> None:
 
 def _check_conventions(settings: Settings) -> None:
     """Raises MinibatchError for a preset or an override that is neither one of RLHF nor one of classic PPO."""
-    from blueprint.minibatch import MinibatchError
-    from blueprint.numbers import classic_presets, rlhf
-    from blueprint.replay.choose import check_asked
+    from blueprint.dumps import MinibatchError
+    from blueprint.verifying.choose import check_asked
+    from blueprint.workbooks.classic_ppo.presets import classic_presets
+    from blueprint.workbooks.common.conventions.data import rlhf
 
     refusals = []
     for known in (rlhf(), classic_presets()):
@@ -85,7 +86,7 @@ def _check_conventions(settings: Settings) -> None:
 
 
 def _found(folder: Path, asked: Asked) -> Found:
-    from blueprint.runs.finding import find
+    from blueprint.verifying.runs.finding import find
 
     found = find(folder, asked.only)
     if not found.steps:
@@ -98,8 +99,8 @@ def _found(folder: Path, asked: Asked) -> Found:
 
 def _gone_through(found: Found, settings: Settings, asked: Asked, ledger: Any) -> Run:
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
-    from blueprint.runs.going import Run
-    from blueprint.runs.work import record_of
+    from blueprint.verifying.runs.going import Run
+    from blueprint.verifying.runs.work import record_of
 
     run = Run(found.steps, settings, ledger, asked.fail_fast)
     work = partial(record_of, found.folder.absolute(), settings=settings)
@@ -124,7 +125,7 @@ def _gone_through(found: Found, settings: Settings, asked: Asked, ledger: Any) -
 @contextmanager
 def _executor(work: Work, settings: Settings, asked: Asked) -> Iterator[Executor]:
     """Gives what goes through the steps, and ends it."""
-    from blueprint.runs.processes import Processes, cores
+    from blueprint.verifying.runs.processes import Processes, cores
 
     on_cpu = settings.device.startswith("cpu")  # processes that share one accelerator share its memory
     executor: Executor
@@ -139,7 +140,7 @@ def _executor(work: Work, settings: Settings, asked: Asked) -> Iterator[Executor
 
 
 def _on_ray(work: Work, asked: Asked, gpus: int) -> Executor:
-    from blueprint.runs.on_ray import OnRay, RayError
+    from blueprint.verifying.runs.on_ray import OnRay, RayError
 
     assert asked.ray is not None
     try:
@@ -160,7 +161,7 @@ def _bar(steps: int, known: int) -> Iterator[Callable[[int], None]]:
 
 
 def _tell(found: Found, run: Run, summary: Summary, as_json: bool) -> None:
-    from blueprint.runs.report import summed, text_of
+    from blueprint.verifying.runs.report import summed, text_of
 
     notes = [*found.notes, *run.notes]
     if as_json:
@@ -176,8 +177,8 @@ def _tell(found: Found, run: Run, summary: Summary, as_json: bool) -> None:
 
 
 def _write(summary: Summary, asked: Asked) -> None:
-    from blueprint.runs.as_csv import csv_of
-    from blueprint.runs.plot import draw
+    from blueprint.verifying.runs.as_csv import csv_of
+    from blueprint.verifying.runs.plot import draw
 
     try:
         if asked.csv:

@@ -30,8 +30,8 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
 
     Settings of your own, such as --set ppo.gamma=1, stand in the table as a row "yours".
     """
+    from blueprint.inputs.errors import NumbersError
     from blueprint.language import NotationError
-    from blueprint.numbers import NumbersError
     from blueprint.which import page
 
     options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
@@ -46,13 +46,17 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
 def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Batch:
     """Computes a batch by the conventions of each library."""
     from blueprint.book import Book
-    from blueprint.numbers import LogitNumbers, WeightNumbers, load
-    from blueprint.ppo import rlhf_ppo
+    from blueprint.inputs import load
     from blueprint.which import Batch, answers
+    from blueprint.workbooks.registry import blueprint_of
+    from blueprint.workbooks.rlhf_ppo.inputs.logits import LogitNumbers
+    from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 
     if not isinstance(load(numbers), LogitNumbers | WeightNumbers):
         raise Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
     loaded = load(numbers, [*overrides, "conventions=live"])
     return Batch(
-        loaded.name, loaded.about, answers(Book(rlhf_ppo(loaded), beyond=True), compare.split(",") if compare else ())
+        loaded.name,
+        loaded.about,
+        answers(Book(blueprint_of(loaded), beyond=True), compare.split(",") if compare else ()),
     )

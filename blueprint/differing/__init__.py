@@ -8,7 +8,7 @@ from blueprint.differing.derived import Parting, partings
 from blueprint.differing.inputs import Change, changes
 from blueprint.differing.shown import Stale, stale
 from blueprint.differing.sized import Unlike, unlike
-from blueprint.saved import SavedBook
+from blueprint.reopening import SavedBook
 
 __all__ = ["Change", "Differences", "Parting", "Stale", "Unlike", "differences"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from blueprint.differing.inputs import Value, called
 from blueprint.language import Axis, Block
 from blueprint.language.schedule import Loop, Step, schedule
-from blueprint.saved import SavedBook
+from blueprint.reopening import SavedBook
 
 Array = npt.NDArray[Any]
 

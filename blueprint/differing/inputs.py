@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blueprint.explain.members import label
+from blueprint.explaining.members import label
 from blueprint.language.chain import Cell
-from blueprint.saved import SavedBook
-from blueprint.saved.unheld import same
+from blueprint.reopening import SavedBook
+from blueprint.reopening.unheld import same
 
 Value = float | str
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from blueprint.differing import Differences, Parting
 from blueprint.differing.inputs import Change, Value
-from blueprint.saved.unheld import shown
+from blueprint.reopening.unheld import shown
 
 LISTED = 12
 """How many blocks that only one file has are named; the others are counted."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.differing.inputs import cell_at
-from blueprint.saved import SavedBook
+from blueprint.reopening import SavedBook
 
 
 class Stale(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.saved import SavedBook
+from blueprint.reopening import SavedBook
 
 
 class Unlike(NamedTuple):

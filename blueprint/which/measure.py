@@ -12,7 +12,8 @@ from math import inf
 from typing import NamedTuple
 
 from blueprint.book import Book
-from blueprint.numbers import Preset, rlhf
+from blueprint.inputs.catalogue import Preset
+from blueprint.workbooks.common.conventions.data import rlhf
 
 COLUMNS = {
     "policy loss": "library.policy_loss",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blueprint.numbers import OFF
+from blueprint.inputs.setting import OFF
 
 _NUMBERS = {
     "gamma": "γ = {}",

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness.classic.settings import is_classic
 from blueprint.witness.errors import WitnessError
 from blueprint.witness.live import presets
-from blueprint.witness.minibatch.kind import is_minibatch, kind_of
 from blueprint.witness.settings import Array, File, alternative, block, is_controller, numbers, outside, used
+from blueprint.workbooks.classic_ppo.witness.settings import is_classic
+from blueprint.workbooks.minibatch.witness.kind import is_minibatch, kind_of
 
 
 @dataclass(frozen=True)

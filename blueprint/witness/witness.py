@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 
 import torch
 
-from blueprint.witness import controller, from_tokens, from_weights
+from blueprint.witness import from_tokens, from_weights
 from blueprint.witness.batch import Batch, Rows, group_key, is_weights
-from blueprint.witness.classic import compute as classic
-from blueprint.witness.classic.settings import is_classic
 from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
 from blueprint.witness.live import compute as live
 from blueprint.witness.live.presets import is_live
-from blueprint.witness.minibatch import compute as minibatch
-from blueprint.witness.minibatch.kind import is_minibatch
 from blueprint.witness.rollout import Tie
 from blueprint.witness.settings import Array, File, is_controller
+from blueprint.workbooks.classic_ppo.witness import compute as classic
+from blueprint.workbooks.classic_ppo.witness.settings import is_classic
+from blueprint.workbooks.kl_controller import witness as controller
+from blueprint.workbooks.minibatch.witness import compute as minibatch
+from blueprint.workbooks.minibatch.witness.kind import is_minibatch
 
 
 @dataclass(frozen=True)

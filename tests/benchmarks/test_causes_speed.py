@@ -17,9 +17,9 @@ import pytest
 
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
-from blueprint.minibatch import Minibatch
-from blueprint.numbers import rlhf
-from blueprint.replay import replay, verify
+from blueprint.dumps import Minibatch
+from blueprint.verifying import replay, verify
+from blueprint.workbooks.common.conventions.data import rlhf
 from tests.benchmarks.test_verify_speed import made
 
 SIZES, SMALL = [(2, 64), (64, 256), (512, 1024)], (2, 64)

@@ -12,12 +12,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from blueprint.runs.executor import Died
-from blueprint.runs.going import Run
-from blueprint.runs.ledger import Ledger
-from blueprint.runs.step import File, Settings, Step
-from blueprint.runs.summary import summary_of
-from blueprint.runs.work import head_of
+from blueprint.verifying.runs.executor import Died
+from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.ledger import Ledger
+from blueprint.verifying.runs.step import File, Settings, Step
+from blueprint.verifying.runs.summary import summary_of
+from blueprint.verifying.runs.work import head_of
 
 MANY, FEW = 10_000, 300
 MOST_BYTES = 6_000

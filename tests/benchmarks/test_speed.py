@@ -22,8 +22,8 @@ from typing import Any
 import openpyxl
 
 from blueprint.book import Book
-from blueprint.numbers import load
-from blueprint.ppo import rlhf_ppo
+from blueprint.inputs import load
+from blueprint.workbooks import blueprint_of
 from tests.benchmarks import bare
 
 ROUNDS = 5
@@ -41,7 +41,7 @@ def children() -> float:
 
 def build(overrides: Sequence[str], path: Path) -> int:
     """Builds a workbook in this process and returns how many formulas it has."""
-    return Book(rlhf_ppo(load("default", overrides))).save(path)
+    return Book(blueprint_of(load("default", overrides))).save(path)
 
 
 def delivered(path: Path) -> tuple[bare.Cells, list[dict[str, Any]]]:

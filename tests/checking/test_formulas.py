@@ -23,12 +23,12 @@ from blueprint.page.opened import Opened
 from blueprint.page.read import opened
 from blueprint.page.respelled import same_in_place
 from blueprint.page.written import Written, written_in
-from blueprint.saved.fresh import Like
+from blueprint.reopening.fresh import Like
 from tests.checking.cells import change
 from tests.checking.running import run
 from tests.page.basic import Change, edit
 from tests.page.workshop import made
-from tests.saved.kinds import book_of_kind
+from tests.reopening.kinds import book_of_kind
 
 BOOKS: dict[str, Callable[[], Book]] = {
     "default": made,

@@ -9,13 +9,13 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, Deviation, compare, widened
+from blueprint.inputs import load
+from blueprint.inputs.load import Numbers
 from blueprint.language import NotationError
-from blueprint.numbers import load
-from blueprint.numbers.load import Numbers
-from blueprint.ppo import rlhf_ppo
 from blueprint.witness import witness
-from tests.ppo.planted import MISTAKES, Planted
-from tests.ppo.random_numbers import random_numbers
+from blueprint.workbooks import blueprint_of
+from tests.workbooks.planted import MISTAKES, Planted
+from tests.workbooks.random_numbers import random_numbers
 
 NUMBERS: list[Numbers] = [
     load("default"),
@@ -39,7 +39,7 @@ def deviations(book: Book) -> list[Deviation]:
 
 def planted(mistake: Planted, numbers: Numbers) -> Book | None:
     """Builds a book with the mistake; None where the notation refuses to compute it, which also catches it."""
-    blueprint = rlhf_ppo(numbers)
+    blueprint = blueprint_of(numbers)
     mistake.plant({block.name: block for block in blueprint.blocks()})
     try:
         return Book(blueprint)
@@ -49,7 +49,7 @@ def planted(mistake: Planted, numbers: Numbers) -> Book | None:
 
 def test_the_blueprint_as_it_is_agrees() -> None:
     for numbers in NUMBERS:
-        assert deviations(Book(rlhf_ppo(numbers))) == []
+        assert deviations(Book(blueprint_of(numbers))) == []
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
@@ -70,7 +70,7 @@ def test_a_planted_mistake_is_seen_and_named(mistake: Planted) -> None:
 @pytest.mark.parametrize("mask", [[1, 1, 0], [0, 1, 1], [1, 0, 0]])
 def test_nothing_behind_a_response_leaks_into_it(mask: list[float]) -> None:
     """On the per-token level too V counts on the response alone: the last δ is r − V, whatever stands behind it."""
-    book = Book(rlhf_ppo(load("very-very-sleepy")))
+    book = Book(blueprint_of(load("very-very-sleepy")))
     cut = Book(book.blueprint.with_typed({"mask": [mask]}))
     assert deviations(cut) == []
     if mask == [1, 1, 0]:

@@ -12,11 +12,11 @@ from blueprint.differing import Differences, differences
 from blueprint.differing.report import data, text
 from blueprint.language import Block
 from blueprint.language.schedule import Step, needs, schedule
-from blueprint.saved import book_of
+from blueprint.reopening import book_of
 from tests.audit import spoil
 from tests.page.workshop import made
-from tests.saved.kinds import book_of_kind
-from tests.saved.typing_in import all_typed_into, typed_into
+from tests.reopening.kinds import book_of_kind
+from tests.reopening.typing_in import all_typed_into, typed_into
 
 EXACT = 1e-12
 

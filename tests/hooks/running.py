@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from blueprint.minibatch import Minibatch, read_minibatch
+from blueprint.dumps import Minibatch, read_minibatch
 from tests.hooks.page import HOOKS
 
 ROWS, PROMPT, SLOTS = 4, 3, 5

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from blueprint.minibatch.place import Place
-from blueprint.minibatch.share import Share
-from blueprint.numbers import OFF
+from blueprint.dumps.place import Place
+from blueprint.dumps.share import Share
+from blueprint.inputs.setting import OFF
 from tests.hooks.running import LENGTHS, MASK, ROWS, SLOTS, noise, run, same
 
 

@@ -10,8 +10,8 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from blueprint.minibatch import read_minibatch
-from blueprint.replay import verify_one, verify_step
+from blueprint.dumps import read_minibatch
+from blueprint.verifying import verify_one, verify_step
 from tests.hooks.page import HOOKS
 from tests.hooks.real.libraries import RUNS as RUNS_OF
 

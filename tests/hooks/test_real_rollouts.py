@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch")
 
-from blueprint.minibatch.classic import Rollout, read_rollout
-from blueprint.replay.classic import Verdict, choose, verify
-from blueprint.replay.lines import AGREES
+from blueprint.dumps.classic import Rollout, read_rollout
+from blueprint.verifying.classic import Verdict, choose, verify
+from blueprint.verifying.lines import AGREES
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 RUNS = [

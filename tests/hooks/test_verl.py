@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from blueprint.minibatch import read_minibatch
+from blueprint.dumps import read_minibatch
 from tests.hooks.page import HOOKS
 from tests.hooks.running import MASK, PROMPT, ROWS, SLOTS, noise, same
 

@@ -4,22 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from blueprint.language import (
-    Axis,
-    Sum,
-    block,
-    compute,
-    equal,
-    exp,
-    filled,
-    find,
-    less,
-    log,
-    match,
-    sqrt,
-    typed,
-    where,
-)
+from blueprint.language import Axis, Sum, block, compute, equal, exp, filled, find, less, log, match, sqrt, typed, where
 from tests.language.common import SIZES, Given, defined, k, n, refusal, result, t, v
 
 NAN = float("nan")

@@ -6,21 +6,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from blueprint.language import (
-    Block,
-    Expr,
-    at_most,
-    equal,
-    exp,
-    less,
-    log,
-    maximum,
-    minimum,
-    sqrt,
-    tanh,
-    typed,
-    where,
-)
+from blueprint.language import Block, Expr, at_most, equal, exp, less, log, maximum, minimum, sqrt, tanh, typed, where
 
 LEAVES: dict[Block, float] = {typed("A"): 0.5, typed("B"): -1.25, typed("C"): 3.0, typed("D"): -0.75, typed("F"): 7.0}
 

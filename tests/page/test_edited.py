@@ -11,10 +11,11 @@ import ironcalc
 import pytest
 
 from blueprint.book import Book
-from blueprint.numbers import WeightNumbers, load
+from blueprint.inputs import load
 from blueprint.page.read import Found, locate
 from blueprint.page.recalculate import TOLERANCE
-from blueprint.ppo import rlhf_ppo
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.page.workshop import Array, blocks_in, differing
 
 Typed = tuple[str, tuple[int, ...], float | str | None]
@@ -96,7 +97,7 @@ def numbers() -> WeightNumbers:
 def delivered(tmp_path_factory: pytest.TempPathFactory, numbers: WeightNumbers) -> Path:
     """Saves the default workbook."""
     path = tmp_path_factory.mktemp("edited") / "book.xlsx"
-    Book(rlhf_ppo(numbers)).save(path)
+    Book(blueprint_of(numbers)).save(path)
     return path
 
 
@@ -135,7 +136,7 @@ def test_an_edited_file_says_what_a_fresh_book_says(
     name: str, delivered: Path, places: dict[str, Found], numbers: WeightNumbers
 ) -> None:
     edited = after(EDITS[name].typed, delivered, places)
-    fresh, unedited = Book(rlhf_ppo(EDITS[name].same(numbers))), Book(rlhf_ppo(numbers))
+    fresh, unedited = Book(blueprint_of(EDITS[name].same(numbers))), Book(blueprint_of(numbers))
     # A fresh book shows the first word of its own first response, and has columns for its own length; in an edited file
     # the choice and the columns stay as they were.
     assert set(differing(fresh, edited, TOLERANCE)) <= {"walk.decision", "max_new_tokens.high"}

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from blueprint.page.read import ReadError
-from blueprint.saved import back_from
+from blueprint.reopening import back_from
 from tests.page.zips import rewritten
 
 WORKBOOKS = Path(__file__).parents[2] / "workbooks"

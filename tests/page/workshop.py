@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.book import Book
-from blueprint.numbers import load
+from blueprint.inputs import load
 from blueprint.page.read import Found
-from blueprint.ppo import rlhf_ppo
+from blueprint.workbooks import blueprint_of
 
 Array = npt.NDArray[Any]
 
 
 def made(*overrides: str, numbers: str = "default") -> Book:
     """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`."""
-    return Book(rlhf_ppo(load(numbers, overrides)))
+    return Book(blueprint_of(load(numbers, overrides)))
 
 
 def differing(book: Book, arrays: Mapping[str, Array], tolerance: float) -> list[str]:

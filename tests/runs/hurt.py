@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from blueprint.runs.step import Settings, Step
-from blueprint.runs.work import head_of
+from blueprint.verifying.runs.step import Settings, Step
+from blueprint.verifying.runs.work import head_of
 
 
 def done(step: Step, kind: str = "agrees") -> dict[str, Any]:

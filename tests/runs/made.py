@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from blueprint.minibatch import Minibatch, save
-from tests.replay.dumps import FIRST, dump
+from blueprint.dumps import Minibatch, save
+from tests.verifying.dumps import FIRST, dump
 
 LIBRARY = "verl"
 

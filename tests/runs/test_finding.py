@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.minibatch import save
-from blueprint.runs.finding import find
-from blueprint.runs.ledger import Ledger
-from blueprint.runs.names import number_in
+from blueprint.dumps import save
+from blueprint.verifying.runs.finding import find
+from blueprint.verifying.runs.ledger import Ledger
+from blueprint.verifying.runs.names import number_in
 
 
 def put(path: Path, **said: object) -> Path:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from blueprint.runs.executor import Died
-from blueprint.runs.going import Run
-from blueprint.runs.ledger import Ledger
-from blueprint.runs.step import File, Settings, Step
-from blueprint.runs.work import head_of
+from blueprint.verifying.runs.executor import Died
+from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.ledger import Ledger
+from blueprint.verifying.runs.step import File, Settings, Step
+from blueprint.verifying.runs.work import head_of
 
 SETTINGS = Settings()
 

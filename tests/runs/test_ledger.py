@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.runs.ledger import HEAD, Ledger, LedgerError, is_ledger
+from blueprint.verifying.runs.ledger import HEAD, Ledger, LedgerError, is_ledger
 
 resource = pytest.importorskip("resource", reason="only Unix bounds the size of a file")
 
@@ -92,7 +92,7 @@ def test_two_processes_do_not_share_a_ledger(tmp_path: Path) -> None:
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from blueprint.runs.ledger import Ledger
+from blueprint.verifying.runs.ledger import Ledger
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 with Ledger(Path(sys.argv[1])) as ledger:

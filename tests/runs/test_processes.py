@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("torch", reason="the processes verify, which needs torch: install the extra [torch]")
 
-from blueprint.runs.going import Run
-from blueprint.runs.ledger import Ledger
-from blueprint.runs.processes import Processes
-from blueprint.runs.step import File, Settings, Step
+from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.ledger import Ledger
+from blueprint.verifying.runs.processes import Processes
+from blueprint.verifying.runs.step import File, Settings, Step
 from tests.runs.hurt import slow, work
 
 

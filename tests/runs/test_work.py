@@ -11,14 +11,14 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.minibatch import save
-from blueprint.runs.finding import find
-from blueprint.runs.step import Settings
-from blueprint.runs.summary import Told, told, worst_of
-from blueprint.runs.work import record_of
-from tests.replay.classic.rollouts import golden, written
+from blueprint.dumps import save
+from blueprint.verifying.runs.finding import find
+from blueprint.verifying.runs.step import Settings
+from blueprint.verifying.runs.summary import Told, told, worst_of
+from blueprint.verifying.runs.work import record_of
 from tests.runs.made import a_step, batch
 from tests.steps.trl import Args, write
+from tests.verifying.classic.rollouts import golden, written
 
 RESULTS = ("rewards", "advantages", "returns")
 
@@ -98,13 +98,13 @@ def test_what_cannot_be_verified_has_a_reason(tmp_path: Path, monkeypatch: pytes
     def too_large(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("blueprint.replay.verify_step", too_large)
+    monkeypatch.setattr("blueprint.verifying.verify_step", too_large)
     assert recorded(tmp_path)["reason"].startswith("it needs more memory than there is: verify with fewer --workers")
 
     def unforeseen(*_: Any) -> None:
         raise KeyError("what\nis this")
 
-    monkeypatch.setattr("blueprint.replay.verify_step", unforeseen)
+    monkeypatch.setattr("blueprint.verifying.verify_step", unforeseen)
     assert recorded(tmp_path)["reason"] == "something unforeseen came up (KeyError: 'what\\nis this')"
 
 

@@ -10,10 +10,10 @@ import torch
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.minibatch.place import COUNTED_IN
-from blueprint.replay import StepVerdict, text_of_step, verify_step
-from blueprint.replay.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
-from blueprint.replay.logged import ALL
+from blueprint.dumps.place import COUNTED_IN
+from blueprint.verifying import StepVerdict, text_of_step, verify_step
+from blueprint.verifying.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
+from blueprint.verifying.logged import ALL
 from tests.steps.trl import Args, step, write
 from tests.steps.writing import Written
 

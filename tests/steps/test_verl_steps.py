@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.minibatch import MinibatchError, read_minibatch
-from blueprint.minibatch.share import Share
-from blueprint.replay import StepVerdict, verify_step
-from blueprint.replay.lines import DIFFERS, NEEDS_OTHERS
-from blueprint.replay.prepared import share_among
-from blueprint.replay.scopes import Scope
+from blueprint.dumps import MinibatchError, read_minibatch
+from blueprint.dumps.share import Share
+from blueprint.verifying import StepVerdict, verify_step
+from blueprint.verifying.lines import DIFFERS, NEEDS_OTHERS
+from blueprint.verifying.prepared import share_among
+from blueprint.verifying.scopes import Scope
 from tests.steps.verl import Args, write
 
 THREE: dict[str, Any] = {"microbatch_sizes": (3, 1, 2)}

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 
 from blueprint.book import Book
-from blueprint.numbers import load
-from blueprint.numbers.catalogue import rlhf
-from blueprint.numbers.conventions import LIVE, OFF
-from blueprint.ppo import rlhf_ppo
+from blueprint.inputs import load
+from blueprint.inputs.setting import OFF
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 from tests.witness.stage import Array, arrays, differing
 
 PRESETS = tuple(rlhf().presets)
@@ -69,7 +69,7 @@ def live(name: str, *overrides: str) -> dict[str, Array]:
 @cache
 def book(name: str, *overrides: str) -> Book:
     """Returns the workbook of a built-in set of numbers."""
-    return Book(rlhf_ppo(load(name, overrides)))
+    return Book(blueprint_of(load(name, overrides)))
 
 
 def parting(found: Mapping[str, Array], file: Mapping[str, Array], tolerance: float = TOLERANCE) -> list[str]:

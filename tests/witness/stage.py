@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.book import Book
-from blueprint.ppo import rlhf_ppo
+from blueprint.workbooks import blueprint_of
 from tests.page.workshop import made
-from tests.ppo.random_numbers import random_numbers
+from tests.workbooks.random_numbers import random_numbers
 
 Array = npt.NDArray[Any]
 
@@ -29,7 +29,7 @@ def built_in(name: str, *overrides: str) -> dict[str, Array]:
 @cache
 def random_file(seed: int) -> dict[str, Array]:
     """Returns the blocks of a workbook of random numbers."""
-    return arrays(Book(rlhf_ppo(random_numbers(seed))))
+    return arrays(Book(blueprint_of(random_numbers(seed))))
 
 
 def arrays(book: Book) -> dict[str, Array]:

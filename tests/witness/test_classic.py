@@ -17,18 +17,19 @@ from torch import Tensor
 
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, WHITENED, compare, widened
+from blueprint.inputs import load
+from blueprint.inputs.load import Numbers
 from blueprint.language import NotationError
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
-from blueprint.numbers import ClassicNumbers, load
-from blueprint.numbers.load import Numbers
-from blueprint.ppo import rlhf_ppo
 from blueprint.witness import WitnessError, witness
-from blueprint.witness.classic import advantage, loss
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
+from blueprint.workbooks.classic_ppo.witness import advantage, loss
 from tests.page.workshop import made
-from tests.ppo.test_classic_reference import SEEDS, drawn
 from tests.witness.stage import Array, arrays
 from tests.witness.windows import computed_in, typed_in
+from tests.workbooks.test_classic_reference import SEEDS, drawn
 
 TIME_LIMITS = f"rollout.terminated={[[0] * 8] * 2}"
 CASES = {
@@ -63,7 +64,7 @@ def test_every_formula_is_recomputed_from_typed_blocks_and_nothing_else(case: tu
 
 
 def test_drawn_rollouts_agree_in_one_call() -> None:
-    files = [arrays(Book(rlhf_ppo(drawn(seed)))) for seed in SEEDS[::2]]
+    files = [arrays(Book(blueprint_of(drawn(seed)))) for seed in SEEDS[::2]]
     together = witness(files, device="cpu")
     for file, found in zip(files, together, strict=True):
         assert deviating(file, found) == []
@@ -114,7 +115,7 @@ def test_every_number_that_is_typed_matters(name: str, given: tuple[str, ...]) -
 
 def with_mistake(numbers: Numbers, theirs: dict[str, Array], name: str, equation: int) -> list[str]:
     """Lists what deviates if an equation comes to 2 more; one that the notation refuses deviates, too."""
-    blueprint = rlhf_ppo(numbers)
+    blueprint = blueprint_of(numbers)
     block = next(block for block in blueprint.blocks() if block.name == name)
     right = block.definitions[equation]
     block.definitions[equation] = Definition(right.target, wrap(right.expr + 2))
@@ -153,7 +154,9 @@ def test_whatever_equation_is_another_one_its_row_is_named_first(
     names = computed_in(book(*case)) & rows.keys() - of_settings - verdicts
     planted = [(name, place) for name in sorted(names) for place in range(len(rows[name].definitions))]
     assert len(planted) > least
-    theirs = witness([arrays(Book(rlhf_ppo(numbers)))], device="cpu")[0]  # of what is typed, which no equation changes
+    theirs = witness([arrays(Book(blueprint_of(numbers)))], device="cpu")[
+        0
+    ]  # of what is typed, which no equation changes
     found = {each: with_mistake(numbers, theirs, *each)[:1] for each in planted}
     missed = {each: first for each, first in found.items() if first not in ([each[0]], [IN_A_CIRCLE.get(each[0])])}
     assert missed == {}

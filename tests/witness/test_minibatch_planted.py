@@ -15,12 +15,12 @@ from blueprint.checking.deviations import TOLERANCES, compare
 from blueprint.language import Block, NotationError, Operand, Sum
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import Expr, wrap
-from blueprint.numbers.conventions import LIVE
-from blueprint.ppo import rlhf_ppo
-from blueprint.ppo.axes import n, t
 from blueprint.witness import witness
 from blueprint.witness.conventions import weights
-from blueprint.witness.minibatch import loss, signal
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.minibatch.witness import loss, signal
 from tests.replayed import window_numbers, with_everything_logged
 from tests.witness.stage import Array, arrays
 from tests.witness.windows import computed_in
@@ -42,7 +42,7 @@ def with_mistake(name: str, equation: int, change: Callable[[Expr, Blocks], Oper
 
     One that the notation refuses, because it comes to no number, deviates, too.
     """
-    blueprint = rlhf_ppo(NUMBERS).with_typed(MOVED)
+    blueprint = blueprint_of(NUMBERS).with_typed(MOVED)
     blocks = {block.name: block for block in blueprint.blocks()}
     right = blocks[name].definitions[equation]
     blocks[name].definitions[equation] = Definition(right.target, wrap(change(right.expr, blocks)))
@@ -72,7 +72,7 @@ def test_a_mistake_is_named_first(name: str, equation: int, change: Callable[[Bl
 
 def test_whatever_equation_is_another_one_its_row_is_named_first() -> None:
     """Every equation of the level in turn comes to 2 more, edges of rows, too: no row is left unchecked."""
-    book = Book(rlhf_ppo(NUMBERS))
+    book = Book(blueprint_of(NUMBERS))
     rows = {block.name: block for block, array in book.values.arrays.items() if array.dtype != object}
     of_settings = {f"{name}{part}" for name in LIVE for part in ("", ".preset", ".outside", ".number")}
     names = computed_in(book) & rows.keys() - of_settings
@@ -101,7 +101,7 @@ ENTERING = signal.entering
 def test_a_mistake_in_the_witness_is_seen(
     monkeypatch: pytest.MonkeyPatch, wrong: Callable[..., Tensor], first: str
 ) -> None:
-    file = arrays(Book(rlhf_ppo(NUMBERS).with_typed(MOVED)))
+    file = arrays(Book(blueprint_of(NUMBERS).with_typed(MOVED)))
     assert deviating(file) == []
     monkeypatch.setattr(signal, "entering", wrong)
     assert deviating(file)[0] == first
@@ -109,4 +109,4 @@ def test_a_mistake_in_the_witness_is_seen(
 
 def test_a_witness_that_weighs_as_if_nothing_else_were_in_the_batch_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loss, "whole_weights", lambda words, *others: weights.whole_weights(0 * words + 48, *others))
-    assert deviating(arrays(Book(rlhf_ppo(NUMBERS))))[0] == "policy.weight.token_mean"
+    assert deviating(arrays(Book(blueprint_of(NUMBERS))))[0] == "policy.weight.token_mean"

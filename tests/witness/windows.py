@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.minibatch import Minibatch
-from blueprint.numbers import rlhf
-from blueprint.numbers.conventions import LIVE, OFF
+from blueprint.dumps import Minibatch
+from blueprint.inputs.setting import OFF
 from blueprint.page.contents import kind_of
+from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 from tests.replayed import RESPONSES, SLOTS, minibatch, window_book, with_everything_logged
 from tests.witness.live import drawn_value
 from tests.witness.stage import Array

@@ -7,15 +7,7 @@ from torch import Tensor
 
 from blueprint.witness import diagnostics, signal
 from blueprint.witness.batch import Batch, Rows
-from blueprint.witness.from_weights import (
-    POLICY,
-    SCORED,
-    add_memory,
-    add_scored,
-    texts,
-    updated,
-    weights_of,
-)
+from blueprint.witness.from_weights import POLICY, SCORED, add_memory, add_scored, texts, updated, weights_of
 from blueprint.witness.live.models import add_distribution, add_kl, add_update
 from blueprint.witness.live.rows import Start, temperature_of
 from blueprint.witness.models import Named, Policy

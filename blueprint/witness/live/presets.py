@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.witness.classic import settings as classic
 from blueprint.witness.conventions.options import WORDS
 from blueprint.witness.errors import WitnessError, quoted
 from blueprint.witness.settings import File, alternative, block, is_blank, numbers, single
+from blueprint.workbooks.classic_ppo.witness import settings as classic
 
 ORDER = (
     "gamma", "gae_lambda", "kl_coef", "clip_range", "value_clip_range", "vf_coef", "ent_coef", "policy_kl_coef",

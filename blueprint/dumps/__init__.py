@@ -1,0 +1,22 @@
+"""A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
+
+from blueprint.dumps.batch import SCHEMA, Minibatch, MinibatchError, Raw
+from blueprint.dumps.formats import metadata_of
+from blueprint.dumps.inspecting import Inspection, inspect
+from blueprint.dumps.place import Place
+from blueprint.dumps.read import read_dump, read_minibatch
+from blueprint.dumps.save import save
+
+__all__ = [
+    "SCHEMA",
+    "Inspection",
+    "Minibatch",
+    "MinibatchError",
+    "Place",
+    "Raw",
+    "inspect",
+    "metadata_of",
+    "read_dump",
+    "read_minibatch",
+    "save",
+]

@@ -1,0 +1,108 @@
+"""What a dump of a training step is to us: tensors under neutral names, and what its library said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.quoting import Told
+
+if TYPE_CHECKING:
+    from blueprint.dumps.place import Place
+    from blueprint.dumps.share import Share
+
+Array = npt.NDArray[Any]
+
+SCHEMA = 1
+"""The version of the neutral schema; a file says it as `schema` in its metadata, and a later one is refused."""
+
+
+class MinibatchError(Told):
+    """Says in one sentence why a dump cannot be read, or not be computed with."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A file as it was read, nothing renamed: arrays by the names that the file has, and its metadata.
+
+    tensors: numeric or boolean arrays; rows of different lengths (jsonl, parquet) are padded with `np.nan`, or with 0 for
+        whole numbers, and their lengths stand in `lengths`. bfloat16 and float16 come as float32.
+    dtypes: by name, what the numbers were in the file, in torch's words: "bfloat16", "float16", "float32", "float64", "int64"…
+    lengths: by name, [B], how many entries each row had, for names that were ragged lists.
+    texts: by name, columns of text, one per row.
+    metadata: a dictionary as JSON has it.
+    format: what the content was: "safetensors", "npz", "jsonl", "parquet" or "torch".
+    """
+
+    tensors: Mapping[str, Array]
+    dtypes: Mapping[str, str]
+    lengths: Mapping[str, Array] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    format: str = ""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of how many words a batch whitens, their mean, and Σ (z − mean)²."""
+
+    count: float
+    mean: float
+    squares: float
+
+
+@dataclass(frozen=True)
+class Minibatch:
+    """A dump under neutral names. Rows are responses, columns slots of a response, counted from 0: [B, T].
+
+    tensors: `response_mask` (bool, [B, T]) and, as far as the file has them, `prompt_ids` ([B, P]), `response_ids`,
+        `logprobs_old`, `logprobs_ref`, `logprobs_new`, `logprobs_rollout`, `entropy`, `values_old`, `values_new`, `rewards`,
+        `advantages`, `returns` ([B, T], float32 or float64), `scores` ([B] or [B, T]), `ended` (bool, [B]) and `row_index` ([B],
+        which row of the rollout each row is, from 0). Log-probs and values in column t are those of the word that is written
+        in slot t, the value that of the state before it. Outside the mask anything may stand, also what is not finite.
+    slots: [B], how many slots a response may fill; columns behind them are no slots of that row.
+    first: [B], in which column of the file's own arrays slot 0 of each row stands, so that reports can name those.
+    dtypes: by neutral name, what the numbers were in the file.
+    called: by neutral name, what the file calls it.
+    library, version, step: as the file says, else None.
+    preset: the name of the preset that does what the library does, else None.
+    hyperparameters: by key of a numbers file (`ppo.gamma`, `loss.dual_clip` …), what the library used.
+    logged: by neutral name (`total_loss`, `policy_loss`, `value_loss`, `clip_fraction`, `approx_kl`, `entropy` …), what it
+        logged for this minibatch.
+    notes: sentences on what was assumed or mended while reading, for people.
+    rows: [B], which row of the file each row is, where rows were left out; else None.
+    place: of which rank, epoch, minibatch and microbatch the file is, as far as it says so; None where it says nothing.
+    old_from: whose the old log-probs are, the "trainer"'s or the generating "engine"'s, as the file says, else None.
+    forward_dtype: in which dtype the models computed, as the file says, else None.
+    share: what its losses were divided by, where they are shares of the loss of a larger batch, as the file says, else None.
+    moments: by `reward` and `advantage`, those of the larger batch that they were whitened over, where it is known.
+    """
+
+    path: str
+    tensors: Mapping[str, Array]
+    slots: Array
+    first: Array
+    dtypes: Mapping[str, str]
+    called: Mapping[str, str]
+    library: str | None = None
+    version: str | None = None
+    step: int | None = None
+    preset: str | None = None
+    hyperparameters: Mapping[str, float | str] = field(default_factory=dict)
+    logged: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    rows: Array | None = None
+    place: Place | None = None
+    old_from: str | None = None
+    forward_dtype: str | None = None
+    share: Share | None = None
+    moments: Mapping[str, Moments] = field(default_factory=dict)
+
+    @property
+    def mask(self) -> Array:
+        """1 where a word of the response stands, [B, T]; it may have holes."""
+        return np.asarray(self.tensors["response_mask"])

@@ -1,0 +1,83 @@
+"""What must hold inside the mask, and the sentence where it does not: which tensor, how many, and where first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from blueprint.dumps.batch import Array, MinibatchError
+from blueprint.dumps.masks import said
+
+LARGEST_LOGIT = 32.0
+_EPS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
+
+
+def rounding(dtype: str) -> float:
+    """Returns how far above 0 a log-prob may come to lie by rounding alone.
+
+    log p = z − logsumexp(z) rounds logsumexp, which is as large as the largest logit: by at most half a unit in the last
+    place, eps/2 · 32 for logits up to 32 (bfloat16: 0.125, float32: 1.9e-6). float64 gets float32's room, since programs
+    that compute in float32 save float64, as JSON does. TRL's 1.0 for pads lies outside in every dtype.
+    """
+    return _EPS.get(dtype, _EPS["float32"]) / 2 * LARGEST_LOGIT
+
+
+class Places:
+    """Says where something stands, in the rows and columns of the file."""
+
+    def __init__(self, called: Mapping[str, str], first: Array, rows: Array) -> None:
+        self.called, self.first, self.rows = called, first, rows
+
+    def at(self, row: int, slot: int | None) -> str:
+        """Spells a position."""
+        number = int(self.rows[row])
+        return f"row {number}" if slot is None else f"row {number}, column {slot + int(self.first[row])}"
+
+    def refuse(self, name: str, array: Array, bad: Array, what: str, advice: str) -> None:
+        """Refuses where anything is bad: how many, and the first of them."""
+        count = int(np.count_nonzero(bad))
+        if count:
+            row, *slot = (int(each) for each in np.unravel_index(int(np.argmax(bad)), bad.shape))
+            there = self.at(row, slot[0] if slot else None)
+            value = array[(row, *slot)]
+            raise MinibatchError(
+                f"{said(name, self.called.get(name, name))}: {what} in {count} of its places inside the mask, "
+                f"the first is {value:.6g} in {there}; {advice}."
+            )
+
+
+def check_responses(mask: Array) -> None:
+    """Refuses a file without a word; one empty response among others is computed as the library computes it.
+
+    Raises:
+        MinibatchError: the mask is 0 throughout.
+    """
+    if not mask.any():
+        raise MinibatchError(
+            f"all {len(mask)} responses are empty: the mask is 0 throughout; find out where it comes from first."
+        )
+
+
+def check_numbers(tensors: Mapping[str, Array], dtypes: Mapping[str, str], places: Places) -> None:
+    """Checks every tensor of numbers inside the mask.
+
+    Raises:
+        MinibatchError: NaN or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
+    """
+    mask = tensors["response_mask"]
+    for name, array in tensors.items():
+        if array.dtype.kind != "f":
+            continue
+        inside = mask if array.ndim == 2 else np.ones(len(array), np.bool_)
+        places.refuse(
+            name, array, ~np.isfinite(array) & inside, "NaN or infinity", "find out where it comes from first"
+        )
+        room = rounding(dtypes[name])
+        if name.startswith("logprobs"):
+            bad = (array > room) & inside
+            places.refuse(
+                name, array, bad, "log-probs above 0", "these are no log-probs, or the mask is shifted by one"
+            )
+        elif name == "entropy":
+            places.refuse(name, array, (array < -room) & inside, "entropies below 0", "an entropy is at least 0")

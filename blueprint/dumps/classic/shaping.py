@@ -1,0 +1,154 @@
+"""The tensors of a rollout, turned so that rows are environments and columns steps, and ends that mark the last step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from blueprint.dumps.batch import Array, MinibatchError
+from blueprint.dumps.classic.rollout import OF_MINIBATCH, OF_STEPS
+from blueprint.quoting import unquoted
+
+TIME, ENVIRONMENT = ORDERS = ("time", "environment")
+ORDER = {"cleanrl": TIME, "sb3": ENVIRONMENT, "torchrl": ENVIRONMENT}
+"""How a library flattens a rollout: step by step over all environments (t·N + n), or environment by environment (n·T + t)."""
+LAYOUT = {"torchrl": ENVIRONMENT}
+"""Which index of its tensors comes first, where it is not time."""
+
+
+def shaped(
+    given: Mapping[str, Array], metadata: Mapping[str, Any], library: str | None
+) -> tuple[dict[str, Array], Array, list[str]]:
+    """Returns the tensors of a rollout, [N, T]; where the rows of the minibatch stand, [M, 2]; and what was assumed.
+
+    given: by neutral name. Raises MinibatchError where something is missing, or shapes disagree.
+    """
+    layout = _word(metadata, "layout") or LAYOUT.get(library or "", TIME)
+    steps = {name: _turned(name, given[name], layout) for name in (*OF_STEPS, "episode_starts") if name in given}
+    _check_steps(steps)
+    tensors = {name: array for name, array in steps.items() if name != "episode_starts"}
+    environments = len(tensors["rewards"])
+    for name in ("next_values", "last_done"):
+        if name in given:
+            tensors[name] = _one_each(name, given[name], environments)
+    tensors, notes = _with_ends(tensors, steps.get("episode_starts"))
+    at = _places(given.get("rows"), tensors["rewards"].shape, metadata, library)
+    for name in OF_MINIBATCH:
+        if name in given:
+            tensors[name] = _of_minibatch(name, given[name], len(at), layout, "rows" in given)
+    return tensors, at, notes
+
+
+def _word(metadata: Mapping[str, Any], key: str) -> str | None:
+    found = metadata.get(key)
+    if found is not None and found not in ORDERS:
+        raise MinibatchError(f"metadata, {key}: found {unquoted(str(found))}, expected {' or '.join(ORDERS)}.")
+    return found
+
+
+def _turned(name: str, array: Array, layout: str) -> Array:
+    """Returns a tensor of steps with its environments first; a single environment may be left out, or a last axis of 1."""
+    axes = 3 if name == "logits_old" else 2
+    wide = np.asarray(array, dtype=np.float64)
+    if wide.ndim == axes + 1 and wide.shape[-1] == 1:
+        wide = wide[..., 0]
+    if wide.ndim == axes - 1:
+        wide = wide[:, None] if layout == TIME else wide[None]
+    if wide.ndim != axes:
+        raise MinibatchError(
+            f"{name}: found the shape {list(array.shape)}, expected [T, N]{'' if axes == 2 else ' and actions'}."
+        )
+    return wide.swapaxes(0, 1) if layout == TIME else wide
+
+
+def _check_steps(steps: Mapping[str, Array]) -> None:
+    if "rewards" not in steps:
+        raise MinibatchError("found no rewards of steps, expected `rewards` [T, N]: advantages are made of them.")
+    expected = steps["rewards"].shape
+    if 0 in expected:
+        raise MinibatchError(f"rewards: found {expected[1]} steps of {expected[0]} environments, expected some.")
+    for name, array in steps.items():
+        if array.shape[:2] != expected:
+            found, both = array.shape[:2][::-1], expected[::-1]
+            raise MinibatchError(
+                f"{name}: found {list(found)} steps and environments, expected {list(both)} as rewards has."
+            )
+
+
+def _one_each(name: str, array: Array, environments: int) -> Array:
+    flat = np.asarray(array, dtype=np.float64).reshape(-1)
+    if len(flat) != environments:
+        raise MinibatchError(f"{name}: found {len(flat)} numbers, expected {environments}, one for each environment.")
+    return flat
+
+
+def _with_ends(tensors: dict[str, Array], starts: Array | None) -> tuple[dict[str, Array], list[str]]:
+    """Adds `done`, of the starts of episodes where the file has those, and checks that ends are 0 or 1."""
+    last = tensors.pop("last_done", None)
+    notes = []
+    if "done" not in tensors and starts is not None:
+        if last is None:
+            raise MinibatchError(
+                "found episode_starts but not whether the last step ended an episode; add `last_done` [N] (CleanRL's next_done, "
+                "the dones that Stable-Baselines3 passes to compute_returns_and_advantage)."
+            )
+        tensors["done"] = np.concatenate([starts[:, 1:], last[:, None]], axis=1)
+    if "done" not in tensors:
+        raise MinibatchError(
+            "found no ends of episodes, expected `done` [T, N], or `episode_starts` [T, N] and `last_done` [N]."
+        )
+    for name in ("done", "terminated"):
+        if name in tensors and not np.isin(tensors[name], (0, 1)).all():
+            raise MinibatchError(
+                f"{name}: found other numbers than 0 and 1, expected 1 where an episode ended after the step."
+            )
+    if "terminated" in tensors and (tensors["terminated"] > tensors["done"]).any():
+        notes.append("terminated is 1 where done is 0: done is taken to be 1 there")
+        tensors["done"] = np.maximum(tensors["done"], tensors["terminated"])
+    return tensors, notes
+
+
+def _places(rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, Any], library: str | None) -> Array:
+    """Returns environment and step of each row of the minibatch, [M, 2]; without `rows` it is the whole rollout."""
+    environments, steps = shape
+    if rows is None:
+        return np.argwhere(np.ones(shape, dtype=bool))
+    flat = np.asarray(rows, dtype=np.float64).reshape(-1)
+    if not len(flat) or (flat != np.trunc(flat)).any() or flat.min() < 0 or flat.max() >= environments * steps:
+        raise MinibatchError(
+            f"rows: expected whole numbers from 0 to {environments * steps - 1}, the steps of the flattened rollout."
+        )
+    order = _word(metadata, "order") or ORDER.get(library or "")
+    if order is None and environments > 1:
+        raise MinibatchError(
+            'rows number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
+            'environment or "environment" for environment·steps + step.'
+        )
+    whole = flat.astype(np.int64)
+    by_time = np.stack([whole % environments, whole // environments], axis=1)
+    return by_time if order == TIME else np.stack([whole // steps, whole % steps], axis=1)
+
+
+def _of_minibatch(name: str, array: Array, count: int, layout: str, listed: bool) -> Array:
+    """Returns a tensor of the minibatch, [M]; without rows it is one of all steps, and turned as those are."""
+    numbers = np.asarray(array, dtype=np.float64)
+    if name == "logits_new":
+        flat = (
+            numbers
+            if listed
+            else (numbers.swapaxes(0, 1) if layout == TIME else numbers).reshape(-1, numbers.shape[-1])
+        )
+    elif listed or numbers.ndim < 2:
+        flat = numbers.reshape(-1)
+    else:
+        flat = _turned(name, numbers, layout).reshape(-1)
+    if len(flat) != count:
+        told = (
+            "the rows of the minibatch"
+            if listed
+            else "the steps of the rollout; add `rows` [M] if it is a minibatch of them"
+        )
+        raise MinibatchError(f"{name}: found {len(flat)} numbers, expected {count}, {told}.")
+    return flat

@@ -1,0 +1,120 @@
+"""Reads npz: a zip of arrays, each with a header; arrays of Python objects are refused, nothing is unpickled."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from blueprint.dumps.batch import Array, MinibatchError, Raw
+from blueprint.dumps.formats.limits import LONGEST_HEADER, check_shape, check_total
+from blueprint.dumps.formats.said import WHOLE, whole
+from blueprint.quoting import unquoted
+
+_KINDS = "biuf"
+
+
+def read_npz(path: Path) -> Raw:
+    """Reads an npz file; its metadata is a text array `metadata` that holds one JSON object.
+
+    Raises:
+        MinibatchError: an array of objects, an entry that does not fit its header, a name that stands there twice.
+    """
+    arrays: dict[str, Array] = {}
+    with zipfile.ZipFile(path) as file:
+        entries = [each for each in file.infolist() if each.filename.endswith(".npy")]
+        check_total(sum(entry.file_size for entry in entries), path.stat().st_size)
+        for entry in entries:
+            name = entry.filename.removesuffix(".npy")
+            if name in arrays:
+                raise MinibatchError(f"{unquoted(name)} stands in it twice; keep one.")
+            with file.open(entry) as stream:
+                arrays[name] = _array(name, stream, entry.file_size)
+    said = arrays.pop(WHOLE, None)
+    dtypes = {name: array.dtype.name for name, array in arrays.items()}
+    tensors = {name: array.astype(np.float32) if dtypes[name] == "float16" else array for name, array in arrays.items()}
+    return Raw(tensors, dtypes, metadata={} if said is None else _metadata(said))
+
+
+def npz_metadata(path: Path) -> dict[str, Any]:
+    """Returns the metadata of an npz file; no other array of it is unpacked.
+
+    Raises:
+        MinibatchError: metadata that are no text that holds a JSON object.
+    """
+    with zipfile.ZipFile(path) as file:
+        entries = [each for each in file.infolist() if each.filename == f"{WHOLE}.npy"]
+        if not entries:
+            return {}
+        check_total(entries[0].file_size, path.stat().st_size)
+        with file.open(entries[0]) as stream:
+            return _metadata(_array(WHOLE, stream, entries[0].file_size))
+
+
+def _array(name: str, stream: IO[bytes], size: int) -> Array:
+    """Reads one array into memory that is as large as its header says, which is checked first."""
+    shape, by_columns, dtype = _header(name, stream)
+    _check_dtype(name, dtype)
+    check_shape(name, shape)
+    needed = math.prod(shape) * dtype.itemsize
+    if needed > size:
+        raise MinibatchError(f"{unquoted(name)}: its header promises {needed:,} bytes, the entry has {size:,}.")
+    array = np.empty(math.prod(shape), dtype)
+    filled = _fill(array.view(np.uint8).data, stream) if needed else 0
+    if filled < needed or stream.read(1):
+        raise MinibatchError(
+            f"{unquoted(name)}: its header promises {needed:,} bytes, the entry holds {_other(filled, needed)}."
+        )
+    return array.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), copy=False)
+
+
+def _header(name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Returns the shape of an array, whether it lies column by column, and its type, as its header says.
+
+    Numpy has Python's own parser read the header, which raises nearly anything for nearly anything.
+    """
+    try:
+        version = npy.read_magic(stream)
+        return (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(stream)
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile):  # the damage is the archive's
+        raise
+    except Exception as error:
+        raise MinibatchError(
+            f"{unquoted(name)}: its header does not say of what type and shape it is; save it again with numpy.savez."
+        ) from error
+
+
+def _other(filled: int, needed: int) -> str:
+    return f"{filled:,}" if filled < needed else "more"
+
+
+def _fill(into: memoryview, stream: IO[bytes]) -> int:
+    """Fills memory from a stream piece by piece; zip streams return less than asked for."""
+    filled = 0
+    while filled < len(into) and (piece := stream.read(min(len(into) - filled, 1 << 20))):
+        into[filled : filled + len(piece)] = piece
+        filled += len(piece)
+    return filled
+
+
+def _check_dtype(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.hasobject:
+        raise MinibatchError(
+            f"{unquoted(name)}: an array of Python objects is a pickle, which could run any code and is never opened; "
+            "save arrays of numbers, one row per response, padded to one length."
+        )
+    if dtype.kind == "U" and name == WHOLE and dtype.itemsize <= 4 * LONGEST_HEADER:
+        return
+    if dtype.kind not in _KINDS or dtype.itemsize > 8:
+        raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(dtype))}, expected numbers or true and false.")
+
+
+def _metadata(said: Array) -> dict[str, Any]:
+    if said.dtype.kind != "U" or said.ndim != 0:
+        raise MinibatchError("metadata: expected a text that holds JSON, numpy.array(json.dumps({…})).")
+    return whole(str(said), "metadata")

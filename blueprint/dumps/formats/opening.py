@@ -1,0 +1,149 @@
+"""Opens a file by what its first bytes say it is; what would have to be unpickled is refused."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from blueprint.dumps.batch import MinibatchError, Raw
+from blueprint.dumps.formats.jsonl import jsonl_metadata, read_jsonl
+from blueprint.dumps.formats.limits import DAMAGE
+from blueprint.dumps.formats.npz import npz_metadata, read_npz
+from blueprint.dumps.formats.parquet import parquet_metadata, read_parquet
+from blueprint.dumps.formats.safetensors_file import read_safetensors, safetensors_metadata
+from blueprint.dumps.formats.torch_file import read_torch, torch_metadata
+from blueprint.quoting import printable
+
+WAY_OUT = 'save the tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors")'
+_FORMATS: dict[Callable[[Path], Raw], str] = {
+    read_jsonl: "jsonl", read_npz: "npz", read_parquet: "parquet", read_safetensors: "safetensors", read_torch: "torch",
+}  # fmt: skip
+_METADATA: dict[Callable[[Path], Raw], Callable[[Path], dict[str, Any]]] = {
+    read_jsonl: jsonl_metadata, read_npz: npz_metadata, read_parquet: parquet_metadata,
+    read_safetensors: safetensors_metadata, read_torch: torch_metadata,
+}  # fmt: skip
+_PICKLED_ENDINGS = (".pkl", ".pickle", ".joblib", ".dill")
+_OTHERS = {
+    b"\x93NUMPY": "a single array (npy); save all of them with numpy.savez",
+    b"\x1f\x8b": "packed with gzip; unpack it first",
+    b"\x28\xb5\x2f\xfd": "packed with zstd; unpack it first",
+    b"BZh": "packed with bzip2; unpack it first",
+    b"\xfd7zXZ": "packed with xz; unpack it first",
+    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
+    b"\x89HDF": "HDF5, which is not read here; save safetensors or npz",
+    b"[": "one JSON list; write one object per line (jsonl)",
+}
+
+
+def open_raw(path: Path) -> Raw:
+    """Reads a file as it is.
+
+    Raises:
+        MinibatchError: no such file, a directory, a pickle, a format that is not known, or a damaged file.
+    """
+    with _told(path):
+        reader, before = reader_of(path), _state(path)
+        raw = replace(reader(path), format=_FORMATS[reader])
+        if _state(path) != before:
+            raise MinibatchError("it was written to while it was read; wait until it is whole, and read it again.")
+        return raw
+
+
+def metadata_of(path: Path) -> dict[str, Any]:
+    """Returns what a file says of itself, without reading its tensors; of jsonl its first line.
+
+    Raises:
+        MinibatchError: as `open_raw`, as far as what comes before the tensors shows it.
+    """
+    with _told(path):
+        return _METADATA[reader_of(path)](path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Makes a sentence that begins with the path of whatever a reader raises."""
+    try:
+        yield
+    except MinibatchError as error:
+        raise MinibatchError(f"{path}: {error}") from error
+    except DAMAGE as error:
+        raise MinibatchError(f"{path}: the file is damaged or cut off: {_first_line(error)}.") from error
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Returns what changes when a file is written to, or replaced."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def reader_of(path: Path) -> Callable[[Path], Raw]:
+    """Returns the reader of the format that the first bytes of a file show.
+
+    Raises:
+        MinibatchError: the content is of no format that is read here.
+    """
+    head = _head(path)
+    if _is_safetensors(head):
+        return read_safetensors
+    if head.startswith(b"PK\x03\x04"):
+        return _reader_of_zip(path)
+    if head.startswith(b"PAR1"):
+        return read_parquet
+    _refuse_pickle(path, head)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return read_jsonl
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic) or text.startswith(magic):
+            raise MinibatchError(f"this is {what}.")
+    raise MinibatchError("found neither safetensors, npz, parquet, jsonl nor a torch file; " + WAY_OUT + ".")
+
+
+def _head(path: Path) -> bytes:
+    if path.is_dir():
+        raise MinibatchError("this is a directory; name the file in it.")
+    if path.exists() and not path.is_file():
+        raise MinibatchError("this is a pipe or a device; save it as a file first.")
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+    except FileNotFoundError as error:
+        raise MinibatchError("there is no such file.") from error
+    except (OSError, ValueError) as error:
+        raise MinibatchError(f"it cannot be opened: {_first_line(error)}.") from error
+    if not head:
+        raise MinibatchError("the file is empty.")
+    return head
+
+
+def _is_safetensors(head: bytes) -> bool:
+    """A header length below 2³² and then a brace; no pickle has five zeros there."""
+    return len(head) > 8 and head[8:9] == b"{" and head[4:8] == b"\0\0\0\0"
+
+
+def _reader_of_zip(path: Path) -> Callable[[Path], Raw]:
+    with zipfile.ZipFile(path) as file:
+        names = file.namelist()
+    if any(name.endswith("data.pkl") for name in names):
+        return read_torch
+    if any(name.endswith(".npy") for name in names):
+        return read_npz
+    if "[Content_Types].xml" in names:
+        raise MinibatchError("this is a workbook; `blueprint numbers` and `blueprint rebuild` read those.")
+    raise MinibatchError("this is a zip file without arrays (npz has entries that end in .npy); " + WAY_OUT + ".")
+
+
+def _refuse_pickle(path: Path, head: bytes) -> None:
+    """Protocol 2 and later begin with 0x80 and the protocol's number; earlier ones are told by their ending."""
+    binary = head[:1] == b"\x80" and 2 <= head[1] <= 5
+    if binary or path.suffix.lower() in _PICKLED_ENDINGS:
+        raise MinibatchError(f"this is a pickle, which could run any code and is never opened; {WAY_OUT}.")
+
+
+def _first_line(error: BaseException) -> str:
+    return printable((str(error).strip() or type(error).__name__).splitlines()[0][:120]).rstrip(".")

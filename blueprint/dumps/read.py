@@ -1,0 +1,115 @@
+"""Reads a dump of any format and library into a minibatch under neutral names, checked inside its mask."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blueprint.dumps.batch import SCHEMA, Minibatch, MinibatchError, Raw
+from blueprint.dumps.checks import Places, check_numbers, check_responses
+from blueprint.dumps.classic import Rollout, is_rollout, rollout_of
+from blueprint.dumps.formats import open_raw
+from blueprint.dumps.forwards import forward_dtype, old_from
+from blueprint.dumps.kinds import without_critic
+from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps.place import place_of
+from blueprint.dumps.recognise import Recognised, recognise
+from blueprint.dumps.shaping import shape
+from blueprint.dumps.share import share_of
+from blueprint.dumps.unknown import not_understood
+
+
+def read_minibatch(path: str | PathLike[str]) -> Minibatch:
+    """Reads a dump of a training step; its notes also list the names that were not understood.
+
+    Raises:
+        MinibatchError: the file cannot be read, two readings are possible, something needed is missing, shapes disagree, or
+            what stands inside the mask cannot be (NaN, log-probs above 0 …); in one sentence that begins with the path.
+    """
+    raw = open_raw(Path(path))
+    if is_rollout(raw):
+        raise MinibatchError(
+            f"{path}: a rollout of classic PPO, which is verified by itself: name this one file alone."
+        )
+    return minibatch_from(raw, Path(path))
+
+
+def read_dump(path: str | PathLike[str]) -> Minibatch | Rollout:
+    """Reads a dump of a training step of RLHF, or of a rollout of classic PPO. Raises MinibatchError as either reader."""
+    path = Path(path)
+    raw = open_raw(path)
+    return rollout_of(raw, path) if is_rollout(raw) else minibatch_from(raw, path)
+
+
+def minibatch_from(raw: Raw, path: Path) -> Minibatch:
+    """Makes a minibatch of a file as it was read. Raises MinibatchError as `read_minibatch`."""
+    try:
+        found = recognise(raw)
+        batch = minibatch_of(raw, found, str(path))
+        unknown = not_understood(raw, found, mentioned(raw.metadata, found.preset or found.library))
+        return replace(batch, notes=(*batch.notes, *unknown))
+    except MinibatchError as error:
+        raise MinibatchError(f"{path}: {error}") from error
+
+
+def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
+    """Makes a minibatch of a file whose names are recognised.
+
+    Raises:
+        MinibatchError: as `read_minibatch`, without the path.
+    """
+    check_schema(raw.metadata.get("schema", SCHEMA))
+    said = mentioned(raw.metadata, found.preset or found.library)
+    shaped = shape(raw, found)
+    places = Places(found.called, shaped.first, shaped.rows)
+    check_responses(shaped.tensors["response_mask"])
+    check_numbers(shaped.tensors, shaped.dtypes, places)
+    version = raw.metadata.get("version")
+    return Minibatch(
+        path,
+        shaped.tensors,
+        shaped.slots,
+        shaped.first,
+        shaped.dtypes,
+        {name: found.called[name] for name in shaped.tensors if name in found.called},
+        library=found.library,
+        version=None if version is None else str(version),
+        step=_step(raw.metadata.get("step")),
+        preset=found.preset,
+        hyperparameters=said.settings,
+        logged=said.logged,
+        notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *said.notes),
+        rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
+        place=place_of(raw.metadata),
+        old_from=old_from(raw.metadata),
+        forward_dtype=forward_dtype(raw.metadata),
+        share=share_of(raw.metadata),
+    )
+
+
+def check_schema(found: Any) -> None:
+    """Refuses a schema later than ours.
+
+    Raises:
+        MinibatchError: also where it is no whole number.
+    """
+    if type(found) is not int or found < 1:
+        raise MinibatchError(f"metadata, schema: found {found!r:.40}, expected a whole number, at present {SCHEMA}.")
+    if found > SCHEMA:
+        raise MinibatchError(
+            f"metadata, schema: found {found!r:.40}, this program knows {SCHEMA}; install a later one."
+        )
+
+
+def _step(found: Any) -> int | None:
+    if found is None:
+        return None
+    if isinstance(found, float) and found.is_integer():
+        found = int(found)
+    if type(found) is not int:
+        raise MinibatchError(f"metadata, step: found {found!r:.40}, expected a whole number.")
+    return found

@@ -1,0 +1,177 @@
+"""Which tensor of a file is which: neutral names for the file's, or a sentence where two readings are possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from blueprint.dumps.alike import nearest
+from blueprint.dumps.batch import Array, MinibatchError, Raw
+from blueprint.dumps.forwards import KEYS as FORWARD_KEYS
+from blueprint.dumps.names import AID, LIBRARIES, TENSOR, UNUSED, aliases, own_to, rows, second_meanings
+from blueprint.dumps.place import KEYS
+from blueprint.dumps.share import INFO
+from blueprint.dumps.share import KEYS as SHARE_KEYS
+from blueprint.inputs.errors import NumbersError
+from blueprint.quoting import unquoted
+from blueprint.workbooks.common.conventions.data import rlhf
+
+METADATA = (
+    "schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged", *KEYS, *FORWARD_KEYS,
+    INFO, *SHARE_KEYS,
+)  # fmt: skip
+"""What metadata may say; anything else is kept aside."""
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What was found in a file.
+
+    called: by neutral name, what the file calls it.
+    unused: names that are known and not needed; unknown: others, each with the nearest known name, if any.
+    library: what metadata say, else the library whose own names these are; preset: what does what it does.
+    """
+
+    called: Mapping[str, str]
+    unused: tuple[str, ...]
+    unknown: Mapping[str, str | None]
+    library: str | None
+    preset: str | None
+    notes: list[str] = field(default_factory=list)
+
+
+def recognise(raw: Raw) -> Recognised:
+    """Gives the tensors of a file their neutral names.
+
+    Raises:
+        MinibatchError: two tensors that could be the same quantity; metadata that name none of the file's tensors.
+    """
+    library, preset, notes = _library(raw)
+    told = _told(raw)
+    candidates: dict[str, list[str]] = {}
+    unused, unknown = [], {}
+    for name in [*raw.tensors, *raw.texts]:
+        neutral = told.get(name) or _second(name, raw) or _neutral(name)
+        if neutral is None:
+            unknown[name] = _nearest(name) if name in raw.tensors else None
+        elif neutral == UNUSED or name in raw.texts:
+            unused.append(name)
+        else:
+            candidates.setdefault(_scores_or(neutral, name, raw), []).append(name)
+    called = {neutral: _one(neutral, names, raw, preset, set(told), notes) for neutral, names in candidates.items()}
+    order = [row.name for row in rows() if row.kind in (TENSOR, AID)]
+    sorted_called = {neutral: called[neutral] for neutral in order if neutral in called}
+    return Recognised(sorted_called, tuple(unused), unknown, library, preset, notes)
+
+
+def _neutral(name: str) -> str | None:
+    """Returns the neutral name of a tensor; a neutral name means itself, whatever a library calls by it."""
+    if name in {row.name for row in rows() if row.kind in (TENSOR, AID)}:
+        return name
+    for kind in (TENSOR, AID, UNUSED):
+        for alias in aliases(kind):
+            if alias.spelling == name and (kind != TENSOR or alias.strength):
+                return UNUSED if kind == UNUSED else alias.row.name
+    return None
+
+
+def _second(name: str, raw: Raw) -> str | None:
+    """Returns the second meaning of a name, where another tensor of the file has the first one."""
+    meaning, others = second_meanings().get(name, (None, frozenset()))
+    return meaning if others & raw.tensors.keys() and meaning not in raw.tensors else None
+
+
+def _scores_or(neutral: str, name: str, raw: Raw) -> str:
+    """Returns `scores` for what is called rewards and has one number per response, as in OpenRLHF and NeMo-RL."""
+    one_each = raw.tensors[name].ndim == 1 or raw.tensors[name].shape[1:] == (1,)
+    wide = max((array.shape[1] for array in raw.tensors.values() if array.ndim == 2), default=1) > 1
+    return "scores" if neutral == "rewards" and one_each and wide else neutral
+
+
+def _told(raw: Raw) -> dict[str, str]:
+    """Returns what metadata say in `names`: {name in the file: neutral name}."""
+    said = raw.metadata.get("names", {})
+    known = {row.name for row in rows() if row.kind in (TENSOR, AID)} | {UNUSED}
+    if not isinstance(said, dict) or not all(isinstance(each, str) for each in said.values()):
+        raise MinibatchError('metadata, names: expected {"name in the file": "neutral name", …}.')
+    for name, neutral in said.items():
+        if name not in raw.tensors:
+            raise MinibatchError(
+                f"metadata, names: the file has no {unquoted(name)}; it has {_listed(list(raw.tensors))}."
+            )
+        if neutral not in known:
+            near = nearest(neutral, known)
+            hint = f"did you mean {near}?" if near else f"write one of {', '.join(sorted(known))}."
+            raise MinibatchError(f"metadata, names: {unquoted(neutral)} is no neutral name; {hint}")
+    return dict(said)
+
+
+def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, told: set[str], notes: list[str]) -> str:
+    """Returns which of several tensors is meant: the one told, or any where all are equal."""
+    chosen = [name for name in names if name in told] or names
+    if len(chosen) > 1 and neutral == "scores" and preset == "openrlhf" and "rewards" in chosen:
+        chosen = ["rewards"]  # Experience.scores only sorts out prompts, experience.py
+    if len(chosen) > 1 and all(_equal(raw.tensors[chosen[0]], raw.tensors[each]) for each in chosen[1:]):
+        chosen = chosen[:1]
+    if len(chosen) > 1:
+        raise MinibatchError(
+            f"{unquoted(chosen[0])} and {unquoted(chosen[1])} could both be {neutral}; keep one, or say which in the metadata: "
+            f'"names": {{"{unquoted(chosen[0])}": "{neutral}", "{unquoted(chosen[1])}": "{UNUSED}"}}.'
+        )
+    notes += [f"{name} was left aside, {chosen[0]} is {neutral}" for name in names if name != chosen[0]]
+    return chosen[0]
+
+
+def _equal(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
+
+
+def _library(raw: Raw) -> tuple[str | None, str | None, list[str]]:
+    """Returns library and preset as metadata say; else as the names show, if they show one."""
+    library, version, preset = (_word(raw.metadata, key) for key in ("library", "version", "preset"))
+    if preset:
+        _check_preset(preset)
+    own = [each for each in LIBRARIES if own_to(each) & raw.tensors.keys()]
+    if library:
+        of_names = next((each for each in own if len(own) == 1 and each.startswith(library.lower())), None)
+        return library, preset or preset_of(library, version) or of_names, []
+    if len(own) != 1:
+        return None, preset, []
+    shows = sorted(own_to(own[0]) & raw.tensors.keys())
+    return own[0], preset or own[0], [f"taken for {own[0]}, because only it has {_listed(shows)}"]
+
+
+def preset_of(library: str, version: str | None) -> str | None:
+    """Returns the preset of a library by what metadata call it: "TRL" 0.11.4, "NeMo-RL", "verl" …"""
+    plain = library.lower().replace("-", "_").replace(" ", "_")
+    if plain in LIBRARIES:
+        return plain
+    if plain == "trl" and version:
+        numbers = [int(part) for part in version.lstrip("v").split(".")[:2] if part.isdecimal() and len(part) < 5]
+        return "trl_0.11.4" if numbers < [0, 12] else "trl_1.12"
+    return {"nemorl": "nemo_rl"}.get(plain)
+
+
+def _check_preset(name: str) -> None:
+    try:
+        rlhf().preset(name)
+    except NumbersError as error:
+        raise MinibatchError(f"metadata, {error}") from error
+
+
+def _word(metadata: Mapping[str, Any], key: str) -> str | None:
+    found = metadata.get(key)
+    if found is not None and not isinstance(found, str | int | float):
+        raise MinibatchError(f"metadata, {key}: found {type(found).__name__}, expected a word.")
+    return None if found is None else str(found)
+
+
+def _nearest(name: str) -> str | None:
+    return nearest(name, {alias.spelling for alias in aliases(TENSOR, AID)})
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(unquoted(name) for name in names[:6]) + (" …" if len(names) > 6 else "")

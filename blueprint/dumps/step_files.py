@@ -1,0 +1,128 @@
+"""The files of one training step: in their order, none twice, and what is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from blueprint.dumps.batch import Minibatch, MinibatchError
+from blueprint.dumps.place import COUNTED_IN, Place
+
+COUNTS = tuple(COUNTED_IN)
+"""What a place counts: rank, epoch, minibatch, microbatch."""
+
+Key = tuple[int, int, int, int]
+"""Rank, epoch, minibatch and microbatch; 0 where a file does not say it."""
+
+
+def key_of(batch: Minibatch) -> Key:
+    """Returns where in its step a file belongs."""
+    place = batch.place or Place()
+    rank, epoch, minibatch, microbatch = (getattr(place, name) or 0 for name in COUNTS)
+    return rank, epoch, minibatch, microbatch
+
+
+def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
+    """Returns files by rank, epoch, minibatch and microbatch, and notes on those that repeat another one and are left out.
+
+    Raises:
+        MinibatchError: files of two steps, that count ranks, epochs, minibatches or microbatches differently, or two with the
+            same place and different numbers.
+    """
+    _check_counts(batches)
+    found: dict[Key, Minibatch] = {}
+    unplaced, notes = list[Minibatch](), list[str]()
+    for batch in sorted(batches, key=lambda each: (key_of(each), each.path)):
+        before = found.get(key_of(batch))
+        if batch.place is None or len(batches) == 1:
+            unplaced.append(batch)
+        elif before is None:
+            found[key_of(batch)] = batch
+        elif _same(before, batch):
+            notes.append(f"{batch.path} repeats {before.path} and is left out")
+        else:
+            raise MinibatchError(_twice(before, batch))
+    return [*found.values(), *unplaced], notes
+
+
+def _check_counts(batches: Sequence[Minibatch]) -> None:
+    for what in ("step", *COUNTED_IN.values()):
+        said = [(each.path, _said(each, what)) for each in batches if _said(each, what) is not None]
+        other = next((each for each in said if each[1] != said[0][1]), None)
+        if other and what != "microbatches":  # their number follows the lengths where batches are packed
+            raise MinibatchError(
+                f"{said[0][0]} says {what} {said[0][1]} and {other[0]} {what} {other[1]}: give the files of one step of one run."
+            )
+
+
+def _said(batch: Minibatch, what: str) -> int | None:
+    if what == "step":
+        return batch.step
+    found: int | None = getattr(batch.place or Place(), what)
+    return found
+
+
+def _twice(one: Minibatch, other: Minibatch) -> str:
+    place = one.place or Place()
+    unsaid = [name for name in COUNTS if getattr(place, name) is None]
+    advice = f"write {', '.join(unsaid)} into the metadata" if unsaid else "keep the one that belongs there"
+    return f"{one.path} and {other.path} both say {str(place) or 'nothing of their place'}, and hold different numbers: {advice}."
+
+
+def _same(one: Minibatch, other: Minibatch) -> bool:
+    return one.tensors.keys() == other.tensors.keys() and all(
+        np.array_equal(each, other.tensors[name], equal_nan=each.dtype.kind == "f")
+        for name, each in one.tensors.items()
+    )
+
+
+def missing_in(batches: Sequence[Minibatch], ranks: bool, only: int | None = None) -> Iterator[str]:
+    """Yields what is not there of one epoch, or of one rank of it, in sentences' parts.
+
+    ranks: whether all ranks belong together. only: a single minibatch that is asked for.
+    """
+    here = {key_of(each): each.place or Place() for each in batches}
+    place = batches[0].place or Place()
+    rank_numbers = range(place.world_size or 1) if ranks else sorted({key[0] for key in here})
+    for rank in rank_numbers:
+        mine = {key: each for key, each in here.items() if key[0] == rank}
+        of_rank = f" of rank {rank}" if (place.world_size or 1) > 1 else ""
+        if not mine:
+            yield f"rank {rank} of {place.world_size}"
+            continue
+        all_of_them = range(place.minibatches or 1 + max(key[2] for key in mine))
+        for minibatch in all_of_them if only is None else (only,):
+            yield from (f"{each}{of_rank}" for each in _missing_parts(mine, minibatch, place.minibatches))
+
+
+def _missing_parts(mine: Mapping[Key, Place], minibatch: int, minibatches: int | None) -> Iterator[str]:
+    parts = {key[3]: each for key, each in mine.items() if key[2] == minibatch}
+    if not parts:
+        yield f"minibatch {minibatch} of {minibatches}" if minibatches else f"minibatch {minibatch}"
+        return
+    count = next(iter(parts.values())).microbatches or 1 + max(parts)
+    of_minibatch = f" in minibatch {minibatch}" if (minibatches or 1) > 1 else ""
+    yield from (f"microbatch {each} of {count}{of_minibatch}" for each in range(count) if each not in parts)
+
+
+def unsaid(batches: Sequence[Minibatch], ranks: bool) -> tuple[str, ...]:
+    """Returns which metadata would tell whether all files of a step are there, and are not in all of these.
+
+    ranks: whether all ranks belong together.
+    """
+    keys = (*(("world_size",) if ranks else ()), "minibatches", "microbatches")
+    return tuple(key for key in keys if any(getattr(each.place or Place(), key) is None for each in batches))
+
+
+def rows_twice(batches: Sequence[Minibatch]) -> str | None:
+    """Says which row of the rollout stands in two places of the same epoch and rank; None where none does."""
+    seen: dict[tuple[int, int, int], str] = {}
+    for batch in batches:
+        for row in batch.tensors.get("row_index", np.empty(0, np.int64)).tolist():
+            place = (*key_of(batch)[:2], int(row))
+            if place in seen:
+                where = f"in {seen[place]} and {batch.path}" if seen[place] != batch.path else f"twice in {batch.path}"
+                return f"row {row} of the rollout stands {where}, in the same epoch"
+            seen[place] = batch.path
+    return None

@@ -1,0 +1,103 @@
+"""Describe numbers files as JSON Schema (draft 2020-12), for editors that complete and check them.
+
+Made from the same models that check a file when it is loaded. What a schema cannot say, such as that shapes belong
+together, is checked there alone; what a file may hold, the schema never refuses.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blueprint.inputs.explain import LEVELS
+from blueprint.inputs.keys import settings_of
+from blueprint.inputs.setting import OFF, Setting, Told
+from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions.table import TABLES
+
+Node = dict[str, Any]
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_of(told: Told) -> Node:
+    """Return the schema of all levels.
+
+    `if` and `then` give an editor one precise complaint; `anyOf` refuses nothing (its last member is `true`), but is
+    where Taplo 0.9 looks for what may be written (`collect_schemas` in taplo-common/src/schema/mod.rs, which goes
+    through oneOf, anyOf and allOf, and not through `then`).
+    """
+    levels = {name: level_schema(name, told.get(name, {})) for name in LEVELS}
+    there = {name: {"$ref": f"#/$defs/{name}"} for name in LEVELS}
+    return {
+        "$schema": DRAFT,
+        "title": "Numbers of a blueprint workbook",
+        "description": "A numbers file of `blueprint build --numbers`; its level decides which tables it has.",
+        "type": "object",
+        "required": ["level"],
+        "properties": {"level": {"enum": list(LEVELS), "description": "where the numbers begin"}},
+        "allOf": [
+            {"if": {"properties": {"level": {"const": name}}, "required": ["level"]}, "then": ref}
+            for name, ref in there.items()
+        ],
+        "anyOf": [*there.values(), True],
+        "$defs": levels,
+    }
+
+
+def level_schema(level: str, told: Mapping[str, str]) -> Node:
+    """Return the schema of one level, every table written out in its place."""
+    made = LEVELS[level].model_json_schema()
+    whole = _tidied(made, made.get("$defs", {}))
+    whole["title"] = f'Numbers of level "{level}"'
+    for key, setting in settings_of(level).items():
+        table, _, name = key.partition(".")
+        whole["properties"][table]["properties"][name] = _setting(setting, told.get(key, ""))
+    return _with_words(whole, level)
+
+
+def _tidied(node: Any, defs: Mapping[str, Any]) -> Any:
+    """Write references out, and leave away what no TOML file has: null, and the names of our classes."""
+    if isinstance(node, list):
+        return [_tidied(each, defs) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        rest = {name: each for name, each in node.items() if name != "$ref"}
+        return _tidied(defs[node["$ref"].rpartition("/")[2]] | rest, defs)
+    kept = {name: each for name, each in node.items() if name not in ("title", "$defs", "default")}
+    if "properties" in kept:
+        kept["properties"] = {name: _tidied(each, defs) for name, each in node["properties"].items()}
+    if "anyOf" in kept:
+        others = [each for each in kept.pop("anyOf") if each != {"type": "null"}]
+        kept = _tidied(others[0], defs) | kept if len(others) == 1 else {"anyOf": others} | kept
+    return {name: each if name == "properties" else _tidied(each, defs) for name, each in kept.items()}
+
+
+def _setting(setting: Setting, meaning: str) -> Node:
+    """Describe what may stand for a setting."""
+    node: Node = {"description": meaning} if meaning else {}
+    if setting.words:
+        return node | {"enum": list(setting.words), "default": setting.value}
+    if setting.whole:
+        return node | {"enum": list(range(int(setting.low), int(setting.high) + 1)), "default": setting.value}
+    number: Node = {"type": "number", "minimum": setting.low, "maximum": setting.largest}
+    if not setting.limit:
+        return node | number | {"default": setting.value}
+    return node | {"anyOf": [number, {"const": "off"}], "default": "off" if setting.value == OFF else setting.value}
+
+
+def _with_words(whole: Node, level: str) -> Node:
+    """Add which presets there are, and what this level has not."""
+    of_level: Node = whole["properties"]
+    if level == "classic":
+        of_level["preset"] |= {"enum": list(classic_presets().presets)}
+    elif "preset" in of_level:
+        presets = list(rlhf().presets)
+        of_level["preset"] |= {"enum": presets}
+        of_level["compare"]["anyOf"] = [{"type": "array", "items": {"enum": presets}}, {"type": "string"}]
+    if level == "logits":
+        of_level["conventions"]["enum"] = ["live"]
+    for table in ("ppo", "controller", *TABLES):
+        if table in of_level:
+            of_level[table]["description"] = "settings; one that is left out is as in the preset"
+    return whole

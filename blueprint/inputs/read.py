@@ -1,0 +1,183 @@
+"""Read a numbers file, built in or the user's own, and lay overrides over it."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from blueprint.inputs.errors import NumbersError, name_of, nearest, shown, suggestion
+from blueprint.quoting import printable, unquoted
+
+_WORKBOOKS = Path(__file__).parents[1] / "workbooks"
+_LOOKED_AT = 2000
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Hold a file's tables as they were read, and whether the file is one of the built-in ones; `told`: where they are from."""
+
+    name: str
+    built_in: bool
+    raw: dict[str, Any]
+    told: str
+
+
+def names() -> list[tuple[str, str]]:
+    """List the built-in sets of numbers, the default first, each with its sentence."""
+    return [(name, read(name).raw["about"]) for name in _built_in()]
+
+
+def _built_in() -> list[str]:
+    return sorted(_files(), key=lambda name: (name != "default", name))
+
+
+def _files() -> dict[str, Path]:
+    """Find the files of the built-in sets, which each kind of workbook has in its own folder."""
+    return {path.stem: path for path in _WORKBOOKS.glob("*/numbers/*.toml")}
+
+
+def read(source: str | PathLike[str]) -> Source:
+    """Read the tables of a built-in name or of a path that ends in .toml.
+
+    Raises:
+        NumbersError: if there is no such name or file, or it is not UTF-8, or not TOML.
+    """
+    label = fspath(source)
+    if label in _built_in():
+        return Source(label, True, _parsed(_text(_files()[label], label), label), f"{label} (built in)")
+    if not label.lower().endswith(".toml"):
+        hint = suggestion(nearest(label, _built_in()), _built_in())
+        raise NumbersError(f"{printable(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
+    path = Path(label)
+    return Source(name_of(path), False, _parsed(_text(path, printable(label)), printable(label)), printable(path.name))
+
+
+def source_of(text: str, path: Path) -> Source:
+    """Read the tables of a text that was made of another kind of file, such as a workbook."""
+    return Source(name_of(path), False, tomllib.loads(text), printable(path.name))
+
+
+def tables_of(tables: Mapping[str, Any]) -> Source:
+    """Take tables as a program has them: dicts in dicts, dotted keys where one likes, lists or arrays of numbers.
+
+    Raises:
+        NumbersError: if something is no number, word, list or table.
+    """
+    raw: dict[str, Any] = {}
+    for key, value in tables.items():
+        _write(raw, str(key), _plain(str(key), value))
+    return Source("mine", False, raw, "given as tables")
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Return a value as TOML has it: arrays as lists, numpy's numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(f"{key}.{name}", each) for name, each in value.items()}
+    if hasattr(value, "tolist"):  # an array of numpy, torch or pandas, or a number of theirs
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(key, each) for each in value]
+    if isinstance(value, str | bool | int | float):
+        return value
+    raise NumbersError(f"{unquoted(key)}: found {type(value).__name__}, expected a number, a word, a list or a table.")
+
+
+def _text(path: Path, label: str) -> str:
+    data = _bytes(path, label)
+    if _is_utf16(data):
+        hint = "save it again as UTF-8 (PowerShell: write it with -o, not with >)"
+        raise NumbersError(f"{label}: found UTF-16 text, expected UTF-8; {hint}.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NumbersError(f"{label}, line {line}: found bytes that are not UTF-8; save it again as UTF-8.") from None
+
+
+def _is_utf16(data: bytes) -> bool:
+    """Tell UTF-16 by its mark or, without one, by what it makes of plain letters: of every two bytes one is 0."""
+    looked_at = data[:_LOOKED_AT]
+    halves = (looked_at[0::2], looked_at[1::2])
+    return data.startswith(_UTF16_MARKS) or any(half.count(0) > len(half) / 2 for half in halves)
+
+
+def _bytes(path: Path, label: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NumbersError(f"{label}: there is no such file; write the path of a TOML file.") from None
+    except IsADirectoryError:
+        raise NumbersError(f"{label}: this is a folder; write the path of a TOML file in it.") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise NumbersError(f"{label}: the file cannot be read ({reason}).") from None
+
+
+def _parsed(text: str, label: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax(str(error), label) from None
+    except RecursionError:
+        raise NumbersError(f"{label}: the lists are nested too deeply; two levels are enough.") from None
+    except ValueError:  # whole numbers of thousands of digits
+        raise NumbersError(f"{label}: a number has too many digits; 15 are enough.") from None
+
+
+def _syntax(message: str, label: str) -> NumbersError:
+    """Take the place out of a parser's message such as `Invalid value (at line 3, column 5)`."""
+    reason, _, place = message.rpartition(" (at ")
+    written_twice = reason.startswith("Cannot")
+    advice = "write each key and table once" if written_twice else "text stands in quotes, a list in [ ] with commas"
+    return NumbersError(f"{label}, {place.rstrip(')')}: this is not TOML ({printable(reason)}); {advice}.")
+
+
+def overridden(raw: dict[str, Any], overrides: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """Write overrides such as `ppo.kl_coef=0.2` into the tables `raw`, and return the keys they named.
+
+    A right side that is not a TOML value is taken as a bare string: `ppo.kl_estimator=k2`. Later ones win. In a mapping
+    it may be a number, a list or an array, too.
+
+    Raises:
+        NumbersError: if there is no `=`, or the key goes through something that is not a table.
+    """
+    several = [overrides] if isinstance(overrides, str) else overrides
+    pairs = several.items() if isinstance(several, Mapping) else map(_pair, several)
+    return [
+        _write(raw, key.strip(), _value(found) if isinstance(found, str) else _plain(key, found))
+        for key, found in pairs
+    ]
+
+
+def _pair(override: str) -> tuple[str, str]:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise NumbersError(
+            f"override {shown(override)}: expected a key, an equals sign and a value, as in ppo.kl_coef=0.2."
+        )
+    return key, text
+
+
+def _value(text: str) -> object:
+    try:
+        match tomllib.loads(f"value = {text}"):
+            case {"value": value, **others} if not others:  # a second line could bring a second key
+                return value
+    except (ValueError, RecursionError):
+        pass
+    return text.strip()
+
+
+def _write(raw: dict[str, Any], key: str, value: object) -> str:
+    *tables, last = key.split(".")
+    table: Any = raw
+    for depth, name in enumerate(tables, start=1):
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            value_key = unquoted(".".join(tables[:depth]))
+            raise NumbersError(f"{unquoted(key)}: {value_key} is one value, not a table; override all of {value_key}.")
+    table[last] = value
+    return key

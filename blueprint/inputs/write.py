@@ -1,0 +1,149 @@
+"""Write numbers as a complete TOML file: every key that there is at their level, what it is, and what may stand there."""
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Any
+
+from blueprint.inputs.json_schema import Node, level_schema
+from blueprint.inputs.load import Numbers
+from blueprint.inputs.setting import OFF, Told
+from blueprint.inputs.spell import spelled
+from blueprint.inputs.values import assumed, given, level_of, preset_of
+from blueprint.workbooks.common.conventions.table import TABLES
+from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+
+_COMMENT_AT, _LONGEST = 32, 120
+_HEAD = """\
+# All numbers of a workbook, which `blueprint build --numbers` with the name of this file makes.
+# Behind a # stands what is left out: what the preset does for a setting, an example of anything else.
+"""
+
+
+def written(numbers: Numbers, told: Told, schema: str) -> str:
+    """Return the text of the file; see `toml_of`."""
+    level = level_of(numbers)
+    keys: Node = level_schema(level, told.get(level, {}))["properties"]
+    page = _Page(numbers)
+    lines = [f"#:schema {schema}", _HEAD]
+    for name in (name for name in _FIRST if name in keys):
+        lines += page.key(name, keys[name])
+    for name in _tables(keys):
+        lines += page.table(name, keys[name])
+    return "\n".join(lines) + "\n"
+
+
+_FIRST = ("level", "title", "about", "seed", "preset", "conventions", "compare")
+
+
+def _tables(keys: Node) -> list[str]:
+    """List the tables in the order of the file: settings stand before the models."""
+    settings = [name for name in ("ppo", *TABLES) if name in keys]
+    others = [name for name, node in keys.items() if "properties" in node and name not in settings]
+    before = others.index("old") if "old" in others else 0
+    return [*others[:before], *settings, *others[before:]]
+
+
+class _Page:
+    """The numbers, looked up key by key."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers, self._given, self._assumed = numbers, given(numbers), assumed(numbers)
+        preset = preset_of(numbers)
+        self._preset = preset.name if preset else "default"
+
+    def table(self, name: str, node: Node) -> Iterator[str]:
+        """Yield the lines of a table; none for conventions that are not live."""
+        keys: Node = node["properties"]
+        dotted = [f"{name}.{key}" for key in keys]
+        if name in TABLES and not any(key in self._given or key in self._assumed for key in dotted):
+            return
+        left_out = not any(key in self._given for key in dotted) and "required" in node
+        yield ""
+        yield _beside(f"{'# ' if left_out else ''}[{name}]", node["description"].replace("the preset", self._named()))
+        for key, inner in keys.items():
+            yield from self.key(f"{name}.{key}", inner)
+
+    def key(self, dotted: str, node: Node) -> Iterator[str]:
+        """Yield the lines of a key: its value, or, behind a #, what holds without it."""
+        key = dotted.rpartition(".")[2]
+        value = self._given.get(dotted, self._assumed.get(dotted, _example(node)))
+        if value is None:
+            return
+        remarks = self._remarks(dotted) if dotted in self._given else ()
+        off = value == OFF if isinstance(value, float) and "anyOf" in node else False
+        first, *more = spelled("off" if off else value, _is_whole(node), remarks)
+        behind = "" if dotted in self._given else "# "
+        yield from _with_comment(f"{behind}{key} = {first}", [f"{behind}{line}" for line in more], _said(node))
+
+    def _named(self) -> str:
+        return f"preset {self._preset}"
+
+    def _remarks(self, dotted: str) -> Sequence[str]:
+        """Say beside each row of weights what it belongs to."""
+        if not isinstance(self._numbers, WeightNumbers):
+            return ()
+        weights = self._numbers.weights
+        memory = [f"h{each}" for each in range(1, weights["old.W"].shape[1] + 1)]
+        match dotted.rpartition(".")[2].removeprefix("delta_"):
+            case "E":
+                return self._numbers.vocabulary
+            case "W":
+                return [*(f"x{each}" for each in range(1, weights["old.E"].shape[1] + 1)), *memory, "1"]
+            case "Y":
+                return memory
+        return ()
+
+
+def _example(node: Node) -> Any:
+    return node.get("examples", [None])[0]
+
+
+def _with_comment(line: str, more: list[str], comment: str) -> Iterator[str]:
+    """Put the comment behind the first line, or above it where that would be too long."""
+    together = _beside(line, comment)
+    if len(together) > _LONGEST:
+        yield from wrap(comment, _LONGEST, initial_indent="# ", subsequent_indent="# ")
+        together = line
+    yield together
+    yield from more
+
+
+def _beside(line: str, comment: str) -> str:
+    return f"{line:<{_COMMENT_AT}}# {comment}" if len(line) < _COMMENT_AT else f"{line}  # {comment}"
+
+
+def _said(node: Node) -> str:
+    """Say what a key is, and what may stand there."""
+    return "; ".join(part for part in (node.get("description", ""), _allowed(_leaf(node))) if part)
+
+
+def _leaf(node: Node) -> Node:
+    while node.get("type") == "array":
+        node = node["items"]
+    return node
+
+
+def _is_whole(node: Node) -> bool:
+    leaf = _leaf(node)
+    return leaf.get("type") == "integer" or any(isinstance(each, int) for each in leaf.get("enum", ()))
+
+
+def _allowed(node: Node) -> str:
+    """Say what may stand for one value."""
+    match node:
+        case {"enum": [*others, last]}:
+            return f"{', '.join(map(str, others))}{' or ' if others else ''}{last}"
+        case {"anyOf": [{"minimum": low, "maximum": _}, {"const": "off"}]}:
+            return f'{low:g} or more, or "off"'
+        case {"minimum": low, "maximum": high}:
+            return f"{low:.10g} to {high:.10g}"
+        case {"minimum": low}:
+            return f"{low:g} or more"
+        case {"exclusiveMinimum": low}:
+            return f"above {low:g}"
+        case {"maximum": high}:
+            return f"at most {high:g}"
+        case {"maxLength": longest} if "minLength" not in node and "pattern" not in node:
+            return f"at most {longest} characters"
+        case _:
+            return ""

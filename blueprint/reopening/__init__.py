@@ -1,0 +1,91 @@
+"""A saved workbook becomes a book again, or numbers again: the definitions of today, what is typed in the file."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from blueprint.inputs.errors import NumbersError
+from blueprint.inputs.load import Numbers
+from blueprint.language import NotationError
+from blueprint.page.opened import Opened
+from blueprint.page.read import ReadError
+from blueprint.reopening.book import SavedBook
+from blueprint.reopening.sized import numbers_of
+from blueprint.reopening.typed import suspect, typed_in
+from blueprint.workbooks.registry import blueprint_of
+
+__all__ = ["Back", "SavedBook", "back_from", "book_of", "numbers_in", "rebuilt"]
+
+
+class Back(NamedTuple):
+    """What came back from a workbook.
+
+    numbers:  everything typed in it that numbers hold.
+    unheld:   a line for each typed cell that they do not hold: tolerances, an edited table of presets, ranges of pictures.
+    remarks:  a line for each cell that is text or a formula, and counted as the number or word that it means.
+    """
+
+    numbers: Numbers
+    unheld: list[str]
+    remarks: list[str]
+
+
+def book_of(path: str | PathLike[str]) -> SavedBook:
+    """Makes a book from a saved workbook, edited or not: the blueprint of its level and sizes, with what is typed in it.
+
+    Raises ReadError, in a sentence, for a file that is no workbook of ours, whose blocks are not those of this version,
+    or in which something is typed that cannot be computed with.
+    """
+    file = Opened(Path(path))
+    try:
+        blueprint = blueprint_of(numbers_of(file))
+        typed = typed_in(blueprint, file)
+    except (NumbersError, NotationError) as error:
+        raise ReadError(f"{path}: {error}") from error
+    try:
+        return SavedBook(blueprint.with_typed(typed), file)
+    except NotationError as error:
+        reason = suspect(blueprint, typed, file)
+        raise ReadError(f"{reason}; {error}" if reason else f"{path}: {error}") from error
+
+
+def rebuilt(book: SavedBook) -> SavedBook:
+    """Returns the book that a build of a file's numbers writes, with what is typed in the file.
+
+    It differs from the file's own book only where these are the default numbers: then First hour says what was measured.
+    """
+    from blueprint.reopening.numbers import numbers_from
+    from blueprint.workbooks.common.guides.first_hour import is_default
+
+    try:
+        numbers = numbers_from(book)
+    except (ReadError, NumbersError, NotationError):  # what no numbers can hold is not the default either
+        return book
+    if not is_default(numbers):
+        return book
+    blueprint = blueprint_of(numbers)
+    return SavedBook(blueprint.with_typed(typed_in(blueprint, book.file)), book.file)
+
+
+def numbers_in(path: str | PathLike[str]) -> Numbers:
+    """Returns the numbers that are typed in a saved workbook, edited or not, of any level. Raises ReadError as `book_of`.
+
+    A setting is given if something is typed under "yours". Parts that a workbook does not say (its seed and the name of
+    its numbers, in a copy without document properties) are 1 and the file's own name.
+    """
+    return back_from(path).numbers
+
+
+def back_from(path: str | PathLike[str]) -> Back:
+    """Returns the numbers that are typed in a saved workbook, and what is typed there besides. Raises ReadError as `book_of`."""
+    from blueprint.reopening.numbers import numbers_from
+    from blueprint.reopening.unheld import unheld
+
+    book = book_of(path)
+    try:
+        numbers = numbers_from(book)
+        return Back(numbers, unheld(book, numbers), book.remarks())
+    except (NumbersError, NotationError) as error:
+        raise ReadError(f"{path}: {error}") from error

@@ -1,0 +1,113 @@
+"""The book of a file: it computes with what is typed there, and says where the file shows something else."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from blueprint.book import Book
+from blueprint.explaining.spots import Address, Spot, block_at, parse_address
+from blueprint.inputs.setting import STORED_OFF
+from blueprint.language import Block, NotationError, Values
+from blueprint.language.chain import Cell
+from blueprint.language.spelling.numbers import number
+from blueprint.page.opened import Opened
+from blueprint.page.outline import Blueprint
+
+SAME = 1e-9
+"""What a file shows may differ by this much, relative to numbers above 1: programs round exp and ln differently."""
+
+
+class SavedBook(Book):
+    """A book made from the typed cells of a file; its cells stand where they stand in that file."""
+
+    def __init__(self, blueprint: Blueprint, file: Opened):
+        self.file = file
+        super().__init__(blueprint)
+
+    @cached_property
+    def spots(self) -> dict[str, Spot]:
+        """Where the blocks stand in the file."""
+        places = self.file.places
+        return {name: Spot(found.sheet, found.top, found.left, found.shape) for name, found in places.items()}
+
+    def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
+        """Returns where a cell stands in the file."""
+        edges = (values.before(block, axis) for axis in block.axes)
+        return self.file.address(block.name, tuple(place + edge for place, edge in zip(places, edges, strict=True)))
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of the file's sheets."""
+        return self.file.sheets
+
+    def said(self, cell: Cell) -> float | str | None:
+        """Returns what the file shows in a cell, where that is not its value; None also where it shows nothing."""
+        shown, value = self._shown(cell), self.values.cell(cell.block, *cell.places)
+        if shown is None:
+            return None
+        if isinstance(value, str) or not isinstance(shown, int | float):
+            return None if shown == value else str(shown)
+        return None if abs(shown - value) <= SAME * max(1, abs(value)) else float(shown)
+
+    def doubts(self, cell: Cell) -> str:
+        """Says that the file shows another value than its inputs give, or none; nothing where it shows the same.
+
+        A cell in which one types is what it is: it is only told how it is understood, if it is blank, text or a formula.
+        """
+        if cell.block.typed:
+            return self._understood(cell)
+        given, said = number(self.values.cell(cell.block, *cell.places)).text, self.said(cell)
+        if said is not None:
+            return (
+                f"the file says {number(said).text}, its inputs give {given}: "
+                "it was saved without recalculation, or a formula on the way was overwritten"
+            )
+        if self._shown(cell) is None and given not in (number(nan).text, number("").text):
+            return f"the file says nothing here, its inputs give {given}: it was saved without recalculation"
+        return ""
+
+    def _understood(self, cell: Cell) -> str:
+        """Says how a typed cell is understood: a blank one, a number in quotes, a formula."""
+        if self._shown(cell) is None:
+            return "blank, counted as 0" if self.values.cell(cell.block, *cell.places) == 0 else ""
+        before = (self.values.before(cell.block, axis) for axis in cell.block.axes)
+        at = tuple(place + edge for place, edge in zip(cell.places, before, strict=True))
+        return self._remark(cell.block, at) if cell.block.name in self.file.places else ""
+
+    def remarks(self) -> list[str]:
+        """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
+        found: list[str] = []
+        for block, array in self.values.arrays.items():
+            if block.typed:
+                told = ((at, self._remark(block, at)) for at in np.ndindex(array.shape))
+                found += [f"{self.file.where(block.name, at)}: {text}" for at, text in told if text]
+        return found
+
+    def _remark(self, block: Block, at: tuple[int, ...]) -> str:
+        """Says how a typed cell is understood where that is not plain, or not what stands there; else nothing."""
+        found = self.file.places[block.name]
+        if block.limit and self.file.value(found.sheet, *found.address(at)) == STORED_OFF:
+            return f"typed as {STORED_OFF:.0f}, which older versions wrote for off, read as off"
+        return self.file.remark(block.name, at)
+
+    def formula(self, address: Address) -> str | None:
+        """Returns the formula that stands at an address of the file, or None."""
+        return self.file.formula(*address)
+
+    def linked(self, address: Address) -> bool:
+        """Says whether a link to a block stands in the row of an address."""
+        return any(map(self._leads, self.file.links(address.sheet, address.row)))
+
+    def _leads(self, target: str) -> bool:
+        try:
+            return block_at(parse_address(target.partition(":")[0], self.sheets), self.spots) is not None
+        except NotationError:  # the sheet was renamed, the link was not
+            return False
+
+    def _shown(self, cell: Cell) -> Any:
+        spot = self.spots.get(cell.block.name)
+        return self.file.value(*spot.address(cell.places)) if spot else None

@@ -1,0 +1,121 @@
+"""Fresh formulas: those of a new workbook of a file's kind and sizes, whatever is typed in the file.
+
+They hang on kind and sizes alone, but for one thing: what watches the formulas treats a limit that was delivered as off
+as a word. So nothing is computed here: every number is a 1, every word is one word, and a limit is off where it is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from blueprint.language import Block, Values
+from blueprint.page.layout import Layout
+from blueprint.page.moved import Stands
+from blueprint.page.opened import Opened
+from blueprint.page.place import spans
+from blueprint.page.placing import lay_out
+from blueprint.page.respelled import Place
+from blueprint.page.shape import shape_of
+from blueprint.page.watch import fingerprint, formulas_of
+from blueprint.page.written import Written
+from blueprint.reopening.sized import AnyNumbers, numbers_of
+from blueprint.workbooks.common.sheets.beside import NEAREST, OWN, WITNESS, Witnessed
+from blueprint.workbooks.registry import blueprint_of
+
+SOME_WORD = "a"
+KINDS_AT_HAND = 12
+"""Fresh workbooks that are kept: files of one kind and size have one."""
+
+
+class Fresh(NamedTuple):
+    """A fresh workbook: its formulas by sheet and cell, its blocks, the cells of computed limits, and its fingerprint."""
+
+    formulas: Written
+    blocks: dict[str, Stands]
+    limits: dict[tuple[str, int], Place]
+    fingerprint: str
+
+
+Off = frozenset[tuple[str, int]]
+"""Computed limits that were delivered as off: the name of the block, and which of its cells, edges included."""
+
+
+def witnessed_in(file: Opened) -> Witnessed | None:
+    """Returns which numbers of a witness stand beside a file's own, all of them 0; None where none do."""
+    names = [name.removeprefix(WITNESS) for name in file.places if name.startswith(WITNESS) and name != NEAREST]
+    return Witnessed(dict.fromkeys(names, 0.0), "") if names else None
+
+
+def of_witness(name: str, file: Mapping[str, object]) -> bool:
+    """Tells whether a block belongs to the witness's numbers beside a file's own; file: its blocks by name."""
+    return NEAREST in file and name.startswith(OWN)
+
+
+class Like:
+    """A file's kind and sizes. Raises ReadError where the file is of no kind that is known."""
+
+    def __init__(self, file: Opened):
+        numbers, beside = numbers_of(file), witnessed_in(file)
+        nameless = replace(numbers, name="", title="", about="about" if numbers.about else "")
+        self._alike = _Alike(f"{nameless!r} {beside!r}", numbers, beside)
+
+    def fresh(self, off: Off = frozenset()) -> Fresh:
+        """Returns the fresh workbook in which these limits are off; it is made once for all files alike."""
+        return _made(self._alike, off)
+
+
+class _Alike:
+    """Numbers that are taken for the same if they differ in nothing but name, title and text."""
+
+    def __init__(self, key: str, numbers: AnyNumbers, beside: Witnessed | None):
+        self.key, self.numbers, self.beside = key, numbers, beside
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Alike) and self.key == other.key
+
+
+@lru_cache(maxsize=KINDS_AT_HAND)
+def _made(alike: _Alike, off: Off) -> Fresh:
+    blueprint = blueprint_of(alike.numbers, alike.beside)
+    values = Values(blueprint.sizes)
+    for block in blueprint.blocks():
+        values.arrays[block] = _filled(block, values, off)
+    layout = lay_out(blueprint, values)
+    formulas: Written = {sheet: {} for sheet in layout.body}
+    for sheet, row, column, text in formulas_of(layout):
+        formulas[sheet][row + 1, column + 1] = text.removeprefix("=")
+    stands = {block.name: _stands(block, layout) for block in layout.places}
+    return Fresh(formulas, stands, dict(_limits(layout)), fingerprint(layout))
+
+
+def _filled(block: Block, values: Values, off: Off) -> np.ndarray:
+    filled = np.full(values.shape(block), SOME_WORD if block.text else 1.0, dtype=object if block.text else float)
+    for name, number in off:
+        if name == block.name:
+            filled.flat[number] = inf
+    return filled
+
+
+def _stands(block: Block, layout: Layout) -> Stands:
+    place = layout.places[block]
+    top, left, *_ = place.corners(block, layout.values)
+    return Stands(Place(place.sheet, top + 1, left + 1), shape_of(block, place, layout.values))
+
+
+def _limits(layout: Layout) -> Iterator[tuple[tuple[str, int], Place]]:
+    """Yields the cells of computed limits, by block and number."""
+    for block, place in layout.places.items():
+        if block.limit and not block.typed:
+            for number, places in enumerate(np.ndindex(*map(len, spans(block, layout.values)))):
+                at = tuple(span[i] for span, i in zip(spans(block, layout.values), places, strict=True))
+                row, column = place.cell(block, at)
+                yield (block.name, number), Place(place.sheet, row + 1, column + 1)

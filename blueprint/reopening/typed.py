@@ -1,0 +1,152 @@
+"""What is typed in a file: the cells of every block in which one types, and what cannot be computed with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.inputs.setting import OFF, STORED_OFF
+from blueprint.language import Block, Values
+from blueprint.language.nodes import Expr, Find, Op, Ref, walk
+from blueprint.page.contents import NUMBERS, WORDS, holds, kind_of
+from blueprint.page.opened import Opened
+from blueprint.page.outline import Blueprint
+from blueprint.page.read import ReadError
+from blueprint.quoting import quoted, unquoted
+
+Arrays = Mapping[Block, npt.NDArray[Any]]
+Typed = Mapping[str, npt.NDArray[Any]]
+LISTED = 12
+"""How many words a refusal lists."""
+
+
+def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
+    """Reads what is typed; a blank cell is 0 as in the sheet, unless an equation asks whether it is filled.
+
+    Raises ReadError, with the address, for a number among words, for a word that is none of those that a cell chooses
+    among, and for a blank that an equation searches for: a sheet finds it nowhere.
+    """
+    _check_alike(blueprint, file)
+    equations = [[*walk(made.expr)] for block in blueprint.blocks() for made in block.definitions]
+    asked = {block for nodes in equations for block in _asked(nodes)}
+    arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
+    _check_words(arrays, blueprint.choices, file)
+    searched = {block for nodes in equations for block in _searched(nodes) - _asked(nodes)}
+    for block in arrays:
+        if block in searched:
+            _check_filled(block, arrays[block], file)
+    return {
+        block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0, posinf=OFF)
+        for block, array in ((block, _without_stored_off(block, array)) for block, array in arrays.items())
+    }
+
+
+def _without_stored_off(block: Block, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array with off where a limit holds the number that older versions wrote for it."""
+    return np.where(array == STORED_OFF, OFF, array) if block.limit else array
+
+
+def _check_alike(blueprint: Blueprint, file: Opened) -> None:
+    """Refuses a file whose Contents say of a block that it is, lies, or holds what it does not in a file of its sizes.
+
+    Of what is typed every block must be there; of the others some may be missing, whose names were changed.
+    """
+    sized = Values(blueprint.sizes)
+    for block in (each for each in blueprint.blocks() if each.typed or each.name in file.places):
+        found = file.block(block.name)
+        lies, expected, kind = tuple(along.cells for along in found.shape), sized.shape(block), kind_of(block)
+        if lies != expected or found.words != block.text or found.kind != kind:
+            raise ReadError(
+                f"{file.path}: the Contents sheet says of {block.name} that it is {found.kind}, holds "
+                f"{WORDS if found.words else NUMBERS} and has the shape {lies}; expected {kind}, {holds(block)} and {expected}"
+            )
+
+
+def suspect(blueprint: Blueprint, typed: Typed, file: Opened) -> str:
+    """Names the first typed cell out of its range, a preset's word that is none, or a part where one counts; "" if none.
+
+    A sheet computes with such a cell as long as nothing comes of it, so that it alone is no reason to refuse a file.
+    """
+    ranges = {block.name: ends for block, ends in blueprint.ranges.items()}
+    whole = [block.name for block in blueprint.blocks() if block.typed and not block.text and block.about.decimals == 0]
+    return next(chain(_out_of_range(ranges, typed, file), _no_words(typed, file), _no_whole(whole, typed, file)), "")
+
+
+def _out_of_range(ranges: Mapping[str, tuple[float, float]], typed: Typed, file: Opened) -> Iterator[str]:
+    for name, (low, high) in ranges.items():
+        for at, value in np.ndenumerate(typed[name]):
+            if value < low or high < value < OFF:
+                yield f"{file.where(name, at)}: found {value:g}, expected {low:g} … {high:g}"
+
+
+def _no_words(typed: Typed, file: Opened) -> Iterator[str]:
+    """Looks through the rows of the table of presets that hold words, for each of which there is a list."""
+    for name, array in typed.items():
+        listed = f"{name.removeprefix('presets.')}.words"
+        if listed in typed and name.startswith("presets."):
+            known = _known(typed[listed])
+            for at, word in np.ndenumerate(array):
+                if word.casefold() not in known:
+                    yield f"{file.where(name, at)}: found {quoted(word)}, {_hint(word, known)}"
+
+
+def _no_whole(names: Iterable[str], typed: Typed, file: Opened) -> Iterator[str]:
+    """Looks through what is shown without decimals: actions, lengths, masks."""
+    for name in names:
+        for at, value in np.ndenumerate(typed[name]):
+            if not (np.isnan(value) or float(value).is_integer()):
+                yield f"{file.where(name, at)}: found {value:g}, expected a whole number"
+
+
+def _asked(nodes: list[Expr]) -> set[Block]:
+    """Returns the blocks of which an equation asks whether their cells are filled."""
+    conditions = [node for node in nodes if isinstance(node, Op) and node.name == "filled"]
+    return {each.block for node in conditions for each in walk(node) if isinstance(each, Ref)}
+
+
+def _searched(nodes: list[Expr]) -> set[Block]:
+    """Returns the blocks whose cells an equation searches for."""
+    return {node.value.block for node in nodes if isinstance(node, Find) and isinstance(node.value, Ref)}
+
+
+def _check_words(arrays: Arrays, choices: Mapping[Block, Block], file: Opened) -> None:
+    """Refuses a number among words, and a word that is not in the list from which one chooses."""
+    for block, array in arrays.items():
+        if not block.text:
+            continue
+        for at, word in np.ndenumerate(array):
+            if not isinstance(word, str):
+                raise ReadError(f"{file.where(block.name, at)}: found {unquoted(word)}, expected a word")
+    for block, listed in choices.items():
+        known = _known(arrays[listed])
+        for at, word in np.ndenumerate(arrays[block]):
+            if word != "" and word.casefold() not in known:
+                raise ReadError(f"{file.where(block.name, at)}: found {quoted(word)}, {_hint(word, known)}")
+
+
+def _known(words: npt.NDArray[Any]) -> dict[str, str]:
+    """Returns words by their small letters: a sheet does not tell the two apart."""
+    return {str(word).casefold(): str(word) for word in words.flat}
+
+
+def _hint(word: str, known: Mapping[str, str]) -> str:
+    """Asks for the word that was probably meant; where there is none, lists the first dozen."""
+    near = get_close_matches(word.casefold(), known, 1)
+    listed = [unquoted(each) for each in known.values()]
+    more = ", …" if len(listed) > LISTED else ""
+    return (
+        f"did you mean {unquoted(known[near[0]])}?" if near else f"expected one of {', '.join(listed[:LISTED])}{more}"
+    )
+
+
+def _check_filled(block: Block, array: npt.NDArray[Any], file: Opened) -> None:
+    """Refuses a blank among words or numbers for which an equation searches."""
+    blank = np.argwhere(array == "" if block.text else np.isnan(array))
+    if len(blank):
+        kind = "word" if block.text else "number"
+        raise ReadError(f"{file.where(block.name, tuple(blank[0]))}: blank, but it is searched for: type a {kind}")

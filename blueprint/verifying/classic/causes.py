@@ -1,0 +1,174 @@
+"""Causes: what is known to go wrong in a loop of classic PPO, tried one after the other on what deviates first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blueprint.dumps.batch import Array
+from blueprint.dumps.classic import Rollout
+from blueprint.inputs.setting import OFF
+from blueprint.verifying.classic.ways import PLAIN, Ways
+from blueprint.verifying.classic.work import transposed
+from blueprint.verifying.neighbours import shown
+from blueprint.verifying.settings import Settings
+from blueprint.workbooks.classic_ppo.presets import CLASSIC
+
+
+class Try(NamedTuple):
+    """Something that may have been done otherwise: what is said of it, and what is computed then."""
+
+    said: str
+    rollout: Rollout
+    settings: Settings
+    ways: Ways = PLAIN
+
+
+COMMON: dict[str, tuple[float, ...]] = {
+    "gamma": (0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 0.997, 0.999, 1.0, 0.0),
+    "gae_lambda": (0.8, 0.9, 0.92, 0.95, 0.97, 0.98, 0.99, 1.0, 0.0),
+    "clip_range": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
+    "value_clip_range": (OFF, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0, 10.0),
+    "value_factor": (0.25, 0.5, 1.0, 2.0),
+    "vf_coef": (0.0, 0.25, 0.5, 0.75, 1.0, 2.0),
+    "ent_coef": (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 1.0),
+    "whiten_eps": (1e-8, 1e-6, 1e-5, 1e-4, 1e-3),
+}
+"""Numbers that people use, by setting."""
+
+WAYS: dict[str, dict[str, Any]] = {
+    "γ missing in the TD error: V(next) undiscounted": {"gamma_of_next": False},
+    "γ missing in the sum of the TD errors: they fade by λ alone": {"gamma_of_sum": False},
+    "1 − done missing at V(next) in the TD error": {"done_of_next": False},
+    "1 − done missing in the sum of the TD errors": {"done_of_sum": False},
+    "V(t) in the place of V(t + 1) in the TD error": {"own_value_next": True},
+    "the variance of the advantages divided by N and not by N − 1 (numpy's std)": {"ddof": 0},
+    "the advantages divided by σ without their mean taken off": {"centred": False},
+    "the advantages normalised over the whole rollout and not over the minibatch": {"over": "rollout"},
+    "the advantages normalised over the whole rollout, by N": {"over": "rollout", "ddof": 0},
+    "the larger of the two surrogates in the place of the smaller (max for min)": {"surrogate": "larger"},
+    "the surrogate not clipped": {"surrogate": "unclipped"},
+    "the clipped surrogate alone": {"surrogate": "clipped"},
+    "the smaller of the two value losses in the place of the larger (min for max)": {"value_combine": "smaller"},
+    "the value trained towards the advantages in the place of the returns": {"value_target": "advantages"},
+    "returns made of the normalised advantages": {"returns_of": "advantages_used"},
+    "the entropy added to the loss, where it is taken off (sign)": {"bonus": -1.0},
+    "sums over the minibatch in the place of means": {"summed": True},
+    "the ratio upside down, old over new": {"ratio": "inverted"},
+    "k1, the mean of log π_old − log π_new": {"kl": "k1"},
+    "k2, half the mean square of the log-ratio": {"kl": "k2"},
+    "k3, the mean of ρ − 1 − log ρ": {"kl": "k3"},
+}
+
+
+OF_SIGNAL = {"gamma", "gae_lambda", "bootstrap"}, {"gamma_of_next", "gamma_of_sum", "done_of_next", "done_of_sum",
+             "own_value_next", "returns_of"}  # fmt: skip
+"""Settings, and ways, on which rewards, advantages and returns depend; on all others only a minibatch does."""
+
+
+def tries(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Try]:
+    """Yields everything that may have been done otherwise, what people get wrong most often first.
+
+    signal: whether only rewards, advantages or returns are asked about.
+    """
+    yield from _rollouts(rollout, settings)
+    ways = {said: way for said, way in WAYS.items() if not signal or way.keys() <= OF_SIGNAL[1]}
+    yield from (Try(said, rollout, settings, replace(PLAIN, **way)) for said, way in ways.items())
+    if not signal:
+        yield from _readings(rollout, settings)
+    yield from _settings(rollout, settings, signal)
+
+
+def _settings(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Try]:
+    for key, setting in CLASSIC.items():
+        if signal and key not in OF_SIGNAL[0]:
+            continue
+        values: tuple[float | str, ...] = setting.words or COMMON.get(key, ())
+        if key == "value_clip_range":
+            values = (*values, settings["clip_range"])
+        for value in dict.fromkeys(values):
+            if value != settings[key]:
+                missing = " (λ missing in the sum of the TD errors)" if (key, value) == ("gae_lambda", 1.0) else ""
+                said = f"ppo.{key} = {shown(value)} instead of {shown(settings[key])}{missing}"
+                yield Try(said, rollout, {**settings, key: value})
+
+
+def _rollouts(rollout: Rollout, settings: Settings) -> Iterator[Try]:
+    """Yields rollouts in which something stands elsewhere, or is not looked at."""
+    for said, needs, change in MOVED:
+        if needs in rollout.tensors:
+            tensors = change(rollout)
+            yield Try(said, replace(rollout, tensors={**rollout.tensors, **tensors}), settings)
+    if "terminal_values" in rollout.tensors and settings["gamma"]:
+        undiscounted = {"terminal_values": rollout.tensors["terminal_values"] / float(settings["gamma"])}
+        tried = replace(rollout, tensors={**rollout.tensors, **undiscounted})
+        yield Try("V(terminal) added to the rewards at time limits without γ", tried, settings)
+    if rollout.shape[0] > 1 and not rollout.whole:
+        for order, said in (
+            ("time", "step by step over all environments"),
+            ("environment", "environment by environment"),
+        ):
+            at = transposed(rollout.at, rollout.shape, order)
+            yield Try(f"the rollout flattened the other way: rows count {said}", replace(rollout, at=at), settings)
+
+
+def _later(array: Array) -> Array:
+    """Moves every number one step on, and puts 0 first."""
+    return np.concatenate([np.zeros_like(array[:, :1]), array[:, :-1]], axis=1)
+
+
+def _earlier(array: Array) -> Array:
+    """Moves every number one step back, and puts 0 last."""
+    return np.concatenate([array[:, 1:], np.zeros_like(array[:, :1])], axis=1)
+
+
+def _without_last(array: Array) -> Array:
+    return np.concatenate([array[:, :-1], np.zeros_like(array[:, :1])], axis=1)
+
+
+def _ends(change: Callable[[Array], Array]) -> Callable[[Rollout], dict[str, Array]]:
+    names = ("done", "terminated")
+    return lambda rollout: {name: change(rollout.tensors[name]) for name in names if name in rollout.tensors}
+
+
+def _of(name: str, change: Callable[[Array], Array]) -> Callable[[Rollout], dict[str, Array]]:
+    return lambda rollout: {name: change(rollout.tensors[name])}
+
+
+Moved = tuple[str, str, Callable[[Rollout], dict[str, Array]]]
+MOVED: tuple[Moved, ...] = (
+    ("done one step late: dones[t] where dones[t + 1] belongs (the start of an episode taken for its end)", "done", _ends(_later)),
+    ("done one step early", "done", _ends(_earlier)),
+    ("ends of episodes not looked at (no 1 − done)", "done", _ends(np.zeros_like)),
+    ("the end of the last step not looked at (next_done)", "done", _ends(_without_last)),
+    ("no value behind the last step (V(next) = 0)", "next_values", _of("next_values", np.zeros_like)),
+    ("the value of the last step itself for V(next)", "next_values", lambda r: {"next_values": r.tensors["values_old"][:, -1]}),
+    ("the rewards one step late", "rewards", _of("rewards", _later)),
+    ("the rewards one step early", "rewards", _of("rewards", _earlier)),
+    ("the old values one step late", "values_old", _of("values_old", _later)),
+    ("the old values one step early", "values_old", _of("values_old", _earlier)),
+    ("the old log-probs one step late", "logprobs_old", _of("logprobs_old", lambda each: np.roll(each, 1, axis=1))),
+    ("the old log-probs one step early", "logprobs_old", _of("logprobs_old", lambda each: np.roll(each, -1, axis=1))),
+    ("the rewards before γ·V(terminal) was added at time limits", "rewards_env", lambda r: {"rewards": r.tensors["rewards_env"]}),
+    ("nothing added to the rewards at time limits", "terminal_values", _of("terminal_values", np.zeros_like)),
+    ("the old values in the place of the new ones", "values_new", lambda r: {"values_new": r.of_minibatch("values_old")}),
+)  # fmt: skip
+"""What is said, what a file needs for it, and the tensors that are then others."""
+
+READ = {"advantages": "advantages", "returns": "returns", "values_old": "old values", "logprobs_old": "old log-probs"}
+"""Rows of steps that a minibatch reads."""
+
+
+def _readings(rollout: Rollout, settings: Settings) -> Iterator[Try]:
+    """Yields a minibatch that reads a row of steps elsewhere than the others."""
+    for name, said in READ.items():
+        for moved in ("late", "early") if name != "logprobs_old" else ():  # those are moved as a whole
+            way: dict[str, Any] = {moved: (name,)}
+            yield Try(f"the {said} that the minibatch reads one step {moved}", rollout, settings, replace(PLAIN, **way))
+        if rollout.shape[0] > 1 and not rollout.whole:
+            for order in ("time", "environment"):
+                turned = replace(PLAIN, transposed=(name, order))
+                yield Try(f"the {said} flattened the other way than the rest, by {order}", rollout, settings, turned)

@@ -1,0 +1,168 @@
+"""A window on a rollout as the numbers of a workbook of classic PPO."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blueprint.dumps import MinibatchError
+from blueprint.dumps.batch import Array
+from blueprint.dumps.classic import Rollout
+from blueprint.verifying.classic.work import Replayed
+from blueprint.verifying.settings import Settings
+from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
+
+FEW = 4
+"""Environments that are shown where nobody asks for some."""
+SMALLEST_SHARE = 1e-300
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which environments are shown, and which steps of them: from `start`, and before `stop`."""
+
+    environments: tuple[int, ...]
+    start: int
+    stop: int
+
+    def told(self, shape: tuple[int, int]) -> str:
+        """Says what is shown of a rollout of that shape."""
+        of = "all" if len(self.environments) == shape[0] else ", ".join(map(str, self.environments))
+        steps = "all steps" if self.stop - self.start == shape[1] else f"steps {self.start} … {self.stop - 1}"
+        return f"environments {of} of {shape[0]}, {steps} of {shape[1]}"
+
+
+def window_on(rollout: Rollout, asked: Sequence[int] | None, width: int, at: tuple[int, int] | None) -> Window:
+    """Returns a window of at most so many steps: around `at`, environment and step, or else at the end of the rollout.
+
+    asked: the environments to show. Raises MinibatchError for one that is not there.
+    """
+    environments, steps = rollout.shape
+    missing = [each for each in asked or () if not 0 <= each < environments]
+    if missing:
+        raise MinibatchError(f"--rows {missing[0]}: the rollout has environments 0 … {environments - 1}.")
+    first = at[0] if at else 0
+    chosen = tuple(asked) if asked else tuple(range(environments)) if environments <= FEW else (first,)
+    stop = steps if at is None else min(steps, max(width, at[1] + width // 2))
+    return Window(chosen, max(0, stop - width), stop)
+
+
+def numbers_of(
+    rollout: Rollout, found: Replayed, settings: Settings, preset: str, window: Window, name: str
+) -> ClassicNumbers:
+    """Makes the numbers of a workbook.
+
+    Behind a window V(next) is V + λ·A of the step that follows, so that advantages and returns are those of the rollout.
+    Raises MinibatchError for a rollout without values or log-probs, or with densities in place of probabilities.
+    """
+    lacking = [each for each in ("values_old", "logprobs_old") if each not in rollout.tensors]
+    if lacking or "advantages" not in found.rows:
+        raise MinibatchError(
+            f"{rollout.path} has no {' and no '.join(lacking or ['next_values'])}: a workbook begins at them"
+        )
+    steps = rollout.tensors
+    new = {key: _of_steps(rollout, f"{key}_new", steps[f"{key}_old"]) for key in ("logprobs", "values")}
+    shown = _Shown(window)
+    old_scores, new_scores, actions = _scores(rollout, new["logprobs"])
+    usual = classic_presets().preset(preset).values
+    return ClassicNumbers(
+        name=name,
+        title=f"rollout of {rollout.library or name}",
+        about=f"{window.told(rollout.shape)}.",
+        preset=preset,
+        ppo={key: value for key, value in settings.items() if value != usual[key]},
+        actions=shown.rows(actions),
+        rewards=shown.rows(steps["rewards"]),
+        done=shown.rows(steps["done"]),
+        terminated=shown.rows(steps.get("terminated", steps["done"])),
+        values_old=shown.rows(steps["values_old"]),
+        values_new=shown.rows(new["values"]),
+        next_values=tuple(_behind(rollout, found, settings, window)),
+        logits_old=tuple(shown.rows_of(old_scores)),
+        logits_new=tuple(shown.rows_of(new_scores)),
+    )
+
+
+def remarks(rollout: Rollout) -> list[str]:
+    """Says what of a workbook is not as the library had it."""
+    said = []
+    if "logits_old" not in rollout.tensors or "logits_new" not in rollout.tensors:
+        said.append(
+            "the file has no scores of actions (logits_old, logits_new): action 0 is the one taken and action 1 all others "
+            "together, so that the entropy is the library's only where there are two actions"
+        )
+    if not rollout.whole:
+        said.append(
+            "the library's losses are those of a minibatch of some steps, the workbook's those of the steps shown; a step that "
+            "is not of the minibatch has its old log-prob and value for the new ones"
+        )
+    return said
+
+
+def agreement(arrays: dict[str, Array], found: Replayed, window: Window) -> float:
+    """Returns how far advantages and returns of a workbook are from the rollout's."""
+    shown = _Shown(window)
+    pairs = ((arrays["advantages"][:, :-1], found.rows["advantages"]), (arrays["returns"], found.rows["returns"]))
+    return max(float(np.abs(ours - shown.cut(theirs)).max()) for ours, theirs in pairs)
+
+
+class _Shown:
+    """Cuts what a window shows out of tensors of steps."""
+
+    def __init__(self, window: Window) -> None:
+        self._rows, self._columns = list(window.environments), slice(window.start, window.stop)
+
+    def cut(self, array: Array) -> Array:
+        return np.asarray(array[self._rows][:, self._columns])
+
+    def rows(self, array: Array) -> Any:
+        return tuple(tuple(row) for row in self.cut(array).tolist())
+
+    def rows_of(self, array: Array) -> Any:
+        return (tuple(tuple(step) for step in row) for row in self.cut(array).tolist())
+
+
+def _of_steps(rollout: Rollout, name: str, instead: Array) -> Array:
+    """Returns a tensor of the minibatch where its steps stand, and what stands in its place elsewhere."""
+    found = instead.copy()
+    if name in rollout.tensors:
+        found[rollout.at[:, 0], rollout.at[:, 1]] = rollout.tensors[name]
+    return found
+
+
+def _scores(rollout: Rollout, new: Array) -> tuple[Array, Array, Array]:
+    """Returns scores of actions before and after the update, and the actions taken.
+
+    Without scores in the file there are two actions: the one taken, and all others together.
+    """
+    if "logits_old" in rollout.tensors and "logits_new" in rollout.tensors and "actions" in rollout.tensors:
+        old_scores = rollout.tensors["logits_old"]
+        new_scores = _of_steps(rollout, "logits_new", old_scores)
+        return old_scores, new_scores, rollout.tensors["actions"].astype(int)
+    old = rollout.tensors["logprobs_old"]
+    if max(old.max(), new.max()) > 0:
+        raise MinibatchError(
+            f"{rollout.path} has log-probs above 0, densities of continuous actions: a workbook shows actions that can be counted"
+        )
+    return _two(old), _two(new), np.zeros(old.shape, dtype=int)
+
+
+def _two(logprobs: Array) -> Array:
+    """Returns ln p and ln(1 − p) on a last axis."""
+    rest = np.log(np.maximum(-np.expm1(logprobs), SMALLEST_SHARE))
+    return np.stack([logprobs, rest], axis=-1)
+
+
+def _behind(rollout: Rollout, found: Replayed, settings: Settings, window: Window) -> list[float]:
+    """Returns the value behind the last step shown, of each environment."""
+    rows, stop = list(window.environments), window.stop
+    if stop == rollout.shape[1]:
+        after = rollout.tensors.get("next_values", np.zeros(rollout.shape[0]))
+        return [float(each) for each in after[rows]]
+    goes_on = 1 - rollout.tensors["done"][rows, stop - 1]
+    advantage = float(settings["gae_lambda"]) * found.rows["advantages"][rows, stop]
+    return [float(each) for each in rollout.tensors["values_old"][rows, stop] + goes_on * advantage]

@@ -1,0 +1,172 @@
+"""Before the first update the policy is the old one: the ratio is 1, values are the old ones, approximate KL and clip fraction 0.
+
+That holds within what two forwards of the same model may be apart (`noise.py`), and not for log-probs of the generating engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import erfc, sqrt
+from types import MappingProxyType
+
+import numpy as np
+
+from blueprint.dumps import Minibatch
+from blueprint.dumps.forwards import ENGINE
+from blueprint.verifying.compare import Compared, Spot
+from blueprint.verifying.gap import Gap, gap
+from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE, Line
+from blueprint.verifying.logged import CALLED
+from blueprint.verifying.noise import MOST, forward, limits
+from blueprint.verifying.patterns import patterns
+
+MEANS = "before the first update, rms"
+
+EXPECTED = MappingProxyType(
+    {"approx_kl.used": 0.0, "clip_fraction.used": 0.0, "ratio.mean": 1.0, "loss.mean_ratio": 1.0}
+)
+"""What is logged before the first update, where the file has no new log-probs."""
+
+PAIRS = (("logprobs_old", "logprobs_new"), ("values_old", "values_new"))
+
+
+@dataclass(frozen=True)
+class First:
+    """What must hold before the first update. lines: of log-probs and values. said: what it looks like, in sentences."""
+
+    lines: tuple[Line, ...] = ()
+    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def differs(self) -> Line | None:
+        """The first line that no noise of a forward explains."""
+        return next((line for line in self.lines if line.says == DIFFERS), None)
+
+
+def before_first_update(batch: Minibatch) -> First:
+    """Checks a file that says that it was written before the first update; of one that does not say, notes what would be wrong."""
+    before = batch.place.before_first_update if batch.place else None
+    if before is False:
+        return First()
+    generated = of_the_engine(batch)
+    found = _checked(batch, PAIRS[1:] if generated else PAIRS)
+    if generated:
+        told = f"before the first update the ratio need not be 1, and is not checked: {generated}"
+        found = replace(found, notes=(told,))
+    if before:
+        return found
+    said = " ".join(each.strip() for each in found.said)
+    return First(notes=(f"if this was before the first update (optimizer_step 0), {said}",) if found.differs else ())
+
+
+def of_the_engine(batch: Minibatch) -> str:
+    """Returns why the old log-probs are those of the generating engine, or "" if nothing says so."""
+    if batch.old_from is not None:
+        return "logprobs_old are those of the generating engine, as the file says" if batch.old_from == ENGINE else ""
+    called = batch.called.get("logprobs_old", "")
+    if "rollout" in called or "generation" in called:
+        return f"logprobs_old are called {called}"
+    rollout = batch.tensors.get("logprobs_rollout")
+    old = batch.tensors.get("logprobs_old")
+    if (
+        old is not None
+        and rollout is not None
+        and np.array_equal(np.asarray(rollout)[batch.mask], np.asarray(old)[batch.mask])
+    ):
+        return "logprobs_old are logprobs_rollout, those of the generating engine"
+    return ""
+
+
+def _checked(batch: Minibatch, pairs: Sequence[tuple[str, str]]) -> First:
+    gaps = {new: found for old, new in pairs if (found := gap(batch, old, new)) is not None}
+    dtype, why = forward(batch, gaps)
+    lines, said = list[Line](), list[str]()
+    for each in gaps.values():
+        usual, most = limits(each, dtype)
+        size, row_off = each.size(), each.has_a_row_off(most)
+        if size <= usual and not row_off:
+            lines.append(_line(batch, each, dtype, AGREES))
+        else:
+            like = patterns(batch, each, usual)
+            wrong = row_off or size > most or any(one.telling for one in like)
+            lines.append(_line(batch, each, dtype, DIFFERS if wrong else TOO_COARSE))
+            said += _sentences(batch, each, (dtype, why), [one.said for one in like])
+    if PAIRS[0] in pairs and "logprobs_new" not in gaps:
+        lines += _logged(batch, dtype)
+    return First(
+        tuple(lines), (*said, *(each.why for each in lines if each.says == DIFFERS and not each.compared.spot))
+    )
+
+
+def _logged(batch: Minibatch, dtype: str) -> Iterator[Line]:
+    """Yields what was logged of the ratio. Noise of s nats makes a KL of s²/2, moves the ratio by as much, and clips some words."""
+    for called, logged in batch.logged.items():
+        name = CALLED.get(called, called)
+        if name not in EXPECTED:
+            continue
+        clip = batch.hyperparameters.get("ppo.clip_range", 0.2)
+        far = float(clip) if isinstance(clip, float | int) else 0.2
+        most = erfc(far / MOST[dtype] / sqrt(2)) if name == "clip_fraction.used" else MOST[dtype] ** 2
+        apart = abs(logged - EXPECTED[name])
+        says = AGREES if apart <= most else DIFFERS
+        found = Compared(
+            name, name, MEANS, 1, int(says == DIFFERS), apart, most, None, float(logged), EXPECTED[name], np.inf
+        )
+        why = f"{called} is {logged:.4g} instead of {EXPECTED[name]:g}; forwards in {dtype} make it differ by {most:.2g} at most."
+        yield Line(called, found, says, why=why)
+
+
+def _line(batch: Minibatch, each: Gap, dtype: str, says: str) -> Line:
+    """Returns the line of a tensor: what differs is how many words are further apart than forwards usually are."""
+    usual, most = limits(each, dtype)
+    wrong = each.loud & (np.abs(each.apart) > usual)
+    wrong = wrong if wrong.any() else each.loud
+    differs = says == DIFFERS
+    found = Compared(
+        each.name,
+        each.name.replace("new", "old"),
+        MEANS,
+        int(each.words.sum()),
+        int(wrong.sum()) if differs else 0,
+        each.size(),
+        usual if says == AGREES else most,
+        _spot(batch, each, wrong) if differs else None,
+        size=np.inf,
+        dtype=dtype,
+    )
+    return Line(batch.called.get(each.name, each.name), found, says, why=_noise(each, dtype))
+
+
+def _noise(each: Gap, dtype: str) -> str:
+    return (
+        f"it is {each.size():.2g} from the old one before any update, which forwards in {dtype} may be, though seldom"
+    )
+
+
+def _spot(batch: Minibatch, each: Gap, wrong: np.ndarray) -> Spot:
+    at = int(wrong.any(axis=1).argmax())
+    columns = wrong[at].nonzero()[0]
+    row, moved = int(each.rows[at]), int(batch.first[each.rows[at]])
+    file_row = row if batch.rows is None else int(batch.rows[row])
+    first, last = int(columns[0]), int(columns[-1])
+    numbers = float(each.new[at, first]), float(each.old[at, first])
+    return Spot(row, file_row, moved + first, moved + last, len(columns), *numbers)
+
+
+def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list[str]) -> Iterator[str]:
+    """Yields what is wrong with a tensor, and what that is like."""
+    (dtype, why), (usual, most) = forward, limits(each, forward[0])
+    name, old = (batch.called.get(one, one) for one in (each.name, each.name.replace("new", "old")))
+    words, loud = int(each.words.sum()), int(each.loud.sum())
+    told = f"{name} should be {old}, but {loud:,} of {words:,} words differ, by {each.size():.2g} (root mean square{_unit(each)})"
+    ratio = f"; the mean ratio is {np.exp(np.clip(each.apart[each.words], -50, 50)).mean():.4g} instead of 1"
+    limit = f"forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}"
+    yield f"{told}{ratio if each.name == 'logprobs_new' else ''}; {limit}."
+    for said in like or ["it is scattered over rows and words, as by dropout in one forward, or by another precision"]:
+        yield f"  {name}: {said}."
+
+
+def _unit(each: Gap) -> str:
+    return "" if each.unit == 1 else ", over the spread of the values"

@@ -1,0 +1,102 @@
+"""How far two tensors of a file are apart that should be the same before the first update: word by word, and row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from blueprint.dumps import Minibatch
+from blueprint.dumps.batch import Array
+from blueprint.verifying.tolerances import HALF, held_in
+
+QUIET = 1e-4
+"""A word is quiet whose difference is at most this, times 1 + its size: as of a forward in float32 that was done twice."""
+
+LARGEST = 1.0
+"""A difference counts as at most this much, in nats or deviations of the values, so that one word does not stand for all."""
+
+FEWEST_WORDS, OUTLYING = 16, 8.0
+"""Words of a row that is looked at alone, and how many times as far apart as the median of all rows it must be."""
+
+WORDS = 1 << 20
+"""Of a larger batch, rows with so many words are looked at, spread over it."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Two tensors over some rows of a file, as [N, T].
+
+    rows: [N], which rows of the batch these are. words: 1 where a word of the response stands. old, new: 0 elsewhere.
+    unit: what differences are counted in: 1 for log-probs, the spread of the values for values.
+    spread: how much the old numbers differ among themselves, in units.
+    rounding: by how much being stored moves both, root mean square, in units.
+    """
+
+    name: str
+    rows: Array
+    words: Array
+    old: Array
+    new: Array
+    unit: float
+    spread: float
+    rounding: float
+
+    @property
+    def apart(self) -> Array:
+        """new − old, [N, T], in units; 0 outside the response."""
+        return np.asarray((self.new - self.old) / self.unit)
+
+    @property
+    def loud(self) -> Array:
+        """Where the two are further apart than two forwards in float32, [N, T]."""
+        return np.asarray(np.abs(self.new - self.old) > QUIET * (1 + np.abs(self.old))) & self.words
+
+    def size(self) -> float:
+        """Returns the root mean square difference of the loud words, or of all where none is loud, in units."""
+        loud = self.loud
+        return rms(self.apart[loud if loud.any() else self.words])
+
+    def of_rows(self) -> Array:
+        """Returns the root mean square difference of each row, [N], in units; 0 of a row without words."""
+        squares = np.where(self.words, np.clip(self.apart, -LARGEST, LARGEST) ** 2, 0.0)
+        return np.asarray(np.sqrt(squares.sum(axis=1) / np.maximum(self.words.sum(axis=1), 1)))
+
+    def has_a_row_off(self, most: float) -> bool:
+        """Tells whether a row that is not short is further apart than noise ever is, and not just as noisy as the others."""
+        sizes = self.of_rows()
+        long = self.words.sum(axis=1) >= FEWEST_WORDS
+        return bool((long & (sizes > max(most, OUTLYING * float(np.median(sizes))))).any())
+
+
+def rms(apart: Array) -> float:
+    """Returns the root mean square of differences, none of which counts as more than `LARGEST`."""
+    return float(np.sqrt(np.mean(np.clip(apart, -LARGEST, LARGEST) ** 2))) if apart.size else 0.0
+
+
+def gap(batch: Minibatch, old: str, new: str) -> Gap | None:
+    """Returns how far apart two tensors are; None where one is missing, or no word stands anywhere."""
+    if not {old, new} <= batch.tensors.keys() or not batch.mask.any():
+        return None
+    responses, slots = batch.mask.shape
+    rows = np.unique(np.linspace(0, responses - 1, min(responses, max(1, WORDS // slots))).astype(int))
+    words = batch.mask[rows].astype(bool)
+    one, two = (np.where(words, np.asarray(batch.tensors[name][rows], dtype=np.float64), 0.0) for name in (old, new))
+    unit = _spread(one[words]) if old.startswith("values") else 1.0
+    dtypes = held_in(batch)
+    moved = [_rounded(values[words], dtypes.get(name, "float64")) for name, values in ((old, one), (new, two))]
+    rounding = float(np.hypot(moved[0], moved[1])) / unit
+    return Gap(new, rows, words, one, two, unit, float(np.std(one[words])) / unit, rounding)
+
+
+def _spread(values: Array) -> float:
+    """Returns the deviation of values, or a quarter of their size where they hardly differ: rounding goes by the size."""
+    return max(float(np.std(values)), float(np.sqrt(np.mean(values**2))) / 4) or 1.0
+
+
+def _rounded(values: Array, dtype: str) -> float:
+    """Returns by how much half a unit in the last place moves numbers, root mean square; what is finer than half counts as 0."""
+    if dtype not in HALF or not values.size:
+        return 0.0
+    units = 2.0 ** (np.frexp(values)[1] - 1) * (2.0**-7 if dtype == "bfloat16" else 2.0**-10)
+    return float(np.sqrt(np.mean(units**2) / 12))

@@ -1,0 +1,144 @@
+"""Responses of a dump as inputs of the conventions: float64, and 0 where nothing reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blueprint.dumps import Minibatch, MinibatchError
+from blueprint.dumps.batch import Array
+from blueprint.witness.conventions import Options, Texts
+from blueprint.witness.conventions.reading import read_rows
+
+Rows = slice | Sequence[int] | Array
+
+TENSORS = {
+    "old_logprobs": "logprobs_old",
+    "reference_logprobs": "logprobs_ref",
+    "logprobs": "logprobs_new",
+    "entropy": "entropy",
+    "old_values": "values_old",
+    "values": "values_new",
+}
+"""By name of an input, the tensor of a dump that it is."""
+
+READERS = {
+    "old_logprobs": ("batch.response_mask", "reward.kl_at_first_pad"),
+    "reference_logprobs": ("batch.response_mask", "reward.kl_at_first_pad"),
+    "logprobs": ("batch.response_mask",),
+    "entropy": ("batch.response_mask",),
+    "old_values": ("batch.response_mask", "advantage.tail_slots", "value.tail"),
+    "values": ("batch.response_mask", "value.tail"),
+}
+"""By name of an input, the conventions by which it is read outside the mask, too."""
+
+INSTEAD = {"reference_logprobs": "old_logprobs", "logprobs": "old_logprobs"}
+"""What stands in for an input that the file has not, so that a ratio is 1 and a KL is 0; for others that is 0."""
+
+
+def tensor(batch: Minibatch, name: str, rows: Rows, options: Options) -> Tensor:
+    """Returns some responses of a tensor of the dump in float64, on the device of the options, [1, N, …]."""
+    return moved(np.asarray(batch.tensors[name][rows], dtype=np.float64), options)[None]
+
+
+def moved(values: Array, options: Options) -> Tensor:
+    """Returns an array as a tensor on the device of the options; one that was mapped from a file is copied."""
+    return torch.from_numpy(np.require(values, requirements="W")).to(options.values["gamma"].device)
+
+
+def file_row(batch: Minibatch, row: int) -> int:
+    """Returns which row of the file a response is."""
+    return row if batch.rows is None else int(batch.rows[row])
+
+
+def texts_of(batch: Minibatch, rows: Rows, options: Options) -> Texts:
+    """Returns some responses of a dump as inputs, [1, N, T].
+
+    Raises MinibatchError where a number is not finite that the options read.
+    """
+    mask, slots = _mask(batch, rows, options)
+    nothing = torch.zeros_like(mask)
+    score, ended = _score(batch, rows, mask, options), _ended(batch, rows, slots, mask, options)
+    empty = dict.fromkeys([each.name for each in fields(Texts)], nothing)
+    texts = Texts(**{**empty, "slots": slots, "mask": mask, "score": score, "ended": ended})
+    read = read_rows(texts, options)
+    held = {name: tensor(batch, each, rows, options) for name, each in TENSORS.items() if each in batch.tensors}
+    found = {name: _checked(batch, rows, name, each, read[name]) for name, each in held.items()}
+    if "entropy" in found:  # where a mean over all slots is watched; `missing` says so if it is no number there
+        behind = slots * held["entropy"].nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+        found["entropy"] = torch.where(options.says("metrics.over", "all"), behind, found["entropy"])
+    missing = {name: found[other] for name, other in INSTEAD.items() if name not in found and other in found}
+    return Texts(**{**vars(texts), **found, **missing})
+
+
+def _mask(batch: Minibatch, rows: Rows, options: Options) -> tuple[Tensor, Tensor]:
+    mask = tensor(batch, "response_mask", rows, options)
+    each = moved(np.asarray(batch.slots[rows], dtype=np.int64), options)
+    slots = (torch.arange(mask.shape[-1], device=mask.device) < each[:, None]).to(torch.float64)[None]
+    return mask * slots, slots
+
+
+def per_word(batch: Minibatch) -> bool:
+    """Tells whether the scores are rewards of words: a row with more than one number that is not 0."""
+    scores = batch.tensors.get("scores")
+    return scores is not None and scores.ndim == 2 and bool((_there(batch).sum(axis=1) > 1).any())
+
+
+def _there(batch: Minibatch) -> Array:
+    """Returns where the scores of [B, T] are numbers other than 0; what is not a number stands outside the text."""
+    scores = np.asarray(batch.tensors["scores"])
+    return np.asarray((scores != 0) & ~np.isnan(scores))
+
+
+def entropy_everywhere(batch: Minibatch) -> bool:
+    """Tells whether the entropy is a number in every slot, behind the last words, too."""
+    entropy = np.asarray(batch.tensors["entropy"])
+    slots = np.arange(entropy.shape[1]) < np.asarray(batch.slots)[:, None]
+    return bool((np.isfinite(entropy) | ~slots).all())
+
+
+def _score(batch: Minibatch, rows: Rows, mask: Tensor, options: Options) -> Tensor:
+    if "scores" not in batch.tensors:
+        return torch.zeros_like(mask[..., 0])
+    scores = tensor(batch, "scores", rows, options)
+    found = scores.nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf).sum(dim=-1) if scores.dim() == 3 else scores
+    wrong = (~found.isfinite()).nonzero()
+    if len(wrong):
+        row = file_row(batch, _row(rows, int(wrong[0, 1])))
+        raise MinibatchError(f"{batch.path}: the score of row {row} is not finite: a number must stand there")
+    return found
+
+
+def _ended(batch: Minibatch, rows: Rows, slots: Tensor, mask: Tensor, options: Options) -> Tensor:
+    """Returns 1 for responses that ended: as the file says, else where a slot is left over behind the last word."""
+    if "ended" in batch.tensors:
+        return tensor(batch, "ended", rows, options)
+    until = mask.flip(-1).cummax(dim=-1).values.flip(-1)
+    return ((slots * (1 - until)).sum(dim=-1) > 0).to(mask.dtype)
+
+
+def _checked(batch: Minibatch, rows: Rows, name: str, found: Tensor, read: Tensor) -> Tensor:
+    """Returns an input where it is read, else 0; what is read must be finite."""
+    wrong = ((read > 0) & ~found.isfinite()).nonzero()
+    if len(wrong):
+        _, row, column = wrong[0].tolist()
+        raise MinibatchError(_refusal(batch, rows, name, (row, column), float(found[0, row, column])))
+    return torch.where(read > 0, found, 0.0)
+
+
+def _row(rows: Rows, at: int) -> int:
+    """Returns which response of the file stands at a place of the responses that were taken."""
+    return at + (rows.start or 0) if isinstance(rows, slice) else int(rows[at])
+
+
+def _refusal(batch: Minibatch, rows: Rows, name: str, at: tuple[int, int], value: float) -> str:
+    row, called = _row(rows, at[0]), batch.called.get(TENSORS[name], TENSORS[name])
+    where = f"{batch.path}: {called} is {value:g} in row {file_row(batch, row)}, column {int(batch.first[row]) + at[1]}"
+    if batch.mask[row, at[1]]:
+        return f"{where}, inside the mask: a number must stand there"
+    readers = " or ".join(READERS[name])
+    return f"{where}, outside the mask, where {readers} has it read: write a number there, or set another convention"

@@ -1,0 +1,141 @@
+"""Passes over a minibatch, tile by tile, in memory that does not grow with it: first what is counted, then what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import torch
+
+from blueprint.dumps import Minibatch
+from blueprint.verifying.beyond import sums_beyond
+from blueprint.verifying.given import given_rows, placed_rows
+from blueprint.verifying.inputs import Rows, per_word, texts_of
+from blueprint.verifying.settings import Setting, number_of, options_of
+from blueprint.witness.conventions import Options, Texts, Tiled, recompute
+from blueprint.witness.conventions.recompute import counts, signal
+from blueprint.witness.models import Named
+
+FLOOR = 1e-12
+"""The variance of the returns up to which the explained variance is 0."""
+
+TILE_TOKENS = 1 << 15
+"""Words of a tile. About a hundred rows of one are held at once, in float64."""
+
+Progress = Callable[[int], None]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Lets torch use one thread for a tile: with several, tiles this small mostly wait for each other."""
+    before = torch.get_num_threads()
+    if before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before > 1:
+            torch.set_num_threads(before)
+
+
+def unseen(words: int) -> None:
+    """Shows no progress."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A minibatch, the options for it, and the sums over it that are known by now.
+
+    given: tensors of the file that stand in place of computed rows, by the names of `given.PLACES`.
+    numbers: numbers of the file that stand in place of computed parts of the loss, by their rows.
+    """
+
+    batch: Minibatch
+    settings: Mapping[str, Setting]
+    given: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    tile_tokens: int = TILE_TOKENS
+    progress: Progress = unseen
+    device: str = "cpu"
+    sums: Tiled = field(default_factory=Tiled)
+
+    def __post_init__(self) -> None:
+        """Begins with the sums of a larger batch that the minibatch brings along."""
+        beyond = sums_beyond(self.batch, self.device)
+        self.sums.known.update(beyond.known)
+        self.sums.spreads.update(beyond.spreads)
+
+    @property
+    def options(self) -> Options:
+        """The settings as options that ask for the sums of the whole batch."""
+        return replace(options_of(self.settings, self.device), sums=self.sums)
+
+    @property
+    def tiles(self) -> list[slice]:
+        """The rows of the tiles, at least one each."""
+        responses, slots = self.batch.mask.shape
+        height = max(1, self.tile_tokens // max(1, slots))
+        return [slice(first, min(first + height, responses)) for first in range(0, responses, height)]
+
+    def count(self) -> None:
+        """Goes as far as the advantages, as often as it takes to know what they are whitened with, and counts words."""
+        with one_thread():
+            if number_of("reward.whiten", self.settings["reward.whiten"]):
+                self._pass()
+                self.sums.settle(lambda name: not name.startswith("advantage."))
+            self._pass()
+        self.sums.settle(lambda name: True)
+
+    def lose(self) -> Iterator[tuple[slice, Named]]:
+        """Goes through the batch with everything counted, yields all rows of each tile, and then knows all sums."""
+        for rows in self.tiles:
+            yield rows, self.recomputed(rows)
+            self._done(rows)
+        self.sums.settle(lambda name: True)
+
+    def recomputed(self, rows: Rows) -> Named:
+        """Returns every row of some responses, [1, N, T], as in the whole batch as far as its sums are known."""
+        with one_thread():
+            return self._recomputed(rows)
+
+    def _recomputed(self, rows: Rows) -> Named:
+        texts, options, given = self.inputs(rows)
+        given |= {name: texts.mask.new_full((1,), each) for name, each in self.numbers.items()}
+        return recompute(texts, options, texts.mask.new_full((1,), FLOOR), given)
+
+    def learnt_from(self, rows: Rows) -> Named:
+        """Returns the rows of some responses as far as the advantages."""
+        return self.before_losses(rows)[2]
+
+    def before_losses(self, rows: Rows) -> tuple[Texts, Options, Named]:
+        """Returns the inputs of some responses, the options, and the rows as far as the advantages."""
+        with one_thread():
+            texts, options, given = self.inputs(rows)
+            return texts, options, signal(texts, options, given)
+
+    def inputs(self, rows: Rows) -> tuple[Texts, Options, Named]:
+        """Returns the inputs of some responses, the options, and the file's own rows that stand in place of computed ones."""
+        options = self.options
+        texts = texts_of(self.batch, rows, options)
+        given = given_rows(self.batch, rows, options, texts, self.given)
+        return texts, options, given | (placed_rows(self.batch, rows, options, texts) if self._per_word else {})
+
+    @cached_property
+    def _per_word(self) -> bool:
+        return per_word(self.batch)
+
+    def _pass(self) -> None:
+        for rows in self.tiles:
+            texts, options, given = self.inputs(rows)
+            counts(texts, signal(texts, options, given), options)
+            self._done(rows)
+
+    def _done(self, rows: slice) -> None:
+        self.progress(int(rows.stop - rows.start) * int(self.batch.mask.shape[1]))
+
+
+def passes(settings: Mapping[str, Setting]) -> int:
+    """Returns how often a minibatch is gone through."""
+    return 3 if number_of("reward.whiten", settings["reward.whiten"]) else 2

@@ -1,0 +1,103 @@
+"""A whole minibatch again in float64, tile by tile, in memory that does not grow with the minibatch.
+
+Two or three passes. The first counts words and gathers what advantages are whitened with; where rewards are whitened,
+that takes a pass of its own, for advantages are made of them. The last gathers the losses and what is watched, as sums over
+the responses of each tile. Once all sums are known, any response can be computed alone as if the whole batch were there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blueprint.dumps import Minibatch, MinibatchError
+from blueprint.dumps.batch import Array
+from blueprint.verifying.gathered import Gathered
+from blueprint.verifying.inputs import entropy_everywhere
+from blueprint.verifying.needs import PADS, missing, starts
+from blueprint.verifying.passes import TILE_TOKENS, Progress, Work, one_thread, unseen
+from blueprint.verifying.settings import Setting, Settings, laid_over
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A minibatch computed again.
+
+    options: every convention in force.
+    missing: by name of a quantity that cannot be computed, what the file lacks; such rows are there, but mean nothing.
+    started: quantities that were taken from the file, because what is before them is not there.
+    whole: numbers of the whole batch, by the names of `witness.conventions.recompute`.
+    responses: numbers of every response, [B].
+    largest, sizes: by name, the largest size of a row's numbers in the whole batch, and the sum of their sizes.
+    """
+
+    batch: Minibatch
+    options: Mapping[str, Setting]
+    missing: Mapping[str, str]
+    started: tuple[str, ...]
+    whole: Mapping[str, float]
+    responses: Mapping[str, Array]
+    largest: Mapping[str, float]
+    sizes: Mapping[str, float]
+    work: Work
+
+    def available(self, quantity: str) -> bool:
+        """Tells whether a quantity of `NEEDS` can be computed from what the file has."""
+        return quantity not in self.missing
+
+    def rows(self, episodes: Sequence[int]) -> dict[str, Array]:
+        """Returns every row of chosen responses, [N, T] or with an edge, and their numbers [N], as in the whole batch.
+
+        Raises MinibatchError for a response that is not there.
+        """
+        size = len(self.batch.slots)
+        wrong = [each for each in episodes if not 0 <= each < size]
+        if wrong:
+            raise MinibatchError(f"{self.batch.path} has no row {wrong[0]}: rows are counted from 0 to {size - 1}")
+        found = self.work.recomputed(np.asarray(episodes, dtype=np.int64))
+        return {name: row[0].cpu().numpy() for name, row in found.items() if row.dim() > 1}
+
+    def tiles(self, names: Collection[str]) -> Iterator[tuple[int, dict[str, Array]]]:
+        """Yields the named rows of all responses, tile by tile, each with the first response of the tile.
+
+        `computed.NAME` is what a row comes to where the file's own stands in its place; elsewhere there is none.
+        """
+        for rows in self.work.tiles:
+            found = self.work.recomputed(rows)
+            yield rows.start, {name: found[name][0].cpu().numpy() for name in names if name in found}
+
+
+def replay(
+    batch: Minibatch,
+    options: Settings,
+    progress: Progress = unseen,
+    tile_tokens: int = TILE_TOKENS,
+    given: Collection[str] = (),
+    numbers: Mapping[str, float] | None = None,
+    device: str = "cpu",
+) -> Replay:
+    """Computes a minibatch again under the values of a preset.
+
+    `given` names tensors of the file that stand in place of what would be computed, `numbers` holds parts of the loss that
+    do: then what follows is what the file's own rows lead to. `progress` is called with how many words were done, in all
+    `passes(options)` times the slots of the batch.
+    Raises MinibatchError for settings that are none, and where a number that the options read is not finite.
+    """
+    if not batch.mask.size:
+        raise MinibatchError(f"{batch.path} has no responses, or responses of no slots: {batch.mask.shape}")
+    settings = laid_over(options)
+    started = starts(batch.tensors, settings)
+    taken = tuple(dict.fromkeys((*started, *given)))
+    work = Work(batch, settings, taken, numbers or {}, tile_tokens, progress, device)
+    work.count()
+    gathered = Gathered(len(batch.slots))
+    with one_thread():
+        for at, rows in work.lose():
+            gathered.add(at, rows)
+        whole = {name: float(row[0]) for name, row in work.recomputed(slice(0, 1)).items() if row.dim() == 1}
+    everywhere = (PADS,) if "entropy" in batch.tensors and entropy_everywhere(batch) else ()
+    lacking = missing({*batch.tensors, *everywhere}, settings)
+    kept = gathered.responses, gathered.largest, gathered.sizes
+    return Replay(batch, settings, lacking, started, whole, *kept, replace(work, progress=unseen))

@@ -1,0 +1,118 @@
+"""A run as text for people: how many steps agree, where they do not, and what was watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import indent
+from typing import Any
+
+from blueprint.quoting import unquoted
+from blueprint.verifying.runs.ledger import NOT_VERIFIED
+from blueprint.verifying.runs.summary import Summary, Told
+from blueprint.verifying.runs.watched import AT_FIRST_UPDATE, WATCHED
+from blueprint.verifying.runs.work import AGREES, DIFFERS, NEEDS_OTHERS, NOTHING, TOO_COARSE
+
+MOST_STRETCHES, MOST_UNVERIFIED = 24, 8
+VERDICTS = ("agrees", "too coarse", "needs the others", "follows", "DIFFERS")
+PLACES = ("first at", "worst at", "largest difference there")
+STRETCHES = ("steps", "count", "verdict", "deviates first", "at most", "matches with")
+NUMBERS = ("number", "steps", "recomputed", "logged", "largest |logged − recomputed|")
+COMES_TO = {
+    AGREES: ("agrees", "agree"),
+    TOO_COARSE: ("is too coarse to tell", "are too coarse to tell"),
+    NEEDS_OTHERS: ("needs files that are not there", "need files that are not there"),
+    DIFFERS: ("deviates", "deviate"),
+    NOTHING: ("has nothing logged to compare", "have nothing logged to compare"),
+    NOT_VERIFIED: ("could not be verified", "could not be verified"),
+}
+CALLED = {AT_FIRST_UPDATE: "ratio at the first update"}
+
+
+def text_of(found: Summary, notes: Sequence[str] = ()) -> str:
+    """Prints the tables over the steps, then the first deviation, what could not be verified, and notes."""
+    parts = [
+        "\n".join(table(rows)) for rows in (_stretches(found), _quantities(found), _numbers(found)) if len(rows) > 1
+    ]
+    parts += [_first(found.deviation)] if found.deviation else []
+    parts += ["\n".join(_unverified(found.unverified))] if found.unverified else []
+    parts.append("\n".join([summed(found), *(f"Note: {each}." for each in notes)]))
+    return "\n\n".join(parts)
+
+
+def summed(found: Summary) -> str:
+    """Says in a line how many steps come to what."""
+    counts = found.counts
+    said = ", ".join(f"{counts[each]:,} {words[counts[each] != 1]}" for each, words in COMES_TO.items() if counts[each])
+    return f"Of {len(found.steps):,} step{'s' * (len(found.steps) != 1)} {said}."
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yields lines in which the columns stand below each other."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _stretches(found: Summary) -> list[Sequence[str]]:
+    stretches = list(found.stretches())
+    rows = [STRETCHES, *(_stretch(steps) for steps in stretches[:MOST_STRETCHES])]
+    left = stretches[MOST_STRETCHES:]
+    if left:
+        rows.append((f"… {len(left):,} stretches more", f"{sum(map(len, left)):,}", "see --csv FILE", "", "", ""))
+    return rows
+
+
+def _stretch(steps: Sequence[Told]) -> Sequence[str]:
+    worst = max(steps, key=lambda step: step.worst)
+    at_most = f"{worst.worst:.3g} tolerances ({worst.name})" if worst.first else ""
+    return span(steps), f"{len(steps):,}", steps[0].outcome, steps[0].first, at_most, unquoted(steps[0].cause, 200)
+
+
+def span(steps: Sequence[Told]) -> str:
+    """Names the steps of a stretch by the first and the last of them."""
+    ends = [unquoted(each.name if each.number is None else each.number) for each in (steps[0], steps[-1])]
+    return ends[0] if len(steps) == 1 else " … ".join(ends)
+
+
+def _quantities(found: Summary) -> list[Sequence[str]]:
+    """Returns a row for each quantity, with a column for each verdict that there is."""
+    there = [name for name in VERDICTS if any(each.counts[name] for each in found.quantities.values())]
+    rows: list[Sequence[str]] = [
+        ("quantity", *there, *(PLACES if any(each.worst for each in found.quantities.values()) else ()))
+    ]
+    for each in found.quantities.values():
+        counts = [f"{each.counts[name]:,}" if each.counts[name] else "" for name in there]
+        size = f"{each.largest:.2g}, {each.times:.3g} tolerances" if each.worst else ""
+        rows.append((each.name, *counts, each.first, each.worst, size)[: len(rows[0])])
+    return rows
+
+
+def _numbers(found: Summary) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = [NUMBERS]
+    for name in (AT_FIRST_UPDATE, *WATCHED):
+        pairs = [(step, *step.watched[name]) for step in found.steps if name in step.watched]
+        both = [(abs(logged - ours), step) for step, logged, ours in pairs if logged is not None and ours is not None]
+        apart, where = max(both, key=lambda each: each[0], default=(0.0, None))
+        said = f"{apart:.2g} ({where.name})" if where else "not logged"
+        if pairs:
+            theirs, ours = ([pair[at] for pair in pairs if pair[at] is not None] for at in (1, 2))
+            rows.append((CALLED.get(name, name), f"{len(pairs):,}", _range(ours), _range(theirs), said))
+    return rows
+
+
+def _range(values: Sequence[Any]) -> str:
+    if not values:
+        return ""
+    low, high = f"{min(values):.4g}", f"{max(values):.4g}"
+    return low if low == high else f"{low} … {high}"
+
+
+def _first(record: Mapping[str, Any]) -> str:
+    """Says of the first step that deviates what `blueprint verify` says of its file that does."""
+    return f"The first that deviates is {record['name']}, file {unquoted(record['where'], 200)}:\n\n{indent(record['text'], '  ')}"
+
+
+def _unverified(steps: Sequence[Told]) -> Iterator[str]:
+    yield "Not verified:"
+    yield from (f"  {unquoted(step.name, 200)}: {step.reason}" for step in steps[:MOST_UNVERIFIED])
+    if len(steps) > MOST_UNVERIFIED:
+        yield f"  … and {len(steps) - MOST_UNVERIFIED:,} others: see --csv FILE."

@@ -1,0 +1,72 @@
+"""Over which rows libraries whiten, and which rows a loss is a mean of, where a step is cut into several files; as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from blueprint.dumps import Minibatch
+from blueprint.dumps.step_files import key_of
+
+BATCH, RANK, MINIBATCH, MICROBATCH = "batch", "rank", "minibatch", "microbatch"
+
+TOLD = MappingProxyType(
+    {
+        BATCH: "all ranks' rows of the rollout",
+        RANK: "each rank's rows of the rollout",
+        MINIBATCH: "the rows of each minibatch",
+        MICROBATCH: "the rows of each microbatch",
+    }
+)
+"""What is whitened together, in words."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How a library treats a step of several files.
+
+    whitens: what is whitened together. shares: whether the loss of a microbatch is its part of the mean over the whole
+    minibatch, of all ranks, times their number. per_microbatch: whether it is multiplied by the microbatches, too, since
+    the framework divides every loss by them before it adds up gradients.
+    """
+
+    whitens: str
+    shares: bool = False
+    per_microbatch: bool = False
+
+
+SCOPES = MappingProxyType(
+    {
+        "openai": Scope(MINIBATCH),
+        "trl_0.11.4": Scope(RANK),
+        "trl_1.12": Scope(RANK),
+        "openrlhf": Scope(BATCH, shares=True, per_microbatch=True),
+        "verl": Scope(BATCH, shares=True),
+        "trlx": Scope(MICROBATCH),
+        "nemo_aligner": Scope(BATCH),
+        "nemo_rl": Scope(BATCH),
+        "torchtune": Scope(RANK),
+    }
+)
+"""By preset. Read in: trl 1.12.0, experimental/ppo/ppo_trainer.py:781 (the rows of a process; the loss of a microbatch is its
+own mean, which accelerate divides); trl 0.11.4, trainer/ppo_trainer.py:1150; verl 0.9.1, trainer/ppo/core_algos.py:258 and
+:1171, workers/utils/losses.py:65; OpenRLHF 0.11.2, trainer/ppo_utils/experience_maker.py:324 and utils/loss_utils.py:54."""
+
+OTHERS = Scope(BATCH)
+"""Of libraries that are not listed."""
+
+
+def scope_of(preset: str) -> Scope:
+    """Returns how the library of a preset treats a step of several files."""
+    return SCOPES.get(preset, OTHERS)
+
+
+def group_of(batch: Minibatch, whitens: str) -> tuple[int, ...]:
+    """Returns what is equal for files that are whitened together, over every epoch of the same rollout."""
+    rank, epoch, minibatch, microbatch = key_of(batch)
+    return {
+        BATCH: (),
+        RANK: (rank,),
+        MINIBATCH: (rank, epoch, minibatch),
+        MICROBATCH: (rank, epoch, minibatch, microbatch),
+    }[whitens]

@@ -1,0 +1,112 @@
+"""Causes of a tensor that deviates, tried in it alone: on a few responses first, then together, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from blueprint.dumps import MinibatchError
+from blueprint.dumps.batch import Array
+from blueprint.verifying.compare import Compared, Rows, Tally
+from blueprint.verifying.neighbours import Neighbour
+from blueprint.verifying.passes import Work, one_thread
+from blueprint.verifying.probe import apart, looked_at
+from blueprint.verifying.question import Question
+from blueprint.verifying.settings import number_of
+from blueprint.verifying.slips.own import Own
+from blueprint.verifying.slips.slip import TensorSlip
+from blueprint.witness.conventions import Tiled, advantages, rewards
+from blueprint.witness.signal import with_end
+
+WHITENED = {"advantages_used": "advantages", "rewards": "rewards.raw"}
+"""By row that may be whitened, what it is before that."""
+
+
+@dataclass
+class Tried:
+    """A slip, or a neighbour that changes no more than the whitening, and what it comes to so far."""
+
+    slip: TensorSlip
+    neighbour: Neighbour | None = None
+    sums: Tiled = field(default_factory=Tiled)
+    tally: Tally | None = None
+
+    def row(self, own: Own, row: str) -> Tensor:
+        """Returns what it makes of some responses as the row that was logged: whitened where the preset whitens."""
+        here = own.under(self.neighbour.changes if self.neighbour else {}, self.sums)
+        made = self.slip.made(here)
+        if not self.slip.whitened or row not in WHITENED:
+            return made
+        if row == "rewards":
+            return rewards.whitened_rows(here.texts, here.rows | {"rewards.raw": made}, here.options)[row]
+        rows = here.rows | {"advantages": with_end(made)}
+        if self.slip.over is None:
+            return advantages.whitened_rows(here.texts, rows, here.options)[row]
+        over = {"response": self.slip.over(here["response"], here.texts.slots)}
+        found = advantages.whitened_rows(here.texts, rows | over, here.options)
+        return (made - found["advantage.mean"]) / found["advantage.divisor"]
+
+
+def tried_alone(
+    question: Question, slips: Sequence[TensorSlip], neighbours: Sequence[Neighbour]
+) -> Iterator[tuple[Tried, Compared]]:
+    """Yields the slips, and the neighbours that change no more than the whitening, with which the tensor agrees."""
+    work, chosen = _work(question), looked_at(question)
+    few = Own.of(work, question.local.whole, chosen)
+    raw = WHITENED.get(question.compared.row, "")
+    asked = [Tried(slip) for slip in slips] + [
+        Tried(TensorSlip(each.said, lambda own: own[raw]), each) for each in neighbours
+    ]
+    left = [each for each in asked if not _ruled_out(question, few, each.slip, chosen)]
+    if question.compared.row in WHITENED and left:
+        for _, own in _tiles(work, question):
+            for each in left:
+                each.row(own, question.compared.row)
+        for each in left:
+            each.sums.settle(lambda name: True)
+    yield from ((each, each.tally.found) for each in _agreeing(question, work, left) if each.tally)
+
+
+def _work(question: Question) -> Work:
+    """The file's own tensors before the deviating one; what rewards are whitened with is only found where they are."""
+    work = Work(question.batch, question.settings, question.made_of, {}, question.tile_tokens, device=question.device)
+    if number_of("reward.whiten", question.settings["reward.whiten"]):
+        work.count()
+    return work
+
+
+def _ruled_out(question: Question, few: Own, slip: TensorSlip, chosen: Array) -> bool:
+    try:
+        made = slip.made(few)
+    except MinibatchError:  # it reads what this file has not
+        return True
+    return apart(question, _as_array(made), chosen) > question.allowed
+
+
+def _agreeing(question: Question, work: Work, left: list[Tried]) -> list[Tried]:
+    """Goes through the tiles as long as anything agrees."""
+    compared = question.compared
+    for each in left:
+        each.tally = Tally(question.batch, compared.name, compared.row, "", question.allowed, question.cells)
+    for start, own in _tiles(work, question) if left else ():
+        for each in left:
+            rows: Rows = {compared.row: _as_array(each.row(own, compared.row)), "response": _as_array(own["response"])}
+            if each.tally:
+                each.tally.add(start, rows)
+        left = [each for each in left if each.tally and each.tally.found.agrees]
+        if not left:
+            break
+    return left
+
+
+def _tiles(work: Work, question: Question) -> Iterator[tuple[int, Own]]:
+    with one_thread():
+        for rows in work.tiles:
+            yield rows.start, Own.of(work, question.local.whole, rows)
+
+
+def _as_array(values: Tensor) -> Array:
+    found: Array = values[0].cpu().numpy()
+    return found

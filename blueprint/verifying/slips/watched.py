@@ -1,0 +1,171 @@
+"""Slips in the entropy, in the KL, and in what is watched: means over words and shares of words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from blueprint.verifying.slips.critic import value_rows
+from blueprint.verifying.slips.masks import counted, masks
+from blueprint.verifying.slips.own import Own
+from blueprint.verifying.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
+from blueprint.verifying.slips.slip import Words, WordsSlip
+from blueprint.witness.conventions import kl, watched
+from blueprint.witness.models import Named
+
+WEIGHTS = ("watch.slots.weight", "watch.words.weight", "watch.values.weight")
+Over = Callable[[Own], Tensor]
+
+
+def _rows(own: Own, texts: Named | None = None, rows: Named | None = None) -> Named:
+    """Returns the rows that are watched; their sums are taken elsewhere, so that their weights are none."""
+    found = surrogates(own, texts, rows) | dict.fromkeys(WEIGHTS, own.texts.slots)
+    found = value_rows(own, rows=found)
+    return found | watched.update_rows(own.texts, found, own.options) | watched.clip_rows(found, own.options)
+
+
+def over_watched(own: Own) -> Tensor:
+    """Returns the words that are watched, or all slots."""
+    return own.texts.slots if own.settings["metrics.over"] == "all" else own["response"]
+
+
+def over_response(own: Own) -> Tensor:
+    """Returns the words of the response."""
+    return own["response"]
+
+
+def over_values(own: Own) -> Tensor:
+    """Returns the words of the value loss."""
+    return counted(own, "value.counted")
+
+
+def mean_of(row: str, over: Over) -> Callable[[Own], Words]:
+    """Returns the mean of a row over some words."""
+    return lambda own: Words(_rows(own)[row], over(own), "token-mean")
+
+
+def entropy(own: Own) -> Words:
+    """Returns the words of the entropy in the loss."""
+    return Words(own.texts.entropy, counted(own))
+
+
+def entropy_watched(own: Own) -> Words:
+    """Returns the words of the entropy that is watched."""
+    return Words(own.texts.entropy, over_watched(own), "token-mean")
+
+
+def kl_loss(own: Own) -> Words:
+    """Returns the words of the KL in the loss."""
+    return Words(kl.kl_rows(own.texts, own.options)["kl_new.used"], counted(own))
+
+
+def kl_statistic(own: Own) -> Words:
+    """Returns the words of the KL that a controller is fed with."""
+    return Words(kl.kl_rows(own.texts, own.options)["kl.used"], own["response"], _by(own))
+
+
+def _by(own: Own) -> str:
+    return "seq-mean-token-sum" if own.settings["metrics.kl_stat"] == "seq_sum" else "seq-mean-token-mean"
+
+
+def _ratios(row: str, over: Over) -> tuple[WordsSlip, ...]:
+    """Returns the slips of the ratio in a mean that is made of it, on the pads, too, if those count."""
+
+    def counted_in(own: Own) -> Own:
+        return own.everywhere if over(own) is own.texts.slots else own
+
+    def under(reading: Callable[[Own], Named]) -> Callable[[Own], Words]:
+        return lambda own: Words(_rows(counted_in(own), reading(own))[row], over(own), "token-mean")
+
+    def instead(made: Over) -> Callable[[Own], Words]:
+        return lambda own: Words(_rows(counted_in(own), rows={"ratio": made(own)})[row], over(own), "token-mean")
+
+    of_ratio = FOR_RATIO if row in ("ratio", "clip_fraction.flag") else ()
+    return (
+        *(WordsSlip(said, under(reading)) for said, reading in RATIOS),
+        *(WordsSlip(said, instead(made)) for said, made in of_ratio),
+    )
+
+
+def _share(made: Callable[[Own, Named], Tensor], over: Over = over_response) -> Callable[[Own], Words]:
+    return lambda own: Words(made(own, _rows(own)).to(own.texts.slots.dtype), over(own), "token-mean")
+
+
+def _flagged(ratios: Callable[[Own], Named]) -> Callable[[Own], Words]:
+    """The clip fraction of other ratios, clipped or not."""
+    return lambda own: Words(_rows(own, rows=ratios(own))["clip_fraction.flag"], over_response(own), "token-mean")
+
+
+def _mean(made: Over, over: Over = over_watched) -> Callable[[Own], Words]:
+    return lambda own: Words(made(own), over(own), "token-mean")
+
+
+def _between(one: str, other: str, over: Over, by: Callable[[Own], str]) -> Callable[[Own], Words]:
+    return lambda own: Words(own.file(one) - own.file(other), over(own), by(own))
+
+
+def _outside(own: Own, rows: Named) -> Tensor:
+    """Values that the clip moves."""
+    return (rows["value.counted"] > 0) & (rows["value.clipped"] != own.texts.values)
+
+
+RATIO = (*_ratios("ratio", over_watched), *masks(mean_of("ratio", over_watched), "the mean ratio"))
+
+APPROX_KL = (
+    *_ratios("policy_kl.used", over_watched),
+    WordsSlip("the KL to the reference, not to the old policy",
+         _between("logprobs_new", "logprobs_ref", over_watched, lambda own: "token-mean")),
+    # Rolv-Arild/rocket-learn #12
+    WordsSlip("k3 with the ratio where its log belongs: e^ρ − 1 − ρ",
+         _mean(lambda own: _rows(own)["ratio"].expm1() - _rows(own)["ratio"])),
+    WordsSlip("the squared log-ratio, without its 1/2", _mean(lambda own: _rows(own)["policy_kl.log_ratio"].square())),
+    *masks(mean_of("policy_kl.used", over_watched), "the approximate KL"),
+)  # fmt: skip
+
+CLIPPED = (
+    WordsSlip("the share of ratios above the range alone",
+         _share(lambda own, rows: rows["ratio"] > 1 + own.number("loss.clip_range_high"))),
+    WordsSlip("the share of ratios below the range alone", _share(lambda own, rows: rows["ratio"] < 1 - own.number("clip_range"))),
+    WordsSlip("the share of words that are not clipped", _share(lambda own, rows: 1 - rows["clip_fraction.flag"])),
+    WordsSlip("the share of words for which the clip gives the larger surrogate",
+         _share(lambda own, rows: rows["surrogate.clipped"] > rows["surrogate.unclipped"])),
+    WordsSlip(LOW_FOR_LESS, _flagged(low_for_less)),
+    *_ratios("clip_fraction.flag", over_response),
+    *masks(mean_of("clip_fraction.flag", over_response), "the clip fraction"),
+)  # fmt: skip
+
+FLOORED = masks(mean_of("clip_fraction.floored", over_response), "the share under the dual clip")
+
+HELD = (
+    WordsSlip("the share of values outside the range", _share(_outside, over_values)),
+    *masks(mean_of("value.held_counts", over_values), "the share of clipped values"),
+)
+
+KL = (
+    WordsSlip("the KL of the new policy, not the old one", _between("logprobs_new", "logprobs_ref", over_response, _by)),
+    WordsSlip("the KL between old and new policy, not to the reference",
+         _between("logprobs_old", "logprobs_new", over_response, _by)),
+    *masks(kl_statistic, "the KL"),
+)  # fmt: skip
+
+ENTROPY = (
+    WordsSlip(
+        "minus the log-prob of the words written, not the entropy", lambda own: Words(-own.texts.logprobs, counted(own))
+    ),
+    WordsSlip(
+        "minus the old log-prob of the words written, not the entropy",
+        lambda own: Words(-own.texts.old_logprobs, counted(own)),
+    ),
+    *masks(entropy, "the entropy"),
+)
+
+ENTROPY_WATCHED = masks(entropy_watched, "the entropy that is watched")
+
+KL_LOSS = (
+    WordsSlip("the KL of the old policy, not the new one", _between("logprobs_old", "logprobs_ref", counted, lambda own: "")),
+    WordsSlip("the KL between new and old policy, not to the reference",
+         _between("logprobs_new", "logprobs_old", counted, lambda own: "")),
+    WordsSlip("the squared log-ratio for the KL, without its 1/2", lambda own: Words(own["kl_new.k1"].square(), counted(own))),
+    *masks(kl_loss, "the KL in the loss"),
+)  # fmt: skip

@@ -1,0 +1,203 @@
+"""All files of one training step: joined where they were one batch, each computed again, and what they come to together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from blueprint.dumps import Minibatch, MinibatchError, read_minibatch
+from blueprint.dumps.step_files import in_order, rows_twice
+from blueprint.verifying.case import Case, Verified
+from blueprint.verifying.causes import Match
+from blueprint.verifying.choose import Chosen, choose, dotted
+from blueprint.verifying.lines import AGREES
+from blueprint.verifying.neighbours import shown
+from blueprint.verifying.prepared import Prepared, Preparing
+from blueprint.verifying.scopes import TOLD, scope_of
+from blueprint.verifying.settings import laid_over
+from blueprint.verifying.step_causes import causes_in_step
+from blueprint.verifying.step_lines import StepLine, explained, first_line, step_lines
+from blueprint.verifying.straight import FEWEST
+from blueprint.verifying.verify import Verdict, Watch, quiet
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a step: how it was verified, and what it came to."""
+
+    path: Path
+    chosen: Chosen
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class StepVerdict:
+    """What the files of one step come to.
+
+    step: its number, as the files say it, else None.
+    parts: a verdict for each file, in the order of ranks, epochs, minibatches and microbatches.
+    unread: by file that could not be read, or not be computed with, why, in a sentence.
+    lines: every logged quantity, where it is worst. first: the one that deviates first. causes: what explains it, the best
+        first; looked for once, for all files.
+    lacking: what is not there of the step, in sentences' parts. notes: sentences on what was assumed.
+    """
+
+    step: int | None
+    parts: tuple[Part, ...]
+    unread: Mapping[Path, str]
+    lines: tuple[StepLine, ...] = ()
+    first: StepLine | None = None
+    causes: tuple[Match, ...] = ()
+    lacking: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that were verified."""
+        return tuple(part.path for part in self.parts)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every logged number of every file that could be compared agrees."""
+        return self.first is None
+
+
+def verify_step(
+    paths: Sequence[Path],
+    preset: str | None = None,
+    overrides: Sequence[str] = (),
+    tolerance: float = 1.0,
+    device: str = "cpu",
+    watch: Watch = quiet,
+) -> StepVerdict:
+    """Computes the files of one step again and compares them with everything that they logged.
+
+    `tolerance` multiplies every tolerance. A file that cannot be read stops none of the others: it is named in `unread`.
+
+    Raises:
+        MinibatchError: an unknown preset, an override that is none, no preset where a file does not say its library; files of
+            several steps, libraries or settings; or two that both say they are the same part of the step.
+    """
+    unread: dict[Path, str] = {}
+    batches = [batch for path in dict.fromkeys(paths) if (batch := _read(path, unread))]
+    return verify_batches(batches, preset, overrides, tolerance, device, watch, unread)
+
+
+def verify_batches(
+    batches: Sequence[Minibatch],
+    preset: str | None = None,
+    overrides: Sequence[str] = (),
+    tolerance: float = 1.0,
+    device: str = "cpu",
+    watch: Watch = quiet,
+    not_read: Mapping[Path, str] = MappingProxyType({}),
+) -> StepVerdict:
+    """Verifies the files of one step that were read, as `verify_step`; `not_read` are the others."""
+    unread = dict(not_read)
+    batches, notes = in_order(batches)
+    if not batches:
+        return StepVerdict(None, (), unread)
+    chosen = _one_choice(batches, preset, overrides)
+    settings = laid_over(chosen.values)
+    preparing = Preparing(batches, settings, scope_of(chosen.preset.name), device)
+    case = Case(preparing, settings, chosen.preset.name, tolerance, device, watch)
+    step, first, causes = _judged(case, preparing.prepared(), unread)
+    parts = tuple(Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts)
+    said = tuple(_lacking(step.prepared)), (*notes, *filter(None, [rows_twice(batches), _whitened_alone(step)]))
+    return StepVerdict(batches[0].step, parts, unread, tuple(step.lines), first, causes, *said)
+
+
+def _read(path: Path, unread: dict[Path, str]) -> Minibatch | None:
+    try:
+        return read_minibatch(path)
+    except MinibatchError as error:
+        unread[path] = str(error)
+        return None
+
+
+def _one_choice(batches: Sequence[Minibatch], preset: str | None, overrides: Sequence[str]) -> Chosen:
+    """Returns the conventions of all files. Raises MinibatchError where two files contradict each other."""
+    first = choose(batches[0], preset, overrides)
+    for batch in batches[1:]:
+        other = choose(batch, preset, overrides)
+        if other.preset.name != first.preset.name:
+            odd, one, two = "library", first.preset.name, other.preset.name
+        else:
+            keys = [key for key in first.values if other.values[key] != first.values[key]]
+            if not keys:
+                continue
+            odd, one, two = dotted(keys[0]), shown(first.values[keys[0]]), shown(other.values[keys[0]])
+        raise MinibatchError(
+            f"{batches[0].path} says {odd} = {one} and {batch.path} {odd} = {two}: give the files of one step of one run."
+        )
+    return first
+
+
+def _judged(
+    case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]
+) -> tuple[Verified, StepLine | None, tuple[Match, ...]]:
+    """Verifies every file, and looks for what explains the first deviation.
+
+    Where it is the mean and deviation of another batch, and nobody knows whether all files are there, they are asked for.
+    """
+    step = _verified(case, case.on_lines(prepared), unread)
+    first = first_line(step.lines)
+    causes = _causes(step, first)
+    if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
+        return _judged(case, _as_parts(prepared), unread)
+    if first and any(each.rest for each in causes):
+        step = replace(step, lines=explained(step.lines, first))
+    return step, first, causes
+
+
+def _as_parts(prepared: Sequence[Prepared]) -> list[Prepared]:
+    """Returns the files as parts of something that is not all there."""
+    groups = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
+    return [replace(each, batch=replace(each.batch, moments={}), group=groups[id(each.group)]) for each in prepared]
+
+
+def _verified(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]) -> Verified:
+    kept, verdicts = list[Prepared](), list[Verdict]()
+    for each in prepared:
+        try:
+            verdicts.append(case.verified(each, explain=_by_itself(prepared)))
+            kept.append(each)
+        except MinibatchError as error:
+            unread[Path(each.batch.path)] = str(error)
+    return Verified(case, kept, verdicts, step_lines(verdicts))
+
+
+def _causes(step: Verified, first: StepLine | None) -> tuple[Match, ...]:
+    if first is None or first.early:
+        return ()
+    return step.verdicts[0].causes if _by_itself(step.prepared) else causes_in_step(step, first)
+
+
+def _by_itself(prepared: Sequence[Prepared]) -> bool:
+    """Whether there is one file, and no sign that it is a part of something."""
+    return len(prepared) == 1 and prepared[0].group.whole is not False
+
+
+def _whitened_alone(step: Verified) -> str | None:
+    """Says where files of which others are missing were whitened without these: their metadata err, or what wrote them does."""
+    found = [
+        Path(each.batch.path).name
+        for each, verdict in zip(step.prepared, step.verdicts, strict=True)
+        for line in verdict.lines
+        if each.group.whole is False and line.compared.name == "advantages" and line.compared.cells >= FEWEST
+        if line.says == AGREES and step.case.settings["whiten_advantages"] != "off" and not verdict.replayed.started
+    ]
+    if not found:
+        return None
+    whitens = TOLD[step.case.preparing.scope.whitens]
+    which = found[0] if len(found) == 1 else f"each of {len(found)} files, {found[0]} the first,"
+    return (
+        f"advantages are whitened over the rows of {which} alone, and not over {whitens}, though files of these are not there: "
+        "either the metadata say wrongly what belongs together, or this is a fault"
+    )
+
+
+def _lacking(prepared: Sequence[Prepared]) -> list[str]:
+    return list(dict.fromkeys(part for each in prepared for part in each.group.lacking))

@@ -1,0 +1,48 @@
+"""Whitened numbers as a straight line of those before whitening: it is one, whatever batch its mean and deviation are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blueprint.dumps.batch import Array
+
+FEWEST = 8
+"""Numbers below which a straight line through them proves nothing."""
+
+
+@dataclass(frozen=True)
+class Straight:
+    """Â = slope·A + constant, and how far off the farthest number then is. keeps_mean: the mean is added back afterwards."""
+
+    slope: float
+    constant: float
+    largest: float
+    keeps_mean: bool = False
+
+    def apart(self, raw: Array, logged: Array) -> float:
+        """Returns how far off the farthest of some numbers is."""
+        return float(np.abs(self.slope * raw + self.constant - logged).max(initial=0.0))
+
+    @property
+    def mean(self) -> float:
+        """The mean μ that was taken off: (A − μ)/σ, or (A − μ)/σ + μ."""
+        at_zero = 1 - self.slope if self.keeps_mean else -self.slope
+        return self.constant / at_zero if at_zero else 0.0
+
+    def __str__(self) -> str:
+        """Names mean and deviation."""
+        return f"a mean of {self.mean:.6g} and a deviation of {1 / self.slope:.6g}"
+
+
+def straight(raw: Array, logged: Array, keeps_mean: bool = False, fewest: int = FEWEST) -> Straight | None:
+    """Returns the line of logged numbers over raw ones, by least squares; None where there are too few, or it does not rise."""
+    if len(raw) < fewest or np.ptp(raw) == 0:
+        return None
+    line = np.stack([raw, np.ones_like(raw)], axis=1)
+    slope, constant = np.linalg.lstsq(line, logged, rcond=None)[0]
+    if not slope > 0:
+        return None
+    found = Straight(float(slope), float(constant), 0.0, keeps_mean)
+    return replace(found, largest=found.apart(raw, logged))

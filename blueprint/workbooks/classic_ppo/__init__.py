@@ -1,0 +1,1 @@
+"""Classic PPO: several environments run step by step, rewards are given, and episodes may end anywhere."""

@@ -1,0 +1,115 @@
+"""The blueprint of classic PPO: from rewards, values and scores of actions to the total loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from blueprint.language import Axis, Block
+from blueprint.page.outline import Blueprint, Sheet
+from blueprint.workbooks.classic_ppo import checks, inputs
+from blueprint.workbooks.classic_ppo.axes import a, n, t
+from blueprint.workbooks.classic_ppo.losses import Loss, loss
+from blueprint.workbooks.classic_ppo.notes import NOTES
+from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
+from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
+from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
+from blueprint.workbooks.classic_ppo.signal import Signal, signal
+from blueprint.workbooks.classic_ppo.start import shown_on_start, start_sheet
+from blueprint.workbooks.classic_ppo.told import TOLD
+from blueprint.workbooks.classic_ppo.watched import Watched, watched
+from blueprint.workbooks.common.definitions.checks import Identity, Master, all_in_range, parts_add_up
+from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
+from blueprint.workbooks.common.facts import facts_of
+from blueprint.workbooks.common.presets import PRESET, preset_table
+from blueprint.workbooks.common.settings import Offer, Settings, settings
+from blueprint.workbooks.common.sheets.beside import Beside, Witnessed, beside
+from blueprint.workbooks.common.sheets.checks import checks_sheet
+from blueprint.workbooks.common.sheets.start import Made
+
+
+def classic_ppo(numbers: ClassicNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint of classic PPO; the norm of the value loss is laid out as the numbers ask for it.
+
+    witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
+    """
+    table = preset_table(classic_presets(), TOLD, numbers.preset)
+    chosen = settings(numbers.ppo, CLASSIC, Offer(CLASSIC, TOLD, table))
+    norm, built = str(numbers.settings()["value_norm"]), inputs.built_norm()
+    run = rollout()
+    made = signal(run, chosen)
+    losses = loss(run, made, norm, chosen)
+    watch = watched(run, made, losses, chosen)
+    outside = beside(witnessed, shown_on_start(run, made, losses, watch)) if witnessed else None
+    checked, judged, tolerances = _checks(run, made, losses, watch, chosen, built, outside)
+    facts = facts_of(numbers.name, "classic") | {"preset": numbers.preset}
+    start = start_sheet(Made(numbers.title, numbers.about, facts), run, made, losses, watch, judged.verdict)
+    inputs_sheet = inputs.inputs_sheet(table, chosen, built)
+    return Blueprint(
+        title=numbers.title,
+        sheets=(start, inputs_sheet, run.sheet, made.sheet, losses.sheet, watch.sheet, checked),
+        sizes=_sizes(numbers),
+        typed=dict(table.typed) | chosen.typed | tolerances | {built: norm} | _typed(numbers, run, watch),
+        choices=chosen.choices | {table.chosen: table.names},
+        ranges=chosen.ranges | _ranges(numbers, run),
+        facts=facts,
+        result=losses.total.total,
+        parts=losses.total.parts(),
+        notes=NOTES,
+    )
+
+
+def _checks(
+    run: Rollout,
+    made: Signal,
+    losses: Loss,
+    watch: Watched,
+    chosen: Settings,
+    built: Block,
+    outside: Beside | None,
+) -> tuple[Sheet, Master, dict[Block, object]]:
+    """Outlines the sheet of checks over this blueprint's own directions."""
+    residuals: list[Block | Identity] = [
+        checks.no_action(run.head.actions, run.counts.actions),
+        *checks.flags(made.ends),
+        checks.sums_to_one("old", run.old.p),
+        checks.sums_to_one("new", run.new.p),
+        checks.not_negative("k3", "k3 is never negative", watch.kl.k3),
+        checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
+        checks.centred(made.white, run.counts.N),
+        parts_add_up(losses.total.parts(), losses.total.total),
+        all_in_range(chosen),
+        checks.as_built(chosen.used["value_norm"], built),
+    ]
+    identities = checks.identities(made.gae, made.rewards, made.V, made.ends, chosen)
+    sheet, judged, tolerances = checks_sheet(run.head.on("checks"), residuals, identities, outside)
+    return replace(sheet, across=(n, t), grey=None), judged, tolerances
+
+
+def _sizes(numbers: ClassicNumbers) -> dict[Axis, int]:
+    """Reads how many environments, steps, actions and presets there are."""
+    actions = len(numbers.logits_old[0][0])
+    return {n: len(numbers.actions), t: len(numbers.actions[0]), a: actions, PRESET: len(classic_presets().presets)}
+
+
+def _ranges(numbers: ClassicNumbers, run: Rollout) -> dict[Block, tuple[float, float]]:
+    """Returns what may be typed besides the settings."""
+    last = len(numbers.logits_old[0][0]) - 1
+    return {run.head.actions: (0, last), run.head.done: (0, 1), run.terminated: (0, 1)}
+
+
+def _typed(numbers: ClassicNumbers, run: Rollout, watch: Watched) -> dict[Block, object]:
+    """Lists what is given; the value after the last step stands in the end column of V_old."""
+    values = np.column_stack([numbers.values_old, numbers.next_values])
+    return {
+        run.head.actions: np.array(numbers.actions, dtype=float),
+        run.head.done: np.array(numbers.done),
+        run.rewards: np.array(numbers.rewards),
+        run.terminated: np.array(numbers.terminated),
+        run.V_old: values,
+        run.V_new: np.array(numbers.values_new),
+        run.old.logits: np.array(numbers.logits_old),
+        run.new.logits: np.array(numbers.logits_new),
+        watch.rounding: EQUAL_RETURNS,
+    }

@@ -1,0 +1,41 @@
+"""Inputs: the preset, the settings beside it, and the table of what each library does."""
+
+from __future__ import annotations
+
+from blueprint.language import Block, typed
+from blueprint.page.outline import Line, Note, Section, Sheet
+from blueprint.workbooks.classic_ppo.presets import CLASSIC
+from blueprint.workbooks.classic_ppo.told import preset_lines
+from blueprint.workbooks.common.presets import PresetTable
+from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.sheets.inputs import settings_sections
+
+LEAD = "the settings; everything else that is typed stands on Rollout"
+WIDTHS = (13,) * 8
+PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
+OFF = "A limit may be the word off instead of a number: type off to switch one off. Then the step that it limits is not taken."
+NORM = (
+    "The norm of the value loss is built in, because another one has other rows: blueprint build --numbers classic "
+    "--set ppo.value_norm=smooth_l1 (or l2)"
+)
+NORM_CHECK = "If norm_is asks for another norm than this one, the sheet Checks says LOOK."
+
+
+def built_norm() -> Block:
+    """Makes the typed word that says which norm the rows of the value loss have."""
+    return typed("value_norm.built", (), "norm_built", "norm of the value loss in this file", text=True)
+
+
+def inputs_sheet(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
+    """Outlines the sheet: the preset in use, numbers, switches, the presets and where they come from."""
+    used, others = settings_sections(chosen)
+    rows = tuple(Line((table.rows[key],)) for key in CLASSIC)
+    sections = (
+        Section("0  The preset in use", (Note(PICK), Line((table.chosen, table.number)))),
+        used,
+        others,
+        Section("3  What each library does", (Note(OFF), Line((table.names,)), *rows)),
+        Section("4  Where that was read", tuple(map(Note, preset_lines()))),
+        Section("5  What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
+    )
+    return Sheet("Inputs", LEAD, sections, widths=WIDTHS)

@@ -1,0 +1,21 @@
+"""The record of classic PPO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blueprint.workbooks.kind import Kind
+
+if TYPE_CHECKING:
+    from blueprint.page.outline import Blueprint
+    from blueprint.workbooks.common.sheets.beside import Witnessed
+
+
+def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
+    from blueprint.workbooks.classic_ppo.build import classic_ppo
+    from blueprint.workbooks.common.guides import with_guides
+
+    return with_guides(classic_ppo(numbers, witnessed), numbers)
+
+
+KIND = Kind("classic_ppo", ("classic",), _build)

@@ -1,0 +1,89 @@
+"""The settings of a workbook whose conventions are live: the preset, every convention, and the table of presets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.inputs.catalogue import Catalogue
+from blueprint.inputs.result import Settings as Given
+from blueprint.language import Block, typed
+from blueprint.page.outline import Line, Note, Row, Section, Sheet
+from blueprint.workbooks.common.conventions.data import Conventions, rlhf
+from blueprint.workbooks.common.conventions.told import LIVE_TOLD
+from blueprint.workbooks.common.definitions.networks import Temperature
+from blueprint.workbooks.common.presets import PRESET, PresetTable, preset_table
+from blueprint.workbooks.common.settings import Offer, Settings, settings
+from blueprint.workbooks.common.sheets.inputs import settings_sections
+
+GROUPS = {
+    "ppo": "The settings that every build knows",
+    "batch": "Texts",
+    "reward": "Reward",
+    "advantage": "Advantage",
+    "loss": "Loss",
+    "value": "Value loss",
+    "metrics": "What is watched",
+}
+WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
+CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
+LEAD = "what each library does, as data: a row per convention, a column per preset; a limit that is not there is off"
+CHOOSING = "Choose a preset, and everything follows. What you type under “yours” goes before it; empty, the preset's value is used."
+OFF = "A limit may be the word off instead of a number: type off to switch one off. Then the step that it limits is not taken."
+BUILD_TIME = (
+    "Chosen when a workbook is built, not here: a minibatch of its own (text.episodes=[1, 2] at the level logits)."
+)
+MOVES = "The temperature divides every policy's logits; where words are drawn, other words may be drawn."
+
+
+class Chosen(NamedTuple):
+    """The settings in use, the table of presets, the catalogue that it shows, and why each is apart."""
+
+    settings: Settings
+    table: PresetTable
+    catalogue: Catalogue
+    why: Block
+
+    @property
+    def temperature(self) -> Temperature:
+        """What logits are divided by; only where there are logits."""
+        used = self.settings.used
+        return Temperature(used["batch.temperature"], used["batch.temperature_eps"])
+
+
+def chosen_of(
+    yours: Given, conventions: Conventions, without: tuple[str, ...] = (), of: Catalogue | None = None
+) -> Chosen:
+    """Makes the settings of a workbook. without: settings that have no use there. of: what is chosen from."""
+    found, told = rlhf() if of is None else of, LIVE_TOLD
+    table = preset_table(found, told, conventions.preset)
+    keys = [key for key in found.settings if key not in without]
+    made = settings(yours, keys, Offer(found.settings, told, table))
+    why = typed("presets.why", (PRESET,), "why_table", "what sets each preset apart", text=True)
+    made.typed |= dict(table.typed) | {why: [preset.why for preset in found.presets.values()]}
+    made.choices[table.chosen] = table.names
+    return Chosen(made, table, found, why)
+
+
+def conventions_sheet(chosen: Chosen, notes: tuple[str, ...] = (MOVES, BUILD_TIME)) -> Sheet:
+    """Outlines the preset in use and all settings. notes: what is to be known besides how one chooses."""
+    told = tuple(map(Note, (CHOOSING, OFF, *notes)))
+    preset = Section("0  Preset", (*told, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
+    sections = (preset, *settings_sections(chosen.settings))
+    return Sheet("Conventions", CONVENTIONS, sections, widths=WIDTHS)
+
+
+def presets_sheet(chosen: Chosen) -> Sheet:
+    """Outlines the table of presets."""
+    table = chosen.table
+    sections: list[Section] = []
+    for group, title in GROUPS.items():
+        rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
+        shown = tuple(Row(row, "text" if row.text or row.limit else "") for row in rows)
+        sections += [Section(f"{len(sections) + 1}  {title}", shown)] if shown else []
+    read = [
+        Note(f"{name}: {preset.title}, {preset.version}; {preset.source}")
+        for name, preset in chosen.catalogue.presets.items()
+    ]
+    sections.append(Section(f"{len(sections) + 1}  What sets each apart", (Row(chosen.why, "paragraph"),)))
+    sections.append(Section(f"{len(sections) + 1}  Where each was read", tuple(read)))
+    return Sheet("Presets", LEAD, tuple(sections), (PRESET,), (table.names,))

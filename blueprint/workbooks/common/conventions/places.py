@@ -1,0 +1,70 @@
+"""Where things lie in a response: its last word, the slots behind it, and which of them count."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Max, at_most, block, maximum
+from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.conventions import sources
+from blueprint.workbooks.common.conventions.choices import Choices
+
+
+class Places(NamedTuple):
+    """Rows (n, t) of 0 and 1: the last word, the two slots behind it, and the four places where a score may land."""
+
+    until: Block
+    last: Block
+    first_past: Block
+    second_past: Block
+    end: Block
+    one_past: Block
+    two_past: Block
+
+
+class Counted(NamedTuple):
+    """Rows (n, t) of 0 and 1: what counts as response, and where values are kept."""
+
+    response: Block
+    kept: Block
+
+
+def places(S: Block, m: Block, more: Block | None = None) -> Places:
+    """Finds the last word of each response and the slots behind it; S has 1 in every slot, m in every response word.
+
+    more: (n), 1 where words follow behind the last column, of which only a part of the response stands here.
+
+    A place behind the last slot falls back on the last one: min(A, T − 1) and min(A + 1, T − 1) for A words in T slots.
+    An empty response has its last word in front of the first slot, as TRL 1.12.0 counts it (`sequence_lengths` is −1), so
+    that one past it is the first slot.
+    """
+    until = block("place.until", (n, t), "until", "1 up to the last word of the response", decimals=0)
+    last = block("place.last", (n, t), "at_last", "1 at the last word of the response", decimals=0)
+    first = block("place.first_past", (n, t), "past1", "1 in the slot behind the last word", decimals=0)
+    second = block("place.second_past", (n, t), "past2", "1 two slots behind the last word", decimals=0)
+    end = block("place.end", (n, t), "at_end", "1 in the last slot", decimals=0)
+    one = block("place.one_past", (n, t), "at_past1", "one past the last word, or the last slot", decimals=0)
+    two = block("place.two_past", (n, t), "at_past2", "two past the last word, or the last slot", decimals=0)
+    until[n, t.last + 1] = 0 if more is None else more[n]
+    until[n, t] = maximum(m[n, t], until[n, t + 1])
+    last[n, t.first - 1] = 1 - Max(t, until[n, t])
+    for row in (first, one):
+        row[n, t.first - 1] = 0
+    last[n, t] = m[n, t] * (1 - until[n, t + 1])
+    first[n, t] = S[n, t] * last[n, t - 1]
+    second[n, t] = S[n, t] * first[n, t - 1]
+    end[n, t] = S[n, t] * (1 - S[n, t + 1])
+    one[n, t] = first[n, t] + last[n, t] * end[n, t]
+    two[n, t] = S[n, t] * one[n, t - 1] + one[n, t] * end[n, t]
+    return Places(until, last, first, second, end, one, two)
+
+
+def counted(S: Block, m: Block, at: Places, use: Choices) -> Counted:
+    """Chooses which slots count as response, and how many slots behind it keep their value and reward."""
+    L, tail = use.lead, use.used["advantage.tail_slots"]
+    M = use.row("response", "M", "1 on what counts as response", decimals=0, source=sources.MASK)
+    K = use.row("kept", "K", "1 where the value is kept", decimals=0, source=sources.TAIL)
+    M[*L, n, t] = use.switch["batch.response_mask"].choose(non_pad=m[n, t], all=S[n, t])
+    behind = at_most(1, tail) * at.first_past[n, t] + at_most(2, tail) * at.second_past[n, t]
+    K[*L, n, t] = maximum(M[*L, n, t], behind)
+    return Counted(M, K)

@@ -1,0 +1,1 @@
+"""The definitions, a function of blocks for each step of the paper."""

@@ -1,0 +1,202 @@
+"""The loss: how far the new policy and critic have come, and how good that was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from blueprint.language import Block, Operand, Sum, block, exp, is_off, maximum, minimum, where
+from blueprint.language.nodes import Arithmetic
+from blueprint.workbooks.common import sources
+from blueprint.workbooks.common.axes import n, t, v
+
+
+class Surrogate(NamedTuple):
+    """Ratio times advantage, the same with the ratio clipped, and the smaller of the two, all over the ratio's axes."""
+
+    unclipped: Block
+    clipped_ratio: Block
+    clipped: Block
+    smaller: Block
+
+
+class ValueLoss(NamedTuple):
+    """The squared errors of the new value, free and held near the old one, and half the larger of them; all (n, t)."""
+
+    error: Block
+    square: Block
+    held: Block
+    held_error: Block
+    held_square: Block
+    loss: Block
+
+
+class PolicyKL(NamedTuple):
+    """How far the update moved the policy: the estimates k1 = −d and k3 = e^d − 1 − d; all (n, t)."""
+
+    k1: Block
+    k3: Block
+
+
+class Total(NamedTuple):
+    """The parts of the loss and their weighted sum, which training makes smaller; no axes."""
+
+    policy_loss: Block
+    value_loss: Block
+    entropy: Block
+    policy_kl: Block
+    total: Block
+
+
+def policy_ratio(logp_new: Block, logp_old: Block) -> tuple[Block, Block]:
+    """Compares the new policy with the old one on the word written; the ratio is 1 outside the response."""
+    d = block("log_ratio", (n, t), "d", "log-ratio log π_θ − log π_old")
+    ratio = block("ratio", (n, t), "ρ", "importance ratio π_θ / π_old", unit="> 0", source=sources.RATIO)
+    d[n, t] = logp_new[n, t] - logp_old[n, t]
+    ratio[n, t] = exp(d[n, t])
+    return d, ratio
+
+
+Near = Callable[[Operand], Operand]
+"""How a ratio is kept near 1."""
+
+
+def near_one(clip_range: Block) -> Near:
+    """Keeps a ratio within 1 ± clip_range."""
+    return lambda ratio: maximum(1 - clip_range, minimum(1 + clip_range, ratio))
+
+
+def lowest_ratio(made: Block, below: Arithmetic) -> Block:
+    """Defines the lowest ratio that counts: 1 − ε; where that clip is off 0, below which there is no ratio."""
+    made[made.axes] = where(is_off(below), 0, 1 - below)
+    return made
+
+
+def between(ratio: Operand, lowest: Arithmetic, above: Arithmetic) -> Operand:
+    """Keeps a ratio between the lowest one that counts and 1 + ε_up, which may be off."""
+    return where(is_off(above), maximum(lowest, ratio), maximum(lowest, minimum(1 + above, ratio)))
+
+
+def surrogate(ratio: Block, advantages: Block, near_to_one: Near, prefix: str = "") -> Surrogate:
+    """Clips the ratio so that a word is not pushed far from where it was; takes the worse outcome.
+
+    ratio, advantages: over any axes, the same for both. prefix: put before the names, where it is used a second time.
+    """
+    at = ratio.axes
+    free = block(f"{prefix}surrogate.unclipped", at, "U", "unclipped surrogate: ratio · advantage")
+    near = block(f"{prefix}ratio.clipped", at, "ρ_c", "ratio clipped to 1 ± ε")
+    held = block(f"{prefix}surrogate.clipped", at, "U_c", "clipped ratio · advantage")
+    smaller = block(f"{prefix}surrogate", at, "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
+    free[at] = ratio[at] * advantages[at]
+    near[at] = near_to_one(ratio[at])
+    held[at] = near[at] * advantages[at]
+    smaller[at] = minimum(free[at], held[at])
+    return Surrogate(free, near, held, smaller)
+
+
+def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range: Block) -> ValueLoss:
+    """Squares the distance of the new value from the return, free and held near the old value; takes the larger."""
+    error = block("value.error", (n, t), "e", "value error V − R")
+    square = block("value.square", (n, t), "e²", "squared error", unit="≥ 0")
+    held = block("value.clipped", (n, t), "V_c", "V clipped to V_old ± ε_V")
+    held_error = block("value.error_clipped", (n, t), "e_c", "error of the clipped value")
+    held_square = block("value.square_clipped", (n, t), "e_c²", "squared error of V_c", unit="≥ 0")
+    loss = block(
+        "value.word_loss",
+        (n, t),
+        "v_loss",
+        "value loss of the word: half the larger",
+        unit="≥ 0",
+        source=sources.VALUE_CLIP,
+    )
+    error[n, t] = V_new[n, t] - R[n, t]
+    square[n, t] = error[n, t] * error[n, t]
+    held[n, t] = V_old[n, t] + maximum(-value_clip_range, minimum(value_clip_range, V_new[n, t] - V_old[n, t]))
+    held_error[n, t] = held[n, t] - R[n, t]
+    held_square[n, t] = held_error[n, t] * held_error[n, t]
+    loss[n, t] = m[n, t] * maximum(square[n, t], held_square[n, t]) / 2
+    return ValueLoss(error, square, held, held_error, held_square, loss)
+
+
+def exact_kl(
+    name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: Block, log_q: Block
+) -> tuple[Block, Block]:
+    """Sums over the vocabulary, exactly, how far q is from p: Σ p log p − Σ p log q; 0 outside the response."""
+    cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q of this one")
+    exact = block(f"{name}.exact", (n, t), symbol, meaning, unit="≥ 0", source=sources.EXACT_KL)
+    cross[n, t] = Sum(v, p[n, t, v] * log_q[n, t, v])
+    exact[n, t] = m[n, t] * (p_log_p[n, t] - cross[n, t])
+    return cross, exact
+
+
+def word_entropy(m: Block, p_log_p: Block) -> Block:
+    """Measures how undecided the new policy is before each word of the response."""
+    entropy = block(
+        "policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(vocabulary)", source=sources.ENTROPY
+    )
+    entropy[n, t] = -(m[n, t] * p_log_p[n, t])
+    return entropy
+
+
+def policy_kl_estimates(d: Block) -> PolicyKL:
+    """Estimates KL(π_old ‖ π_θ) from the log-ratio d of the sampled word."""
+    k1 = block("policy_kl.k1", (n, t), "pk1", "policy KL estimate k1: −d", source=sources.POLICY_KL)
+    k3 = block(
+        "policy_kl.k3", (n, t), "pk3", "policy KL estimate k3: e^d − 1 − d", unit="≥ 0", source=sources.POLICY_KL
+    )
+    k1[n, t] = -d[n, t]
+    k3[n, t] = exp(d[n, t]) - 1 - d[n, t]
+    return PolicyKL(k1, k3)
+
+
+def mean_over_words(name: str, symbol: str, meaning: str, x: Block, m: Block, words: Block, source: str = "") -> Block:
+    """Averages a row over all response words of the batch."""
+    mean = block(name, (), symbol, meaning, source=source)
+    mean[()] = Sum((n, t), m[n, t] * x[n, t]) / words
+    return mean
+
+
+class LossParts(NamedTuple):
+    """The rows (n, t) of which the loss is made."""
+
+    surrogate: Block
+    value_loss: Block
+    entropy: Block
+    policy_kl: Block
+
+
+def total_loss(parts: LossParts, use: Mapping[str, Block], m: Block, words: Block) -> Total:
+    """Adds the parts up. The surrogate and the entropy are to grow, so they enter with a minus.
+
+    use: the settings by key, of which vf_coef, ent_coef and policy_kl_coef are read.
+    """
+    L = block("policy_loss", (), "L_policy", "policy loss: minus the mean of U_min", source=sources.CLIP)
+    L[()] = -(Sum((n, t), m[n, t] * parts.surrogate[n, t]) / words)
+    V = mean_over_words(
+        "value_loss", "L_value", "value loss: mean of v_loss", parts.value_loss, m, words, sources.VALUE_CLIP
+    )
+    H = mean_over_words("entropy", "H_mean", "entropy: mean over the response words", parts.entropy, m, words)
+    told = "policy KL: mean of the exact KL"
+    kl = mean_over_words("policy_kl", "KL_pol", told, parts.policy_kl, m, words, sources.PENALISED)
+    total = block("total_loss", (), "L", "total loss, which training makes smaller", source=sources.TOTAL)
+    total[()] = L + use["vf_coef"] * V - use["ent_coef"] * H + use["policy_kl_coef"] * kl
+    return Total(L, V, H, kl, total)
+
+
+def weighted_parts(total: Total, use: Mapping[str, Block]) -> tuple[Block, Block, Block]:
+    """Shows what each part adds to the total, after the policy loss, which has no coefficient."""
+    value = block("adds.value_loss", (), "value_part", "value loss times vf_coef")
+    entropy = block("adds.entropy", (), "entropy_part", "entropy bonus: −ent_coef times entropy")
+    kl = block("adds.policy_kl", (), "KL_part", "policy KL times policy_kl_coef")
+    value[()] = use["vf_coef"] * total.value_loss
+    entropy[()] = -(use["ent_coef"] * total.entropy)
+    kl[()] = use["policy_kl_coef"] * total.policy_kl
+    return value, entropy, kl
+
+
+def word_shares(parts: LossParts, use: Mapping[str, Block], m: Block, words: Block) -> Block:
+    """Splits the total loss over the response words: what each of them adds to it."""
+    share = block("share", (n, t), "share", "what the word adds to the total")
+    cost = use["vf_coef"] * parts.value_loss[n, t] - parts.surrogate[n, t] - use["ent_coef"] * parts.entropy[n, t]
+    share[n, t] = m[n, t] * (cost + use["policy_kl_coef"] * parts.policy_kl[n, t]) / words
+    return share

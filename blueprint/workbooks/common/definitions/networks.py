@@ -1,0 +1,175 @@
+"""The models: one recurrent network, with a soft-max over words (policies) or a single number (critics, reward model)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Max, Sum, block, exp, log, tanh, typed
+from blueprint.workbooks.common import sources
+from blueprint.workbooks.common.axes import i, j, k, n, one, t, v
+
+
+class Memory(NamedTuple):
+    """The weights of a recurrent network.
+
+    E: (v, k) what each word looks like. W: (i, j) from [x; h; 1] to the new memory.
+    """
+
+    E: Block
+    W: Block
+
+
+class Network(NamedTuple):
+    """What a recurrent network computes: x (n, t, i) its inputs [x; h(t−1); 1] and h (n, t, j) its memory, within ±1."""
+
+    x: Block
+    h: Block
+
+
+class Temperature(NamedTuple):
+    """What logits are divided by, and what is added to it."""
+
+    tau: Block
+    eps: Block
+
+
+class Distribution(NamedTuple):
+    """A soft-max over the vocabulary, in the steps in which a person computes it."""
+
+    logits: Block
+    top: Block
+    exponentials: Block
+    logsumexp: Block
+    logp: Block
+    p: Block
+    p_log_p: Block
+
+
+def memory_weights(name: str) -> Memory:
+    """Makes the typed weights of a model's memory."""
+    return Memory(
+        typed(f"{name}.E", (v, k), "E", "embedding: a column for every word", decimals=1),
+        typed(f"{name}.W", (i, j), "W", "from [x; h; 1] to the new memory", decimals=1),
+    )
+
+
+def word_weights(name: str) -> Block:
+    """Makes the typed weights from a policy's memory to the logits."""
+    return typed(f"{name}.Y", (j, v), "Y", "from the hidden state to the logits", decimals=1)
+
+
+class Head(NamedTuple):
+    """The weights of a scalar head: w (j) and the bias b."""
+
+    w: Block
+    b: Block
+
+
+def head_weights(name: str) -> Head:
+    """Makes the typed weights from a critic's or reward model's memory to its number."""
+    return Head(
+        typed(f"{name}.head.w", (j,), "w", "from the hidden state to one number", decimals=1),
+        typed(f"{name}.head.b", (), "b", "bias of the head", decimals=1),
+    )
+
+
+def rnn(name: str, reads: Block, weights: Memory) -> Network:
+    """Runs a tanh network over the words read; h before the first word is 0. Source: Elman 1990."""
+    x = block(f"{name}.inputs", (n, t, i), "x", "what enters the memory", decimals=3)
+    h = block(
+        f"{name}.memory",
+        (n, t, j),
+        "h",
+        "hidden state after reading the word",
+        unit="−1 … 1",
+        source=sources.RNN,
+        decimals=3,
+    )
+    h[n, t.first - 1, j] = 0
+    x[n, t, k] = weights.E[reads[n, t], k]
+    x[n, t, j] = h[n, t - 1, j]
+    x[n, t, one] = 1
+    h[n, t, j] = tanh(Sum(i, weights.W[i, j] * x[n, t, i]))
+    return Network(x, h)
+
+
+def logits(name: str, h: Block, Y: Block) -> Block:
+    """Scores every next word by the memory."""
+    z = block(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=3)
+    z[n, t, v] = Sum(j, Y[j, v] * h[n, t, j])
+    return z
+
+
+def tempered(name: str, z: Block, temperature: Temperature | None) -> tuple[Block, ...]:
+    """Divides logits by the temperature, if there is one: above 1 it makes the policy less decided, below 1 more.
+
+    Returns the logits, and what became of them; the last one is the one to go on with.
+    """
+    if temperature is None:
+        return (z,)
+    told = "logit divided by the temperature"
+    cool = block(f"{name}.tempered", (n, t, v), "z_τ", told, source=sources.TEMPERATURE, decimals=3)
+    cool[n, t, v] = z[n, t, v] / (temperature.tau + temperature.eps)
+    return z, cool
+
+
+def softmax(name: str, z: Block) -> Distribution:
+    """Turns logits into log-probabilities of every next word; the largest logit is taken off before EXP."""
+    top = block(f"{name}.top", (n, t), "z_max", "largest logit", decimals=3)
+    e = block(f"{name}.exponentials", (n, t, v), "ez", "exp(logit − largest logit)", unit="0 … 1", decimals=3)
+    lse = block(f"{name}.logsumexp", (n, t), "lse", "ln of the sum of all exp(z)", source=sources.SOFTMAX)
+    logp = block(
+        f"{name}.log_p",
+        (n, t, v),
+        "log p",
+        "log-probability of the word",
+        unit="≤ 0",
+        source=sources.SOFTMAX,
+        decimals=3,
+    )
+    p = block(f"{name}.p", (n, t, v), "p", "probability of the word", unit="0 … 1", decimals=3)
+    p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p (the entropy is −plogp)", unit="−ln(vocabulary) … 0")
+    top[n, t] = Max(v, z[n, t, v])
+    e[n, t, v] = exp(z[n, t, v] - top[n, t])
+    lse[n, t] = top[n, t] + log(Sum(v, e[n, t, v]))
+    logp[n, t, v] = z[n, t, v] - lse[n, t]
+    p[n, t, v] = exp(logp[n, t, v])
+    p_log_p[n, t] = Sum(v, p[n, t, v] * logp[n, t, v])
+    return Distribution(z, top, e, lse, logp, p, p_log_p)
+
+
+def word_logprobs(name: str, symbol: str, whose: str, logp: Block, a: Block, m: Block) -> Block:
+    """Looks up the log-probability of the word that was written; 0 outside the response."""
+    logprobs = block(
+        f"{name}.logprobs", (n, t), symbol, f"log-prob of the word, {whose}", unit="≤ 0", source=sources.LOGPROBS
+    )
+    logprobs[n, t] = m[n, t] * logp[n, t, a[n, t]]
+    return logprobs
+
+
+def scalar_head(name: str, symbol: str, meaning: str, h: Block, head: Head) -> Block:
+    """Reads one number off the memory in every column; 0 in the end column, where nothing is read."""
+    out = block(f"{name}.out", (n, t), symbol, meaning)
+    out[n, t.last + 1] = 0
+    out[n, t] = Sum(j, head.w[j] * h[n, t, j]) + head.b
+    return out
+
+
+def updated(name: str, old: Block, delta: Block, update_step: Block) -> Block:
+    """Moves a weight by the simulated update: θ = θ_old + update_step · Δ, cell by cell."""
+    about = old.about
+    told = f"{about.symbol} after the update"
+    new = block(f"{name}.{_part(old)}", old.axes, f"{about.symbol}_new", told, source=sources.UPDATE, decimals=2)
+    new[old.axes] = old[old.axes] + update_step * delta[old.axes]
+    return new
+
+
+def change_of(name: str, old: Block) -> Block:
+    """Makes the typed Δ of a weight."""
+    symbol = old.about.symbol
+    return typed(f"{name}.delta.{_part(old)}", old.axes, f"Δ{symbol}", f"how the update moves {symbol}", decimals=1)
+
+
+def _part(weight: Block) -> str:
+    """Returns a weight's name within its model."""
+    return weight.name.partition(".")[2]

@@ -1,0 +1,57 @@
+"""Guides: what helps to read a workbook and computes nothing: models, loop, glossary, things to try, differences, notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from blueprint.inputs.load import Numbers
+from blueprint.page.outline import Blueprint, Note, Section, Sheet
+from blueprint.workbooks.common.guides.differences import differences_sheet
+from blueprint.workbooks.common.guides.first_hour import first_hour_sheet
+from blueprint.workbooks.common.guides.glossary import glossary_sheet
+from blueprint.workbooks.common.guides.models import loop_section, models_section
+from blueprint.workbooks.common.guides.notes_sheet import TITLE as NOTES
+from blueprint.workbooks.common.guides.notes_sheet import notes_sheet
+from blueprint.workbooks.minibatch.schema import MinibatchNumbers
+
+HEADS = "Names of rows have notes (a mark in the corner of the cell): point at one, and it says why the row is there."
+POINTS = {
+    "First hour": "things to try, and what one will see",
+    "Glossary": "what the words and symbols mean",
+    "Where libraries differ": "conventions by library",
+    "Notes": "all notes as a list",
+}
+"""What each sheet of words is for, as the first section of Start says it."""
+BEFORE = "The pieces"
+"""What the section of Start begins with before which models and loop are told."""
+
+
+def with_guides(made: Blueprint, numbers: Numbers | MinibatchNumbers) -> Blueprint:
+    """Adds models and loop to Start, and the sheets of words: after Start what to try, at the end what to look up."""
+    blocks = {block.name: block for block in made.blocks()}
+    start, *others = made.sheets
+    listed = (glossary_sheet(blocks), differences_sheet(blocks, made.facts), notes_sheet(made))
+    first, last = first_hour_sheet(blocks, numbers), [sheet for sheet in listed if sheet is not None]
+    start = _pointed(start, [*first, *last])
+    start = _told(start, [*models_section(blocks, made.facts), *loop_section(blocks, made.facts)])
+    return replace(made, sheets=(start, *first, *others, *last))
+
+
+def _pointed(start: Sheet, guides: list[Sheet]) -> Sheet:
+    """Says in the first section of Start that rows have notes, and which sheets help."""
+    told = [f"{sheet.title}: {POINTS[sheet.title]}" for sheet in guides]
+    about, *others = start.sections
+    return replace(
+        start, sections=(replace(about, items=(*about.items, *_notes(guides), Note(" · ".join(told)))), *others)
+    )
+
+
+def _notes(guides: list[Sheet]) -> list[Note]:
+    return [Note(HEADS)] if any(sheet.title == NOTES for sheet in guides) else []
+
+
+def _told(start: Sheet, more: list[Section]) -> Sheet:
+    """Puts sections on Start before the pieces, or before the list of sheets where there are none."""
+    titles = [section.title for section in start.sections]
+    at = next((at for at, title in enumerate(titles) if title.startswith(BEFORE)), titles.index("The sheets"))
+    return replace(start, sections=(*start.sections[:at], *more, *start.sections[at:]))

@@ -1,0 +1,58 @@
+"""Where libraries differ: one table of conventions by library, made of the presets, where conventions are not live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from blueprint.inputs.catalogue import Catalogue
+from blueprint.inputs.setting import OFF
+from blueprint.language import Block
+from blueprint.page.outline import Entry, Note, Section, Sheet
+from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions.inputs import GROUPS
+from blueprint.workbooks.common.conventions.told import LIVE_TOLD
+
+TITLE = "Where libraries differ"
+LEAD = "what each library does, by its own defaults and code: a row for each convention in which they are not all alike"
+LIVE = "To switch them in the workbook: blueprint build --conventions live, or --preset verl; to compare losses: --compare."
+WIDTH = 15
+
+
+def differences_sheet(blocks: Mapping[str, Block], facts: Mapping[str, str]) -> Sheet | None:
+    """Outlines the table; None where the workbook has the presets as live cells, or is not about RLHF."""
+    if "presets.names" in blocks or facts["level"] not in ("weights", "tokens"):
+        return None
+    found = rlhf()
+    names = list(found.presets)
+    sections = [
+        Section(title, tuple(rows), tuple(names))
+        for group, title in GROUPS.items()
+        if (rows := [_row(key, found) for key in differing(found) if _group(key) == group])
+    ]
+    read = [
+        Entry((name, preset.title, preset.version, "", f"{preset.why} Read in {preset.source}."))
+        for name, preset in found.presets.items()
+    ]
+    last = Section("The libraries, as they were read", (*read, Note(LIVE)))
+    return Sheet(TITLE, LEAD, (*sections, last), widths=(WIDTH,) * len(names))
+
+
+def differing(found: Catalogue) -> list[str]:
+    """Returns the settings in which presets are not all alike."""
+    return [key for key in found.settings if len({preset.values[key] for preset in found.presets.values()}) > 1]
+
+
+def spelled(value: float | str) -> str:
+    """Prints a convention: a word, a number, or "off"."""
+    if isinstance(value, str):
+        return value
+    return "off" if value >= OFF else "−" * (value < 0) + f"{abs(value):g}"
+
+
+def _row(key: str, found: Catalogue) -> Entry:
+    symbol, meaning, _ = LIVE_TOLD[key]
+    return Entry((symbol, meaning, *(spelled(preset.values[key]) for preset in found.presets.values())))
+
+
+def _group(key: str) -> str:
+    return key.partition(".")[0] if "." in key else "ppo"

@@ -1,0 +1,209 @@
+"""Charts: five pictures of the numbers, and the rows from which they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from blueprint.language import Axis, Block, block, equal, is_off, join, less, maximum, minimum, typed, where
+from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
+from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.definitions.advantage import Gae
+from blueprint.workbooks.common.definitions.loss import Near, between, lowest_ratio, near_one, surrogate
+
+LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"
+LAMBDAS = (0.0, 0.5, 0.95, 1.0)
+LOW, HIGH = 0.2, 2.0
+CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
+ENDS = (LOW, LOW, 1.0, HIGH, HIGH)
+"""Where the corners stand where the clip that makes them is off: at the ends of the picture."""
+"""The corners of the curves: from where, and how many ε further."""
+SHORT = "0.00;-0.00;"
+"""Two decimals, and nothing for 0, which stands outside the responses: there is no bar and no number."""
+PARTS = {
+    5: ("policy", "value", "entropy", "KL", "total"),
+    6: ("policy", "value", "entropy", "KL", "ref. KL", "total"),
+}
+"""Names below the bars, by how many there are."""
+PARKED = "A ratio beyond an end of the picture is drawn at that end; a dot outside the response is parked at ρ = −1, out of sight."
+
+
+Fade = Callable[[str, str, str, Block], Block]
+"""Makes advantages of the TD errors for another λ: of their name, symbol, meaning, and λ."""
+
+
+class Drawn(NamedTuple):
+    """A chart, the section of the rows from which it is drawn, and what is typed in them."""
+
+    chart: Chart
+    rows: Section
+    typed: dict[Block, object]
+
+
+class Bars(NamedTuple):
+    """A drawing and the row of words below it."""
+
+    drawn: Drawn
+    words: Block
+
+
+class Points(NamedTuple):
+    """What the clip is shown for: ratios, advantages, surrogates, the words beside them, and a mask (none: all count)."""
+
+    ratio: Block
+    advantages: Block
+    surrogate: Block
+    words: Block | None
+    mask: Block | None = None
+
+
+def charts_sheet(drawn: list[Drawn], head: tuple[Block, ...]) -> tuple[Sheet, dict[Block, object]]:
+    """Outlines the gallery: the pictures above, their rows below."""
+    gallery = Section("The pictures", tuple(each.chart for each in drawn))
+    given = {block: value for each in drawn for block, value in each.typed.items()}
+    below = (replace(each.rows, items=(Note(each.chart.tells), *each.rows.items)) for each in drawn)
+    return Sheet("Charts", LEAD, (gallery, *below), (n, t), head, head[-1]), given
+
+
+def clip_picture(number: int, points: Points, clip_range: Block, above: Block | None = None) -> Drawn:
+    """Draws the clipped surrogate over the ratio for advantages +1 and −1, and this batch's words on it."""
+    ratio, given, reach = _corners(clip_range, above)
+    good = block("curve.good", ratio.axes, "Â+", "advantage +1")
+    bad = block("curve.bad", ratio.axes, "Â−", "advantage −1")
+    good[ratio.axes] = 1
+    bad[ratio.axes] = -good[ratio.axes]
+    near, bounds = _near(clip_range, above)
+    curves = [(each, surrogate(ratio, each, near, f"{each.name}.")) for each in (good, bad)]
+    ends = (
+        typed("dot.low", (), "ρ_low", "left end of the picture"),
+        typed("dot.high", (), "ρ_high", "right end of the picture"),
+    )
+    dots = _dots(points, ends)
+    given |= dict(zip(ends, (LOW, HIGH), strict=True))
+    rows = [Line((each,)) for each in (*given, *bounds, *reach, ratio)]  # the ends among them
+    rows += [Line((each,)) for advantage, curve in curves for each in (advantage, *curve)]
+    upper, lower = (curve.smaller for _, curve in curves)
+    chart = Chart(
+        "Clip: surrogate of each word, per unit of advantage", "scatter",
+        (Series("advantage +1", upper, ratio), Series("advantage −1", lower, ratio),
+         Series("words of this batch", dots[-1], dots[0], dots=True, words=points.words)),
+        Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
+        "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
+    )  # fmt: skip
+    return Drawn(chart, Section(f"{number}  The clip: curves and dots", (*rows, *_dot_rows(points, dots))), given)
+
+
+def _corners(clip_range: Block, above: Block | None) -> tuple[Block, dict[Block, object], tuple[Block, ...]]:
+    """Places the corners of the curves: the ends of the picture, 1 − ε, 1 and 1 + ε.
+
+    Returns the corners, what is typed for them, and how far each reaches, where that differs above 1.
+    """
+    corner = Axis("c", "corner", start=1, size=len(CORNERS))
+    begin = typed("curve.from", (corner,), "from", "corners of the curves: from here", decimals=1)
+    by = typed("curve.by", (corner,), "by", "so many ε further", decimals=0)
+    ratio = block("curve.ratio", (corner,), "ρ_grid", "corners of the curves")
+    starts, steps = zip(*CORNERS, strict=True)
+    given: dict[Block, object] = {begin: starts, by: steps}
+    if above is None:
+        ratio[corner] = begin[corner] + by[corner] * clip_range
+        return ratio, given, ()
+    end = typed("curve.end", (corner,), "else", "corners of the curves: here, if ε is off", decimals=1)
+    reach = block("curve.reach", (corner,), "ε_side", "ε of the corner's side")
+    reach[corner] = where(less(0, by[corner]), above, clip_range)
+    ratio[corner] = where(is_off(reach[corner]), end[corner], begin[corner] + by[corner] * reach[corner])
+    return ratio, given | {end: ENDS}, (reach,)
+
+
+def _near(clip_range: Block, above: Block | None) -> tuple[Near, tuple[Block, ...]]:
+    """Returns how a ratio is clipped, and the bounds that are made for that."""
+    if above is None:
+        return near_one(clip_range), ()
+    lowest = lowest_ratio(block("curve.lowest", (), "ρ_left", "lowest ratio that counts: 1 − ε, or 0"), clip_range)
+    return lambda ratio: between(ratio, lowest, above), (lowest,)
+
+
+def _dots(points: Points, ends: tuple[Block, Block]) -> tuple[Block, Block, Block]:
+    """Places a dot for every word: its ratio, and its surrogate per unit of advantage, which lies on a curve."""
+    at, m, (low, high) = points.ratio.axes, points.mask, ends
+    x = block("dot.ratio", at, "dot_ρ", "where the dot is: its ratio, or the end")
+    size = block("dot.size", at, "|Â|", "size of the advantage used", unit="≥ 0")
+    y = block("dot.surrogate", at, "dot_U", "how high: U_min / |Â|")
+    held = maximum(low, minimum(high, points.ratio[at]))
+    x[at] = held if m is None else m[at] * held - (1 - m[at])
+    size[at] = abs(points.advantages[at])
+    y[at] = where(less(0, size[at]), points.surrogate[at] / size[at], 0)
+    return x, size, y
+
+
+def _dot_rows(points: Points, dots: tuple[Block, ...]) -> tuple[Item, ...]:
+    """Lays the dots out: below their decisions, or, for given cases, side by side."""
+    return tuple(Line((dot,)) for dot in dots) if points.mask is None else (Note(PARKED), *dots)
+
+
+def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Block) -> Bars:
+    """Draws the advantages, raw and as the loss uses them, word by word."""
+    named = block("bar.word", (n, t), "word", "word of the response, below its bars")
+    named[n, t] = where(equal(m[n, t], 1), words[n, t], "")
+    chart = Chart(
+        "Advantage of every word", "bars",
+        (Series("A, raw", raw, named), Series("Â, as the loss uses it", used, named)),
+        Scale("words of the responses, episode after episode"), Scale("advantage"),
+        "Bars above 0: the word went better than the critic expected and becomes more likely; below 0: less likely.",
+        SHORT,
+    )  # fmt: skip
+    return Bars(Drawn(chart, Section(f"{number}  The words below the bars", (named,)), {}), named)
+
+
+def gae_picture(number: int, used: Gae, words: Block, fade: Fade) -> Drawn:
+    """Draws generalised advantage estimates of the same TD errors for four λ; `fade` is the recursion."""
+    lambdas = tuple(
+        typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in range(1, len(LAMBDAS) + 1)
+    )
+    rows = [
+        fade(f"gae_at.{i}", f"A_λ={value:g}", f"advantage for λ = {value:g}", lam)
+        for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)
+    ]
+    chart = Chart(
+        "GAE: how far λ lets a word see", "bars",
+        (*(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
+         Series("λ as set", used.advantages, words)),
+        Scale("words of the responses, episode after episode"), Scale("advantage"),
+        "With λ = 0 a word gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
+        SHORT, wide=True,
+    )  # fmt: skip
+    section = Section(f"{number}  GAE for four λ: the recursion of Reward & advantage", (Line(lambdas, "fixed"), *rows))
+    return Drawn(chart, section, dict(zip(lambdas, LAMBDAS, strict=True)))
+
+
+def next_word_picture(number: int, policies: dict[str, Block], vocabulary: Block) -> Drawn:
+    """Draws the probabilities of the next word at the decision chosen on Walk."""
+    chart = Chart(
+        "Next word, at the decision chosen on Walk", "bars",
+        tuple(Series(name, p, vocabulary) for name, p in policies.items()),
+        Scale("word"), Scale("probability", 0),
+        "How likely each next word is to the old policy, the reference and the new policy, at one decision.",
+        SHORT,
+    )  # fmt: skip
+    note = Note("Pick the episode and the decision on Walk.")
+    return Drawn(chart, Section(f"{number}  Probabilities of the next word", (note, Spread(policies))), {})
+
+
+def parts_picture(number: int, parts: dict[str, Block]) -> Drawn:
+    """Draws where the total loss comes from."""
+    single = tuple(Axis(f"q{number}", "part of the loss", size=1) for number, _ in enumerate(parts, 1))
+    part = join("q", "part", *single)
+    names = typed("parts.names", (part,), "part", "what adds to the total, and the total", text=True)
+    values = block("parts", (part,), "adds", "what each adds")
+    for axis, value in zip(single, parts.values(), strict=True):
+        values[axis] = value
+    chart = Chart(
+        "Where the total loss comes from", "bars", (Series("adds to the loss", values, names),),
+        Scale("part, and the total"), Scale("loss"),
+        "The policy loss, what the value loss, the entropy bonus and the policy KL add to it, and their sum.",
+        "0.0000",
+    )  # fmt: skip
+    section = Section(
+        f"{number}  The parts of the total loss", (Table(names, role="fixed"), Table(values, role="plain"))
+    )
+    return Drawn(chart, section, {names: list(parts)})

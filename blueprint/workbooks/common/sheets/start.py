@@ -1,0 +1,130 @@
+"""Start: what this is, the loss and its parts, where every piece stands, and how the numbers flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from blueprint.language import Block
+from blueprint.page.outline import Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
+from blueprint.workbooks.common.sheets.averaged import with_origins
+
+HEADING = "RLHF PPO by hand"
+WIDTHS = (10, 22, 4, 19, 4, 17, 3, 16, 3, 16, 17)
+"""Together they leave room for symbols and names on a small laptop, and on a sheet of paper held upright."""
+COLUMNS = ("value", "a mean or sum of", "", "stands on", "", "equation", "", "", "", "meaning")
+LEGEND = (
+    Sample("0.9", "typed", "line", "blue on cream: typed; type your own number here"),
+    Sample("0.7", "typed", "weights", "blue in a thick red frame: a weight; type your own here too"),
+    Sample("0.7", "formula", "weights", "black in a thin frame: a weight that is computed from others"),
+    Sample("0.01", "typed", "fixed", "grey, upright, in a single cell: a constant, typed when the file was made"),
+    Sample("0.4321", "formula", "", "black: a formula"),
+    Sample("0.4321", "formula", "key", "pale blue and bold: a result that one looks for"),
+    Sample("0.4321", "link", "", "green and slanted: repeated from another sheet"),
+    Sample("0.4321", "formula", "memory", "pale green: the hidden state"),
+    Sample("0.4321", "formula", "probability", "lilac: probabilities of the next word"),
+    Sample("0.0000", "formula", "edge", "grey field: a boundary value, before the first decision or after the last"),
+    Sample(
+        "0.0000", "formula", "", "grey number in a row: outside the response (mask 0), not part of the loss", faded=True
+    ),
+)
+SIGNS = (
+    "start: before decision 1 · end: after the last · Σ: one number for the episode · batch: one number for all episodes",
+    "n: episode · t: decision · v: word, by its id · k: embedding · j: hidden state · i: all that enters the memory, [x; h; 1]",
+    "[t + 1]: the next column · Σ_n,t: sum over all columns of all episodes · [a < b]: 1 if it holds, else 0",
+    "The orange number at the head of a sheet is the decision that is chosen on Walk.",
+)
+MEANS = (
+    "Beside each value stands what it is a mean or a sum of; its link leads to the row, word by word. What holds word by word, "
+    "as r = pen + score, holds for means over the response words too."
+)
+READING = (
+    "RLHF PPO from the words of a prompt to the last number of the loss, for models small enough to check by hand.",
+    "A column is one decision, on every sheet: it reads a word and writes the next. A row is a quantity with one formula.",
+    "Type into cream cells and red-framed weights; everything else follows. The sheet Walk derives one decision.",
+)
+CHECKING = (
+    "Recalculate everything (Excel: Ctrl+Alt+F9; LibreOffice: Ctrl+Shift+F9): all checks must still say OK.",
+    "Any cell in words and numbers, on the command line: blueprint explain FILE 'Loss!N51'",
+    "A red ! in the margin: in its row a number stands where a formula was. ≠: other values than delivered, from the same inputs.",
+    "The sheet Delivered holds what was typed when the file was made, and says what was changed since.",
+    "To undo a change, empty the cell under “yours”, or copy the number back from Delivered.",
+)
+
+
+CHOICES = "Choose another preset on Conventions, and everything follows; Which PPO and Libraries set them side by side."
+
+
+LOGGED = "Against what the library logged"
+
+
+class Says(NamedTuple):
+    """Sentences that differ from one kind of workbook to another: how to read it, what a value is, where to choose.
+
+    found, where: what is to be known before anything else, under a heading of its own, and the rows that show it. without:
+    roles that its legend leaves out.
+    """
+
+    reading: tuple[str, ...] = READING
+    means: str = MEANS
+    choices: str = CHOICES
+    heading: str = HEADING
+    found: tuple[str, ...] = ()
+    where: tuple[Piece, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+class Made(NamedTuple):
+    """What the first sheet says of the workbook: title and text of its numbers, the facts of its making, its sentences."""
+
+    title: str
+    about: str
+    facts: Mapping[str, str]
+    says: Says = Says()
+
+
+BEGINS = {
+    "weights": "words and weights",
+    "logits": "logits, values and scores",
+    "tokens": "log-probs, values and scores",
+    "minibatch": "a dump of a training step",
+    "classic": "rewards, values and scores of actions",
+    "controller": "the KL of whole responses",
+}
+"""Where the numbers of a workbook begin, by its level."""
+
+
+def made_by(facts: Mapping[str, str]) -> str:
+    """Says what a workbook was made by and from."""
+    told = {**facts, "level": f"begins at {BEGINS[facts['level']]}"}
+    return "made by " + " · ".join(text if name == "level" else f"{name} {text}" for name, text in told.items())
+
+
+def start_sheet(
+    told: Made, parts: list[Piece], pieces: list[Piece], flow: Flow, verdict: Block, choices: tuple[Piece, ...] = ()
+) -> Sheet:
+    """Outlines the first sheet.
+
+    parts: the total loss and what it is made of. pieces: every piece in the order of derivation. choices: which PPO it is.
+    """
+    sections = [
+        Section("What this is", tuple(map(Note, told.says.reading))),
+        Section(
+            "Does everything add up?",
+            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
+        ),
+        Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
+        Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),
+        Section("The sheets", (Tour(),)),
+        Section("Colours", tuple(each for each in LEGEND if each.role not in told.says.without)),
+        Section("Signs", tuple(map(Note, SIGNS))),
+        Section("How to check this file", (*map(Note, CHECKING), Note(made_by(told.facts)))),
+    ]
+    if told.says.found:
+        sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *with_origins([*told.says.where])), COLUMNS))
+    after = 2 + bool(told.says.found)
+    if choices:
+        sections.insert(after, Section("Which PPO this is", (*choices, Note(told.says.choices))))
+    if parts:
+        sections.insert(after, Section("The loss", tuple(with_origins(parts)), COLUMNS))
+    return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=told.says.heading)

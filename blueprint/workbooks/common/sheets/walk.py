@@ -1,0 +1,70 @@
+"""Walk: one decision from top to bottom, with every equation and its numbers. The page for a class."""
+
+from __future__ import annotations
+
+from blueprint.language import Block, typed
+from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step
+from blueprint.workbooks.common.axes import n, t
+
+Items = tuple[Block | Step | Listed, ...]
+Titled = tuple[str, Items]
+"""A heading, and the quantities below it."""
+
+LEAD = "one decision, derived from top to bottom: pick an episode and a decision; every line follows"
+WIDTHS = (12, 55, 65, 27, 8, 8)
+DECIMALS = 4
+COLUMNS = (
+    "value",
+    "equation",
+    "the equation with its numbers",
+    "stands on",
+    "unit",
+    "decimals",
+    "tried",
+    "",
+    "",
+    "",
+    "",
+    "due",
+)
+READING = Note(
+    "Numbers in equations have as many decimals as a pocket calculator needs to come to the value. Pale blue: derived; white: read."
+)
+
+
+def choice(episode: int, decision: int) -> tuple[Choice, dict[Block, object]]:
+    """Makes the two cells by which one picks a column, and what stands in them at first."""
+    numbers = (
+        typed("walk.episode", (), "n", "episode to walk through", decimals=0),
+        typed("walk.decision", (), "t", "decision to walk through", decimals=0),
+    )
+    decimals = typed("walk.decimals", (), "dec", "fewest decimals of numbers in equations", decimals=0)
+    return Choice((n, t), numbers, decimals), dict(
+        zip((*numbers, decimals), (episode, decision, DECIMALS), strict=True)
+    )
+
+
+def ranges(chosen: Choice) -> dict[Block, tuple[float, float]]:
+    """Returns what may be typed on the sheet besides the choice."""
+    return {chosen.decimals: (0, 9)}
+
+
+def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section]) -> Sheet:
+    """Outlines the sheet: the choice and its words stay in view, the sections scroll."""
+    lines: tuple[Item, ...] = (*map(Line, zip(chosen.numbers, strict=True)), *map(Step, words))
+    found = Note("Every line reads this place of its row.")
+    last = Section("How this page is made", (Line((chosen.decimals,), "line"), found, Finder()), printed=False)
+    return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS, aside=3, tight=True)
+
+
+def numbered(*titled: Titled) -> list[Section]:
+    """Outlines sections one after the other; the first one says how to read them."""
+    return [
+        Section(
+            f"{number}  {title}",
+            ((READING,) if number == 1 else ())
+            + tuple(Step(item) if isinstance(item, Block) else item for item in items),
+            COLUMNS if number == 1 else (),
+        )
+        for number, (title, items) in enumerate(titled, 1)
+    ]

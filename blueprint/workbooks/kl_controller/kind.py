@@ -1,0 +1,21 @@
+"""The record of the adaptive KL controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blueprint.workbooks.kind import Kind
+
+if TYPE_CHECKING:
+    from blueprint.page.outline import Blueprint
+    from blueprint.workbooks.common.sheets.beside import Witnessed
+
+
+def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
+    from blueprint.workbooks.common.guides import with_guides
+    from blueprint.workbooks.kl_controller.build import kl_controller
+
+    return with_guides(kl_controller(numbers, witnessed), numbers)
+
+
+KIND = Kind("kl_controller", ("controller",), _build)

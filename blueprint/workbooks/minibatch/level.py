@@ -1,0 +1,168 @@
+"""The level of a real minibatch: it begins at log-probs, values and scores of a dump, by one preset, conventions live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from blueprint.inputs.catalogue import Catalogue, Preset
+from blueprint.language import Block, Sum, block, maximum
+from blueprint.page.outline import Blueprint, Piece
+from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.conventions import identities
+from blueprint.workbooks.common.conventions.choices import Choices
+from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
+from blueprint.workbooks.common.conventions.reward import NEW, OLD
+from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.metrics import means_of
+from blueprint.workbooks.common.facts import facts_of
+from blueprint.workbooks.common.presets import PRESET
+from blueprint.workbooks.common.sheets import walk
+from blueprint.workbooks.common.sheets.checks import checks_sheet
+from blueprint.workbooks.common.sheets.start import Made, Says, start_sheet
+from blueprint.workbooks.minibatch.batch import STALE, Whole, batch_sheet, whole_batch
+from blueprint.workbooks.minibatch.dump import Dump, dump_of, dump_sheet
+from blueprint.workbooks.minibatch.library import library_sheet
+from blueprint.workbooks.minibatch.loss import Loss, loss
+from blueprint.workbooks.minibatch.schema import MinibatchNumbers
+from blueprint.workbooks.minibatch.signal import Signal, signal
+from blueprint.workbooks.minibatch.views import flow, pictures, pieces, walked
+
+WATCHED = "metrics.clip_fraction"
+WITHOUT = ("update_step", "policy_kl_coef", "batch.temperature", "batch.temperature_eps")
+WORDS = ("k1", "k2", "k3", "abs")
+"""KL estimates; the exact one needs every word's probability, which no dump has."""
+
+
+SAYS = Says(
+    (
+        "A few responses of a training minibatch, a window of columns each: replayed from what its library saved.",
+        "A column is one decision, on every sheet. A row is a quantity with one formula. What is typed came from the dump.",
+        "The words that are not shown are in it too: their statistics, counts and sums are typed on Batch.",
+    ),
+    "Beside each value stands what it is a mean or a sum of; means are over the words that are shown, word by word in the row.",
+    "Choose another preset on Conventions: the rows follow; the numbers on Batch stay those of the preset delivered.",
+    heading="A training minibatch by hand",
+    without=("weights", "memory", "probability"),
+)
+
+
+class _Parts(NamedTuple):
+    given: Dump
+    whole: Whole
+    signal: Signal
+    loss: Loss
+
+
+def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
+    """Makes the blueprint of a few responses of a minibatch."""
+    chosen = chosen_of(numbers.ppo, numbers.conventions, of=_catalogue())
+    use = Choices(chosen.settings.used, chosen.settings.switch)
+    given, whole = dump_of(numbers.typed), whole_batch()
+    made = signal(given, whole, use)
+    parts = _Parts(given, whole, made, loss(given, made, whole, use))
+    return _blueprint(numbers, chosen, parts, use)
+
+
+def _catalogue() -> Catalogue:
+    """Leaves out the settings that have no use where no model is run and no distribution is known."""
+    found = rlhf()
+    settings = {
+        key: setting for key, setting in found.settings.items()
+        if key not in WITHOUT and (key == WATCHED or not key.startswith("metrics."))
+    }  # fmt: skip
+    for key in (OLD.estimator, NEW.estimator):
+        settings[key] = replace(settings[key], words=WORDS)
+    return Catalogue(settings, {name: _narrowed(preset, settings) for name, preset in found.presets.items()})
+
+
+def _narrowed(preset: Preset, settings: Mapping[str, object]) -> Preset:
+    return replace(preset, values={key: value for key, value in preset.values.items() if key in settings})
+
+
+def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Choices) -> Blueprint:
+    """Joins the sheets."""
+    given, made, out = parts.given, parts.signal, parts.loss
+    checked, judged, tolerances = checks_sheet(
+        given.head.on("checks").rows, _residuals(parts, chosen), _identities(made, given, use)
+    )
+    picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
+    drawn, of_pictures = pictures(parts.given, made, out, chosen.settings)
+    facts = facts_of(numbers.name, "minibatch") | {"preset": numbers.conventions.preset, "conventions": "live"}
+    library = library_sheet(numbers.typed, made, _numbers(parts), given.head)
+    told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes, where=library.pieces))
+    words = _words(given)
+    means = means_of([row for row in _averaged(made, out) if row is not None], given.mask, words)
+    listed, losses = pieces(given, made, out, means, words)
+    preset = chosen.table.chosen
+    choices = (Piece("preset in use", preset, preset, told=False),)
+    sheets = (
+        start_sheet(told, losses, listed, flow(given, made, out), judged.verdict, choices),
+        walk.walk_sheet(picked, given.head.rows[:-1], walked(given, made, out)),
+        conventions_sheet(chosen, (STALE,)), presets_sheet(chosen), dump_sheet(given, numbers.notes),
+        batch_sheet(parts.whole, words, means), made.sheet, out.sheet,
+        library.sheet, checked, drawn,
+    )  # fmt: skip
+    blueprint = Blueprint(
+        numbers.title,
+        sheets,
+        {n: len(numbers.words), t: len(numbers.words[0]), PRESET: len(chosen.catalogue.presets)},
+        chosen.settings.typed | tolerances | first_choice | of_pictures,
+        names={PRESET: chosen.table.names},
+        choices=chosen.settings.choices,
+        ranges=chosen.settings.ranges | walk.ranges(picked) | {given.mask: (0, 1)},
+        facts=facts,
+        result=out.sums.total,
+        parts=(out.sums.losses["policy"], *out.sums.adds),
+        chosen=picked,
+    )
+    return blueprint.with_typed({"word_written": np.array(numbers.words, dtype=object), **numbers.typed})
+
+
+def _words(given: Dump) -> Block:
+    words = block("window.words", (), "N_shown", "response words that are shown", decimals=0)
+    words[()] = maximum(Sum((n, t), given.mask[n, t]), 1)
+    return words
+
+
+def _numbers(parts: _Parts) -> dict[str, Block]:
+    """Returns the numbers of the whole batch that are in the workbook, by the names of their blocks."""
+    return {block.name: block for block in (*parts.loss.sums.items, parts.whole.mean_ratio)}
+
+
+def _averaged(made: Signal, out: Loss) -> list[Block | None]:
+    """Lists the rows whose mean over the words shown stands on the first sheet."""
+    gae, kl = made.gae, made.kl
+    return [
+        kl.used if kl else None, *((made.paid.penalty, made.placed) if made.paid else ()), made.rewards,
+        gae.td_errors if gae else None, gae.advantages if gae else None,
+        gae.returns if gae else None, made.used, out.clip.ratio, out.clip.smaller, out.flags.used,
+        out.value.loss if out.value else None,
+    ]  # fmt: skip
+
+
+def _residuals(parts: _Parts, chosen: Chosen) -> list[Block | checks.Identity]:
+    """Lists what must be 0 in every workbook."""
+    given, made, out = parts.given, parts.signal, parts.loss
+    logprobs = {"old policy": given.logp_old, "new policy": given.logp_new, "reference": given.logp_ref}
+    m = given.mask
+    found: list[Block | checks.Identity] = [checks.is_0_or_1("check.mask", "the mask is 0 or 1", m)]
+    found += [checks.not_positive(name, row, m) for name, row in logprobs.items() if row is not None]
+    if made.gae is not None:
+        found.append(checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns))
+    found.append(checks.parts_add_up((out.sums.losses["policy"], *out.sums.adds), out.sums.total))
+    return [*found, checks.all_in_range(chosen.settings)]
+
+
+def _identities(made: Signal, given: Dump, use: Choices) -> list[checks.Identity]:
+    """Runs the recursion at λ = 0 and γ = 0, where nothing enters behind the last column."""
+    if made.gae is None or made.rewards is None:
+        return []
+    return [
+        identities.lambda_0(made.gae, given.S, use),
+        identities.gamma_0(made.gae, made.rewards, given.S, use),
+    ]

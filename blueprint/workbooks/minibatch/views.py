@@ -1,0 +1,131 @@
+"""What shows the steps again: the map and the pieces on Start, one word on Walk, and the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from blueprint.language import Block
+from blueprint.page.outline import Box, Flow, Piece, Section, Sheet
+from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.sheets import charts
+from blueprint.workbooks.common.sheets.averaged import TOTAL
+from blueprint.workbooks.common.sheets.flow import ON, UP, with_
+from blueprint.workbooks.common.sheets.walk import numbered
+from blueprint.workbooks.minibatch.dump import Dump
+from blueprint.workbooks.minibatch.loss import Loss
+from blueprint.workbooks.minibatch.signal import Signal
+
+ADDS = {"value": "value loss, weighted", "entropy": "entropy bonus, weighted", "kl": "KL to the reference, weighted"}
+Groups = list[tuple[str, tuple[Block, ...]]]
+BARS = {"policy": "policy", "value": "value", "entropy": "entropy", "kl": "ref. KL"}
+
+
+def pieces(
+    given: Dump, made: Signal, out: Loss, means: Mapping[str, Block], words: Block
+) -> tuple[list[Piece], list[Piece]]:
+    """Lists the pieces under their usual names, and the parts of the loss; what the dump has no tensor for is left out."""
+    gae, kl = made.gae, made.kl
+    rows = {
+        "reference KL": kl.used if kl else None,
+        "KL penalty": made.paid.penalty if made.paid else None,
+        "reward-model coupling": made.placed if made.paid else None,
+        "augmented reward": made.rewards,
+        "TD errors": gae.td_errors if gae else None,
+        "GAE advantage estimation": gae.advantages if gae else None,
+        "value targets (from the old critic)": gae.returns if gae else None,
+        "advantage whitening": made.used,
+        "importance-sampling ratios": out.clip.ratio,
+        "clipped surrogate (PPO clip)": out.clip.smaller,
+        "words whose loss the clip changed": out.flags.used,
+    }
+    listed = [Piece("masks and EOS", words, given.mask)]
+    listed += [Piece(title, means[row.name], row) for title, row in rows.items() if row is not None]
+    losses, total = out.sums.losses, out.sums.total
+    added = [name for name in losses if name != "policy"]
+    parts = [
+        Piece("total loss of the batch", total, total, of=TOTAL),
+        Piece("policy loss", losses["policy"], losses["policy"]),
+    ]
+    parts += [Piece(ADDS[name], block, block) for name, block in zip(added, out.sums.adds, strict=True)]
+    return listed, parts
+
+
+def flow(given: Dump, made: Signal, out: Loss) -> Flow:
+    """Draws the way from the dump's numbers to the total; a part that begins later is drawn from where it begins."""
+    losses = out.sums.losses
+    first: list[Box | str] = []
+    for title, block in _signal_boxes(given, made):
+        first += [ON, Box(title, block)] if first else [Box(title, block)]
+    second: list[Box | str] = [Box("log π_θ (dump)", given.logp_new), ON, Box("ratio ρ", out.clip.ratio), ON]
+    second += [Box("clipped surrogate", out.clip.smaller), ON, Box("policy loss", losses["policy"]), ON]
+    second.append(Box("TOTAL LOSS", out.sums.total))
+    third: list[Box | str] = ["", "", with_("log π_old", given.logp_old), "", with_("Â", made.used)]
+    rows = [tuple(first), tuple(second), tuple(third)]
+    if given.V_new is not None and out.value is not None:
+        critic: list[Box | str] = [Box("value V (dump)", given.V_new), ON, Box("value clipped", out.value.held), ON]
+        rows.append((*critic, Box("value loss", out.value.loss), ON, Box("mean value loss", losses["value"]), UP))
+    return Flow(tuple(rows))
+
+
+def _signal_boxes(given: Dump, made: Signal) -> list[tuple[str, Block]]:
+    rows = (
+        ("log π_old (dump)", given.logp_old),
+        ("reference KL", made.kl.used if made.kl else None),
+        ("reward r", made.rewards),
+        ("TD error δ", made.gae.td_errors if made.gae else None),
+        ("advantage A", made.gae.advantages if made.gae else None),
+        ("whitened Â", made.used),
+    )
+    return [(title, row) for title, row in rows if row is not None]
+
+
+def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
+    """Outlines the derivation of one word."""
+    return numbered(*_walked_signal(given, made), *_walked_loss(out))
+
+
+def _walked_signal(given: Dump, made: Signal) -> Groups:
+    """Lists the way of one word to its advantage, as far as it is computed here."""
+    probs = (given.logp_old, given.logp_ref, given.logp_new, given.V_old, given.V_new)
+    groups: Groups = [("The decision", (given.column, given.mask, given.S, *made.counted))]
+    groups.append(("What the dump says", tuple(row for row in probs if row is not None)))
+    if made.kl is not None and made.paid is not None and made.placed is not None and made.rewards is not None:
+        kl, paid = made.kl, made.paid
+        groups.append(
+            (
+                "KL to the reference",
+                (kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.clipped, kl.used),
+            )
+        )
+        groups.append(("Reward", (made.placed, paid.support, paid.penalty, paid.raw, made.rewards)))
+    if made.gae is not None and made.white is not None:
+        gae, white = made.gae, made.white
+        groups.append(("Advantage", (gae.V, gae.ahead, gae.td_errors, gae.advantages, gae.returns)))
+        steps = (white.of.mean, white.of.centred, white.of.variance, white.of.divisor, white.whitened, white.used)
+        groups.append(("Whitening", steps))
+    return groups
+
+
+def _walked_loss(out: Loss) -> Groups:
+    """Lists the way of one word from its ratio to what it adds to the total."""
+    clip, value, sums = out.clip, out.value, out.sums
+    held = (clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor, clip.smaller)
+    groups: Groups = [("Ratio and clip", (clip.log_ratio, clip.ratio, clip.unclipped, *held))]
+    if value is not None:
+        squares = (value.error, value.square, value.held, value.held_error, value.held_square, value.loss)
+        groups.append(("Value loss", squares))
+    return [*groups, ("What the word adds to the total", (*out.steps, *sums.of_parts, sums.share, sums.total))]
+
+
+def pictures(given: Dump, made: Signal, out: Loss, chosen: Settings) -> tuple[Sheet, dict[Block, object]]:
+    """Draws the clip with the words shown on it, their advantages, and where the total comes from."""
+    points = charts.Points(out.clip.ratio, made.used, out.clip.smaller, given.words, given.mask)
+    drawn = [charts.clip_picture(1, points, chosen.used["clip_range"], chosen.used["loss.clip_range_high"])]
+    if made.gae is not None:
+        bars = charts.advantage_picture(2, given.words, made.gae.advantages, made.used, given.mask)
+        drawn.append(bars.drawn)
+    sums = out.sums
+    names = [BARS[name] for name in sums.losses]
+    added = dict(zip([*names, "total"], (sums.losses["policy"], *sums.adds, sums.total), strict=True))
+    drawn.append(charts.parts_picture(len(drawn) + 1, added))
+    return charts.charts_sheet(drawn, given.head.on("charts").rows)

@@ -1,0 +1,119 @@
+"""Find the six sizes from what is given: stated under [sizes], else told by a part's shape, else the default's."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from blueprint.inputs.errors import NumbersError, counted, refusal, shown
+from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Hold the sizes; `prompt` is the number of words of the longest prompt."""
+
+    vocabulary: int = 8
+    embedding: int = 3
+    hidden: int = 4
+    episodes: int = 2
+    prompt: int = 4
+    max_new_tokens: int = 4
+
+    @property
+    def columns(self) -> int:
+        """Count the columns t = 1 … T of an episode."""
+        return self.prompt + self.max_new_tokens
+
+    @property
+    def joined(self) -> int:
+        """Count the rows of W, the length of [x; h; 1]."""
+        return self.embedding + self.hidden + 1
+
+
+class Claim(NamedTuple):
+    """Say what a part of the file (`source`, a dotted key) tells about a size."""
+
+    source: str
+    size: str
+    value: int
+
+
+def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
+    """Settle the sizes: a part that may be dropped (`spare`) speaks last, [sizes] before the shapes of parts.
+
+    Raises:
+        NumbersError: if a size is outside its limits, or the text would be longer than 500 words.
+    """
+    sizes = Sizes(**{size: claim.value for size, claim in told_by(parts, spare).items()})
+    if sizes.columns > LONGEST_TEXT:
+        raise NumbersError(
+            f"sizes.max_new_tokens: found {counted(sizes.prompt, 'prompt word')} and "
+            f"{counted(sizes.max_new_tokens, 'new word')}, expected at most {LONGEST_TEXT} words together."
+        )
+    return sizes
+
+
+def _rank(claim: Claim, spare: Collection[str]) -> tuple[bool, bool, bool]:
+    """Order the claims; fixed responses come last of all, because they may be shorter than what is allowed."""
+    return claim.source == "rollout.responses", claim.source in spare, not claim.source.startswith("sizes.")
+
+
+def told_by(parts: Mapping[str, Any], spare: Collection[str]) -> dict[str, Claim]:
+    """Take the first claim for each size that is told, and check it."""
+    settled: dict[str, Claim] = {}
+    for claim in sorted(_claims(parts), key=lambda claim: _rank(claim, spare)):
+        if claim.size not in settled:
+            _check_limits(claim)
+            settled[claim.size] = claim
+    return settled
+
+
+def _check_limits(claim: Claim) -> None:
+    low, high = LIMITS[claim.size]
+    if not low <= claim.value <= high:
+        found = shown(claim.value)
+        stated = claim.source == f"sizes.{claim.size}"
+        raise refusal(claim.source, found if stated else f"{claim.size} = {found}", f"{low} to {high}")
+
+
+def _claims(parts: Mapping[str, Any]) -> Iterator[Claim]:
+    for key, value in parts.items():
+        for size, number in _told(key, value):
+            yield Claim(key, size, number)
+
+
+def _told(key: str, value: Any) -> list[tuple[str, int]]:
+    """Read the sizes that a part tells by its shape."""
+    match key.split("."):
+        case ["sizes", size]:
+            return [(size, value)]
+        case ["text", "vocabulary"]:
+            return [("vocabulary", len(value))]
+        case ["text", "prompts"]:
+            return [("episodes", len(value)), ("prompt", max(map(len, value), default=1))]
+        case ["rollout", "draws"]:
+            return [("episodes", len(value)), ("max_new_tokens", _width(value))]
+        case ["rollout", "responses"]:
+            longest = max(map(len, value), default=0)
+            return [("episodes", len(value)), *([("max_new_tokens", longest)] if longest else [])]
+        case [_, part]:
+            return _told_by_weights(part.removeprefix("delta_"), value)
+    return []
+
+
+def _told_by_weights(letter: str, value: Any) -> list[tuple[str, int]]:
+    match letter:
+        case "E":
+            return [("vocabulary", len(value)), ("embedding", _width(value))]
+        case "W":
+            embedding = len(value) - _width(value) - 1
+            return [("hidden", _width(value)), *([("embedding", embedding)] if embedding > 0 else [])]
+        case "Y":
+            return [("hidden", len(value)), ("vocabulary", _width(value))]
+        case "w":
+            return [("hidden", len(value))]
+    return []
+
+
+def _width(rows: list[list[float]]) -> int:
+    return len(rows[0]) if rows else 0

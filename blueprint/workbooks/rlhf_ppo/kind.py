@@ -1,0 +1,35 @@
+"""The record of RLHF PPO."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blueprint.workbooks.kind import Kind
+
+if TYPE_CHECKING:
+    from blueprint.page.outline import Blueprint
+    from blueprint.workbooks.common.sheets.beside import Witnessed
+
+
+def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
+    # Each level is imported where it is needed: a build needs one of them, and all together take as long as its start.
+    from blueprint.workbooks.common.guides import with_guides
+    from blueprint.workbooks.common.notes import with_notes
+    from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
+
+    if isinstance(numbers, WeightNumbers):
+        from blueprint.workbooks.rlhf_ppo.weights_level import weights_level
+
+        made = with_notes(weights_level(numbers, witnessed), numbers.conventions.live)
+    elif isinstance(numbers, TokenNumbers):
+        from blueprint.workbooks.rlhf_ppo.token_level import token_level
+
+        made = with_notes(token_level(numbers, witnessed), live=False)
+    else:
+        from blueprint.workbooks.rlhf_ppo.logits_level import logits_level
+
+        made = with_notes(logits_level(numbers, witnessed), live=True)
+    return with_guides(made, numbers)
+
+
+KIND = Kind("rlhf_ppo", ("weights", "logits", "per-token"), _build)

@@ -1,0 +1,1 @@
+"""RLHF PPO with every convention a switch: the same sheets, with the rows of all conventions."""

@@ -1,0 +1,179 @@
+"""Libraries: the same batch by the conventions of several libraries, a row for each under every quantity."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Axis, Block, Sum, block, equal, join, link, match, transposed, typed
+from blueprint.language.nodes import Arithmetic
+from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
+from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.conventions.choices import Choices
+from blueprint.workbooks.common.conventions.inputs import GROUPS, Chosen
+from blueprint.workbooks.common.presets import PRESET
+from blueprint.workbooks.common.settings import Switch
+from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.rlhf_ppo.live import pages, pipeline
+
+LIBRARY = Axis("l", "library", start=1)
+LEAD = (
+    "the same words, log-probs, values and scores by the conventions of several libraries: find the row where they part"
+)
+FIXED = "Words and log-probs are those of this workbook, the temperature included: what a library samples anew is not shown."
+WHERE = "Rows of steps on the way are folded; the sign at the left of a row opens them."
+WHICH = "one batch, several answers: what each library computes, what it does differently, and why"
+DIFFERS = '"differs";;"·"'
+
+
+class Compared(NamedTuple):
+    """The sheets, and what is typed, chosen and counted for them."""
+
+    libraries: Sheet
+    which: Sheet
+    typed: dict[Block, object]
+    choices: dict[Block, Block]
+    names: dict[Axis, Block | str]
+    sizes: dict[Axis, int]
+
+
+class Preferred(NamedTuple):
+    """What each library does: names, their numbers in the table, a row per setting, and the number of each word."""
+
+    names: Block
+    number: Block
+    rows: dict[str, Block]
+    words: dict[str, Block]
+
+    def choices(self, settings: dict[str, Switch]) -> Choices:
+        """Returns what the definitions read: one set of conventions for each library."""
+        used: dict[str, Arithmetic] = {key: row[LIBRARY] for key, row in self.rows.items()}
+        switch = {key: Switch(settings[key].words, number[LIBRARY]) for key, number in self.words.items()}
+        return Choices(used, switch, (LIBRARY,), "library.")
+
+
+def compared(batch: pipeline.Batch, head: InView, chosen: Chosen, names: tuple[str, ...]) -> Compared:
+    """Runs every library's conventions over the batch, and sets them side by side."""
+    like = _preferred(chosen)
+    use = like.choices(chosen.settings.switch)
+    here = _linked(batch)
+    made = pipeline.signal(here, use)
+    out = pipeline.loss(here, made, use)
+    libraries = _libraries(here, made, out, head.on("libraries"))
+    which = _which(like, out, chosen)
+    typed_: dict[Block, object] = {like.names: list(names)}
+    return Compared(
+        libraries, which, typed_, {like.names: chosen.table.names}, {LIBRARY: like.names}, {LIBRARY: len(names)}
+    )
+
+
+def _preferred(chosen: Chosen) -> Preferred:
+    """Looks up what each library does."""
+    table, rows, words = chosen.table, {}, {}
+    names = typed("library.names", (LIBRARY,), "library", "library, by the name of its preset", text=True)
+    number = block("library.number", (LIBRARY,), "preset_no_l", "its number in the table, from 0", decimals=0)
+    number[LIBRARY] = match(PRESET, table.names[PRESET], names[LIBRARY])
+    for setting, used in chosen.settings.used.items():
+        about = used.about
+        row = block(f"library.{setting}", (LIBRARY,), f"{about.symbol}_l", about.meaning, decimals=about.decimals)
+        row[LIBRARY] = table.rows[setting][number[LIBRARY]]
+        rows[setting] = row
+        if setting in chosen.settings.switch:
+            alternatives = chosen.settings.words[setting]
+            axis = alternatives.axes[0]
+            told, symbol = f"number of the word {row.symbol}", f"{about.symbol.removesuffix('_is')}_no_l"
+            words[setting] = block(f"library.{setting}.number", (LIBRARY,), symbol, told, decimals=0)
+            words[setting][LIBRARY] = match(axis, alternatives[axis], row[LIBRARY])
+    return Preferred(names, number, rows, words)
+
+
+def _linked(batch: pipeline.Batch) -> pipeline.Batch:
+    """Repeats on one sheet what every library starts from."""
+    places = batch.at._replace(**{name: link(f"libraries.{name}", row) for name, row in batch.at._asdict().items()})
+    others = {
+        name: link(f"libraries.{name}", row)
+        for name, row in batch._asdict().items()
+        if name not in ("at", "floor", "m")
+    }
+    return batch._replace(at=places, **others)
+
+
+def _libraries(given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.LossPart, head: InView) -> Sheet:
+    """Outlines the rows: what all start from, then every step, of which only the results are unfolded."""
+    own = tuple(row for row in (*given.at, *given) if isinstance(row, Block) and row.link)
+    start = Section("0  What all start from", (Note(FIXED), Note(WHERE), *map(minor, own)))
+    steps = (*pages.signal_sections(given, made), *pages.loss_sections(given, made, out, None))
+    placed: set[Block] = set(own) | {given.m}
+    sections = [start]
+    for number, section in enumerate(steps, start=1):
+        items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
+        placed |= {item.block for item in items}
+        sections.append(Section(f"{number}  {section.title.partition('  ')[2]}", items))
+    watched = tuple(item for section in pages.watched_sections(0, out.watched) for item in map(_folded, section.items))
+    sections.append(Section(f"{len(sections)}  What is watched", watched))
+    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True)
+
+
+def _folded(item: Item) -> Row:
+    """Folds every row that is not one of those that one looks for."""
+    if isinstance(item, Row):
+        return item if item.role == "key" else minor(item.block, item.role)
+    assert isinstance(item, Block)
+    return minor(item)
+
+
+def _which(like: Preferred, out: pipeline.LossPart, chosen: Chosen) -> Sheet:
+    """Outlines what each library does, where that differs from the settings in use, what comes of it, and why."""
+    flags, count = _differences(like, chosen)
+    why = block("library.why", (LIBRARY,), "why", "what sets it apart")
+    why[LIBRARY] = chosen.why[like.number[LIBRARY]]
+    conventions = []
+    for group, title in GROUPS.items():
+        keys = [key for key in like.rows if (key.partition(".")[0] if "." in key else "ppo") == group]
+        conventions.append((title, [like.rows[key] for key in keys]))
+    results = Section("1  What comes of it: the losses and what is watched, on this batch", _results(out))
+    sections = [results, Section("3  How far it is from the settings in use", (key(count), Row(flags, "word")))]
+    for number, (title, rows) in enumerate(conventions, start=4):
+        sections.append(
+            Section(f"{number}  What it does: {title[0].lower()}{title[1:]}", tuple(_word(row) for row in rows))
+        )
+    numbers = tuple(map(minor, (like.number, *like.words.values())))
+    sections.append(Section(f"{len(sections) + 2}  The numbers of the words, for the formulas", numbers))
+    sections.insert(1, Section("2  Why", (Row(why, "paragraph"),)))
+    return Sheet("Which PPO", WHICH, tuple(sections), (LIBRARY,), (like.names,))
+
+
+def _word(row: Block) -> Row:
+    """Centres words, and limits, which may be one."""
+    return Row(row, "word" if row.text or row.limit else "")
+
+
+def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
+    """Marks the conventions in which a library is not as the settings in use, a row each, and counts them."""
+    used, switch = chosen.settings.used, chosen.settings.switch
+    parts = {key: Axis(block.symbol, block.about.meaning, size=1) for key, block in used.items()}
+    convention = join("i", "convention", *parts.values())
+    flags = block(
+        "library.differs", (convention, LIBRARY), "differs", "1 where a convention differs", decimals=0, reads=DIFFERS
+    )
+    for name, part in parts.items():
+        if name in switch:
+            flags[part, LIBRARY] = 1 - equal(switch[name].number, like.words[name][LIBRARY])
+        else:
+            flags[part, LIBRARY] = 1 - equal(used[name], like.rows[name][LIBRARY])
+    count = block(
+        "library.differences", (LIBRARY,), "differ_sum", "conventions that differ from those in use", decimals=0
+    )
+    count[LIBRARY] = Sum(convention, flags[convention, LIBRARY])
+    return flags, count
+
+
+def _results(out: pipeline.LossPart) -> tuple[Item, ...]:
+    """Repeats the numbers of every library, with links to their rows."""
+    total, seen = out.sums.total, out.watched
+    key_rows = (total.policy_loss, total.value_loss, total.total)
+    others = (
+        out.sums.vf, out.sums.kl_loss, total.entropy, seen.approx_kl, seen.clip_fraction, seen.value_fraction,
+        seen.mean_ratio, seen.drift.mean, seen.explained.used,
+    )  # fmt: skip
+    named = {row: transposed(f"which.{row.name.removeprefix('library.')}", row) for row in (*key_rows, *others)}
+    return (*(key(named[row]) for row in key_rows), *(named[row] for row in others))

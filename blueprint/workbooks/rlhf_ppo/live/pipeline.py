@@ -1,0 +1,115 @@
+"""Everything from two log-probs, a score and values to the losses, for one set of conventions, in order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block
+from blueprint.workbooks.common.conventions import policy, reward, value
+from blueprint.workbooks.common.conventions.advantage import Estimate, estimate
+from blueprint.workbooks.common.conventions.choices import Choices
+from blueprint.workbooks.common.conventions.places import Counted, Places, counted
+from blueprint.workbooks.common.conventions.watched import Seen, Watched, watched
+from blueprint.workbooks.common.conventions.weights import Weights, same_or_first, weights
+from blueprint.workbooks.common.conventions.whitening import Whitened, whitened_advantages, whitened_rewards
+from blueprint.workbooks.common.definitions.loss import ValueLoss
+from blueprint.workbooks.rlhf_ppo.live.total import Sums, Weighed, sums
+
+
+class Batch(NamedTuple):
+    """What every set of conventions starts from. Rows (n, t) but for score, number of slots and ends (n), and two numbers.
+
+    S: slots. m: response words. at: places in the response. Log-probs, entropy and exact KLs over all slots.
+    V_old, V_new: values in every slot, not yet masked. most: slots of the longest response. floor: see `watched`.
+    """
+
+    S: Block
+    m: Block
+    at: Places
+    logp_old: Block
+    logp_ref: Block
+    logp_new: Block
+    kl_old_ref: Block
+    kl_new_ref: Block
+    policy_kl: Block
+    entropy: Block
+    V_old: Block
+    V_new: Block
+    score: Block
+    slots: Block
+    by_word: Block
+    by_pad: Block
+    most: Block
+    floor: Block
+
+
+class SignalPart(NamedTuple):
+    """From the score to the advantage."""
+
+    counted: Counted
+    kl: reward.Estimates
+    score: reward.Score
+    paid: reward.Paid
+    rewards: Whitened
+    gae: Estimate
+    white: Whitened
+
+
+class LossPart(NamedTuple):
+    """From the advantage to the total loss, and what is watched."""
+
+    clip: policy.Clip
+    filter: policy.Filter
+    guard: policy.Guard
+    policy_weights: Weights
+    value_counted: Block
+    value: ValueLoss
+    larger: Block
+    value_weights: Weights
+    entropy_weights: Weights
+    value_mode: Block
+    entropy_mode: Block
+    kl: reward.Estimates
+    sums: Sums
+    watched: Watched
+
+
+def signal(given: Batch, use: Choices) -> SignalPart:
+    """Runs the conventions from the score to the advantage."""
+    counts = counted(given.S, given.m, given.at, use)
+    M, K = counts
+    kl = reward.kl_estimates(reward.OLD, given.logp_old, given.logp_ref, given.kl_old_ref, use)
+    scored = reward.score(given.score, given.by_word, given.by_pad, given.at, use)
+    price = reward.paid(M, kl.used, scored.placed, given.at, use)
+    rewards = whitened_rewards(price.raw, K, given.S, use)
+    found = estimate(rewards.used, given.V_old, K, given.S, use)
+    white = whitened_advantages(found.advantages, M, given.S, use)
+    return SignalPart(counts, kl, scored, price, rewards, found, white)
+
+
+def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
+    """Runs the conventions from the advantage to the total loss."""
+    M, mode = made.counted.response, use.switch["loss.aggregation"]
+    clip = policy.clip(given.logp_new, given.logp_old, M, made.white.used, use)
+    counted_words = policy.filtered(M, given.by_word, use)
+    held = policy.guard(policy.mean_ratio(clip.ratio, M, use), use)
+    of_value, value_mode = same_or_first("value", "mode_V", "value loss", use.switch["value.aggregation"], mode, use)
+    own = use.switch["loss.entropy_aggregation"]
+    of_entropy, entropy_mode = same_or_first("entropy", "mode_H", "entropy", own, mode, use)
+    value_counts = value.counted_values(M, given.at, use)
+    squares, larger = value.value_loss(given.V_new, made.gae.V, made.gae.returns, value_counts, use)
+    w_policy = weights("policy.weight", "π", "policy loss", counted_words.counted, given.most, use, mode)
+    w_value = weights("value.weight", "V", "value loss", value_counts, given.most, use, of_value)
+    w_entropy = weights("entropy.weight", "H", "entropy", counted_words.counted, given.most, use, of_entropy)
+    kl = reward.kl_estimates(reward.NEW, given.logp_new, given.logp_ref, given.kl_new_ref, use)
+    words = Weighed(
+        w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl
+    )
+    see = Seen(
+        given.S, M, value_counts, clip, squares, made.gae.V, given.V_new, made.gae.returns, made.kl.used, given.entropy
+    )
+    return LossPart(
+        clip=clip, filter=counted_words, guard=held, policy_weights=w_policy, value_counted=value_counts, value=squares,
+        larger=larger, value_weights=w_value, entropy_weights=w_entropy, value_mode=value_mode,
+        entropy_mode=entropy_mode, kl=kl, sums=sums(words, held, use), watched=watched(see, given.floor, use),
+    )  # fmt: skip

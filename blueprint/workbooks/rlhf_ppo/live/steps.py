@@ -1,0 +1,134 @@
+"""The steps of a workbook whose conventions are live: the same sheets as the plain one, with every convention's rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Max, Sum, block, link, maximum
+from blueprint.page.outline import Section, Sheet
+from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common.conventions.choices import Choices
+from blueprint.workbooks.common.conventions.places import places
+from blueprint.workbooks.common.conventions.reward import ends
+from blueprint.workbooks.common.definitions.advantage import Gae, Whitened
+from blueprint.workbooks.common.definitions.loss import Surrogate, mean_over_words
+from blueprint.workbooks.common.definitions.metrics import ClipFraction, variance_floor
+from blueprint.workbooks.common.definitions.reward import ReferenceKL, Reward
+from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.sheets.signal import LEAD, TITLE
+from blueprint.workbooks.rlhf_ppo.live import pages, pipeline
+from blueprint.workbooks.rlhf_ppo.sheets import loss as loss_sheet
+from blueprint.workbooks.rlhf_ppo.sheets import signal as signal_sheet
+from blueprint.workbooks.rlhf_ppo.steps import Models, Steps
+
+
+class Live(NamedTuple):
+    """The steps in the form that every workbook has, and all that conventions add.
+
+    batch: what every set of conventions starts from, by the blocks of the models' own sheets.
+    """
+
+    steps: Steps
+    batch: pipeline.Batch
+    signal: pipeline.SignalPart
+    loss: pipeline.LossPart
+    watched: tuple[Section, ...]
+
+
+def live_steps(models: Models, chosen: Settings) -> Live:
+    """Runs the conventions in use over what the models say."""
+    use = Choices(chosen.used, chosen.switch)
+    batch, cross = batch_of(models)
+    here = linked("signal", batch, ("S", "logp_old", "logp_ref", "kl_old_ref", "V_old"))
+    made = pipeline.signal(here, use)
+    there = linked("loss", batch, ("logp_new", "logp_old", "logp_ref", "entropy", "policy_kl", "V_new"))
+    there = there._replace(at=batch.at._replace(first_past=link("loss.first_past", batch.at.first_past)))
+    again = _again(made)
+    out = pipeline.loss(there, again, use)
+    steps = Steps(models, batch.entropy, _signal(models, here, made), _loss(models, there, again, out, cross))
+    return Live(steps, batch, made, out, pages.watched_sections(8, out.watched))
+
+
+def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
+    """Gathers what every set of conventions starts from; also returns Σ p log q of the new policy and the reference."""
+    S, m, reference, policy = models.slots, models.texts.mask, models.reference, models.policy
+    assert S is not None
+    assert policy.entropy is not None
+    at = places(S, m)
+    slots, by_word, by_pad = ends(S, at.until, models.ends)
+    most = block("response.most", (), "T_most", "slots of the longest response", decimals=0)
+    most[()] = maximum(Max(n, slots[n]), 1)
+    cross = block("kl_new.cross", (n, t), "plogq_θ", "Σ p log q: p of π_θ, q of π_ref")
+    exact = block("kl_new.exact", (n, t), "KL(π_θ‖π_ref)", "exact KL of new policy to the reference", unit="≥ 0")
+    cross[n, t] = Sum(v, policy.policy.words.p[n, t, v] * reference.policy.words.logp[n, t, v])
+    exact[n, t] = S[n, t] * (policy.policy.words.p_log_p[n, t] - cross[n, t])
+    floor = variance_floor()
+    batch = pipeline.Batch(
+        S, m, at, models.old.logprobs, reference.policy.logprobs, policy.policy.logprobs, reference.exact, exact,
+        policy.exact, policy.entropy, models.V_old, models.V_new, _score(models.score), slots, by_word, by_pad, most, floor,
+    )  # fmt: skip
+    return batch, cross
+
+
+def _score(score: Block) -> Block:
+    """Returns the score of each response, from where it stands: on its last word, or typed for the response."""
+    given = block("score.given", (n,), "s_n", "score of the response, as given")
+    given[n] = Sum(t, score[n, t]) if t in score.axes else score[n]
+    return given
+
+
+def linked(sheet: str, batch: pipeline.Batch, names: tuple[str, ...]) -> pipeline.Batch:
+    """Repeats rows of the batch on another sheet."""
+    return batch._replace(**{name: link(f"{sheet}.{name}", getattr(batch, name)) for name in names})  # type: ignore[arg-type]
+
+
+def _again(made: pipeline.SignalPart) -> pipeline.SignalPart:
+    """Repeats what the loss reads of the signal on its own sheet."""
+    M, A, V, R = (
+        link(f"loss.{name}", row)
+        for name, row in (
+            ("response", made.counted.response),
+            ("advantages", made.white.used),
+            ("V_old", made.gae.V),
+            ("returns", made.gae.returns),
+        )
+    )
+    return made._replace(
+        counted=made.counted._replace(response=M),
+        white=made.white._replace(used=A),
+        gae=made.gae._replace(V=V, returns=R),
+    )
+
+
+def _signal(models: Models, given: pipeline.Batch, made: pipeline.SignalPart) -> signal_sheet.Signal:
+    """Outlines the sheet of the signal, in the form that the rest of the workbook reads."""
+    head = models.head.on("signal")
+    sheet = Sheet(TITLE, LEAD, pages.signal_sections(given, made), (n, t), head.rows, head.mask)
+    kl, white, found = made.kl, made.white, made.gae
+    return signal_sheet.Signal(
+        sheet, given.logp_old, given.logp_ref, ReferenceKL(kl.k1, kl.k2, kl.k3, kl.used), made.score.placed,
+        Reward(made.paid.penalty, made.rewards.used), found.V, Gae(found.td_errors, found.advantages, found.returns),
+        Whitened(white.of.mean, white.of.centred, white.of.variance, white.whitened, white.used),
+    )  # fmt: skip
+
+
+def _loss(
+    models: Models, given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.LossPart, cross: Block
+) -> loss_sheet.Loss:
+    """Outlines the sheet of the loss, in the form that the rest of the workbook reads."""
+    head, words = models.head.on("loss"), models.texts.words
+    sections = pages.loss_sections(given, made, out, cross)
+    sheet = Sheet("Loss", loss_sheet.LEAD, sections, (n, t), head.rows, head.mask)
+    clip, seen = out.clip, out.watched
+    by_loss, by_ratio = (
+        ClipFraction(flag, mean_over_words(name, symbol, told, flag, head.mask, words))
+        for flag, name, symbol, told in (
+            (seen.flags.by_loss, "clip_fraction.loss", "cf_loss", "share of words whose loss the clip changed"),
+            (seen.flags.by_ratio, "clip_fraction.ratio", "cf_ratio", "share of words whose ratio left its range"),
+        )
+    )
+    surrogate = Surrogate(clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller)
+    return loss_sheet.Loss(
+        sheet, clip.log_ratio, clip.ratio, surrogate, by_loss, by_ratio, out.value, seen.estimates, out.sums.total,
+        out.sums.adds, out.sums.share,
+    )  # fmt: skip

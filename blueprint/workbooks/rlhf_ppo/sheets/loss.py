@@ -1,0 +1,100 @@
+"""Loss: ratio, clip, value loss, entropy and policy KL of every word, their means, and the total."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block
+from blueprint.page.outline import Section, Sheet, key
+from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.definitions.loss import (
+    LossParts,
+    PolicyKL,
+    Surrogate,
+    Total,
+    ValueLoss,
+    near_one,
+    policy_kl_estimates,
+    policy_ratio,
+    surrogate,
+    total_loss,
+    value_loss,
+    weighted_parts,
+    word_shares,
+)
+from blueprint.workbooks.common.definitions.metrics import ClipFraction, clip_fraction_by_loss, clip_fraction_by_ratio
+from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.sheets.head import InView
+
+LEAD = "how much better the new policy does, held near the old one; how far the new critic is off; and the total"
+
+
+class Given(NamedTuple):
+    """What the loss is made of, all (n, t): log-probs, used advantage, values, returns, entropy, exact policy KL."""
+
+    logp_new: Block
+    logp_old: Block
+    advantages: Block
+    V_new: Block
+    V_old: Block
+    returns: Block
+    entropy: Block
+    policy_kl: Block
+
+
+class Loss(NamedTuple):
+    """The sheet and what others read from it; `adds` are the weighted parts that add up to the total."""
+
+    sheet: Sheet
+    log_ratio: Block
+    ratio: Block
+    clip: Surrogate
+    by_loss: ClipFraction
+    by_ratio: ClipFraction
+    value: ValueLoss
+    policy_kl: PolicyKL
+    total: Total
+    adds: tuple[Block, ...]
+    share: Block
+
+
+def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
+    """Defines and outlines the loss."""
+    use, m = chosen.used, head.mask
+    d, ratio = policy_ratio(given.logp_new, given.logp_old)
+    clip = surrogate(ratio, given.advantages, near_one(use["clip_range"]))
+    by_loss, by_ratio = (
+        clip_fraction_by_loss(clip, m, words),
+        clip_fraction_by_ratio(ratio, use["clip_range"], m, words),
+    )
+    value = value_loss(given.V_new, given.V_old, given.returns, m, use["value_clip_range"])
+    estimates = policy_kl_estimates(d)
+    parts = LossParts(clip.smaller, value.loss, given.entropy, given.policy_kl)
+    total, share = total_loss(parts, use, m, words), word_shares(parts, use, m, words)
+    adds = weighted_parts(total, use)
+    sections = (
+        Section("1  Importance ratio of new to old probability", (given.logp_new, given.logp_old, d, key(ratio))),
+        _clip_section(given, clip, (by_loss.flag, by_ratio.flag), total),
+        _value_section(given, value, total),
+        Section("4  Entropy bonus", (given.entropy, key(total.entropy))),
+        Section(
+            "5  Policy KL: how far the update moved the policy",
+            (given.policy_kl, estimates.k1, estimates.k3, key(total.policy_kl)),
+        ),
+        Section("6  Total loss: the policy loss and what the others add to it", (*adds, key(total.total))),
+        Section("7  What each word adds to the total", (share,)),
+    )
+    sheet = Sheet("Loss", LEAD, sections, (n, t), head.rows, m)
+    return Loss(sheet, d, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
+
+
+def _clip_section(given: Given, clip: Surrogate, flags: tuple[Block, Block], total: Total) -> Section:
+    rows = (given.advantages, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), *flags)
+    title = "2  Clipped surrogate: the smaller of two, so that no word is pushed too far"
+    return Section(title, (*rows, key(total.policy_loss)))
+
+
+def _value_section(given: Given, value: ValueLoss, total: Total) -> Section:
+    free = (given.V_new, given.V_old, given.returns, value.error, value.square)
+    held = (value.held, value.held_error, value.held_square, key(value.loss))
+    return Section("3  Value loss: the larger of two squares", (*free, *held, key(total.value_loss)))

@@ -1,0 +1,88 @@
+"""A policy that reads what the old one wrote: how likely it finds each word, and how far it is from the old policy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blueprint.language import Block, link
+from blueprint.page.outline import Section, Sheet, key, minor
+from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.definitions.loss import exact_kl, word_entropy
+from blueprint.workbooks.common.definitions.networks import Distribution, softmax, word_logprobs
+from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.rlhf_ppo.sheets.networks import word_sections
+
+
+class Policy(NamedTuple):
+    """A policy's sheet and what others read from it: log-probs of the written words, and the whole distribution."""
+
+    sheet: Sheet
+    logprobs: Block
+    words: Distribution
+
+
+class Read(NamedTuple):
+    """A policy that read the words, its exact KL from the old policy, and its entropy if it is the new one."""
+
+    policy: Policy
+    exact: Block
+    entropy: Block | None
+
+
+class Heard(NamedTuple):
+    """What is read: the rows in view, the words written (ids), and the old policy's distribution.
+
+    slots: (n, t), where log-probs are taken; none: on the response alone.
+    """
+
+    head: InView
+    slots: Block | None
+    written: Block
+    words: Distribution
+
+
+class Part(NamedTuple):
+    """What a policy's part is: name, title and lead, the symbol of its log-prob, what its KL from π_old is called."""
+
+    name: str
+    title: str
+    whose: str
+    lead: str
+    symbol: str
+    distance: tuple[str, str, str]
+
+
+REFERENCE = Part(
+    "reference", "Reference", "reference",
+    "π_ref, the frozen model from before, reads the same words and says how likely it finds what was written",
+    "log π_ref", ("kl", "KL(π_old‖π_ref)", "exact KL to the reference"),
+)  # fmt: skip
+NEW = Part(
+    "policy", "Policy", "new policy",
+    "π_θ, the policy after the update, reads the same words; the loss compares it with π_old",
+    "log π_θ", ("policy_kl", "KL(π_old‖π_θ)", "exact KL between old and new policy"),
+)  # fmt: skip
+
+
+def policy_that_reads(
+    part: Part, heard: Heard, logits: tuple[Block, ...], above: tuple[Section, ...], number: int
+) -> Read:
+    """Outlines a policy from its logits on; `above` are the sections before them, `number` counts on from there."""
+    name, here = part.name, heard.head.on(part.name)
+    written = link(f"{name}.written", heard.written)
+    counted = here.mask if heard.slots is None else link(f"{name}.slots", heard.slots)
+    p_old = link(f"{name}.p_old", heard.words.p, "probability under π_old", "p_old")
+    p_log_p_old = link(f"{name}.p_log_p_old", heard.words.p_log_p, "Σ p log p of π_old", "plogp_old")
+    words = softmax(name, logits[-1])
+    logprobs = word_logprobs(name, part.symbol, part.whose, words.logp, written, counted)
+    cross, exact = exact_kl(*part.distance, counted, p_old, p_log_p_old, words.logp)
+    places = () if heard.slots is None else (counted,)
+    kept = Section(f"{number + 2}  The word that was written", (written, *places, key(logprobs), words.p_log_p))
+    far = (minor(p_old, "probability"), p_log_p_old, cross, key(exact))
+    sections = [*above, *word_sections(number, logits, words), kept]
+    sections.append(Section(f"{number + 3}  How far from the old policy: {exact.symbol}", far))
+    entropy = word_entropy(counted, words.p_log_p) if part is NEW else None
+    if entropy is not None:
+        sections.append(Section(f"{number + 4}  How undecided the new policy is", (key(entropy),)))
+    sheet = Sheet(part.title, part.lead, tuple(sections), (n, t), here.rows, here.mask)
+    return Read(Policy(sheet, logprobs, words), exact, entropy)

@@ -1,0 +1,87 @@
+"""What Walk derives of one decision of RLHF PPO: how the word came about, its reward and advantage, and its loss."""
+
+from __future__ import annotations
+
+from blueprint.language import Block
+from blueprint.page.outline import Listed, Section, Step
+from blueprint.workbooks.common.sheets.walk import Items, Titled, numbered
+from blueprint.workbooks.rlhf_ppo.sheets.loss import Loss
+from blueprint.workbooks.rlhf_ppo.sheets.signal import Signal
+from blueprint.workbooks.rlhf_ppo.steps import Models, Steps
+
+
+def walk_sections(steps: Steps) -> list[Section]:
+    """Outlines the whole derivation of one word, from what was read to its share of the loss."""
+    m, s, loss = steps.models, steps.signal, steps.loss
+    way = m.way
+    value = (way.expects, m.V_new) if way else ()
+    return numbered(
+        *written_sections(m),
+        *model_sections(m),
+        *signal_sections(s),
+        *loss_sections(loss, steps.entropy, value),
+    )
+
+
+def written_sections(m: Models) -> tuple[Titled, ...]:
+    """Outlines how the old policy wrote the word: the word read, memory, soft-max and draw, as far as that is run here."""
+    way, run, words = m.way, m.texts, m.old.words
+    soft = ("Every next word: logits and soft-max", (
+        Listed(words.logits), words.top, Listed(words.exponentials), words.logsumexp, Listed(words.p),
+    ))  # fmt: skip
+    if way is None:
+        return soft, ("The word written", (run.mask, run.written))
+    h = way.network.h
+    embedded = Listed(way.embedding, word=way.read, says="embedding of the word read")
+    read = (way.read, embedded, Listed(h, by=-1), Step(h, word=0), Listed(h))
+    drawn: Items = (*run.how, Step(way.upto, word=way.drawn), way.drawn, run.mask, run.written)
+    return ("The word read, and the memory", read), soft, ("The draw, and the word written", drawn)
+
+
+def model_sections(m: Models) -> tuple[Titled, ...]:
+    """Outlines what the models say of the word: three policies, reward model and critic."""
+    a, way = m.texts.written, m.way
+    policies = {"old policy": m.old, "reference": m.reference.policy, "new policy": m.policy.policy}
+    likely = (
+        (f"How likely was the word to the {whose}?", (
+            Step(policy.words.logits, word=a), Step(policy.words.logp, word=a), policy.logprobs,
+        ))
+        for whose, policy in policies.items()
+    )  # fmt: skip
+    if way is None:
+        return tuple(likely)
+    judged = (Step(way.scored, later=True), m.score, way.expected, m.V_old)
+    return *likely, ("Reward model and old critic", judged)
+
+
+def walk_sections_of_signal(signal: Signal, mask: Block) -> list[Section]:
+    """Outlines the derivation of one word's advantage, from given log-probs, value and score."""
+    given = (signal.logp_old, signal.logp_ref, signal.score, signal.V)
+    return numbered(("The decision", (mask, *given)), *signal_sections(signal))
+
+
+def signal_sections(signal: Signal) -> tuple[Titled, ...]:
+    """Outlines reward and advantage of one word."""
+    kl, paid, estimate, white = signal.kl, signal.reward, signal.gae, signal.white
+    return (
+        ("Reward", (kl.k1, kl.k2, kl.k3, kl.used, paid.penalty, paid.rewards)),
+        ("Advantage", (
+            estimate.td_errors, estimate.advantages, estimate.returns, white.mean, white.centred,
+            white.variance, white.whitened, white.used,
+        )),
+    )  # fmt: skip
+
+
+def loss_sections(loss: Loss, entropy: Block, value: tuple[Block, ...] = ()) -> tuple[Titled, ...]:
+    """Outlines what the word adds to the loss. value: the new critic's, as it comes about."""
+    clip, off = loss.clip, loss.value
+    log_ratio, free, held = (
+        loss.log_ratio,
+        (off.error, off.square),
+        (off.held, off.held_error, off.held_square),
+    )
+    return (
+        ("Ratio and clip", (log_ratio, loss.ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller)),
+        ("Value loss", (*value, *free, *held, off.loss)),
+        ("What the word adds to the total", (entropy, loss.share, loss.total.total)),
+    )  # fmt: skip

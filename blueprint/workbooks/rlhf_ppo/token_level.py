@@ -1,0 +1,174 @@
+"""The per-token level: log-probs, values and scores are given, no model is run; and the clip over given cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from blueprint.language import Axis, Block, Sum, block, link, typed
+from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
+from blueprint.workbooks.common.axes import case, n, t
+from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.advantage import faded_by, kept_on_response
+from blueprint.workbooks.common.definitions.loss import Surrogate, near_one, surrogate
+from blueprint.workbooks.common.definitions.metrics import means_of
+from blueprint.workbooks.common.facts import facts_of
+from blueprint.workbooks.common.settings import Settings, settings
+from blueprint.workbooks.common.sheets import charts, walk
+from blueprint.workbooks.common.sheets.beside import Witnessed, beside
+from blueprint.workbooks.common.sheets.checks import checks_sheet
+from blueprint.workbooks.common.sheets.inputs import INPUT_WIDTHS, settings_sections
+from blueprint.workbooks.common.sheets.start import Made, start_sheet
+from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers
+from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
+from blueprint.workbooks.rlhf_ppo.sheets.flow import flow_of_signal
+from blueprint.workbooks.rlhf_ppo.sheets.signal import Given, Signal, signal
+from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal
+
+LEAD = "the settings; everything else that is typed stands where it is used"
+TITLES = (
+    "reference KL",
+    "KL penalty",
+    "reward-model coupling",
+    "augmented reward",
+    "TD errors",
+    "GAE advantage estimation",
+    "value targets",
+)
+KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
+
+
+def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint that begins at log-probs, values and scores; with a witness's numbers if there are any."""
+    chosen = settings(numbers.ppo, KEYS)
+    writes = typed("word_written", (n, t), "writes", "writes the word", text=True)
+    mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
+    words = block("response.words", (), "N", "response words of the whole batch", decimals=0)
+    words[()] = Sum((n, t), mask[n, t])
+    made = signal((writes, mask), mask, _given(mask), words, chosen)
+    shown = _shown(made)
+    means = means_of(shown, mask, words)
+    identities = checks.identities(made.gae, made.reward.rewards, made.V, mask, chosen)
+    outside = beside(witnessed, list(means.values())) if witnessed else None
+    checked, judged, tolerances = checks_sheet(
+        _head("checks", writes, mask), _residuals(made, chosen), identities, outside
+    )
+    table = _clip_table(chosen) if numbers.case_ratios else None
+    picked, first_choice = walk.choice(episode=1, decision=1)
+    pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen), _head("charts", writes, mask))
+    facts = facts_of(numbers.name, "tokens")
+    pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
+    start = start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
+    more = (Section("5  Length", (words,)), means_section("6", means))
+    sheets = (
+        start, walk.walk_sheet(picked, (writes,), walk_sections_of_signal(made, mask)),
+        Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
+        replace(made.sheet, sections=(*made.sheet.sections, *more)), *([table.sheet] if table else []), checked, pictures,
+    )  # fmt: skip
+    blueprint = Blueprint(
+        numbers.title,
+        sheets,
+        _sizes(numbers),
+        chosen.typed | tolerances | first_choice | drawn,
+        choices=chosen.choices,
+        ranges=chosen.ranges | walk.ranges(picked) | {mask: (0, 1)},
+        facts=facts,
+        result=made.gae.advantages,
+        chosen=picked,
+    )
+    return blueprint.with_typed(_typed(numbers, max(map(len, numbers.words))))
+
+
+def _sizes(numbers: TokenNumbers) -> dict[Axis, int]:
+    """Reads how many episodes, decisions and cases there are."""
+    sizes = {n: len(numbers.words), t: max(map(len, numbers.words))}
+    return sizes | ({case: len(numbers.case_ratios)} if numbers.case_ratios else {})
+
+
+class ClipTable(NamedTuple):
+    """The sheet of given cases, and what of it is drawn."""
+
+    sheet: Sheet
+    ratio: Block
+    advantage: Block
+    clip: Surrogate
+
+
+def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
+    """Repeats the rows that stay in view."""
+    return link(f"{sheet}.writes", writes), link(f"{sheet}.mask", mask)
+
+
+def _shown(made: Signal) -> list[Block]:
+    """Lists the rows whose mean over the response the first sheet shows, under `TITLES`."""
+    paid, gae = made.reward, made.gae
+    return [made.kl.used, paid.penalty, made.score, paid.rewards, gae.td_errors, gae.advantages, gae.returns]
+
+
+def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable | None, chosen: Settings) -> list[charts.Drawn]:
+    """Lists the pictures with the rows from which they are drawn; that of the clip needs cases."""
+    drawn = []
+    if table is not None:
+        points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
+        drawn.append(charts.clip_picture(1, points, chosen.used["clip_range"]))
+    first = len(drawn) + 1
+    bars = charts.advantage_picture(first, writes, made.gae.advantages, made.white.used, mask)
+    fading = charts.gae_picture(first + 1, made.gae, bars.words, faded_by(made.gae, mask, chosen.used["gamma"]))
+    return [*drawn, bars.drawn, fading]
+
+
+def _residuals(made: Signal, chosen: Settings) -> list[Block]:
+    """Lists what must be 0 in every workbook."""
+    return [
+        checks.all_in_range(chosen),
+        checks.not_negative("k3", "k3 is never negative", made.kl.k3),
+        checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
+    ]
+
+
+def _given(mask: Block) -> Given:
+    values = typed("old_critic.values", (n, t), "v", "value of the state before the word", edges=(t.last + 1,))
+    return Given(
+        typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
+        typed("reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"),
+        typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
+        kept_on_response("values.masked", values, mask),
+        before=values,
+    )
+
+
+def _clip_table(chosen: Settings) -> ClipTable:
+    """Outlines the clip over given advantages and ratios, one case per column, by the same definition as the loss."""
+    ratio = typed("case.ratio", (case,), "ρ", "ratio of the case", unit="> 0")
+    advantage = typed("case.advantage", (case,), "Â", "advantage of the case")
+    clip = surrogate(ratio, advantage, near_one(chosen.used["clip_range"]))
+    loss = block("case.loss", (case,), "loss", "loss of the case: minus U_min")
+    loss[case] = -clip.smaller[case]
+    rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
+    section = Section("1  The clipped surrogate, case by case", rows)
+    lead = "what the clip does with a good and a bad word, near and far"
+    return ClipTable(Sheet("Clip table", lead, (section,), across=(case,)), ratio, advantage, clip)
+
+
+def _typed(numbers: TokenNumbers, longest: int) -> dict[str, object]:
+    """Lays ragged rows out side by side: what lies behind a response is empty or 0, its mask too."""
+
+    def padded(rows: Sequence[Sequence[float]], width: int = longest) -> np.ndarray:
+        return np.array([[*row, *[0.0] * (width - len(row))] for row in rows])
+
+    return {
+        "word_written": np.array([[*row, *[""] * (longest - len(row))] for row in numbers.words], dtype=object),
+        "mask": padded([[1.0] * len(row) for row in numbers.words]),
+        "old.logprobs": padded(numbers.logprobs_old),
+        "reference.logprobs": padded(numbers.logprobs_ref),
+        "reward.score": padded(numbers.scores),
+        "old_critic.values": padded(numbers.values, longest + 1),
+        **(
+            {"case.advantage": numbers.case_advantages, "case.ratio": numbers.case_ratios}
+            if numbers.case_ratios
+            else {}
+        ),
+    }

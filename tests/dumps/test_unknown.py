@@ -1,0 +1,53 @@
+"""What is not understood is said, by its name, with the known name that it may have meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from blueprint.dumps import inspect
+from blueprint.dumps.unknown import MOST_LISTED
+from tests.dumps.batches import batch, reread
+
+SAID = {
+    "hyperparameters": {"lr": 1e-6, "algorithm": {"lamda": 0.95, "gamma": 1.0}},
+    "logged": {"perf/mfu": 0.3, "policy_los": 1.0, "loss": 1.0},
+    "librari": "verl",
+}
+
+
+def unknown(notes: tuple[str, ...]) -> list[str]:
+    """Returns the sentences on what is not understood."""
+    return [note for note in notes if "not understood" in note]
+
+
+def test_each_kind_of_unknown_names_is_said_once(tmp_path: Path) -> None:
+    found = reread(tmp_path, batch() | {"advantags": np.ones((3, 6))}, SAID)
+    assert unknown(found.notes) == [
+        "tensors that are not understood and change nothing: advantags (did you mean advantages?)",
+        "hyperparameters that are not understood and change nothing: algorithm.lamda (did you mean algorithm.lam?), lr",
+        "logged numbers that are not understood and change nothing: policy_los (did you mean policy_loss?), perf/mfu",
+        "metadata that are not understood and change nothing: librari (did you mean library?)",
+    ]
+    assert found.hyperparameters == {"ppo.gamma": 1.0}
+
+
+def test_nothing_is_said_where_all_is_understood(tmp_path: Path) -> None:
+    assert unknown(reread(tmp_path, batch(), {"library": "verl", "hyperparameters": {"lam": 0.9}}).notes) == []
+
+
+def test_a_whole_configuration_is_cut_short_and_the_likely_mistake_goes_first(tmp_path: Path) -> None:
+    many: dict[str, float] = {f"optimiser_{number:02}": 0.0 for number in range(40)}
+    (said,) = unknown(reread(tmp_path, batch(), {"hyperparameters": many | {"lamda": 0.9}}).notes)
+    assert said.partition(": ")[2].startswith("lamda (did you mean lam?), optimiser_00, optimiser_01")
+    assert said.endswith(f" … and {41 - MOST_LISTED} more")
+    assert said.count("optimiser_") == MOST_LISTED - 1
+
+
+def test_inspect_lists_them_in_its_own_places_only(tmp_path: Path) -> None:
+    reread(tmp_path, batch(), SAID)
+    found = inspect(tmp_path / "run.npz")
+    assert found.said.unknown_settings == ("lr", "algorithm.lamda")
+    assert found.batch is not None
+    assert unknown(found.batch.notes) == []

@@ -1,0 +1,26 @@
+"""Imports of rooms that have another name now."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from blueprint.moved import MOVED
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_an_old_path_ends_in_a_sentence_that_names_the_new_one(old: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=f"^{old} is now {MOVED[old]}: write .*from blueprint"):
+        import_module(old)
+    import_module(MOVED[old])
+
+
+def test_a_module_of_an_old_room_names_the_new_room() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"blueprint\.ppo is now blueprint\.workbooks"):
+        import_module("blueprint.ppo.loss")
+
+
+def test_another_module_that_is_not_there_is_simply_not_there() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'blueprint\.nothing'"):
+        import_module("blueprint.nothing")

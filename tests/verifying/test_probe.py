@@ -1,0 +1,83 @@
+"""A look at a few responses rules out what is wrong and never what is right: causes are the same without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+
+from blueprint.dumps import Minibatch
+from blueprint.verifying import probe, replay, verify
+from blueprint.verifying.neighbours import Neighbour
+from blueprint.verifying.probe import possible
+from blueprint.verifying.question import Question
+from blueprint.verifying.settings import Setting
+from blueprint.workbooks.common.conventions.data import rlhf
+from tests.verifying.test_tiles import INPUTS
+
+RESPONSES, SLOTS = 4 * probe.ROWS + 3, 12
+
+
+def made() -> Minibatch:
+    """Returns so many responses that a few of them are looked at first."""
+    drawn = np.random.default_rng(5)
+    mask = np.arange(SLOTS) < drawn.integers(1, SLOTS + 1, (RESPONSES, 1))
+    tensors = {name: drawn.normal(size=mask.shape) for name in INPUTS} | {"scores": drawn.normal(size=RESPONSES)}
+    slots, first = np.full(RESPONSES, SLOTS), np.zeros(RESPONSES, dtype=int)
+    return Minibatch("made", {**tensors, "response_mask": mask}, slots, first, dict.fromkeys(INPUTS, "float64"), {})
+
+
+def logged_by(batch: Minibatch, settings: dict[str, Setting]) -> Minibatch:
+    """Returns the batch with the rows of a run under the settings."""
+    rows = replay(batch, settings).rows(range(RESPONSES))
+    names = {"rewards": "rewards", "advantages": "advantages_used", "returns": "returns"}
+    return replace(batch, tensors={**batch.tensors, **{name: rows[row][:, :SLOTS] for name, row in names.items()}})
+
+
+CHANGES: list[tuple[str, dict[str, Setting]]] = [
+    ("advantages", {"gamma": 0.99}),
+    ("advantages", {"advantage.ddof": 0}),
+    ("advantages", {"whiten_advantages": "keep_mean"}),
+    ("rewards", {"reward.score_slot": "end"}),
+    ("rewards", {"kl_estimator": "k3"}),
+    ("rewards", {"reward.whiten": "on"}),
+]
+
+
+@pytest.mark.parametrize(("quantity", "changes"), CHANGES, ids=[str(each) for _, each in CHANGES])
+def test_causes_are_the_same_without_a_look(
+    quantity: str, changes: dict[str, Setting], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = dict(rlhf().preset("trl_0.11.4").values)
+    batch = logged_by(made(), settings | changes)
+    looked = verify(batch, settings, "trl_0.11.4")
+    monkeypatch.setattr(probe, "ROWS", RESPONSES)
+    monkeypatch.setattr(probe, "FEW", RESPONSES)
+    assert verify(batch, settings, "trl_0.11.4").causes == looked.causes
+    assert looked.first is not None
+    assert looked.first.compared.name == quantity
+    assert any(f"{key} = {value}" in each.said for key, value in changes.items() for each in looked.causes)
+
+
+def test_few_responses_are_gone_through_for_what_is_ruled_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look is used: ruled out this way, most neighbours never go through the batch."""
+    settings = dict(rlhf().preset("trl_0.11.4").values)
+    batch = logged_by(made(), settings)
+    advantages = np.array(batch.tensors["advantages"])
+    advantages[3, 0] += 1
+    left: list[int] = []
+
+    def looked(question: Question, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+        found = possible(question, neighbours)
+        left.append(len(neighbours) - len(found))
+        left.append(len(found))
+        return found
+
+    monkeypatch.setattr("blueprint.verifying.search.possible", looked)
+    verdict = verify(replace(batch, tensors={**batch.tensors, "advantages": advantages}), settings, "trl_0.11.4")
+    assert verdict.causes == ()
+    assert sum(left[::2]) > 0.9 * sum(left)

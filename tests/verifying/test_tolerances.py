@@ -1,0 +1,76 @@
+"""What is allowed: by the dtype that numbers were rounded to, and by the digits that a logged number was written with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+
+import torch
+
+from blueprint.verifying import verify
+from blueprint.verifying.compare import compare_number
+from blueprint.verifying.tolerances import TOLERANCES, coarsest, held_in, last_digit
+from tests.verifying.dumps import FIRST, as_dtype, dump, settings
+
+
+@pytest.mark.parametrize(
+    ("value", "half"),
+    [
+        (0.1235, 5e-5),
+        (-0.1235, 5e-5),
+        (12.35, 5e-3),
+        (1.5e-05, 5e-7),
+        (0.25, 5e-3),
+        (0.5, 0),
+        (1.0, 0),
+        (0.0, 0),
+        (120.0, 0),
+        (0.33492174, 0),
+    ],
+)
+def test_a_number_of_few_digits_may_be_half_a_unit_off(value: float, half: float) -> None:
+    assert last_digit(value) == pytest.approx(half)
+
+
+def test_a_number_written_with_four_decimals_agrees_and_two_units_more_do_not() -> None:
+    run = FIRST["verl"]
+    batch = dump(run)
+    rounded = round(batch.logged["policy_loss"], 4)
+    for moved, agrees in ((0.0, True), (2e-4, False), (-2e-4, False)):
+        logged = {"policy_loss": round(rounded + moved, 4)}
+        assert verify(replace(batch, logged=logged), settings(run), run.preset).agrees == agrees
+
+
+def test_half_dtypes_are_allowed_four_roundings() -> None:
+    for dtype in ("float16", "bfloat16"):
+        assert TOLERANCES[dtype] == 2 * torch.finfo(getattr(torch, dtype)).eps
+    assert coarsest({"a": "float32", "b": "bfloat16", "c": "float64"}, ("a", "c")) == "float32"
+    assert coarsest({"a": "float32", "b": "bfloat16"}, ("a", "b", "none")) == "bfloat16"
+    assert coarsest({}, ("a",)) == "float64"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_numbers_written_wider_than_they_are_count_as_what_they_are(dtype: str) -> None:
+    """As from jsonl, where every number is a float64, or from a hook that calls float() first."""
+    run = FIRST["trl_0.11.4"]
+    batch = dump(run)
+    floats = {name: each for name, each in batch.tensors.items() if each.dtype.kind == "f"}
+    narrow = {name: as_dtype(each, dtype).astype(np.float64) for name, each in floats.items()}
+    wide = replace(batch, tensors={**batch.tensors, **narrow}, dtypes=dict.fromkeys(floats, "float64"))
+    assert held_in(wide)["advantages"] == dtype
+    assert held_in(batch)["advantages"] == "float64"
+    assert verify(wide, settings(run), run.preset).agrees
+
+
+def test_a_few_round_numbers_say_nothing_of_their_dtype() -> None:
+    batch = replace(dump(FIRST["verl"]), tensors={"response_mask": np.ones((2, 8)), "rewards": np.eye(2, 8)})
+    assert held_in(replace(batch, dtypes={"rewards": "float64"})) == {"rewards": "float64"}
+
+
+def test_minus_0_is_0() -> None:
+    found = compare_number("policy_loss", "policy_loss", "", (-0.0, -0.0), 1e-9)
+    assert (str(found.logged), str(found.recomputed)) == ("0.0", "0.0")

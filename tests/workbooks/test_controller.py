@@ -1,0 +1,185 @@
+"""The adaptive KL controller gives the β of OpenAI, TRL, OpenRLHF, verl and trlX after every update, in every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.inputs.errors import NumbersError
+from blueprint.page.cells import address
+from blueprint.page.recalculate import Cells, with_ironcalc, with_libreoffice
+from blueprint.workbooks.kl_controller.definitions import TOLD
+from blueprint.workbooks.kl_controller.schema import CONTROLLER, ControllerNumbers
+from tests.audit import formulas, spoil, watches
+from tests.page.finished import Engine
+from tests.page.fits import clipped
+from tests.page.test_formulas import FUNCTIONS, LONGEST, bare, nested
+from tests.page.workshop import made
+from tests.workbooks.test_classic_golden import RUNS
+
+GOLDEN = RUNS["adaptive_kl_controller"]
+LIBRARIES = GOLDEN["value_after_each_update"]
+EXACT = 1e-12
+LENGTHS = [4, 5, 2, 8]
+# Sums whose means per word have the means 12, 5.5, …: each response's mean times its length.
+PER_WORD = [[10, 14, 11, 13], [4, 7, 5, 6], [6, 5, 8, 5], [1, 0, 2, -1], [-2, -5, -1, -4], [9, 6, 8, 5]]
+SUMS = [[mean * length for mean, length in zip(row, LENGTHS, strict=True)] for row in PER_WORD]
+BUILDS: dict[str, tuple[str, ...]] = {
+    "seq_sum": (),
+    "token_mean": ("controller.kl_stat=token_mean", f"responses.kl_sums={SUMS}"),
+}
+BOOKS = {name: made(*overrides, numbers="kl-controller") for name, overrides in BUILDS.items()}
+
+
+def row(book: Book, name: str) -> npt.NDArray[np.float64]:
+    """Returns the numbers of a block, without its start cell."""
+    return np.asarray(book.values[book.blocks[name]], dtype=float)
+
+
+def recalculated(book: Book, cells: Cells, name: str) -> list[object]:
+    """Returns a row over the updates as a spreadsheet program has it."""
+    places = (address(book.blocks[name], (update,), book.layout).rpartition("!") for update in range(6))
+    return [cells[sheet.strip("'"), cell] for sheet, _, cell in places]
+
+
+def spoiled(name: str, folder: Path) -> Path:
+    """Saves a workbook with wrong numbers in the place of what its formulas came to."""
+    BOOKS[name].save(folder / "whole.xlsx")
+    spoil(folder / "whole.xlsx", folder / f"{name}.xlsx")
+    return folder / f"{name}.xlsx"
+
+
+def test_the_goldens_of_all_libraries_are_the_same() -> None:
+    assert set(map(tuple, LIBRARIES.values())) == {tuple(LIBRARIES["openai"])}
+    settings = {key: setting.value for key, setting in CONTROLLER.items()}
+    assert settings["kl_coef"] == GOLDEN["init"]
+    assert {key: settings[key] for key in ("target", "horizon", "n_steps")} == {
+        key: GOLDEN[key] for key in ("target", "horizon", "n_steps")
+    }
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_beta_after_every_update(name: str) -> None:
+    book = BOOKS[name]
+    np.testing.assert_array_equal(row(book, "kl.fed"), GOLDEN["kl_sequence"])
+    np.testing.assert_array_equal(row(book, f"kl.{name}"), GOLDEN["kl_sequence"])
+    np.testing.assert_allclose(row(book, "kl_coef.after"), LIBRARIES["openai"], rtol=0, atol=EXACT)
+    assert float(book.values.cell(book.blocks["final_kl_coef"])) == row(book, "kl_coef.after")[-1]
+    assert str(book.values.cell(book.blocks["check.master"])) == "OK"
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_rewards_use_the_old_beta(name: str) -> None:
+    """The row before is the row after, one update later; the first is the setting."""
+    book = BOOKS[name]
+    before, after = row(book, "kl_coef.before"), row(book, "kl_coef.after")
+    np.testing.assert_array_equal(before, [0.2, *after[:-1]])
+    assert list(np.sign(after - before)) == [1, -1, 0, -1, -1, 1]
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_the_workbook_in_ironcalc(name: str, tmp_path: Path) -> None:
+    cells = with_ironcalc(spoiled(name, tmp_path))
+    found = recalculated(BOOKS[name], cells, "kl_coef.after")
+    assert found == pytest.approx(LIBRARIES["verl"], rel=0, abs=EXACT)
+    BOOKS[name].save(tmp_path / "a.xlsx")
+    proof = BOOKS[name].prove(tmp_path / "a.xlsx")
+    assert (proof.failures, proof.agreeing) == ([], proof.total)
+
+
+@pytest.mark.usefixtures("needs_libreoffice")
+def test_the_workbooks_in_libreoffice(tmp_path: Path) -> None:
+    for name, cells in zip(BUILDS, with_libreoffice([spoiled(name, tmp_path) for name in BUILDS]), strict=True):
+        found = recalculated(BOOKS[name], cells, "kl_coef.after")
+        assert found == pytest.approx(LIBRARIES["trl_0.11.4"], rel=0, abs=EXACT)
+
+
+def test_the_wrong_statistic_gives_another_beta() -> None:
+    """The goldens can fail: the same responses, read per word."""
+    other = made("controller.kl_stat=token_mean", numbers="kl-controller")
+    assert np.abs(row(other, "kl_coef.after") - LIBRARIES["openrlhf"]).max() > 1e-4
+
+
+def test_the_statistic_is_live(tmp_path: Path) -> None:
+    book = BOOKS["seq_sum"]
+    book.save(tmp_path / "a.xlsx")
+    engine, places = Engine(tmp_path / "a.xlsx"), book.layout.places
+
+    def cell(name: str) -> tuple[str, int, int]:
+        line, column = places[book.blocks[name]].cell(book.blocks[name], ())
+        return places[book.blocks[name]].sheet, line + 1, column + 1
+
+    engine.type(*cell("kl_stat.yours"), "token_mean")
+    engine.evaluate()
+    other = made("controller.kl_stat=token_mean", numbers="kl-controller")
+    assert engine.value(*cell("final_kl_coef")) == pytest.approx(row(other, "kl_coef.after")[-1], rel=0, abs=EXACT)
+    engine.type(*cell("error_clip.yours"), 2.0)  # beyond its range
+    engine.evaluate()
+    assert engine.value(*cell("check.master")) == "LOOK"
+
+
+def test_by_hand() -> None:
+    """β ← β·(1 + clip(KL/target − 1, ±0.2)·n/horizon), the plain loop, with other settings."""
+    overrides = ("controller.target=3", "controller.horizon=500", "controller.n_steps=64", "controller.error_clip=0.4")
+    book = made(*overrides, "controller.kl_coef=0.05", numbers="kl-controller")
+    beta, expected = 0.05, []
+    for kl in GOLDEN["kl_sequence"]:
+        beta *= 1 + min(0.4, max(-0.4, kl / 3 - 1)) * 64 / 500
+        expected.append(beta)
+    np.testing.assert_allclose(row(book, "kl_coef.after"), expected, rtol=0, atol=EXACT)
+
+
+def test_formulas_are_plain_and_nothing_is_clipped(tmp_path: Path) -> None:
+    BOOKS["seq_sum"].save(tmp_path / "a.xlsx")
+    all_written = formulas(tmp_path / "a.xlsx")
+    written = [formula for key, formula in all_written.items() if not watches(*key, formula)]
+    assert len(written) > 90
+    assert max(map(len, written)) <= LONGEST
+    assert not any(nested(bare(formula)) for formula in written)
+    names = (part.split("(")[0] for formula in written for part in [bare(formula).removeprefix("=")] if "(" in part)
+    assert {name for name in names if name.isalpha()} <= FUNCTIONS
+    assert list(clipped(tmp_path / "a.xlsx")) == []
+
+
+def test_settings_and_names_belong_together() -> None:
+    assert set(TOLD) == set(CONTROLLER)
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("responses.kl_sums=[]", "responses.kl_sums: found 0 updates, expected 1 to 500."),
+        ("responses.kl_sums=[[]]", "responses.kl_sums, row 1: found 0 responses, expected 1 to 64."),
+        (
+            "responses.kl_sums=[[1, 2], [1]]",
+            "responses.lengths: found 6 rows, expected 2, one per update.",
+        ),
+        (
+            "responses.lengths=[[1, 2, 3, 4], [1], [1], [1], [1], [1]]",
+            "responses.lengths, row 2: found 1 response, expected 4, as the first row of kl_sums has.",
+        ),
+        (
+            "responses.lengths=[[1, 0, 3, 4]]",
+            "responses.lengths, row 1, item 2: found 0, expected a length of at least 1 word.",
+        ),
+        ("controller.kl_stat=sum", 'controller.kl_stat: found "sum", expected "seq_sum" or "token_mean".'),
+        ("controller.target=0", "controller.target: found 0, expected a number from 0.001 to 1000."),
+        ("controller.beta=1", "controller.beta: unknown key, write one of "),
+    ],
+)
+def test_what_is_refused(override: str, sentence: str) -> None:
+    with pytest.raises(NumbersError) as refused:
+        load("kl-controller", [override])
+    assert str(refused.value).startswith(sentence)
+
+
+def test_the_numbers_are_frozen_and_tell_only_what_the_file_gives() -> None:
+    loaded = load("kl-controller", ["controller.target=4"])
+    assert isinstance(loaded, ControllerNumbers)
+    assert loaded.ppo == {"target": 4.0}
+    assert loaded.kl_sums[0] == (10, 14, 11, 13)

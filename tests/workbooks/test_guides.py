@@ -1,0 +1,252 @@
+"""The sheets of words: every number they quote was measured, every fact they tell holds, and each has one source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.page.outline import Box, Entry, Note, Sheet
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.guides import POINTS
+from blueprint.workbooks.common.guides.differences import spelled
+from blueprint.workbooks.common.guides.first_hour import TRIES, Try, is_default, tries
+from blueprint.workbooks.common.guides.glossary import known, terms
+from tests.page.finished import Area, Engine, Finished, finished
+from tests.workbooks import glossary_page
+from tests.workbooks.test_labels import BOOKS
+
+FIRST = 3
+"""The column, counted from 0, that writes the first response word of the default example."""
+
+
+def sheet_of(book: Book, title: str) -> Sheet | None:
+    """Returns a sheet of the outline."""
+    return next((sheet for sheet in book.blueprint.sheets if sheet.title == title), None)
+
+
+def entries(book: Book, title: str) -> list[Entry]:
+    """Returns the rows of a sheet of words."""
+    sheet = sheet_of(book, title)
+    assert sheet is not None
+    return [item for item in sheet.items() if isinstance(item, Entry)]
+
+
+def typed_in(file: Finished, change: Try) -> Engine:
+    """Types a change into a workbook and recalculates it."""
+    engine = Engine(file.path)
+    for name, value in change.typed.items():
+        place = file.places[name]
+        column = place.left + (FIRST if change.first else 0)
+        engine.type(place.sheet, place.top, column, value if isinstance(value, str) else float(value))
+    engine.evaluate()
+    return engine
+
+
+def row(engine: Engine, place: Area, columns: range) -> np.ndarray:
+    """Returns a row of the first episode."""
+    return np.array([engine.value(place.sheet, place.top, place.left + column) for column in columns], dtype=float)
+
+
+DEFAULT = tries(BOOKS["default"].blocks)
+RESPONSE = range(FIRST, FIRST + 4)
+# What the sentence says besides the number, by the name of what is typed.
+Holds = Callable[[Engine, dict[str, Area]], bool]
+
+
+def agree(a: str, b: str) -> Holds:
+    """Says that two rows are the same on the first response; neither has a start column."""
+    return lambda engine, at: np.allclose(row(engine, at[a], RESPONSE), row(engine, at[b], RESPONSE), atol=1e-12)
+
+
+SAYS: dict[str, Holds] = {
+    "update_step.yours": lambda engine, at: (
+        bool((row(engine, at["ratio"], RESPONSE) == 1).all())
+        and abs(float(engine.value(at["policy_loss"].sheet, at["policy_loss"].top, at["policy_loss"].left) or 0))
+        < 1e-12
+    ),
+    "gae_lambda.yours": agree("advantages", "td_errors"),
+    "gamma.yours": lambda engine, at: np.allclose(
+        row(engine, at["returns"], RESPONSE), np.cumsum(row(engine, at["rewards"], RESPONSE)[::-1])[::-1], atol=1e-12
+    ),
+    "kl_coef.yours": lambda engine, at: bool((row(engine, at["reward.penalty"], RESPONSE) > 0).any()),
+    "kl_estimator.yours": lambda engine, at: bool((row(engine, at["kl.used"], RESPONSE) >= 0).all()),
+    "whiten_advantages.yours": agree("advantages_used", "advantages"),
+    "clip_range.yours": agree("surrogate.unclipped", "surrogate"),
+    "value_clip_range.yours": lambda engine, at: (
+        bool((row(engine, at["value.square"], RESPONSE) >= 0).all())
+        and np.allclose(
+            row(engine, at["value.clipped"], RESPONSE), row(engine, at["critic.values"], RESPONSE), atol=1e-12
+        )
+    ),
+    "reward_model.head.b": lambda engine, at: (
+        abs(
+            float(
+                engine.value(
+                    at["mean.advantages_used"].sheet, at["mean.advantages_used"].top, at["mean.advantages_used"].left
+                )
+                or 0
+            )
+        )
+        < 1e-12
+    ),
+    "rollout.draw": lambda engine, at: row(engine, at["mask"], range(FIRST + 1, FIRST + 5)).tolist() == [1, 0, 0, 0],
+}
+
+
+def test_there_are_ten_things_to_try_in_the_default_workbook() -> None:
+    assert len(DEFAULT) == 10
+    assert set(SAYS) == {next(iter(each.typed)) for each in DEFAULT}
+
+
+@pytest.mark.parametrize("change", DEFAULT, ids=lambda change: change.do)
+def test_what_one_will_see_is_what_one_sees(change: Try) -> None:
+    file = finished("default")
+    watched = next(name for name in change.watch if name in file.places)
+    place = file.places[watched]
+    engine = typed_in(file, change)
+    assert change.seen is not None
+    before, after = (f"{each:.4f}" for each in change.seen)
+    assert f"{file.shown[place.sheet].cell(place.top, place.left).value:.4f}" == before
+    assert f"{engine.value(place.sheet, place.top, place.left):.4f}" == after
+    assert SAYS[next(iter(change.typed))](engine, file.places)
+
+
+def test_measured_numbers_stand_beside_the_numbers_for_which_they_were_measured_alone() -> None:
+    assert is_default(load("default"))
+    for other in (load("default", ("ppo.gamma=1",)), load("default", ("conventions=live",)), load("very-very-sleepy")):
+        assert not is_default(other)
+    shown = [entry.cells[6] for entry in entries(BOOKS["default"], "First hour")]
+    assert shown[0] == "1.0096 → 1.0000"
+    assert all(shown)
+    changed = Book(blueprint_of(load("default", ("ppo.gamma=1",))))
+    assert [entry.cells[6] for entry in entries(changed, "First hour")] == [""] * 10
+    assert [len(e.cells) for e in entries(changed, "First hour")] == [8] * 10
+
+
+def test_every_change_can_be_tried_in_some_workbook_and_every_cell_of_it_may_be_typed_into() -> None:
+    found = {each.do for book in BOOKS.values() for each in tries(book.blocks)}
+    assert found == {each.do for each in TRIES}
+    for book in BOOKS.values():
+        assert all(book.blocks[name].typed for each in tries(book.blocks) for name in each.typed)
+
+
+def after(*overrides: str) -> Book:
+    """Returns the default batch with live conventions, and some of them changed."""
+    return Book(blueprint_of(load("default", ("conventions=live", *overrides))))
+
+
+def test_what_is_said_of_live_conventions_holds() -> None:
+    before = BOOKS["live default"]
+
+    def number(book: Book, name: str) -> float:
+        return float(book.values.cell(book.blocks[name]))
+
+    averaged = after("loss.aggregation=seq-mean-token-mean")
+    assert number(averaged, "policy_loss") != pytest.approx(number(before, "policy_loss"))
+    late = after("reward.score_slot=one_past")
+    assert number(late, "mean.score.placed") != pytest.approx(number(before, "mean.score.placed"))
+    placed, mask = (np.asarray(late.values[late.blocks[each]], dtype=float) for each in ("score.placed", "response"))
+    on_words = (placed[:, -mask.shape[1] :] * mask).any(axis=1).tolist()
+    assert on_words == [True, False]  # the first response fills all its slots
+    held = after("loss.dual_clip=1.5")
+    name = {each: held.blocks[each] for each in ("surrogate", "ratio", "advantages_used")}
+    moved = held.values[name["surrogate"]] != before.values[before.blocks["surrogate"]]
+    high = (held.values[name["advantages_used"]] < 0) & (held.values[name["ratio"]] > 1.5)
+    assert (moved == high).all()
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_the_glossary_has_the_symbol_and_the_row_of_each_term(name: str) -> None:
+    book = BOOKS[name]
+    shown = [(entry.cells[0], entry.cells[1], entry.cells[-1]) for entry in entries(book, "Glossary")]
+    assert shown == [(term.symbol(book.blocks), term.term, term.meaning) for term in known(book.blocks)]
+    for entry, term in zip(entries(book, "Glossary"), known(book.blocks), strict=True):
+        assert (isinstance(entry.cells[2], Box) and entry.cells[2].block is term.found(book.blocks)) or not term.blocks
+
+
+def test_page_and_sheet_are_made_of_one_table() -> None:
+    assert glossary_page.PAGE.read_text(encoding="utf-8") == glossary_page.page()
+    assert len({term.term for term in terms()}) == len(terms()) > 45
+    everywhere = {name for book in BOOKS.values() for name in book.blocks}
+    assert [name for term in terms() for name in term.blocks if name not in everywhere] == []
+
+
+def test_where_libraries_differ_is_the_table_of_presets() -> None:
+    found = rlhf()
+    names = list(found.presets)
+    listed = [entry.cells for entry in entries(BOOKS["default"], "Where libraries differ")]
+    rows = {str(cells[1]): cells[2:] for cells in listed if len(cells) == 2 + len(names)}
+    differing = {key for key in found.settings if len({p.values[key] for p in found.presets.values()}) > 1}
+    assert len(rows) == len(differing) > 30
+    assert rows["where the score lands"] == tuple(str(p.values["reward.score_slot"]) for p in found.presets.values())
+    assert rows["score stays within ±"][names.index("dschat")] == "5"
+    assert rows["score stays within ±"][names.index("verl")] == "off"
+    assert spelled(-3.0) == "−3"
+    assert [cells[0] for cells in listed[-len(names) :]] == names
+
+
+def test_the_table_of_presets_stands_in_every_workbook_of_rlhf_once() -> None:
+    for name, book in BOOKS.items():
+        tables = [title for title in ("Where libraries differ", "Presets") if sheet_of(book, title)]
+        assert len(tables) == (0 if name in ("classic", "kl-controller") else 1), name
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_every_note_is_in_the_list_of_notes(name: str) -> None:
+    book = BOOKS[name]
+    noted = {block.name: text for block in book.blueprint.blocks() if (text := book.blueprint.notes.get(block.name))}
+    if not noted:
+        assert sheet_of(book, "Notes") is None
+        return
+    listed = {}
+    for entry in entries(book, "Notes"):
+        assert isinstance(entry.cells[2], Box)
+        assert entry.cells[2].block is not None
+        listed[entry.cells[2].block.name] = entry.cells[-1]
+    assert listed == noted
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_start_says_that_rows_have_notes_and_names_the_sheets_of_words(name: str) -> None:
+    book = BOOKS[name]
+    first = " ".join(item.text for item in book.blueprint.sheets[0].sections[0].items if isinstance(item, Note))
+    assert ("have notes" in first) == (sheet_of(book, "Notes") is not None)
+    assert [title for title in POINTS if sheet_of(book, title)] == [title for title in POINTS if f"{title}: " in first]
+
+
+def test_the_models_are_told_and_what_is_told_of_them_holds() -> None:
+    book = BOOKS["default"]
+    section = next(section for section in book.blueprint.sheets[0].sections if section.title == "The models")
+    told = {str(entry.cells[1]): str(entry.cells[2]) for entry in section.items if isinstance(entry, Entry)}
+    assert [name for name, state in told.items() if state == "trained"] == ["policy", "critic"]
+    assert [name for name, state in told.items() if state == "frozen"] == ["reference", "reward model"]
+    still = Book(blueprint_of(load("default", ("ppo.update_step=0",))))
+    for new, old in (("policy.E", "old.E"), ("policy.W", "old.W"), ("policy.Y", "old.Y"), ("critic.E", "old_critic.E")):
+        assert np.array_equal(still.values[still.blocks[new]], still.values[still.blocks[old]])
+        assert not book.blocks[new].typed
+    assert all(book.blocks[name].typed for name in ("reference.E", "reward_model.E", "old.E", "old_critic.E"))
+    assert not any(section.title == "The models" for section in BOOKS["kl-controller"].blueprint.sheets[0].sections)
+
+
+def test_good_words_become_less_likely_in_the_default_example_as_is_said_where_the_change_stands() -> None:
+    book = BOOKS["default"]
+    good = book.values.cell(book.blocks["advantages_used"], 0, FIRST)
+    assert float(good) > 0
+    assert float(book.values.cell(book.blocks["ratio"], 0, FIRST)) < 1
+    assert book.values.cell(book.blocks["word_written"], 0, FIRST) == "very"
+    policy = sheet_of(book, "Policy")
+    assert policy is not None
+    said = " ".join(item.text for item in policy.sections[0].items if isinstance(item, Note))
+    assert "“very”" in said
+    assert "no gradient is computed" in said
+
+
+def test_the_loop_is_drawn_where_a_loss_is() -> None:
+    for name, book in BOOKS.items():
+        titles = [section.title for section in book.blueprint.sheets[0].sections]
+        assert ("The loop around this step" in titles) == ("total_loss" in book.blocks), name

@@ -1,0 +1,89 @@
+"""What a reader sees beside the numbers: names that fit their column, symbols that LaTeX can print, the pieces by name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.language.spelling.latex import latex_equations
+from blueprint.page import grid
+from blueprint.page.outline import blocks_on
+from blueprint.workbooks import blueprint_of
+from tests.replayed import window_book, with_everything_logged
+
+NUMBERS = {
+    "default": ("default", ()),
+    "very-very-sleepy": ("very-very-sleepy", ()),
+    "ten-libraries": ("ten-libraries", ()),
+    "live default": ("default", ("conventions=live",)),
+    "classic": ("classic", ()),
+    "kl-controller": ("kl-controller", ()),
+}
+BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}
+BOOKS["a minibatch"] = window_book(batch=with_everything_logged())
+LIVE = ("ten-libraries", "live default", "a minibatch")
+
+LONGEST_NAME = 42
+"""Letters: the column of names is as wide as the longest, and the numbers beside it must stay on a small screen."""
+
+# Every check has the same four rows, and the two curves of the clip the same steps.
+SAME_SYMBOL = ("check.", "curve.")
+
+# Sheets with another width for names; test_fits measures every sheet as it is.
+WIDER = ("Contents", "Delivered")
+
+PIECES = (
+    "policy loss", "value loss", "policy KL", "reference KL", "reward-model coupling", "GAE advantage estimation",
+    "proximity model θ_old", "reference model θ_ref", "importance-sampling ratios", "value targets (from the old critic)",
+    "sequence-level credit assignment", "token-level advantage weighting", "per-token log-probs", "augmented reward",
+    "TD errors", "entropy bonus", "masks and EOS", "advantage whitening", "clip fraction", "approximate KL", "total loss",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_names_fit_their_column(name: str) -> None:
+    placed = [label for label in BOOKS[name].layout.labels if label.column == grid.NAME and label.sheet not in WIDER]
+    labels = [label.text for label in placed if label.style == "name"]
+    assert labels
+    assert [text for text in labels if len(text) > LONGEST_NAME] == []
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_every_equation_has_a_latex_that_compiles_as_far_as_one_sees(name: str) -> None:
+    for block in BOOKS[name].blueprint.blocks():
+        spelled = latex_equations(block)
+        assert spelled.isascii(), spelled
+        assert spelled.count("{") == spelled.count("}"), spelled
+        assert not re.search(r"\\(?:Delta|Sigma|mid|cdot|Vert)[A-Za-z]", spelled), spelled
+        assert not re.search(r"\\text\{[^}]*[^\\]_", spelled), spelled
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_symbol_means_one_row_of_its_sheet(name: str) -> None:
+    for sheet in BOOKS[name].blueprint.sheets:
+        rows = [
+            block
+            for block in blocks_on(sheet)
+            if not block.name.startswith(SAME_SYMBOL) and not block.name.endswith(".words")
+        ]
+        twice = [symbol for symbol, count in Counter(block.symbol for block in rows).items() if count > 1]
+        assert twice == [], sheet.title
+
+
+def test_every_piece_stands_on_start_under_its_own_name() -> None:
+    listed = {
+        label.text for label in BOOKS["default"].layout.labels if label.sheet == "Start" and label.style == "name"
+    }
+    assert set(PIECES) <= listed
+
+
+def test_the_parts_of_the_loss_add_up() -> None:
+    book = BOOKS["default"]
+    assert book.blueprint.result is not None
+    parts = [float(book.values.cell(part)) for part in book.blueprint.parts]
+    # Two sums of four numbers below 1, taken in different orders.
+    assert abs(sum(parts) - float(book.values.cell(book.blueprint.result))) < 1e-15

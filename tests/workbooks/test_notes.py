@@ -1,0 +1,157 @@
+"""The notes at the head of the rows: each belongs to a row, is short, and adds to what is printed beside it anyway."""
+
+from __future__ import annotations
+
+import re
+
+from blueprint.inputs import load
+from blueprint.language import Block
+from blueprint.language.blocks import About
+from blueprint.page.outline import Blueprint
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.conventions.data import CONVENTIONS, LIVE
+from blueprint.workbooks.common.notes import (
+    NOTES,
+    conventions,
+    diagnostics,
+    live_loss,
+    live_signal,
+    loss,
+    minibatch,
+    models,
+    note_of,
+    rollout,
+    settings,
+    signal,
+)
+from tests.replayed import window_book, with_everything_logged
+
+BUILDS: dict[str, Blueprint] = {
+    "default": blueprint_of(load("default")),
+    "very-very-sleepy": blueprint_of(load("very-very-sleepy")),
+    "ten-libraries": blueprint_of(load("ten-libraries")),
+    "live default": blueprint_of(load("default", ["conventions=live"])),
+    "fixed responses": blueprint_of(load("default", ['rollout.responses=["very happy <eos>", ""]'])),
+    "a minibatch": window_book().blueprint,
+    "a minibatch, all logged": window_book(batch=with_everything_logged()).blueprint,
+}
+ALL = [(build, block) for build, made in BUILDS.items() for block in made.blocks()]
+BLOCKS: dict[str, Block] = {block.name: block for _, block in ALL}
+# A block may be called otherwise where conventions are live: every way is looked at once.
+ABOUT: dict[tuple[str, About], str] = {(block.name, block.about): build for build, block in ALL if note_of(block.name)}
+PARTS = (settings, conventions, rollout, models, signal, live_signal, loss, live_loss, diagnostics, minibatch)
+LONGEST = 320
+
+LIVE_ROWS = (
+    "response", "kept", "place.until", "place.last", "place.first_past", "place.second_past", "place.end",
+    "place.one_past", "place.two_past", "kl.abs", "kl.chosen", "kl.support", "score.ended", "score.corrected",
+    "score.clipped", "score.place", "score.placed", "kl_coef.reward", "rewards.raw", "reward.whitened", "reward.shifted",
+    "reward.counted", "reward.bessel", "reward.divisor", "values.kept", "gae.over", "gae.ahead", "advantage.counted",
+    "advantage.bessel", "advantage.divisor", "advantage.shifted", "surrogate.pessimistic", "surrogate.floor",
+    "loss.kept", "loss.mean_ratio", "loss.keep",
+    *(f"{loss}.weight.{row}" for loss in ("policy", "value", "entropy")
+      for row in ("length", "rows", "token_mean", "token_sum", "seq_sum", "seq_norm", "seq_mean", "chosen", "row")),
+    "value.counted", "value.larger", "kl_new.k1", "kl_new.k3", "kl_new.used", "kl_new.exact", "kl_loss", "kl_coef.loss",
+    "vf_coef.used", "adds.kl_loss", "watch.over", "watch.eps", "watch.slots.count", "watch.words.count",
+    "watch.values.count", "entropy.watched", "policy_kl.k2", "approx_kl.used", "ratio.mean", "clip_fraction.used",
+    "clip_fraction.dual", "clip_fraction.value", "kl.statistic", "ev.free", "ev.returns_variance", "ev.residual_old",
+    "ev.residual_new", "ev.mse", "ev.error", "ev.used",
+)  # fmt: skip
+# These stand once in a workbook, for all libraries.
+SHARED = ("place.", "kl_new.exact")
+
+MUST_HAVE = (
+    "gamma", "gae_lambda", "kl_coef", "clip_range", "value_clip_range", "vf_coef", "ent_coef", "policy_kl_coef",
+    "update_step", "whiten_eps", "kl_estimator", "whiten_advantages", "given", "max_new_tokens", "vocabulary",
+    "rollout.read", "rollout.draw", "rollout.drawn", "rollout.ends", "rollout.ended", "word_written", "mask",
+    "response.length", "response.words",
+    *(f"{model}.{row}" for model in ("old", "reference", "policy")
+      for row in ("E", "W", "Y", "inputs", "memory", "logits", "top", "logsumexp", "log_p", "p", "p_log_p", "logprobs")),
+    *(f"{model}.{row}" for model in ("reward_model", "old_critic", "critic")
+      for row in ("E", "W", "head.w", "head.b", "inputs", "memory", "out")),
+    *(f"policy.delta.{weight}" for weight in ("E", "W", "Y")),
+    *(f"critic.delta.{weight}" for weight in ("E", "W", "head.w", "head.b")),
+    "old_critic.values", "critic.values", "reward.score", "kl.k1", "kl.k2", "kl.k3", "kl.used", "kl.exact",
+    "reward.penalty", "rewards", "td_errors", "advantages", "returns", "advantage.mean", "advantage.centred",
+    "advantage.variance", "advantage.whitened", "advantages_used", "log_ratio", "ratio", "surrogate.unclipped",
+    "ratio.clipped", "surrogate.clipped", "surrogate", "clip_fraction.changed", "clip_fraction.outside", "policy_loss",
+    "value.error", "value.square", "value.clipped", "value.square_clipped", "value.word_loss", "value_loss",
+    "policy.entropy", "entropy", "policy_kl.exact", "policy_kl.k1", "policy_kl.k3", "policy_kl", "adds.value_loss",
+    "adds.entropy", "adds.policy_kl", "total_loss", "share", "clip_fraction.loss", "clip_fraction.ratio", "approx_kl.k1",
+    "approx_kl.k3", "kl.per_word", "kl.per_response", "score.mean", "non_score_reward", "response.mean_length",
+    "response.longest", "advantage.mean_abs", "explained_variance", "case.ratio", "case.loss",
+    "check.master", "check.returns", "check.ratio", "check.total",
+    "preset", *CONVENTIONS, *(f"{table}.{key}" for table in ("presets", "library") for key in LIVE),
+    *LIVE_ROWS, *(f"library.{row}" for row in LIVE_ROWS if not row.startswith(SHARED)),
+    "library.names", "library.differences",
+)  # fmt: skip
+
+# The versions that were read; a library without one says nothing that could be checked.
+VERSIONS = {
+    "lm-human-preferences": ("cbfd210",), "TRL": ("0.11.4", "1.12"), "OpenRLHF": ("0.11.2",), "verl": ("0.9.1",),
+    "trlX": ("3340c2f",), "DeepSpeed-Chat": ("83757d9",), "NeMo-Aligner": ("0.7",), "NeMo-RL": ("7ea279a",),
+    "torchtune": ("bd2a0fc",), "CleanRL": ("fe8d8a0",), "Stable-Baselines3": ("2.9.2",), "TorchRL": ("0.14.1",),
+}  # fmt: skip
+LIBRARY = re.compile(rf"\b({'|'.join(sorted(VERSIONS, key=len, reverse=True))})\b(?! PR#|#)(?: (\S*\w))?")
+
+
+def test_a_key_is_a_block_or_the_end_of_several() -> None:
+    def stands(key: str) -> bool:
+        if not key.startswith("."):
+            return key in BLOCKS
+        return any(name.endswith(key) and note_of(name) == NOTES[key] for name in BLOCKS)
+
+    assert [key for key in NOTES if not stands(key)] == []
+
+
+def test_no_key_is_written_twice() -> None:
+    assert sum(len(part.NOTES) for part in PARTS) == len(NOTES)
+
+
+def test_a_note_is_one_to_four_sentences() -> None:
+    assert {key: len(note) for key, note in NOTES.items() if len(note) > LONGEST} == {}
+    assert [key for key, note in NOTES.items() if note != " ".join(note.split())] == []
+    assert [key for key, note in NOTES.items() if not note.endswith(".") or "!" in note] == []
+    sentences = {key: len(re.findall(r"[.?](?= |$)", note)) for key, note in NOTES.items()}
+    assert {key: number for key, number in sentences.items() if not 1 <= number <= 4} == {}
+
+
+def test_what_one_hovers_over_has_a_note() -> None:
+    assert [name for name in MUST_HAVE if name not in BLOCKS or not note_of(name)] == []
+
+
+def test_a_row_that_only_repeats_another_has_none() -> None:
+    assert [(build, block.name) for build, block in ALL if block.link and note_of(block.name)] == []
+
+
+def test_a_note_adds_to_the_meaning_and_the_source() -> None:
+    assert len(ABOUT) > 500
+    new = {where: _words(note_of(where[0])) - _words(where[1].meaning) - _words(where[1].source) for where in ABOUT}
+    assert {ABOUT[where]: where[0] for where, words in new.items() if len(words) < 6} == {}, "they merely repeat"
+    assert [name for name, about in ABOUT if about.meaning.lower() in note_of(name).lower()] == []
+
+
+def test_a_library_is_named_with_its_version() -> None:
+    found = [(library, version) for note in NOTES.values() for library, version in LIBRARY.findall(note)]
+    assert len(found) > 100
+    assert {library for library, _ in found} == set(VERSIONS)
+    assert [each for each in found if each[1] not in VERSIONS[each[0]]] == []
+
+
+def test_what_is_repeated_for_a_library_or_a_preset_has_the_note_of_the_original() -> None:
+    assert note_of("library.gamma") == note_of("presets.gamma") == NOTES["gamma"]
+    assert note_of("library.policy.weight.row") == note_of("value.weight.row") == NOTES[".weight.row"]
+    assert note_of("library.value.counted") == NOTES["value.counted"]
+    assert note_of("library.names") == NOTES["library.names"]
+    assert note_of("library.kl_estimator.number") == note_of("library.nothing") == ""
+
+
+def test_the_longest_ending_counts() -> None:
+    assert note_of("policy.delta.E") == NOTES[".delta.E"] != note_of("old.E") == NOTES[".E"]
+    assert note_of("policy.E") == NOTES["policy.E"] != NOTES[".E"]
+    assert note_of("reward_model.out") != note_of("critic.out") == NOTES[".out"]
+    assert note_of("kl_estimator.number") == note_of("nothing") == note_of("") == ""
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
