@@ -212,7 +212,7 @@ def book(title: str, blocks: list[Block], across: Axis, numbers: Mapping[Block, 
     across:  the axis that runs from left to right.
     numbers: the numbers of every typed block; the sizes of the axes follow from them.
     """
-    sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,))
+    sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,), first=None)
     return Book(Blueprint(title, (sheet,), _sizes(numbers), numbers))
 
 

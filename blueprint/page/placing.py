@@ -62,19 +62,19 @@ class SheetPlacer(Pen):
         for item in self.sheet.pinned:
             self.item(item)
         self.layout.body[self.sheet.title] = self.row
-        for section in self.sheet.sections:
+        for heading, section in zip(self.sheet.headings(), self.sheet.sections, strict=True):
             if not section.printed:
                 self.layout.printed.setdefault(self.sheet.title, self.row)
             self.row += 1
-            self.section(section)
+            self.section(heading, section)
         self.layout.end[self.sheet.title] = self.row
 
-    def section(self, section: Section) -> None:
+    def section(self, heading: str, section: Section) -> None:
         """Places a heading and what stands under it; a block with weights has its equation in the heading's row."""
-        self.label(self.row, grid.SYMBOL, section.title, "section")
-        for number, heading in enumerate(section.columns):
+        self.label(self.row, grid.SYMBOL, heading, "section")
+        for number, title in enumerate(section.columns):
             wide = self.sheet.widths[number : number + 1] > (WIDE,)
-            self.label(self.row, grid.LEFT + number, heading, "section text" if wide else "section column")
+            self.label(self.row, grid.LEFT + number, title, "section text" if wide else "section column")
         for item in section.items:
             if isinstance(item, Row) and item.beside is not None:
                 self.equation(item.block, "section equation")

@@ -26,7 +26,10 @@ def with_wide_weights(blueprint: Blueprint, values: Values) -> Blueprint:
             place = min(place, number)
     if moved:
         sheets.insert(
-            place, Sheet(SHEET, "weights with more columns than fit beside the rows that they multiply", tuple(moved))
+            place,
+            Sheet(
+                SHEET, "weights with more columns than fit beside the rows that they multiply", tuple(moved), first=None
+            ),
         )
     return replace(blueprint, sheets=tuple(sheets))
 

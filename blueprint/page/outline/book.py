@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from blueprint.language import Axis, Block, NotationError
 from blueprint.page.outline.items import Item, Line, Row, Table
@@ -14,12 +15,14 @@ class Section:
     """A headed group of items.
 
     columns: headings over the cells of its lines. printed: whether it is put on paper; those that are not are the last.
+    numbered: whether it counts among the sections of a sheet that numbers them.
     """
 
     title: str
     items: tuple[Item, ...]
     columns: tuple[str, ...] = ()
     printed: bool = True
+    numbered: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Sheet:
     printed: whether it is printed; of a sheet that is not, its head is, and says so.
     aside: how many of the last columns of `widths` are not printed.
     tight: rows are no higher than their letters, and gaps between sections are narrow, so that all of it fits on a page.
+    first: the number of its first section; None: its sections have no numbers, as on a page of words.
     """
 
     title: str
@@ -52,6 +56,15 @@ class Sheet:
     printed: bool = True
     aside: int = 0
     tight: bool = False
+    first: int | None = 1
+
+    def headings(self) -> list[str]:
+        """Returns what stands above each section: its title, after its number if it has one."""
+        number = count() if self.first is None else count(self.first)
+        return [
+            section.title if self.first is None or not section.numbered else f"{next(number)}  {section.title}"
+            for section in self.sections
+        ]
 
     def items(self) -> Iterator[Item]:
         """Yields what stands on the sheet below its title, in reading order."""

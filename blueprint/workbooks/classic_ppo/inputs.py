@@ -31,11 +31,11 @@ def inputs_sheet(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
     used, others = settings_sections(chosen)
     rows = tuple(Line((table.rows[key],)) for key in CLASSIC)
     sections = (
-        Section("0  The preset in use", (Note(PICK), Line((table.chosen, table.number)))),
+        Section("The preset in use", (Note(PICK), Line((table.chosen, table.number)))),
         used,
         others,
-        Section("3  What each library does", (Note(OFF), Line((table.names,)), *rows)),
-        Section("4  Where that was read", tuple(map(Note, preset_lines()))),
-        Section("5  What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
+        Section("What each library does", (Note(OFF), Line((table.names,)), *rows)),
+        Section("Where that was read", tuple(map(Note, preset_lines()))),
+        Section("What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
     )
-    return Sheet("Inputs", LEAD, sections, widths=WIDTHS)
+    return Sheet("Inputs", LEAD, sections, widths=WIDTHS, first=0)

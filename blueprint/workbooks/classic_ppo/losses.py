@@ -44,13 +44,13 @@ def loss(run: Rollout, made: Signal, norm: str, chosen: Settings) -> Loss:
     free, near = value.free.rows(), value.held_distance.rows()
     kept: tuple[Item, ...] = (value.held, *near, value.larger, key(value.loss), key(added.value_loss))
     sections = (
-        Section("1  Importance ratio of new to old probability", (logp_new, logp_old, held.log_ratio, key(held.ratio))),
-        Section("2  Clipped surrogate: the smaller of two, so that no action is pushed too far", surrogate),
+        Section("Importance ratio of new to old probability", (logp_new, logp_old, held.log_ratio, key(held.ratio))),
+        Section("Clipped surrogate: the smaller of two, so that no action is pushed too far", surrogate),
         Section(
-            "3  Value loss: how far the new value is from the return",
+            "Value loss: how far the new value is from the return",
             (Note(NORMS[norm]), V_new, V_old, R, *free, *kept),
         ),
-        Section("4  Entropy bonus", (p_log_p, H, key(added.entropy))),
-        Section("5  Total loss: the policy loss and what the others add to it", (*added.parts()[1:], key(added.total))),
+        Section("Entropy bonus", (p_log_p, H, key(added.entropy))),
+        Section("Total loss: the policy loss and what the others add to it", (*added.parts()[1:], key(added.total))),
     )
     return Loss(Sheet("Loss", LEAD, sections, (n, t), head), held, value, H, added)

@@ -64,11 +64,11 @@ def rollout() -> Rollout:
     new = policy("policy", "new policy", "π_θ", head.actions)
     many = counts()
     sections = (
-        Section("1  What happened", (Note(ENDS), Note(TERMINATED), r, over)),
-        Section("2  What the critic said, before and after the update", (V_old, V_new)),
-        _policy_section("3  The policy that acted: soft-max of its scores", old),
-        _policy_section("4  The policy after the update, asked about the same steps", new),
-        Section("5  How many there are", many),
+        Section("What happened", (Note(ENDS), Note(TERMINATED), r, over)),
+        Section("What the critic said, before and after the update", (V_old, V_new)),
+        _policy_section("The policy that acted: soft-max of its scores", old),
+        _policy_section("The policy after the update, asked about the same steps", new),
+        Section("How many there are", many),
     )
     return Rollout(Sheet("Rollout", LEAD, sections, (n, t), head), head, r, over, old, new, V_old, V_new, many)
 

@@ -39,10 +39,10 @@ def signal(run: Rollout, chosen: Settings) -> Signal:
     white = whiten(made.advantages, run.counts.N, chosen)
     scale = (white.mean, white.centred, white.variance, white.deviation, white.plus, white.largest, white.divisor)
     sections = (
-        Section("1  Where the future stops", (Note(STOPS), ends.terminated, key(made.stop))),
-        Section("2  TD error: the reward and what comes after, less what was expected", (r, V, key(made.td_errors))),
-        Section("3  Advantage (GAE)", (Note(RIGHT_TO_LEFT), key(made.advantages))),
-        Section("4  Return: what the critic is trained towards", (key(made.returns),)),
-        Section("5  Whitening: mean 0 and variance 1 over all steps", (*scale, white.whitened, key(white.used))),
+        Section("Where the future stops", (Note(STOPS), ends.terminated, key(made.stop))),
+        Section("TD error: the reward and what comes after, less what was expected", (r, V, key(made.td_errors))),
+        Section("Advantage (GAE)", (Note(RIGHT_TO_LEFT), key(made.advantages))),
+        Section("Return: what the critic is trained towards", (key(made.returns),)),
+        Section("Whitening: mean 0 and variance 1 over all steps", (*scale, white.whitened, key(white.used))),
     )
     return Signal(Sheet("Advantage", LEAD, sections, (n, t), head), r, V, ends, made, white)

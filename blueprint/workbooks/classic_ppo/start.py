@@ -52,7 +52,7 @@ def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watch
         Section("Signs", tuple(map(Note, SIGNS))),
         Section("How to check this file", (*map(Note, ways), Note(made_by(told.facts)))),
     )
-    return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING)
+    return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING, first=None)
 
 
 def shown_on_start(run: Rollout, made: Signal, loss: Loss, watch: Watched) -> list[Block]:

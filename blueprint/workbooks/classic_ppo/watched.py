@@ -46,14 +46,14 @@ def watched(run: Rollout, made: Signal, loss: Loss, chosen: Settings) -> Watched
     new = diagnostics.explained("new", V_new, R, spread[2], tiny, N)
     means = {row.name: _mean(row, N) for row in (run.rewards, made.gae.td_errors)}
     sections = (
-        Section("1  Approximate KL of the update", (d, kl.k1, kl.k3, key(kl.mean_k1), key(kl.mean_k3))),
-        Section("2  Clip fraction", (Row(tiny, "fixed"), ratio, clipped.flag, key(clipped.share))),
-        Section("3  Clip fraction of the values (TorchRL)", (V_new, V_old, held, values.flag, key(values.share))),
-        Section("4  The ratios as weights of the steps", (weights.mean, weights.largest, key(weights.effective))),
-        Section("5  How much the returns vary", (R, *spread)),
-        _explained_section("6  Explained variance: did the old critic foresee the returns?", old),
-        _explained_section("7  The same of the new critic (TorchRL)", new),
-        Section("8  Means shown on the first sheet", tuple(means.values())),
+        Section("Approximate KL of the update", (d, kl.k1, kl.k3, key(kl.mean_k1), key(kl.mean_k3))),
+        Section("Clip fraction", (Row(tiny, "fixed"), ratio, clipped.flag, key(clipped.share))),
+        Section("Clip fraction of the values (TorchRL)", (V_new, V_old, held, values.flag, key(values.share))),
+        Section("The ratios as weights of the steps", (weights.mean, weights.largest, key(weights.effective))),
+        Section("How much the returns vary", (R, *spread)),
+        _explained_section("Explained variance: did the old critic foresee the returns?", old),
+        _explained_section("The same of the new critic (TorchRL)", new),
+        Section("Means shown on the first sheet", tuple(means.values())),
     )
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head)
     return Watched(sheet, kl, clipped, weights, spread[0], old, new, tiny, means)

@@ -69,17 +69,17 @@ def _typed(numbers: ControllerNumbers, given: Fed) -> dict[Block, object]:
 
 
 def _statistics() -> Section:
-    return Section("3  What libraries feed", tuple(map(Note, STATISTICS)))
+    return Section("What libraries feed", tuple(map(Note, STATISTICS)))
 
 
 def _controller(given: Fed, made: Controlled) -> Sheet:
     """Outlines the sheet from the KL of responses to β."""
     sections = (
-        Section("1  The KL of the responses of each batch", (Note(SHOWN), given.sums, given.lengths, given.responses)),
-        Section("2  The one number that is fed", (given.seq_sum, given.per_word, given.token_mean, key(given.used))),
-        Section("3  How far off the target, and by how much β changes", (made.raw, key(made.error), key(made.factor))),
-        Section("4  β before and after the update", (Note(ORDER), key(made.before), key(made.after))),
-        Section("5  After all updates", (made.updates, made.last, key(made.final))),
+        Section("The KL of the responses of each batch", (Note(SHOWN), given.sums, given.lengths, given.responses)),
+        Section("The one number that is fed", (given.seq_sum, given.per_word, given.token_mean, key(given.used))),
+        Section("How far off the target, and by how much β changes", (made.raw, key(made.error), key(made.factor))),
+        Section("β before and after the update", (Note(ORDER), key(made.before), key(made.after))),
+        Section("After all updates", (made.updates, made.last, key(made.final))),
     )
     lead = "from the KL of a batch of responses to the price β that the next batch pays"
     return Sheet("Controller", lead, sections, (u,))
@@ -119,4 +119,4 @@ def _start(told: Made, made: Controlled, verdict: Block) -> Sheet:
         Section("Colours", LOOKS),
         Section("How to check this file", (*map(Note, WAYS), Note(made_by(told.facts)))),
     )
-    return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING)
+    return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING, first=None)

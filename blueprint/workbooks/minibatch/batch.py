@@ -75,15 +75,15 @@ def whole_batch() -> Whole:
 def batch_sheet(whole: Whole, words: Block, means: Mapping[str, Block]) -> Sheet:
     """Outlines the typed numbers of the whole batch, and means over the words shown (their number), for the first sheet."""
     lines = (
-        ("1  Statistics by which the advantages and the rewards are whitened", (*whole.advantage, *whole.reward)),
-        ("2  Counts", (*whole.policy[:2], *whole.value[:2], whole.most, whole.mean_ratio)),
-        ("4  What the words that are not shown add", tuple(whole.rest)),
+        ("Statistics by which the advantages and the rewards are whitened", (*whole.advantage, *whole.reward)),
+        ("Counts", (*whole.policy[:2], *whole.value[:2], whole.most, whole.mean_ratio)),
+        ("What the words that are not shown add", tuple(whole.rest)),
     )
     first, counts, rest = (Section(title, tuple(Line((each,), "line") for each in blocks)) for title, blocks in lines)
     rows = (whole.policy.length, whole.value.length, whole.more, *whole.after)
-    shown = Section("3  Of each response shown: its words, and what enters behind the last column", rows)
+    shown = Section("Of each response shown: its words, and what enters behind the last column", rows)
     first = Section(first.title, (Note(STALE), *first.items))
-    below = Section("5  Means over the words shown, for the first sheet", (words, *means.values()))
+    below = Section("Means over the words shown, for the first sheet", (words, *means.values()))
     return Sheet("Batch", LEAD, (first, counts, shown, rest, below), (n, t))
 
 

@@ -93,11 +93,11 @@ def dump_sheet(given: Dump, notes: tuple[str, ...]) -> Sheet:
     """Outlines what is typed. notes: where it comes from, and what the dump has not."""
     probs = (given.logp_old, given.logp_new, given.logp_ref, given.entropy)
     sections = [
-        Section("1  Where these words stand", (*map(Note, notes), Note(WHERE), given.number, given.column,
+        Section("Where these words stand", (*map(Note, notes), Note(WHERE), given.number, given.column,
                                               Row(given.words, "text"), given.mask, given.S, given.ended, given.padded)),
-        Section("2  Log-probs and entropy", _there(*probs)),
-        Section("3  Values", (Note(BEHIND), *_there(given.V_old, given.V_new))),
-        Section("4  What was scored", _there(given.score, given.placed, given.rewards, given.advantages, given.returns)),
+        Section("Log-probs and entropy", _there(*probs)),
+        Section("Values", (Note(BEHIND), *_there(given.V_old, given.V_new))),
+        Section("What was scored", _there(given.score, given.placed, given.rewards, given.advantages, given.returns)),
     ]  # fmt: skip
     whole = tuple(section for section in sections if any(not isinstance(item, Note) for item in section.items))
     return Sheet("Dump", LEAD, whole, (n, t))

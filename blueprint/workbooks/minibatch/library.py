@@ -87,15 +87,15 @@ def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Bl
     for name, ours in rows_of(made).items():
         if LOGGED + name in names:
             beside = _beside(name, ours, _where(name, made))
-            title = f"{len(sections) + 1}  {ours.about.meaning}"
+            title = ours.about.meaning
             rows = (*beside[:3], key(beside.deviates), beside.worst, key(beside.far))
             sections.append(Section(title, (Line((beside.allowed,), "fixed"), *rows)))
             pieces.append(Piece(f"{SHORT[name]}: words off", beside.far, beside.deviates))
     lines = _lines(names, numbers)
     if lines:
         headings = ("recomputed", "logged", "difference", "allowed", "deviates")
-        sections.append(Section(f"{len(sections) + 1}  Numbers of the whole batch", lines, headings))
-    first = sections[0] if sections else Section("1  Nothing was logged", (Note("The dump has no tensor to compare."),))
+        sections.append(Section("Numbers of the whole batch", lines, headings))
+    first = sections[0] if sections else Section("Nothing was logged", (Note("The dump has no tensor to compare."),))
     first = Section(first.title, (Note(HOW), *first.items), first.columns)
     sheet = Sheet("Library", LEAD, (first, *sections[1:]), (n, t), here.rows, here.mask)
     return Library(sheet, tuple(pieces))

@@ -55,7 +55,7 @@ def loss(given: Dump, made: Signal, whole: Whole, use: Choices) -> Loss:
     shown.append(("Total loss of the whole batch: words shown and words not shown", tuple(map(key, added.items))))
     shown.append(("What each word adds to the total", (*map(minor, added.of_parts), added.share)))
     head = given.head.on("loss")
-    sections = tuple(Section(f"{number}  {name}", items) for number, (name, items) in enumerate(shown, 1))
+    sections = tuple(Section(name, items) for name, items in shown)
     steps = (counted.counted, *(part.weight for part in parts))
     return Loss(Sheet("Loss", LEAD, sections, (n, t), head.rows, head.mask), clip, flags, squares, parts, added, steps)
 

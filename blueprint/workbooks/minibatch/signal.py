@@ -56,7 +56,7 @@ def signal(given: Dump, whole: Whole, use: Choices) -> Signal:
     found = _rewards(given, whole, S, at, counts, use, shown)
     gae, white, used = _advantages(given, whole, S, counts, found.used, use, shown)
     kept = _kept_values(given, counts, use, shown) if gae is None else None
-    sections = tuple(Section(f"{number}  {title}", items) for number, (title, items) in enumerate(shown, 1))
+    sections = tuple(Section(title, items) for title, items in shown)
     head = given.head.on("signal")
     sheet = Sheet(TITLE, LEAD, sections, (n, t), head.rows, head.mask)
     return Signal(

@@ -10,7 +10,7 @@ from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets import charts
 from blueprint.workbooks.common.sheets.averaged import TOTAL
 from blueprint.workbooks.common.sheets.flow import ON, UP, with_
-from blueprint.workbooks.common.sheets.walk import numbered
+from blueprint.workbooks.common.sheets.walk import titled_sections
 from blueprint.workbooks.minibatch.dump import Dump
 from blueprint.workbooks.minibatch.loss import Loss
 from blueprint.workbooks.minibatch.signal import Signal
@@ -81,7 +81,7 @@ def _signal_boxes(given: Dump, made: Signal) -> list[tuple[str, Block]]:
 
 def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
     """Outlines the derivation of one word."""
-    return numbered(*_walked_signal(given, made), *_walked_loss(out))
+    return titled_sections(*_walked_signal(given, made), *_walked_loss(out))
 
 
 def _walked_signal(given: Dump, made: Signal) -> Groups:
@@ -120,12 +120,12 @@ def _walked_loss(out: Loss) -> Groups:
 def pictures(given: Dump, made: Signal, out: Loss, chosen: Settings) -> tuple[Sheet, dict[Block, object]]:
     """Draws the clip with the words shown on it, their advantages, and where the total comes from."""
     points = charts.Points(out.clip.ratio, made.used, out.clip.smaller, given.words, given.mask)
-    drawn = [charts.clip_picture(1, points, chosen.used["clip_range"], chosen.used["loss.clip_range_high"])]
+    drawn = [charts.clip_picture(points, chosen.used["clip_range"], chosen.used["loss.clip_range_high"])]
     if made.gae is not None:
-        bars = charts.advantage_picture(2, given.words, made.gae.advantages, made.used, given.mask)
+        bars = charts.advantage_picture(given.words, made.gae.advantages, made.used, given.mask)
         drawn.append(bars.drawn)
     sums = out.sums
     names = [BARS[name] for name in sums.losses]
     added = dict(zip([*names, "total"], (sums.losses["policy"], *sums.adds, sums.total), strict=True))
-    drawn.append(charts.parts_picture(len(drawn) + 1, added))
+    drawn.append(charts.parts_picture(added))
     return charts.charts_sheet(drawn, given.head.on("charts").rows)

@@ -62,7 +62,7 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
     facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
     start = start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
-    more = (Section("5  Length", (words,)), means_section("6", means))
+    more = (Section("Length", (words,)), means_section(means))
     sheets = (
         start, walk.walk_sheet(picked, (writes,), walk_sections_of_signal(made, mask)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
@@ -113,10 +113,9 @@ def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable | None, ch
     drawn = []
     if table is not None:
         points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
-        drawn.append(charts.clip_picture(1, points, chosen.used["clip_range"]))
-    first = len(drawn) + 1
-    bars = charts.advantage_picture(first, writes, made.gae.advantages, made.white.used, mask)
-    fading = charts.gae_picture(first + 1, made.gae, bars.words, faded_by(made.gae, mask, chosen.used["gamma"]))
+        drawn.append(charts.clip_picture(points, chosen.used["clip_range"]))
+    bars = charts.advantage_picture(writes, made.gae.advantages, made.white.used, mask)
+    fading = charts.gae_picture(made.gae, bars.words, faded_by(made.gae, mask, chosen.used["gamma"]))
     return [*drawn, bars.drawn, fading]
 
 
@@ -148,7 +147,7 @@ def _clip_table(chosen: Settings) -> ClipTable:
     loss = block("case.loss", (case,), "loss", "loss of the case: minus U_min")
     loss[case] = -clip.smaller[case]
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
-    section = Section("1  The clipped surrogate, case by case", rows)
+    section = Section("The clipped surrogate, case by case", rows)
     lead = "what the clip does with a good and a bad word, near and far"
     return ClipTable(Sheet("Clip table", lead, (section,), across=(case,)), ratio, advantage, clip)
 

@@ -116,14 +116,14 @@ def _drawn(plan: Plan) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn."""
     steps, chosen, fade = plan.steps, plan.chosen, plan.fade
     m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
-    bars = charts.advantage_picture(2, run.word_written, s.gae.advantages, s.white.used, run.mask)
+    bars = charts.advantage_picture(run.word_written, s.gae.advantages, s.white.used, run.mask)
     points = charts.Points(loss.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
     policies = {"π_old": m.old, "π_ref": m.reference.policy, "π_θ": m.policy.policy}
     added = (loss.total.policy_loss, *loss.adds, loss.total.total)
     return [
-        charts.clip_picture(1, points, chosen.used["clip_range"], chosen.used.get("loss.clip_range_high")),
+        charts.clip_picture(points, chosen.used["clip_range"], chosen.used.get("loss.clip_range_high")),
         bars.drawn,
-        charts.gae_picture(3, s.gae, bars.words, fade),
-        charts.next_word_picture(4, {name: policy.words.p for name, policy in policies.items()}, plan.vocabulary),
-        charts.parts_picture(5, dict(zip(charts.PARTS[len(added)], added, strict=True))),
+        charts.gae_picture(s.gae, bars.words, fade),
+        charts.next_word_picture({name: policy.words.p for name, policy in policies.items()}, plan.vocabulary),
+        charts.parts_picture(dict(zip(charts.PARTS[len(added)], added, strict=True))),
     ]

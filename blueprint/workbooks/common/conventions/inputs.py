@@ -67,9 +67,9 @@ def chosen_of(
 def conventions_sheet(chosen: Chosen, notes: tuple[str, ...] = (MOVES, BUILD_TIME)) -> Sheet:
     """Outlines the preset in use and all settings. notes: what is to be known besides how one chooses."""
     told = tuple(map(Note, (CHOOSING, OFF, *notes)))
-    preset = Section("0  Preset", (*told, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
+    preset = Section("Preset", (*told, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
     sections = (preset, *settings_sections(chosen.settings))
-    return Sheet("Conventions", CONVENTIONS, sections, widths=WIDTHS)
+    return Sheet("Conventions", CONVENTIONS, sections, widths=WIDTHS, first=0)
 
 
 def presets_sheet(chosen: Chosen) -> Sheet:
@@ -79,11 +79,11 @@ def presets_sheet(chosen: Chosen) -> Sheet:
     for group, title in GROUPS.items():
         rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
         shown = tuple(Row(row, "text" if row.text or row.limit else "") for row in rows)
-        sections += [Section(f"{len(sections) + 1}  {title}", shown)] if shown else []
+        sections += [Section(title, shown)] if shown else []
     read = [
         Note(f"{name}: {preset.title}, {preset.version}; {preset.source}")
         for name, preset in chosen.catalogue.presets.items()
     ]
-    sections.append(Section(f"{len(sections) + 1}  What sets each apart", (Row(chosen.why, "paragraph"),)))
-    sections.append(Section(f"{len(sections) + 1}  Where each was read", tuple(read)))
+    sections.append(Section("What sets each apart", (Row(chosen.why, "paragraph"),)))
+    sections.append(Section("Where each was read", tuple(read)))
     return Sheet("Presets", LEAD, tuple(sections), (PRESET,), (table.names,))

@@ -34,7 +34,7 @@ def differences_sheet(blocks: Mapping[str, Block], facts: Mapping[str, str]) -> 
         for name, preset in found.presets.items()
     ]
     last = Section("The libraries, as they were read", (*read, Note(LIVE)))
-    return Sheet(TITLE, LEAD, (*sections, last), widths=(WIDTH,) * len(names))
+    return Sheet(TITLE, LEAD, (*sections, last), widths=(WIDTH,) * len(names), first=None)
 
 
 def differing(found: Catalogue) -> list[str]:

@@ -128,7 +128,7 @@ def first_hour_sheet(blocks: Mapping[str, Block], numbers: Numbers | MinibatchNu
     entries = [_entry(number, each, blocks, measured) for number, each in enumerate(found, 1)]
     section = Section("Type the change, watch the number", (*HOW, *entries), HEADINGS)
     this = 1 + max(len(_this(each)) for each in found)
-    return [Sheet(TITLE, LEAD, (section,), widths=(TYPE, this, WATCH, NOW, SEEN, TEXTS - this))]
+    return [Sheet(TITLE, LEAD, (section,), widths=(TYPE, this, WATCH, NOW, SEEN, TEXTS - this), first=None)]
 
 
 def tries(blocks: Mapping[str, Block]) -> list[Try]:

@@ -57,7 +57,7 @@ def glossary_sheet(blocks: Mapping[str, Block]) -> Sheet:
     """Outlines the glossary."""
     groups = groupby(known(blocks), key=lambda term: term.group)
     sections = (Section(group, tuple(_entry(term, blocks) for term in found), HEADINGS) for group, found in groups)
-    return Sheet("Glossary", LEAD, tuple(sections), widths=WIDTHS)
+    return Sheet("Glossary", LEAD, tuple(sections), widths=WIDTHS, first=None)
 
 
 def _entry(term: Term, blocks: Mapping[str, Block]) -> Entry:

@@ -18,4 +18,4 @@ def notes_sheet(made: Blueprint) -> Sheet | None:
         entries = [Entry((block.symbol, block.about.meaning, Box("", block), made.notes[block.name])) for block in told]
         if entries:
             sections.append(Section(sheet.title, tuple(entries), HEADINGS))
-    return Sheet(TITLE, LEAD, tuple(sections), widths=WIDTHS, printed=False) if sections else None
+    return Sheet(TITLE, LEAD, tuple(sections), widths=WIDTHS, printed=False, first=None) if sections else None

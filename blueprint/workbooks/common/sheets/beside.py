@@ -53,7 +53,7 @@ def beside(witnessed: Witnessed, shown: list[Block]) -> Beside:
         Line((near,)),
         *lines,
     )
-    return Beside(Section("4  An outside witness beside the sheet", items, HEADINGS), off, dict(given))
+    return Beside(Section("An outside witness beside the sheet", items, HEADINGS), off, dict(given))
 
 
 def _line(own: Block, near: Block, before: Block | None) -> tuple[tuple[Block, ...], Block]:

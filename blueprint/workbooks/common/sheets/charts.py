@@ -60,13 +60,13 @@ class Points(NamedTuple):
 
 def charts_sheet(drawn: list[Drawn], head: tuple[Block, ...]) -> tuple[Sheet, dict[Block, object]]:
     """Outlines the gallery: the pictures above, their rows below."""
-    gallery = Section("The pictures", tuple(each.chart for each in drawn))
+    gallery = Section("The pictures", tuple(each.chart for each in drawn), numbered=False)
     given = {block: value for each in drawn for block, value in each.typed.items()}
     below = (replace(each.rows, items=(Note(each.chart.tells), *each.rows.items)) for each in drawn)
     return Sheet("Charts", LEAD, (gallery, *below), (n, t), head, head[-1]), given
 
 
-def clip_picture(number: int, points: Points, clip_range: Block, above: Block | None = None) -> Drawn:
+def clip_picture(points: Points, clip_range: Block, above: Block | None = None) -> Drawn:
     """Draws the clipped surrogate over the ratio for advantages +1 and −1, and this batch's words on it."""
     ratio, given, reach = _corners(clip_range, above)
     good = block("curve.good", ratio.axes, "Â+", "advantage +1")
@@ -91,7 +91,7 @@ def clip_picture(number: int, points: Points, clip_range: Block, above: Block | 
         Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
         "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
     )  # fmt: skip
-    return Drawn(chart, Section(f"{number}  The clip: curves and dots", (*rows, *_dot_rows(points, dots))), given)
+    return Drawn(chart, Section("The clip: curves and dots", (*rows, *_dot_rows(points, dots))), given)
 
 
 def _corners(clip_range: Block, above: Block | None) -> tuple[Block, dict[Block, object], tuple[Block, ...]]:
@@ -141,7 +141,7 @@ def _dot_rows(points: Points, dots: tuple[Block, ...]) -> tuple[Item, ...]:
     return tuple(Line((dot,)) for dot in dots) if points.mask is None else (Note(PARKED), *dots)
 
 
-def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Block) -> Bars:
+def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> Bars:
     """Draws the advantages, raw and as the loss uses them, word by word."""
     named = block("bar.word", (n, t), "word", "word of the response, below its bars")
     named[n, t] = where(equal(m[n, t], 1), words[n, t], "")
@@ -152,10 +152,10 @@ def advantage_picture(number: int, words: Block, raw: Block, used: Block, m: Blo
         "Bars above 0: the word went better than the critic expected and becomes more likely; below 0: less likely.",
         SHORT,
     )  # fmt: skip
-    return Bars(Drawn(chart, Section(f"{number}  The words below the bars", (named,)), {}), named)
+    return Bars(Drawn(chart, Section("The words below the bars", (named,)), {}), named)
 
 
-def gae_picture(number: int, used: Gae, words: Block, fade: Fade) -> Drawn:
+def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
     """Draws generalised advantage estimates of the same TD errors for four λ; `fade` is the recursion."""
     lambdas = tuple(
         typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in range(1, len(LAMBDAS) + 1)
@@ -172,11 +172,11 @@ def gae_picture(number: int, used: Gae, words: Block, fade: Fade) -> Drawn:
         "With λ = 0 a word gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
         SHORT, wide=True,
     )  # fmt: skip
-    section = Section(f"{number}  GAE for four λ: the recursion of Reward & advantage", (Line(lambdas, "fixed"), *rows))
+    section = Section("GAE for four λ: the recursion of Reward & advantage", (Line(lambdas, "fixed"), *rows))
     return Drawn(chart, section, dict(zip(lambdas, LAMBDAS, strict=True)))
 
 
-def next_word_picture(number: int, policies: dict[str, Block], vocabulary: Block) -> Drawn:
+def next_word_picture(policies: dict[str, Block], vocabulary: Block) -> Drawn:
     """Draws the probabilities of the next word at the decision chosen on Walk."""
     chart = Chart(
         "Next word, at the decision chosen on Walk", "bars",
@@ -186,10 +186,10 @@ def next_word_picture(number: int, policies: dict[str, Block], vocabulary: Block
         SHORT,
     )  # fmt: skip
     note = Note("Pick the episode and the decision on Walk.")
-    return Drawn(chart, Section(f"{number}  Probabilities of the next word", (note, Spread(policies))), {})
+    return Drawn(chart, Section("Probabilities of the next word", (note, Spread(policies))), {})
 
 
-def parts_picture(number: int, parts: dict[str, Block]) -> Drawn:
+def parts_picture(parts: dict[str, Block]) -> Drawn:
     """Draws where the total loss comes from."""
     single = tuple(Axis(f"q{number}", "part of the loss", size=1) for number, _ in enumerate(parts, 1))
     part = join("q", "part", *single)
@@ -203,7 +203,5 @@ def parts_picture(number: int, parts: dict[str, Block]) -> Drawn:
         "The policy loss, what the value loss, the entropy bonus and the policy KL add to it, and their sum.",
         "0.0000",
     )  # fmt: skip
-    section = Section(
-        f"{number}  The parts of the total loss", (Table(names, role="fixed"), Table(values, role="plain"))
-    )
+    section = Section("The parts of the total loss", (Table(names, role="fixed"), Table(values, role="plain")))
     return Drawn(chart, section, {names: list(parts)})

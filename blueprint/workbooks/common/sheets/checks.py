@@ -30,17 +30,15 @@ def checks_sheet(
     lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
     sections = [
         Section(
-            "1  The checks",
+            "The checks",
             (Unchanged("inputs, against those delivered"), Line((judged.verdict,)), *lines),
             ("distance", "allowed", "verdict", "Σ failed"),
         ),
-        Section(
-            "2  Where: the distance in every column", (Note("A number other than 0 is the place to look."), *needed)
-        ),
+        Section("Where: the distance in every column", (Note("A number other than 0 is the place to look."), *needed)),
     ]
     if identities:
         rows = tuple(row for identity in identities for row in identity.listed)
-        sections.append(Section("3  Identities: the same recursion where its result is known", rows))
+        sections.append(Section("Identities: the same recursion where its result is known", rows))
     typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
     if outside is not None:
         sections.append(outside.section)

@@ -16,7 +16,7 @@ def settings_sections(chosen: Settings) -> list[Section]:
     )
     numbers = [Line(line) for line in chosen.numbers]
     switches = [Line(line) for line in chosen.switches]
-    sections = [Section("1  Settings", (how, *numbers), (*COLUMNS, "from", "to", "outside the range"))]
+    sections = [Section("Settings", (how, *numbers), (*COLUMNS, "from", "to", "outside the range"))]
     if switches:
-        sections.append(Section("2  Switches", tuple(switches), (*COLUMNS, "number", "one of")))
+        sections.append(Section("Switches", tuple(switches), (*COLUMNS, "number", "one of")))
     return sections

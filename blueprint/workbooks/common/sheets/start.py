@@ -127,4 +127,6 @@ def start_sheet(
         sections.insert(after, Section("Which PPO this is", (*choices, Note(told.says.choices))))
     if parts:
         sections.insert(after, Section("The loss", tuple(with_origins(parts)), COLUMNS))
-    return Sheet("Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=told.says.heading)
+    return Sheet(
+        "Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=told.says.heading, first=None
+    )

@@ -53,15 +53,17 @@ def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section]
     """Outlines the sheet: the choice and its words stay in view, the sections scroll."""
     lines: tuple[Item, ...] = (*map(Line, zip(chosen.numbers, strict=True)), *map(Step, words))
     found = Note("Every line reads this place of its row.")
-    last = Section("How this page is made", (Line((chosen.decimals,), "line"), found, Finder()), printed=False)
+    last = Section(
+        "How this page is made", (Line((chosen.decimals,), "line"), found, Finder()), printed=False, numbered=False
+    )
     return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS, aside=3, tight=True)
 
 
-def numbered(*titled: Titled) -> list[Section]:
+def titled_sections(*titled: Titled) -> list[Section]:
     """Outlines sections one after the other; the first one says how to read them."""
     return [
         Section(
-            f"{number}  {title}",
+            title,
             ((READING,) if number == 1 else ())
             + tuple(Step(item) if isinstance(item, Block) else item for item in items),
             COLUMNS if number == 1 else (),

@@ -100,17 +100,17 @@ def _linked(batch: pipeline.Batch) -> pipeline.Batch:
 def _libraries(given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.LossPart, head: InView) -> Sheet:
     """Outlines the rows: what all start from, then every step, of which only the results are unfolded."""
     own = tuple(row for row in (*given.at, *given) if isinstance(row, Block) and row.link)
-    start = Section("0  What all start from", (Note(FIXED), Note(WHERE), *map(minor, own)))
+    start = Section("What all start from", (Note(FIXED), Note(WHERE), *map(minor, own)))
     steps = (*pages.signal_sections(given, made), *pages.loss_sections(given, made, out, None))
     placed: set[Block] = set(own) | {given.m}
     sections = [start]
-    for number, section in enumerate(steps, start=1):
+    for section in steps:
         items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
         placed |= {item.block for item in items}
-        sections.append(Section(f"{number}  {section.title.partition('  ')[2]}", items))
-    watched = tuple(item for section in pages.watched_sections(0, out.watched) for item in map(_folded, section.items))
-    sections.append(Section(f"{len(sections)}  What is watched", watched))
-    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True)
+        sections.append(Section(section.title, items))
+    watched = tuple(item for section in pages.watched_sections(out.watched) for item in map(_folded, section.items))
+    sections.append(Section("What is watched", watched))
+    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True, first=0)
 
 
 def _folded(item: Item) -> Row:
@@ -130,15 +130,13 @@ def _which(like: Preferred, out: pipeline.LossPart, chosen: Chosen) -> Sheet:
     for group, title in GROUPS.items():
         keys = [key for key in like.rows if (key.partition(".")[0] if "." in key else "ppo") == group]
         conventions.append((title, [like.rows[key] for key in keys]))
-    results = Section("1  What comes of it: the losses and what is watched, on this batch", _results(out))
-    sections = [results, Section("3  How far it is from the settings in use", (key(count), Row(flags, "word")))]
-    for number, (title, rows) in enumerate(conventions, start=4):
-        sections.append(
-            Section(f"{number}  What it does: {title[0].lower()}{title[1:]}", tuple(_word(row) for row in rows))
-        )
+    results = Section("What comes of it: the losses and what is watched, on this batch", _results(out))
+    sections = [results, Section("How far it is from the settings in use", (key(count), Row(flags, "word")))]
+    for title, rows in conventions:
+        sections.append(Section(f"What it does: {title[0].lower()}{title[1:]}", tuple(_word(row) for row in rows)))
     numbers = tuple(map(minor, (like.number, *like.words.values())))
-    sections.append(Section(f"{len(sections) + 2}  The numbers of the words, for the formulas", numbers))
-    sections.insert(1, Section("2  Why", (Row(why, "paragraph"),)))
+    sections.append(Section("The numbers of the words, for the formulas", numbers))
+    sections.insert(1, Section("Why", (Row(why, "paragraph"),)))
     return Sheet("Which PPO", WHICH, tuple(sections), (LIBRARY,), (like.names,))
 
 

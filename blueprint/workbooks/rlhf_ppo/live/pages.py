@@ -16,25 +16,25 @@ def signal_sections(given: Batch, made: SignalPart) -> tuple[Section, ...]:
     at, s, paid, gae = given.at, made.score, made.paid, made.gae
     return (
         Section(
-            "1  Slots: what counts as response, and what is kept behind it",
+            "Slots: what counts as response, and what is kept behind it",
             (given.S, *_minor(*at), given.slots, given.most, key(made.counted.response), key(made.counted.kept)),
         ),
         Section(
-            "2  How far from the reference?",
+            "How far from the reference?",
             (given.logp_old, given.logp_ref, given.kl_old_ref, *_estimates(made.kl), key(made.kl.used)),
         ),
         Section(
-            "3  Score: corrected, clipped, and put on one slot",
+            "Score: corrected, clipped, and put on one slot",
             (given.score, given.by_word, given.by_pad, *_minor(s.ended, s.subtracted, s.replaced), s.corrected, s.clipped,
              s.place, key(s.placed)),
         ),
-        Section("4  Reward", (paid.support, paid.coef, paid.penalty, key(paid.raw))),
-        Section("5  Whitening of the rewards (used if it is on)", (*_whitening(made.rewards), key(made.rewards.used))),
+        Section("Reward", (paid.support, paid.coef, paid.penalty, key(paid.raw))),
+        Section("Whitening of the rewards (used if it is on)", (*_whitening(made.rewards), key(made.rewards.used))),
         Section(
-            "6  Advantage (GAE) and return",
+            "Advantage (GAE) and return",
             (given.V_old, gae.V, *_minor(gae.over, gae.ahead), gae.td_errors, key(gae.advantages), key(gae.returns)),
         ),
-        Section("7  Whitening of the advantages", (*_whitening(made.white), key(made.white.used))),
+        Section("Whitening of the advantages", (*_whitening(made.white), key(made.white.used))),
     )  # fmt: skip
 
 
@@ -46,27 +46,27 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
     return (
         *_policy_sections(given, made, out),
         Section(
-            "4  Value loss",
+            "Value loss",
             (given.at.first_past, out.value_counted, given.V_new, made.gae.V, made.gae.returns, *squares),
         ),
         Section(
-            "5  Value loss: weights and mean", (out.value_mode, *_weights(out.value_weights), key(total.value_loss))
+            "Value loss: weights and mean", (out.value_mode, *_weights(out.value_weights), key(total.value_loss))
         ),
         Section(
-            "6  Entropy bonus and policy KL",
+            "Entropy bonus and policy KL",
             (out.entropy_mode, *_weights(out.entropy_weights), given.entropy, key(total.entropy),
              given.policy_kl, key(total.policy_kl)),
         ),
         Section(
-            "7  KL to the reference as a loss (used if it is chosen)",
+            "KL to the reference as a loss (used if it is chosen)",
             (given.logp_ref, *((minor(cross),) if cross is not None else ()), given.kl_new_ref,
              *_estimates(out.kl), out.kl.used, key(added.kl_loss)),
         ),
         Section(
-            "8  Total loss: the policy loss and what the others add to it",
+            "Total loss: the policy loss and what the others add to it",
             (added.vf, added.beta, *added.adds, key(total.total)),
         ),
-        Section("9  What each word adds to the total", (*_minor(*added.parts), added.share)),
+        Section("What each word adds to the total", (*_minor(*added.parts), added.share)),
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def _policy_sections(given: Batch, made: SignalPart, out: LossPart) -> tuple[Sec
     bounds = (clip.unclipped, clip.lowest, clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor)
     return (
         Section(
-            "1  Importance ratio of new to old probability",
+            "Importance ratio of new to old probability",
             (
                 made.counted.response,
                 given.logp_new,
@@ -86,35 +86,35 @@ def _policy_sections(given: Batch, made: SignalPart, out: LossPart) -> tuple[Sec
             ),
         ),
         Section(
-            "2  Clipped surrogate: the smaller of two, and never below its floor",
+            "Clipped surrogate: the smaller of two, and never below its floor",
             (made.white.used, *bounds, key(clip.smaller)),
         ),
         Section(
-            "3  Policy loss: which words count, and with which weight",
+            "Policy loss: which words count, and with which weight",
             (*out.filter, *_weights(out.policy_weights), *out.guard, key(out.sums.total.policy_loss)),
         ),
     )
 
 
-def watched_sections(number: int, see: Watched) -> tuple[Section, ...]:
+def watched_sections(see: Watched) -> tuple[Section, ...]:
     """Outlines what is watched, as the conventions count it."""
     ev, drift, kl = see.explained, see.drift, see.kl_rows
     weighing = (see.over, see.eps, *see.slots, *see.words, *see.values)
     (old, new), (of_old, of_new) = ev.residuals, ev.of_residuals
     return (
-        Section(f"{number}  As the preset counts: what is averaged over what", _minor(*weighing)),
+        Section("As the preset counts: what is averaged over what", _minor(*weighing)),
         Section(
-            f"{number + 1}  As the preset counts: approximate KL, ratio, entropy",
+            "As the preset counts: approximate KL, ratio, entropy",
             (kl.read, see.estimates.k1, kl.k2, see.estimates.k3, kl.used, key(see.approx_kl), key(see.mean_ratio),
              key(see.entropy)),
         ),
         Section(
-            f"{number + 2}  As the preset counts: clip fractions",
+            "As the preset counts: clip fractions",
             (*see.flags, key(see.clip_fraction), see.at_floor, key(see.dual_fraction), see.value_held, key(see.value_fraction)),
         ),
-        Section(f"{number + 3}  As the preset counts: KL to the reference", (*drift[:-1], key(drift.mean))),
+        Section("As the preset counts: KL to the reference", (*drift[:-1], key(drift.mean))),
         Section(
-            f"{number + 4}  As the preset counts: explained variance",
+            "As the preset counts: explained variance",
             (*_minor(ev.words, ev.free, *ev.of_returns, old, *of_old, new, *of_new), ev.mse, ev.error,
              key(ev.used)),
         ),

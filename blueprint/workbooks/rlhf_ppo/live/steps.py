@@ -46,7 +46,7 @@ def live_steps(models: Models, chosen: Settings) -> Live:
     again = _again(made)
     out = pipeline.loss(there, again, use)
     steps = Steps(models, batch.entropy, _signal(models, here, made), _loss(models, there, again, out, cross))
-    return Live(steps, batch, made, out, pages.watched_sections(8, out.watched))
+    return Live(steps, batch, made, out, pages.watched_sections(out.watched))
 
 
 def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.page.outline import Section
-from blueprint.workbooks.common.sheets.walk import numbered
+from blueprint.workbooks.common.sheets.walk import titled_sections
 from blueprint.workbooks.rlhf_ppo.live.steps import Live
 from blueprint.workbooks.rlhf_ppo.sheets.walk import model_sections, written_sections
 
@@ -13,7 +13,7 @@ def walk_sections(live: Live) -> list[Section]:
     m, given, s, out = live.steps.models, live.batch, live.signal, live.loss
     kl, paid, of_r, of_A, clip, value = s.kl, s.paid, s.rewards, s.white, out.clip, out.value
     value_of = (m.way.expects, m.V_new) if m.way else ()
-    return numbered(
+    return titled_sections(
         *written_sections(m),
         *model_sections(m),
         ("Where things are counted", (given.S, *s.counted)),

@@ -85,4 +85,5 @@ def _critic(
     whose = "old" if name.startswith("old") else "new"
     values = masked_values(name, symbol, whose, places[0] if places else here.mask, out)
     sections = scalar_sections(memory, weights, read, network, (*places, out, key(values)))
-    return Critic(Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask), memory, weights, out, values)
+    sheet = Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask, first=0 if above else 1)
+    return Critic(sheet, memory, weights, out, values)

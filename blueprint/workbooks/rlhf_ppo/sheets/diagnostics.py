@@ -61,13 +61,13 @@ def diagnostics(
     foreseen_section, foreseen = _foreseen(signal, m, words, floor)
     means = means_of(rows, m, words)
     sections = (
-        Section("1  Clip fraction (which words: see Loss)", fractions),
+        Section("Clip fraction (which words: see Loss)", fractions),
         approx,
         drifted,
-        Section("4  Length of the responses", (per.mean_length, key(per.longest))),
-        Section("5  Size of the advantages", (A, size, key(mean_size))),
+        Section("Length of the responses", (per.mean_length, key(per.longest))),
+        Section("Size of the advantages", (A, size, key(mean_size))),
         foreseen_section,
-        means_section("7", means),
+        means_section(means),
         *more,
     )
     sheet = Sheet("Diagnostics", LEAD, sections, (n, t), head.rows, head.mask)
@@ -78,7 +78,7 @@ def _approximate_kl(loss: Loss, m: Block, words: Block) -> tuple[Section, Block,
     rows, told = loss.policy_kl, "approximate KL: mean of"
     k1 = mean_over_words("approx_kl.k1", "aKL_k1", f"{told} −d", rows.k1, m, words, sources.APPROX_KL_K1)
     k3 = mean_over_words("approx_kl.k3", "aKL_k3", f"{told} e^d − 1 − d", rows.k3, m, words, sources.APPROX_KL_K3)
-    return Section("2  Approximate KL of the update", (key(k1), key(k3))), k1, k3
+    return Section("Approximate KL of the update", (key(k1), key(k3))), k1, k3
 
 
 def _per_response(signal: Signal, run: Texts, m: Block, words: Block) -> tuple[Section, Block, Responses]:
@@ -88,7 +88,7 @@ def _per_response(signal: Signal, run: Texts, m: Block, words: Block) -> tuple[S
     per = responses(m, run.length, kl, score, penalty)
     drift = (kl, key(kl_word), per.kl, per.wrote, per.responses, key(per.kl_mean))
     scores = (score, per.score, key(per.score_mean), penalty, per.non_score, key(per.non_score_mean))
-    return Section("3  KL to the reference and reward", (*drift, *scores)), kl_word, per
+    return Section("KL to the reference and reward", (*drift, *scores)), kl_word, per
 
 
 def _foreseen(signal: Signal, m: Block, words: Block, floor: Block) -> tuple[Section, Explained]:
@@ -96,10 +96,10 @@ def _foreseen(signal: Signal, m: Block, words: Block, floor: Block) -> tuple[Sec
     x = explained_variance(V, R, m, words, floor)
     returns = (R, x.mean_return, x.centred_return, x.return_variance)
     errors = (V, x.error, x.mean_error, x.centred_error, x.error_variance)
-    title = "6  Explained variance: did the old critic foresee the returns?"
+    title = "Explained variance: did the old critic foresee the returns?"
     return Section(title, (*returns, *errors, Row(x.floor, "fixed"), key(x.explained))), x
 
 
-def means_section(number: str, means: dict[str, Block]) -> Section:
+def means_section(means: dict[str, Block]) -> Section:
     """Outlines means for the first sheet."""
-    return Section(f"{number}  Means over the response words, shown on the first sheet", tuple(means.values()))
+    return Section("Means over the response words, shown on the first sheet", tuple(means.values()))

@@ -62,11 +62,11 @@ def texts_sheet(given: GivenTexts) -> tuple[Section, ...]:
     t_ = given.texts
     return (
         Section(
-            "1  Vocabulary",
+            "Vocabulary",
             (Table(given.vocabulary, role="text"), Line((given.end_word,), "line"), Line((given.end_id,))),
         ),
         Section(
-            "2  Words of every slot, and which of them are the response",
+            "Words of every slot, and which of them are the response",
             (
                 Row(t_.word_written, "text"),
                 Row(t_.mask),
@@ -86,7 +86,7 @@ def given_models(given: GivenTexts, temperature: Temperature) -> Models:
     old = _old(given, _logits("old", temperature))
     heard = Heard(given.head, given.slots, given.texts.written, old.words)
     reference, policy = (
-        policy_that_reads(part, heard, _logits(part.name, temperature), (), 1) for part in (REFERENCE, NEW)
+        policy_that_reads(part, heard, _logits(part.name, temperature), ()) for part in (REFERENCE, NEW)
     )
     before, after = (_critic(name, symbol, whose, given) for name, symbol, whose in CRITICS)
     score = typed("reward_model.score", (n,), "RM", "score of the response")
@@ -113,8 +113,8 @@ def _old(given: GivenTexts, logits: tuple[Block, ...]) -> Policy:
     written, S = link("old.written", given.texts.written), link("old.slots", given.slots)
     words = softmax("old", logits[-1])
     logprobs = word_logprobs("old", OLD.symbol, OLD.whose, words.logp, written, S)
-    kept = Section("3  The word that was written", (written, S, words.p_log_p, key(logprobs)))
-    sections = (*word_sections(1, logits, words), kept)
+    kept = Section("The word that was written", (written, S, words.p_log_p, key(logprobs)))
+    sections = (*word_sections(logits, words), kept)
     return Policy(Sheet(OLD.title, LEAD, sections, (n, t), here.rows, here.mask), logprobs, words)
 
 
@@ -127,12 +127,12 @@ def _critic(name: str, symbol: str, whose: str, given: GivenTexts) -> tuple[Bloc
 
 def _critic_sheet(title: str, given: GivenTexts, parts: tuple[Block, Block, Block]) -> Sheet:
     here = given.head.on(title.lower().replace(" ", "_"))
-    section = Section("1  The value in every slot", (Note(RAW), *parts[:2], key(parts[2])))
+    section = Section("The value in every slot", (Note(RAW), *parts[:2], key(parts[2])))
     return Sheet(title, f"what the {title.lower()} says before each word", (section,), (n, t), here.rows, here.mask)
 
 
 def _scored(score: Block, given: GivenTexts) -> Sheet:
     here = given.head.on("reward_model")
-    section = Section("1  One score for each response", (key(score),))
+    section = Section("One score for each response", (key(score),))
     lead = "what the reward model gave; conventions decide where it lands"
     return Sheet("Reward model", lead, (section,), (n, t), here.rows, here.mask)

@@ -10,7 +10,7 @@ from blueprint.workbooks.rlhf_ppo.texts import Length, Prompts
 def inputs_sheet(settings: list[Section], given: Prompts, length: Length) -> Sheet:
     """Outlines the sheet where everything is typed that is not a weight or a draw; the settings come first."""
     prompt = Section(
-        "3  Prompts: the words that are given",
+        "Prompts: the words that are given",
         (
             Note("One word per column, from the start column on; the policy writes where a cell is empty."),
             Row(given.given, "text"),
@@ -18,9 +18,9 @@ def inputs_sheet(settings: list[Section], given: Prompts, length: Length) -> She
             given.given_id,
         ),
     )
-    sizes = Section("4  Length", (Line(length), Line((given.decisions,))), ("used", "from", "to"))
+    sizes = Section("Length", (Line(length), Line((given.decisions,))), ("used", "from", "to"))
     words = Section(
-        "5  Vocabulary",
+        "Vocabulary",
         (
             Note("The first word ends a text. Words must differ by more than capitals; no * ? ~ in a word."),
             Table(given.vocabulary, role="text"),

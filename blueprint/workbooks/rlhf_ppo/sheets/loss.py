@@ -73,16 +73,16 @@ def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
     total, share = total_loss(parts, use, m, words), word_shares(parts, use, m, words)
     adds = weighted_parts(total, use)
     sections = (
-        Section("1  Importance ratio of new to old probability", (given.logp_new, given.logp_old, d, key(ratio))),
+        Section("Importance ratio of new to old probability", (given.logp_new, given.logp_old, d, key(ratio))),
         _clip_section(given, clip, (by_loss.flag, by_ratio.flag), total),
         _value_section(given, value, total),
-        Section("4  Entropy bonus", (given.entropy, key(total.entropy))),
+        Section("Entropy bonus", (given.entropy, key(total.entropy))),
         Section(
-            "5  Policy KL: how far the update moved the policy",
+            "Policy KL: how far the update moved the policy",
             (given.policy_kl, estimates.k1, estimates.k3, key(total.policy_kl)),
         ),
-        Section("6  Total loss: the policy loss and what the others add to it", (*adds, key(total.total))),
-        Section("7  What each word adds to the total", (share,)),
+        Section("Total loss: the policy loss and what the others add to it", (*adds, key(total.total))),
+        Section("What each word adds to the total", (share,)),
     )
     sheet = Sheet("Loss", LEAD, sections, (n, t), head.rows, m)
     return Loss(sheet, d, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
@@ -90,11 +90,11 @@ def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
 
 def _clip_section(given: Given, clip: Surrogate, flags: tuple[Block, Block], total: Total) -> Section:
     rows = (given.advantages, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), *flags)
-    title = "2  Clipped surrogate: the smaller of two, so that no word is pushed too far"
+    title = "Clipped surrogate: the smaller of two, so that no word is pushed too far"
     return Section(title, (*rows, key(total.policy_loss)))
 
 
 def _value_section(given: Given, value: ValueLoss, total: Total) -> Section:
     free = (given.V_new, given.V_old, given.returns, value.error, value.square)
     held = (value.held, value.held_error, value.held_square, key(value.loss))
-    return Section("3  Value loss: the larger of two squares", (*free, *held, key(total.value_loss)))
+    return Section("Value loss: the larger of two squares", (*free, *held, key(total.value_loss)))

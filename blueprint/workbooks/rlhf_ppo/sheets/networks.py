@@ -17,10 +17,10 @@ def network_sections(
     memory: Memory, Y: Block, read: Block, network: Network, logits: tuple[Block, ...], words: Distribution
 ) -> tuple[Section, ...]:
     """Outlines a policy: embedding, what it reads, memory, scores and probabilities of every next word."""
-    return (*memory_sections(memory, Y, read, network), *word_sections(4, logits, words))
+    return (*memory_sections(memory, Y, read, network), *word_sections(logits, words))
 
 
-def word_sections(number: int, logits: tuple[Block, ...], words: Distribution) -> tuple[Section, Section]:
+def word_sections(logits: tuple[Block, ...], words: Distribution) -> tuple[Section, Section]:
     """Outlines the scores of every next word, and its probability."""
     steps = (
         minor(words.top),
@@ -30,8 +30,8 @@ def word_sections(number: int, logits: tuple[Block, ...], words: Distribution) -
         Row(words.p, "probability"),
     )
     return (
-        Section(f"{number}  Logit of every next word", logits),
-        Section(f"{number + 1}  Probability of every next word: soft-max", steps),
+        Section("Logit of every next word", logits),
+        Section("Probability of every next word: soft-max", steps),
     )
 
 
@@ -41,20 +41,20 @@ def scalar_sections(
     """Outlines a model that gives one number: embedding, what it reads, memory, and the number."""
     return (
         *memory_sections(memory, head.w, read, network),
-        Section("4  One number from the hidden state", (Line((head.b,), "weights"), *out)),
+        Section("One number from the hidden state", (Line((head.b,), "weights"), *out)),
     )
 
 
 def memory_sections(memory: Memory, beside: Block, read: Block, network: Network) -> tuple[Section, ...]:
     """Outlines embedding, inputs and memory, each with the weights to its left that multiply it."""
     return (
-        Section("1  What each word looks like", (Table(memory.E, across=v),)),
+        Section("What each word looks like", (Table(memory.E, across=v),)),
         Section(
-            f"2  What it reads: inputs x, beside the weights {memory.W.symbol}",
+            f"What it reads: inputs x, beside the weights {memory.W.symbol}",
             (read, Row(network.x, "input", beside=memory.W)),
         ),
         Section(
-            f"3  Hidden state h, beside {beside.symbol}, which it meets next",
+            f"Hidden state h, beside {beside.symbol}, which it meets next",
             (Row(network.h, "memory", beside=beside),),
         ),
     )
@@ -63,7 +63,7 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
 def update_section(changes: list[Block]) -> Section:
     """Outlines the typed Δ of every weight."""
     tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
-    return Section("0  The update Δ (typed): it stands for a training step", (*map(Note, NO_GRADIENT), *tables))
+    return Section("The update Δ (typed): it stands for a training step", (*map(Note, NO_GRADIENT), *tables))
 
 
 def _table_axis(weight: Block) -> Axis | None:

@@ -64,7 +64,7 @@ def old_policy(
     sections = (
         *network_sections(memory, Y, run.read, run.network, run.logits, words),
         *_writing_sections(run, draws, is_given, given_id),
-        Section("8  The log-probability that is kept", kept),
+        Section("The log-probability that is kept", kept),
     )
     head = InView(run.word_written, run.mask, run.word_read)
     lead = (
@@ -79,7 +79,7 @@ def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id:
     whose = (is_given, given_id, turn.room, turn.allowed, turn.ended)
     return (
         Section(
-            "6  The draw: the word on whose piece of the line the number u falls",
+            "The draw: the word on whose piece of the line the number u falls",
             (
                 Note(DRAW),
                 minor(run.cumulative),
@@ -90,7 +90,7 @@ def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id:
             ),
         ),
         Section(
-            "7  Whose turn is it? The mask m = 1 marks the decisions of the response",
+            "Whose turn is it? The mask m = 1 marks the decisions of the response",
             (*whose, key(run.written), turn.is_end, turn.ends, *counts),
         ),
     )
@@ -124,4 +124,4 @@ def _by_network(part: Part, old: OldPolicy, memory: Memory, Y: Block, above: tup
     network = rnn(part.name, read, memory)
     z = tempered(part.name, logits(part.name, network.h, Y), old.temperature)
     heard = Heard(old.head, old.slots.row if old.slots else None, old.rollout.written, old.policy.words)
-    return policy_that_reads(part, heard, z, (*above, *memory_sections(memory, Y, read, network)), 4)
+    return policy_that_reads(part, heard, z, (*above, *memory_sections(memory, Y, read, network)), 0 if above else 1)

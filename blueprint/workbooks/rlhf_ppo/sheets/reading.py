@@ -65,9 +65,9 @@ NEW = Part(
 
 
 def policy_that_reads(
-    part: Part, heard: Heard, logits: tuple[Block, ...], above: tuple[Section, ...], number: int
+    part: Part, heard: Heard, logits: tuple[Block, ...], above: tuple[Section, ...], first: int = 1
 ) -> Read:
-    """Outlines a policy from its logits on; `above` are the sections before them, `number` counts on from there."""
+    """Outlines a policy from its logits on; `above` are the sections before them, the first of them with the number `first`."""
     name, here = part.name, heard.head.on(part.name)
     written = link(f"{name}.written", heard.written)
     counted = here.mask if heard.slots is None else link(f"{name}.slots", heard.slots)
@@ -77,12 +77,12 @@ def policy_that_reads(
     logprobs = word_logprobs(name, part.symbol, part.whose, words.logp, written, counted)
     cross, exact = exact_kl(*part.distance, counted, p_old, p_log_p_old, words.logp)
     places = () if heard.slots is None else (counted,)
-    kept = Section(f"{number + 2}  The word that was written", (written, *places, key(logprobs), words.p_log_p))
+    kept = Section("The word that was written", (written, *places, key(logprobs), words.p_log_p))
     far = (minor(p_old, "probability"), p_log_p_old, cross, key(exact))
-    sections = [*above, *word_sections(number, logits, words), kept]
-    sections.append(Section(f"{number + 3}  How far from the old policy: {exact.symbol}", far))
+    sections = [*above, *word_sections(logits, words), kept]
+    sections.append(Section(f"How far from the old policy: {exact.symbol}", far))
     entropy = word_entropy(counted, words.p_log_p) if part is NEW else None
     if entropy is not None:
-        sections.append(Section(f"{number + 4}  How undecided the new policy is", (key(entropy),)))
-    sheet = Sheet(part.title, part.lead, tuple(sections), (n, t), here.rows, here.mask)
+        sections.append(Section("How undecided the new policy is", (key(entropy),)))
+    sheet = Sheet(part.title, part.lead, tuple(sections), (n, t), here.rows, here.mask, first=first)
     return Read(Policy(sheet, logprobs, words), exact, entropy)

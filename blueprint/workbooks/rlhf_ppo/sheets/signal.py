@@ -52,16 +52,16 @@ def signal(head: tuple[Block, ...], m: Block, given: Given, words: Block, chosen
     before = (given.before,) if given.before is not None else ()
     sections = (
         Section(
-            "1  How far from the reference?",
+            "How far from the reference?",
             (given.logp_old, given.logp_ref, kl.k1, kl.k2, kl.k3, key(kl.used), *exact),
         ),
-        Section("2  Reward", (paid.penalty, given.score, key(paid.rewards))),
+        Section("Reward", (paid.penalty, given.score, key(paid.rewards))),
         Section(
-            "3  Advantage (GAE) and return",
+            "Advantage (GAE) and return",
             (*before, given.values, estimate.td_errors, key(estimate.advantages), key(estimate.returns)),
         ),
         Section(
-            "4  Whitening: mean 0 and variance 1 over the response words of the batch",
+            "Whitening: mean 0 and variance 1 over the response words of the batch",
             (white.mean, white.centred, white.variance, white.whitened, key(white.used)),
         ),
     )

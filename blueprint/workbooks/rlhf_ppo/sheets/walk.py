@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blueprint.language import Block
 from blueprint.page.outline import Listed, Section, Step
-from blueprint.workbooks.common.sheets.walk import Items, Titled, numbered
+from blueprint.workbooks.common.sheets.walk import Items, Titled, titled_sections
 from blueprint.workbooks.rlhf_ppo.sheets.loss import Loss
 from blueprint.workbooks.rlhf_ppo.sheets.signal import Signal
 from blueprint.workbooks.rlhf_ppo.steps import Models, Steps
@@ -15,7 +15,7 @@ def walk_sections(steps: Steps) -> list[Section]:
     m, s, loss = steps.models, steps.signal, steps.loss
     way = m.way
     value = (way.expects, m.V_new) if way else ()
-    return numbered(
+    return titled_sections(
         *written_sections(m),
         *model_sections(m),
         *signal_sections(s),
@@ -57,7 +57,7 @@ def model_sections(m: Models) -> tuple[Titled, ...]:
 def walk_sections_of_signal(signal: Signal, mask: Block) -> list[Section]:
     """Outlines the derivation of one word's advantage, from given log-probs, value and score."""
     given = (signal.logp_old, signal.logp_ref, signal.score, signal.V)
-    return numbered(("The decision", (mask, *given)), *signal_sections(signal))
+    return titled_sections(("The decision", (mask, *given)), *signal_sections(signal))
 
 
 def signal_sections(signal: Signal) -> tuple[Titled, ...]:

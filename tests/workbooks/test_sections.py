@@ -1,0 +1,45 @@
+"""Sections: a sheet numbers its own, and a sentence that names one by its number names the right one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from blueprint.book import Book
+from blueprint.page.outline import Section, Sheet
+from tests.workbooks.test_labels import BOOKS
+
+NAMED = re.compile(r"section (\d+)")
+MEANT = {"norm of the value loss (see section 5)": "What this file was built with"}
+"""What a sentence that names a section by its number speaks of."""
+
+
+def texts(book: Book) -> set[tuple[str, str]]:
+    """Returns every text of a workbook in which a section is named by its number, and the sheet on which its block stands."""
+    noted = [(block, note) for block, note in book.blueprint.notes.items() if NAMED.search(note)]
+    told = [(b.name, b.about.meaning) for b in book.blueprint.blocks() if NAMED.search(b.about.meaning)]
+    return {(book.layout.places[book.blocks[name]].sheet, text) for name, text in (*noted, *told)}
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_section_that_is_named_by_its_number_is_the_one_that_is_meant(name: str) -> None:
+    book = BOOKS[name]
+    headings = {(label.sheet, label.text) for label in book.layout.labels if label.style == "section"}
+    found = texts(book)
+    assert bool(found) == (name == "classic")
+    for sheet, text in found:
+        assert (sheet, f"{NAMED.findall(text)[0]}  {MEANT[text]}") in headings, text
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_no_title_is_typed_with_a_number(name: str) -> None:
+    titles = [section.title for sheet in BOOKS[name].blueprint.sheets for section in sheet.sections]
+    assert [title for title in titles if re.match(r"\d+  ", title)] == []
+
+
+def test_a_sheet_numbers_its_sections_from_its_first_on() -> None:
+    sections = (Section("One", ()), Section("A picture", (), numbered=False), Section("Two", ()))
+    assert Sheet("S", "", sections).headings() == ["1  One", "A picture", "2  Two"]
+    assert Sheet("S", "", sections, first=0).headings() == ["0  One", "A picture", "1  Two"]
+    assert Sheet("S", "", sections, first=None).headings() == ["One", "A picture", "Two"]
