@@ -9,6 +9,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
+ADDRESS = re.compile(r"blueprint(?:\.\w+)+:\w+")
+"""What is imported when it is asked for, as the record of a kind says it."""
+
 
 class Import(NamedTuple):
     """One imported module: who reads it, in which line, and when: at "once", in a "function", or for "types" alone."""
@@ -63,6 +66,8 @@ def _names(node: ast.AST, known: dict[str, Path], package: str) -> list[str]:
         case ast.ImportFrom(str() as module, names, 0):
             inner = [f"{module}.{alias.name}" for alias in names]
             return [name if name.removeprefix(f"{package}.") in known else module for name in inner]
+        case ast.Constant(str() as text) if ADDRESS.fullmatch(text):
+            return [text.partition(":")[0]]
         case ast.ImportFrom():
             raise AssertionError(f"line {node.lineno}: relative imports hide who reads whom")
     return []

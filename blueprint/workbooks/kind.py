@@ -2,23 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from blueprint.quoting import Told
 
 if TYPE_CHECKING:
     from blueprint.page.outline import Blueprint
-    from blueprint.workbooks.common.sheets.beside import Witnessed
+
+Address = str
+"""Where a part of a record lies, as an entry point says it: `package.module:name`. It is imported when it is asked for."""
+
+
+class KindError(Told):
+    """Says in one sentence what a kind of workbook cannot do, or why a record was refused."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of workbook: a folder with its definitions, its sheets, and the schema of its numbers.
+    """A kind of workbook. Every part but name, title, levels and build may be missing, and may be given by its address.
 
-    name: that of its folder. levels: the words under `level` in its numbers files. build: makes the blueprint of its
-    numbers, with an outside witness's numbers on Checks if there are any.
+    Attributes:
+        name: that of its folder. title: what sentences call it, such as "classic PPO".
+        levels: by the word that stands under `level` in a numbers file, the table that checks such a file.
+        build: from numbers, and an outside witness's numbers for Checks if there are any, to the blueprint.
+        presets: what libraries do, a function that returns their Catalogue.
+        labels: what its settings are called, by key: symbol, meaning, decimals.
+        numbers: the folder of its built-in numbers files.
     """
 
     name: str
-    levels: tuple[str, ...]
-    build: Callable[[Any, Witnessed | None], Blueprint]
+    title: str
+    levels: Mapping[str, Any]
+    build: Callable[[Any, Any], Blueprint] | Address
+    presets: Callable[[], Any] | Address | None = None
+    labels: Mapping[str, tuple[str, str, int]] | Address | None = None
+    numbers: Path | None = None
+
+    def part(self, name: str) -> Any:
+        """Return a part of the record, imported now if it was given by its address.
+
+        Raises:
+            KindError: if this kind has no such part.
+        """
+        found = getattr(self, name)
+        if found is None:
+            raise KindError(f"{self.title}: this kind of workbook has no {name}; its record says what it has.")
+        return imported(found)
+
+    def level(self, word: str) -> Any:
+        """Return the table that checks files of a level."""
+        return imported(self.levels[word])
+
+
+def imported(part: Any) -> Any:
+    """Return a part of a record; what lies at its address, where only that is given."""
+    return _at(part) if isinstance(part, str) else part
+
+
+@cache
+def _at(address: Address) -> Any:
+    module, _, name = address.partition(":")
+    return getattr(import_module(module), name)

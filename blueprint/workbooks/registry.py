@@ -1,21 +1,87 @@
-"""The kinds of workbooks there are: each is found by the name of its folder, and imported when it is asked for."""
+"""The kinds of workbooks there are: those of the folders beside this file, those of installed packages, and a user's own."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.workbooks.kind import Kind
+from blueprint.quoting import unquoted
+from blueprint.workbooks.kind import Kind, KindError
 
 if TYPE_CHECKING:
     from blueprint.page.outline import Blueprint
     from blueprint.workbooks.common.sheets.beside import Witnessed
 
+FIRST = "rlhf_ppo"
+"""The kind that lists begin with."""
+GROUP = "blueprint.kinds"
+"""The group of entry points under which a package may bring a kind of its own."""
+_added: dict[str, Kind] = {}
+
+
+def add_kind(kind: Kind) -> None:
+    """Make a kind of one's own known: commands and `bp.build` then work on it as on any other.
+
+    One that was added before under the same name gives way to it, as when a cell of a notebook is run again.
+
+    Raises:
+        KindError: if another kind has its name, or one of its levels.
+    """
+    for other in kinds():
+        if other.name != kind.name or kind.name not in _added:
+            _refuse_twins(kind, other)
+    _added[kind.name] = kind
+
+
+def _refuse_twins(kind: Kind, other: Kind) -> None:
+    if kind.name == other.name:
+        raise KindError(f"kind {unquoted(kind.name)}: there is one of that name already; give yours another name.")
+    if twins := kind.levels.keys() & other.levels.keys():
+        level = unquoted(sorted(twins)[0])
+        raise KindError(f"kind {unquoted(kind.name)}: level {level} is one of {other.title}; call yours another word.")
+
+
+def kinds() -> list[Kind]:
+    """Return every kind there is: our own, then those of installed packages, then those that were added."""
+    return list({**_own(), **_installed(), **_added}.values())
+
+
+@cache
+def _own() -> dict[str, Kind]:
+    folders = sorted(path.parent.name for path in Path(__file__).parent.glob("*/kind.py"))
+    names = sorted(folders, key=lambda name: name != FIRST)
+    return {name: import_module(f"blueprint.workbooks.{name}.kind").KIND for name in names}
+
+
+@cache
+def _installed() -> dict[str, Kind]:
+    """Load the kinds that installed packages bring."""
+    found = [each.load() for each in entry_points(group=GROUP)]
+    for kind in found:
+        for other in (*_own().values(), *(each for each in found if each is not kind)):
+            _refuse_twins(kind, other)
+    return {kind.name: kind for kind in found}
+
 
 def kind_named(name: str) -> Kind:
-    """Return the kind whose folder has this name."""
-    found: Kind = import_module(f"blueprint.workbooks.{name}.kind").KIND
-    return found
+    """Return the kind of this name.
+
+    Raises:
+        KindError: if there is none.
+    """
+    if name in _own():
+        return _own()[name]
+    for kind in kinds():
+        if kind.name == name:
+            return kind
+    raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {', '.join(_names())}.")
+
+
+def _names() -> list[str]:
+    return [kind.name for kind in kinds()]
 
 
 def kind_of(numbers: Any) -> Kind:
@@ -28,4 +94,5 @@ def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    return kind_of(numbers).build(numbers, witnessed)
+    made: Blueprint = kind_of(numbers).part("build")(numbers, witnessed)
+    return made

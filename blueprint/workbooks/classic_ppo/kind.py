@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.workbooks.kind import Kind
@@ -18,4 +19,12 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     return with_guides(classic_ppo(numbers, witnessed), numbers)
 
 
-KIND = Kind("classic_ppo", ("classic",), _build)
+KIND = Kind(
+    "classic_ppo",
+    "classic PPO",
+    {"classic": "blueprint.workbooks.classic_ppo.schema:ClassicFile"},
+    _build,
+    presets="blueprint.workbooks.classic_ppo.presets:classic_presets",
+    labels="blueprint.workbooks.classic_ppo.told:TOLD",
+    numbers=Path(__file__).parent / "numbers",
+)

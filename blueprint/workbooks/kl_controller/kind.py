@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.workbooks.kind import Kind
@@ -18,4 +19,11 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     return with_guides(kl_controller(numbers, witnessed), numbers)
 
 
-KIND = Kind("kl_controller", ("controller",), _build)
+KIND = Kind(
+    "kl_controller",
+    "the adaptive KL controller",
+    {"controller": "blueprint.workbooks.kl_controller.schema:ControllerFile"},
+    _build,
+    labels="blueprint.workbooks.kl_controller.definitions:TOLD",
+    numbers=Path(__file__).parent / "numbers",
+)

@@ -19,4 +19,4 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     return with_guides(with_notes(minibatch_level(numbers), live=True), numbers)
 
 
-KIND = Kind("minibatch", (), _build)
+KIND = Kind("minibatch", "a real minibatch", {}, _build)

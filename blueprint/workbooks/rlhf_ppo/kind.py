@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.workbooks.kind import Kind
@@ -32,4 +33,16 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     return with_guides(made, numbers)
 
 
-KIND = Kind("rlhf_ppo", ("weights", "logits", "per-token"), _build)
+KIND = Kind(
+    "rlhf_ppo",
+    "RLHF PPO",
+    {
+        "weights": "blueprint.workbooks.rlhf_ppo.inputs.files:WeightFile",
+        "logits": "blueprint.workbooks.rlhf_ppo.inputs.files:LogitFile",
+        "per-token": "blueprint.workbooks.rlhf_ppo.inputs.files:TokenFile",
+    },
+    _build,
+    presets="blueprint.workbooks.common.conventions.data:rlhf",
+    labels="blueprint.workbooks.common.conventions.told:LIVE_TOLD",
+    numbers=Path(__file__).parent / "numbers",
+)

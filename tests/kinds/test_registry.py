@@ -1,0 +1,53 @@
+"""Kinds of workbooks are found, hold what they say, and keep out of each other's way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from blueprint.workbooks import Kind, KindError, add_kind, kind_named, kinds, registry
+
+
+@pytest.fixture(autouse=True)
+def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test adds is gone when it ends."""
+    monkeypatch.setattr(registry, "_added", {})
+
+
+def own(name: str = "mine", *levels: str) -> Kind:
+    """Makes a record in which nothing but what it must have is given."""
+    return Kind(name, f"the kind {name}", dict.fromkeys(levels), lambda numbers, _: numbers)
+
+
+def test_our_own_kinds_are_found_by_their_folders() -> None:
+    assert [kind.name for kind in kinds()] == ["rlhf_ppo", "classic_ppo", "kl_controller", "minibatch"]
+
+
+def test_what_a_kind_has_not_is_said() -> None:
+    with pytest.raises(KindError) as refused:
+        own().part("presets")
+    assert str(refused.value) == "the kind mine: this kind of workbook has no presets; its record says what it has."
+
+
+def test_a_kind_of_ones_own_is_known_once_it_is_added_and_replaced_when_it_is_added_again() -> None:
+    with pytest.raises(KindError, match="kind mine: there is none of that name; write one of rlhf_ppo, classic_ppo,"):
+        kind_named("mine")
+    add_kind(own())
+    again = replace(own(), title="again")
+    add_kind(again)
+    assert kind_named("mine") is again
+    assert kinds()[-1] is again
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (own("classic_ppo"), "kind classic_ppo: there is one of that name already; give yours another name."),
+        (own("mine", "classic"), "kind mine: level classic is one of classic PPO; call yours another word."),
+    ],
+)
+def test_a_name_or_a_level_that_is_taken_is_refused(kind: Kind, sentence: str) -> None:
+    with pytest.raises(KindError) as refused:
+        add_kind(kind)
+    assert str(refused.value) == sentence
