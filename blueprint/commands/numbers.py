@@ -171,17 +171,7 @@ def _show(found: Source, said: list[tuple[str, str]]) -> None:
 
 def _told() -> dict[str, dict[str, str]]:
     """Returns what settings mean, by level and key, in the words of the sheets; a symbol stands before a number's."""
-    from blueprint.workbooks.classic_ppo.told import TOLD as OF_CLASSIC
-    from blueprint.workbooks.common.conventions.told import LIVE_TOLD
-    from blueprint.workbooks.kl_controller.definitions import TOLD as OF_CONTROLLER
+    from blueprint.inputs.explain import LEVELS
+    from blueprint.inputs.keys import settings_of
 
-    live = _meanings(LIVE_TOLD, "ppo")
-    of_texts = dict.fromkeys(("weights", "logits", "per-token"), live)
-    return of_texts | {"classic": _meanings(OF_CLASSIC, "ppo"), "controller": _meanings(OF_CONTROLLER, "controller")}
-
-
-def _meanings(told: dict[str, tuple[str, str, int]], table: str) -> dict[str, str]:
-    return {
-        key if "." in key else f"{table}.{key}": meaning if symbol.endswith("_is") else f"{symbol}: {meaning}"
-        for key, (symbol, meaning, _) in told.items()
-    }
+    return {level: {key: setting.told for key, setting in settings_of(level).items()} for level in LEVELS}

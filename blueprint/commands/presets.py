@@ -47,17 +47,17 @@ def presets(name: str | None, keys: bool) -> None:
 
 def _tell_keys() -> None:
     """Prints every convention: its key, what it means, and what may stand there, the default first."""
+    from blueprint.inputs.setting import dotted, shown_value
     from blueprint.workbooks.common.conventions.data import rlhf
-    from blueprint.workbooks.common.conventions.told import LIVE_TOLD
 
     for key, setting in rlhf().settings.items():
         others = [word for word in setting.words if word != setting.value]
-        allowed = f"or {', '.join(others)}" if others else f"{_said(setting.low)} … {_said(setting.high)}"
-        click.echo(f"{_dotted(key)} = {_said(setting.value)}  ({allowed})\n    {LIVE_TOLD[key][1]}")
-
-
-def _dotted(key: str) -> str:
-    return key if "." in key else f"ppo.{key}"
+        allowed = (
+            f"or {', '.join(others)}"
+            if others
+            else f"{shown_value(setting.low, '-')} … {shown_value(setting.high, '-')}"
+        )
+        click.echo(f"{dotted(key)} = {shown_value(setting.value, '-')}  ({allowed})\n    {setting.meaning}")
 
 
 def _tell_all(catalogue: Catalogue) -> None:
@@ -68,16 +68,11 @@ def _tell_all(catalogue: Catalogue) -> None:
 
 def _tell(catalogue: Catalogue, preset: Preset) -> None:
     """Prints one preset."""
+    from blueprint.inputs.setting import dotted, shown_value
+
     click.echo(f"\n{preset.name}: {preset.title}, {preset.version}")
     click.echo(f"  {preset.source}\n  {preset.why}")
     for key, value in preset.values.items():
         default = catalogue.settings[key].value
         if value != default:
-            click.echo(f"    {_dotted(key)} = {_said(value)}  (default {_said(default)})")
-
-
-def _said(value: float | str) -> str:
-    """Spells a value as a numbers file does."""
-    from blueprint.inputs.setting import OFF
-
-    return value if isinstance(value, str) else "off" if value == OFF else f"{value:g}"
+            click.echo(f"    {dotted(key)} = {shown_value(value, '-')}  (default {shown_value(default, '-')})")

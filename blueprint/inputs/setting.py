@@ -1,8 +1,16 @@
-"""Describe one setting of a numbers file: its value, what may stand there instead, and a limit that is off."""
+"""The record of one setting: its value, what may stand there instead, a limit that is off, and all that is said of it.
 
+A folder has its settings in `conventions.toml`, whose keys are explained at the head of `workbooks/common/conventions.toml`.
+"""
+
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blueprint.inputs.errors import NumbersError
 
 Told = Mapping[str, Mapping[str, str]]
 """What each setting means, by level and by its key in the file, such as `ppo.gamma`."""
@@ -22,7 +30,17 @@ LARGEST_LIMIT = 1e8
 class Setting:
     """Describe one setting: a number from `low` to `high`, or, where `words` is not empty, one of those words.
 
-    whole: only whole numbers make sense. A limit, which may be off, has no highest number: off is infinite.
+    A limit, which may be off, has no highest number: off is infinite.
+
+    Attributes:
+        value: what the default preset does.
+        whole: only whole numbers make sense.
+        symbol, meaning, decimals: how sheets show it.
+        phrase, phrases: what a value does, in a few words with {} for it; and words of its own for some values.
+        source, note: where it was read, and what its note says.
+        follows: the setting that means this one too, where only that one is given.
+        part_of: the setting without which this one says nothing.
+        tuned: every user sets it anew, so that it is no rule of a library.
     """
 
     value: float | str
@@ -30,6 +48,21 @@ class Setting:
     high: float = 1.0
     words: tuple[str, ...] = ()
     whole: bool = False
+    symbol: str = ""
+    meaning: str = ""
+    decimals: int = 3
+    phrase: str = ""
+    phrases: Mapping[str, str] = field(default_factory=dict, compare=False)
+    source: str = ""
+    note: str = ""
+    follows: str = ""
+    part_of: str = ""
+    tuned: bool = False
+
+    @property
+    def told(self) -> str:
+        """What it means, behind its symbol; a word's symbol says nothing that a file needs."""
+        return self.meaning if self.words else f"{self.symbol}: {self.meaning}"
 
     @property
     def limit(self) -> bool:
@@ -49,3 +82,76 @@ class Setting:
 def says_off(value: object) -> bool:
     """Tell whether a file says of a limit that it is off, in the word or in what older versions wrote for it."""
     return value in ("off", STORED_OFF, OFF)
+
+
+class Records(NamedTuple):
+    """The settings of a folder by key, each group's title by its name, and what is narrower where nothing is live."""
+
+    settings: Mapping[str, Setting]
+    titles: Mapping[str, str]
+    plain: Mapping[str, Setting]
+
+
+def settings_in(folder: Path) -> Records:
+    """Read `conventions.toml` of a folder: a table for each group, which has a title, and in it one for each setting.
+
+    The first group is that of the keys that every numbers file has: they stand alone, without its name.
+
+    Raises:
+        NumbersError: for a record that has what no record has, or no default.
+    """
+    file = folder / "conventions.toml"
+    groups = tomllib.loads(file.read_text(encoding="utf-8"))
+    titles = {group: table.pop("title") for group, table in groups.items()}
+    settings: dict[str, Setting] = {}
+    plain: dict[str, Setting] = {}
+    for group, table in groups.items():
+        for name, record in table.items():
+            narrower, key = record.pop("plain", {}), f"{group}.{name}"
+            try:
+                made = Setting(**_read(record))
+                if group == next(iter(groups)):
+                    settings[name], plain[name] = made, replace(made, **_read(narrower))
+                else:
+                    settings[key] = made
+            except TypeError as error:
+                raise NumbersError(
+                    f"{file}, {key}: found {error}, expected what the head of the file explains."
+                ) from error
+    return Records(settings, titles, plain)
+
+
+def _read(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Translate a record: text onto one line, words as a tuple, numbers as floats; a limit has no highest number."""
+    read = {name: _value(name, each) for name, each in record.items() if name not in ("default", "limit")}
+    if "default" in record:
+        read["value"] = _value("default", record["default"])
+    if record.get("limit"):
+        read |= {"high": OFF} | ({"value": OFF} if record["default"] == "off" else {})
+    return ({"decimals": 0} if "words" in record or "whole" in record else {}) | read
+
+
+def _value(name: str, each: Any) -> Any:
+    if isinstance(each, str):
+        return " ".join(each.split())
+    if isinstance(each, list):
+        return tuple(each)
+    return float(each) if name in ("default", "low", "high") else each
+
+
+def group_of(key: str, titles: Mapping[str, str]) -> str:
+    """Return the group of a setting: the first one is that of the keys that stand alone."""
+    group, dot, _ = key.partition(".")
+    return group if dot else next(iter(titles))
+
+
+def dotted(key: str) -> str:
+    """Return the key as numbers files have it: one that stands alone is of the table [ppo]."""
+    return key if "." in key else f"ppo.{key}"
+
+
+def shown_value(value: float | str, minus: str = "−") -> str:
+    """Print what stands for a setting: a word, a number, or off."""
+    if isinstance(value, str):
+        return value
+    return "off" if value == OFF else f"{minus * (value < 0)}{abs(value):g}"

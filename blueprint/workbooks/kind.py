@@ -31,7 +31,7 @@ class Kind:
         levels: by the word that stands under `level` in a numbers file, the table that checks such a file.
         build: from numbers, and an outside witness's numbers for Checks if there are any, to the blueprint.
         presets: what libraries do, a function that returns their Catalogue.
-        labels: what its settings are called, by key: symbol, meaning, decimals.
+        settings: by key, the records of its settings: default, words or range, symbol, meaning, note.
         numbers: the folder of its built-in numbers files.
     """
 
@@ -40,7 +40,7 @@ class Kind:
     levels: Mapping[str, Any]
     build: Callable[[Any, Any], Blueprint] | Address
     presets: Callable[[], Any] | Address | None = None
-    labels: Mapping[str, tuple[str, str, int]] | Address | None = None
+    settings: Mapping[str, Any] | Address | None = None
     numbers: Path | None = None
 
     def part(self, name: str) -> Any:

@@ -9,11 +9,11 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
+from blueprint.inputs.setting import shown_value
 from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.guides import POINTS
-from blueprint.workbooks.common.guides.differences import spelled
 from blueprint.workbooks.common.guides.first_hour import TRIES, Try, is_default, tries
 from blueprint.workbooks.common.guides.glossary import known, terms
 from tests.page.finished import Area, Engine, Finished, finished
@@ -186,7 +186,7 @@ def test_where_libraries_differ_is_the_table_of_presets() -> None:
     assert rows["where the score lands"] == tuple(str(p.values["reward.score_slot"]) for p in found.presets.values())
     assert rows["score stays within ±"][names.index("dschat")] == "5"
     assert rows["score stays within ±"][names.index("verl")] == "off"
-    assert spelled(-3.0) == "−3"
+    assert shown_value(-3.0) == "−3"
     assert [cells[0] for cells in listed[-len(names) :]] == names
 
 

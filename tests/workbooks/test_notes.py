@@ -9,7 +9,7 @@ from blueprint.language import Block
 from blueprint.language.blocks import About
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import CONVENTIONS, LIVE
+from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.notes import (
     NOTES,
     conventions,
@@ -81,7 +81,7 @@ MUST_HAVE = (
     "approx_kl.k3", "kl.per_word", "kl.per_response", "score.mean", "non_score_reward", "response.mean_length",
     "response.longest", "advantage.mean_abs", "explained_variance", "case.ratio", "case.loss",
     "check.master", "check.returns", "check.ratio", "check.total",
-    "preset", *CONVENTIONS, *(f"{table}.{key}" for table in ("presets", "library") for key in LIVE),
+    "preset", *LIVE, *(f"{table}.{key}" for table in ("presets", "library") for key in LIVE),
     *LIVE_ROWS, *(f"library.{row}" for row in LIVE_ROWS if not row.startswith(SHARED)),
     "library.names", "library.differences",
 )  # fmt: skip

@@ -17,13 +17,12 @@ from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
 from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
 from blueprint.workbooks.classic_ppo.signal import Signal, signal
 from blueprint.workbooks.classic_ppo.start import shown_on_start, start_sheet
-from blueprint.workbooks.classic_ppo.told import TOLD
 from blueprint.workbooks.classic_ppo.watched import Watched, watched
 from blueprint.workbooks.common.definitions.checks import Identity, Master, all_in_range, parts_add_up
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.presets import PRESET, preset_table
-from blueprint.workbooks.common.settings import Offer, Settings, settings
+from blueprint.workbooks.common.settings import Settings, settings
 from blueprint.workbooks.common.sheets.beside import Beside, Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.start import Made
@@ -34,8 +33,8 @@ def classic_ppo(numbers: ClassicNumbers, witnessed: Witnessed | None = None) -> 
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    table = preset_table(classic_presets(), TOLD, numbers.preset)
-    chosen = settings(numbers.ppo, CLASSIC, Offer(CLASSIC, TOLD, table))
+    table = preset_table(classic_presets(), numbers.preset)
+    chosen = settings(numbers.ppo, CLASSIC, table)
     norm, built = str(numbers.settings()["value_norm"]), inputs.built_norm()
     run = rollout()
     made = signal(run, chosen)

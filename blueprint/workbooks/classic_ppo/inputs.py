@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from blueprint.inputs.catalogue import Preset
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Section, Sheet
-from blueprint.workbooks.classic_ppo.presets import CLASSIC
-from blueprint.workbooks.classic_ppo.told import preset_lines
+from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
 from blueprint.workbooks.common.presets import PresetTable
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets.inputs import settings_sections
@@ -35,7 +35,7 @@ def inputs_sheet(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
         used,
         others,
         Section("What each library does", (Note(OFF), Line((table.names,)), *rows)),
-        Section("Where that was read", tuple(map(Note, preset_lines()))),
+        Section("Where that was read", tuple(Note(_told(preset)) for preset in classic_presets().presets.values())),
         Section("What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
     )
     return Sheet("Inputs", LEAD, sections, widths=WIDTHS, first=0)

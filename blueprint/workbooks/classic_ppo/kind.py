@@ -25,6 +25,6 @@ KIND = Kind(
     {"classic": "blueprint.workbooks.classic_ppo.schema:ClassicFile"},
     _build,
     presets="blueprint.workbooks.classic_ppo.presets:classic_presets",
-    labels="blueprint.workbooks.classic_ppo.told:TOLD",
+    settings="blueprint.workbooks.classic_ppo.presets:CLASSIC",
     numbers=Path(__file__).parent / "numbers",
 )

@@ -22,18 +22,18 @@ class PresetTable(NamedTuple):
     typed: Mapping[Block, object]
 
 
-def preset_table(of: Catalogue, told: Mapping[str, tuple[str, str, int]], chosen: str) -> PresetTable:
+def preset_table(of: Catalogue, chosen: str) -> PresetTable:
     """Types the presets of a catalogue, with one of them chosen."""
     names = typed("presets.names", (PRESET,), "preset", "presets, by name", text=True)
     name = typed("preset", (), "preset", "the preset in use", text=True)
     number = block("preset.number", (), "preset_choice", "its number in the table, from 0", decimals=0)
     number[()] = match(PRESET, names[PRESET], name)
-    rows = {key: _row(key, told[key], setting) for key, setting in of.settings.items()}
+    rows = {key: _row(key, setting) for key, setting in of.settings.items()}
     values = {row: [preset.values[key] for preset in of.presets.values()] for key, row in rows.items()}
     return PresetTable(names, name, number, rows, {names: list(of.presets), name: chosen, **values})
 
 
-def _row(key: str, told: tuple[str, str, int], setting: Setting) -> Block:
-    symbol, meaning, decimals = told
-    text, limit = bool(setting.words), setting.limit
-    return typed(f"presets.{key}", (PRESET,), f"{symbol}_table", meaning, text=text, limit=limit, decimals=decimals)
+def _row(key: str, setting: Setting) -> Block:
+    text, limit, decimals = bool(setting.words), setting.limit, setting.decimals
+    name, symbol = f"presets.{key}", f"{setting.symbol}_table"
+    return typed(name, (PRESET,), symbol, setting.meaning, text=text, limit=limit, decimals=decimals)

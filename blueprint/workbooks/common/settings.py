@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan
 
@@ -26,22 +26,6 @@ from blueprint.language import (
 from blueprint.language.nodes import Arithmetic
 from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
 from blueprint.workbooks.common.presets import PresetTable
-
-# key: (symbol, meaning, decimals)
-TOLD: dict[str, tuple[str, str, int]] = {
-    "gamma": ("γ", "discount of later rewards (RLHF: often 1)", 3),
-    "gae_lambda": ("λ", "reach of GAE (libraries: 0.95 or 1)", 3),
-    "kl_coef": ("β", "price of drifting from the reference", 3),
-    "clip_range": ("ε", "clip: the ratio counts within 1 ± ε", 3),
-    "value_clip_range": ("ε_V", "clip: how far the value may move", 3),
-    "vf_coef": ("c1", "weight of the value loss", 3),
-    "ent_coef": ("c2", "weight of the entropy bonus", 3),
-    "policy_kl_coef": ("c3", "weight of the policy KL in the loss", 3),
-    "update_step": ("step", "how much of Δ is taken; 0: no update", 3),
-    "whiten_eps": ("ε_w", "keeps whitening from dividing by 0", 10),
-    "kl_estimator": ("KL_is", "KL estimate that enters the reward", 0),
-    "whiten_advantages": ("Â_is", "whether the loss uses whitened advantages", 0),
-}
 
 
 @dataclass(frozen=True)
@@ -78,40 +62,51 @@ class Settings:
     """How far the numbers are outside their ranges, all together."""
 
 
-@dataclass(frozen=True)
-class Offer:
-    """Settings to choose from: what may stand there, what each is called (symbol, meaning, decimals), and the presets."""
-
-    settings: Mapping[str, Setting]
-    told: Mapping[str, tuple[str, str, int]]
-    presets: PresetTable | None = None
-
-
-PLAIN = Offer(PRESET_DEFAULT, TOLD)
-
-
-def settings(yours: Mapping[str, float | str], keys: Iterable[str] = tuple(TOLD), offer: Offer = PLAIN) -> Settings:
-    """Makes the settings named by `keys`; `yours` holds the values that stand beside the preset's."""
+def settings(
+    yours: Mapping[str, float | str],
+    offered: Mapping[str, Setting] = PRESET_DEFAULT,
+    presets: PresetTable | None = None,
+) -> Settings:
+    """Makes the settings on offer. yours: what stands beside the preset's. presets: where the preset's stands; else typed."""
     made = Settings()
-    for key in keys:
-        if offer.settings[key].words:
-            _switch(made, key, yours.get(key, ""), offer)
-        else:
-            _number(made, key, yours.get(key, nan), offer)
+    for key, setting in offered.items():
+        line = _line(made, key, setting, presets)
+        made.typed[line[1]] = yours.get(key, "" if setting.words else nan)
+        (_switch if setting.words else _number)(made, key, setting, line)
     return made
 
 
-def _number(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
-    symbol, meaning, decimals = offer.told[key]
-    setting = offer.settings[key]
-    used, mine, given = _line(made, key, yours, offer)
+def _line(made: Settings, key: str, setting: Setting, presets: PresetTable | None) -> tuple[Block, Block, Block]:
+    """Makes what every setting has: used, yours, and the preset's."""
+    symbol, text, limit = setting.symbol, bool(setting.words), setting.limit
+
+    def one(of: str, told: str, *, types: bool) -> Block:
+        name, called, meaning = f"{key}.{of}", f"{symbol}_{of}", f"{told}: {setting.meaning}"
+        if types:
+            return typed(name, (), called, meaning, text=text, limit=limit, decimals=setting.decimals)
+        return block(name, (), called, meaning, decimals=setting.decimals)
+
+    mine, given = one("yours", "yours", types=True), one("preset", "preset", types=presets is None)
+    used = made.used[key] = block(key, (), symbol, setting.meaning, decimals=setting.decimals)
+    if presets is None:
+        made.typed[given] = setting.value
+    else:
+        given[()] = presets.rows[key][presets.number]
+    used[()] = where(filled(mine), mine, given)
+    return used, mine, given
+
+
+def _number(made: Settings, key: str, setting: Setting, line: tuple[Block, Block, Block]) -> None:
+    """Adds the range of a number, and how far it is outside."""
+    used, mine, _ = line
+    decimals = 0 if setting.limit else setting.decimals
     low, high = (
-        typed(f"{key}.{end}", (), f"{symbol}_{end}", f"{told}: {meaning}", decimals=0 if setting.limit else decimals)
+        typed(f"{key}.{end}", (), f"{setting.symbol}_{end}", f"{told}: {setting.meaning}", decimals=decimals)
         for end, told in (("low", "lowest"), ("high", "highest"))
     )
     made.typed |= {low: setting.low, high: setting.largest}
     made.ranges[mine] = (setting.low, setting.largest)
-    made.numbers.append((used, mine, given, low, high, _outside(made, key, used, low, high)))
+    made.numbers.append((*line, low, high, _outside(made, key, used, low, high)))
 
 
 def _outside(made: Settings, key: str, used: Block, low: Block, high: Block) -> Block:
@@ -124,42 +119,15 @@ def _outside(made: Settings, key: str, used: Block, low: Block, high: Block) -> 
     return outside
 
 
-def _switch(made: Settings, key: str, yours: float | str, offer: Offer) -> None:
-    """Makes a setting that is a word; its alternatives stand beside it, and its 0-based number among them."""
-    symbol, _, _ = offer.told[key]
-    setting = offer.settings[key]
-    line = _line(made, key, yours, offer)
+def _switch(made: Settings, key: str, setting: Setting, line: tuple[Block, Block, Block]) -> None:
+    """Adds the alternatives of a word, and its 0-based number among them."""
+    used, mine, _ = line
     axis = Axis("o", "alternative", size=len(setting.words))
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
-    number = block(
-        f"{key}.number",
-        (),
-        f"{symbol.removesuffix('_is')}_choice",
-        "its number among the alternatives, from 0",
-        decimals=0,
-    )
-    number[()] = match(axis, words[axis], line[0])
+    symbol, told = f"{setting.symbol.removesuffix('_is')}_choice", "its number among the alternatives, from 0"
+    number = block(f"{key}.number", (), symbol, told, decimals=0)
+    number[()] = match(axis, words[axis], used)
     made.typed[words] = list(setting.words)
-    made.choices[line[1]] = words
+    made.choices[mine] = made.words[key] = words
     made.switch[key] = Switch(setting.words, number)
-    made.words[key] = words
     made.switches.append((*line, number, words))
-
-
-def _line(made: Settings, key: str, yours: float | str, offer: Offer) -> tuple[Block, ...]:
-    symbol, meaning, decimals = offer.told[key]
-    setting = offer.settings[key]
-    is_word, limit, told = isinstance(setting.value, str), setting.limit, f"yours: {meaning}"
-    mine = typed(f"{key}.yours", (), f"{symbol}_yours", told, text=is_word, limit=limit, decimals=decimals)
-    used = block(key, (), symbol, meaning, decimals=decimals)
-    name, of_preset, told = f"{key}.preset", f"{symbol}_preset", f"preset: {meaning}"
-    if offer.presets is None:
-        given = typed(name, (), of_preset, told, text=is_word, limit=limit, decimals=decimals)
-        made.typed[given] = setting.value
-    else:
-        given = block(name, (), of_preset, told, decimals=decimals)
-        given[()] = offer.presets.rows[key][offer.presets.number]
-    used[()] = where(filled(mine), mine, given)
-    made.typed[mine] = yours
-    made.used[key] = used
-    return used, mine, given

@@ -10,13 +10,13 @@ from blueprint.language import Block, link
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
 from blueprint.workbooks.common.definitions.checks import Identity, Master, all_in_range
 from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.settings import Offer, Settings, settings
+from blueprint.workbooks.common.settings import Settings, settings
 from blueprint.workbooks.common.sheets.beside import Beside, Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.inputs import settings_sections
 from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
 from blueprint.workbooks.kl_controller import definitions as controller
-from blueprint.workbooks.kl_controller.definitions import TOLD, Controlled, Fed, i, u
+from blueprint.workbooks.kl_controller.definitions import Controlled, Fed, i, u
 from blueprint.workbooks.kl_controller.schema import CONTROLLER, ControllerNumbers
 
 HEADING = "The adaptive KL controller by hand"
@@ -43,7 +43,7 @@ LONGEST = 1_000_000
 
 def kl_controller(numbers: ControllerNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of the adaptive KL controller; with a witness's number beside β after all updates if there is one."""
-    chosen = settings(numbers.ppo, CONTROLLER, Offer(CONTROLLER, TOLD))
+    chosen = settings(numbers.ppo, CONTROLLER)
     given = controller.fed(chosen)
     made = controller.controlled(given.used, chosen)
     outside = beside(witnessed, [made.final]) if witnessed else None

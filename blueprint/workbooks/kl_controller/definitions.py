@@ -15,16 +15,6 @@ CONTROLLER = f"{ZIEGLER}; openai/lm-human-preferences cbfd210, train_policy.py:1
 SEQ_SUM = "openai/lm-human-preferences cbfd210, train_policy.py:115; TRL 0.11.4 PPOTrainer"
 TOKEN_MEAN = "OpenRLHF 0.11.2 experience_maker.py; verl 0.9.1 core_algos.py:153"
 
-TOLD: dict[str, tuple[str, str, int]] = {
-    "kl_coef": ("β_0", "price of drifting, at the start", 3),
-    "target": ("KL_goal", "KL that is aimed at", 3),
-    "horizon": ("K", "horizon: the larger, the slower", 1),
-    "n_steps": ("n", "responses of a batch", 0),
-    "error_clip": ("e_max", "error stays within ±", 3),
-    "kl_stat": ("KL_is", "statistic that is fed", 0),
-}
-"""By key: (symbol, meaning, decimals)."""
-
 
 class Fed(NamedTuple):
     """What is given of every response (u, i), the two statistics, and the one that is fed, all (u)."""

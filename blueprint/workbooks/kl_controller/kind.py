@@ -24,6 +24,6 @@ KIND = Kind(
     "the adaptive KL controller",
     {"controller": "blueprint.workbooks.kl_controller.schema:ControllerFile"},
     _build,
-    labels="blueprint.workbooks.kl_controller.definitions:TOLD",
+    settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",
 )

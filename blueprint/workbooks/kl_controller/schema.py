@@ -1,7 +1,7 @@
 """Describe and check the numbers of level "controller": what an adaptive KL controller is fed, update after update."""
 
 from dataclasses import dataclass
-from types import MappingProxyType
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, WithJsonSchema
@@ -10,20 +10,10 @@ from blueprint.inputs.errors import check_count, counted, refusal
 from blueprint.inputs.kinds import About, Matrix, Title, Whole
 from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
 from blueprint.inputs.result import Ragged, Settings
-from blueprint.inputs.setting import Setting
+from blueprint.inputs.setting import settings_in
 from blueprint.inputs.table import Table, entry, table_of
 
-# TRL 0.11.4's defaults, but for the number of responses, which there is the batch size.
-CONTROLLER = MappingProxyType(
-    {
-        "kl_coef": Setting(0.2, high=100.0),
-        "target": Setting(6.0, low=0.001, high=1000.0),
-        "horizon": Setting(10_000.0, low=1.0, high=1e6),
-        "n_steps": Setting(256.0, low=1.0, high=1e6),
-        "error_clip": Setting(0.2),
-        "kl_stat": Setting("seq_sum", words=("seq_sum", "token_mean")),
-    }
-)
+CONTROLLER = settings_in(Path(__file__).parent).settings
 
 if TYPE_CHECKING:
     ControllerSettings = Table  # a type checker cannot read a table that is built from data

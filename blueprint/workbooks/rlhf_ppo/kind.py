@@ -43,6 +43,6 @@ KIND = Kind(
     },
     _build,
     presets="blueprint.workbooks.common.conventions.data:rlhf",
-    labels="blueprint.workbooks.common.conventions.told:LIVE_TOLD",
+    settings="blueprint.workbooks.common.conventions.data:LIVE",
     numbers=Path(__file__).parent / "numbers",
 )

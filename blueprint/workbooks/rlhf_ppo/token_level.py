@@ -11,6 +11,7 @@ import numpy as np
 from blueprint.language import Axis, Block, Sum, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common.axes import case, n, t
+from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.advantage import faded_by, kept_on_response
 from blueprint.workbooks.common.definitions.loss import Surrogate, near_one, surrogate
@@ -43,7 +44,7 @@ KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estima
 
 def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint that begins at log-probs, values and scores; with a witness's numbers if there are any."""
-    chosen = settings(numbers.ppo, KEYS)
+    chosen = settings(numbers.ppo, {key: PRESET_DEFAULT[key] for key in KEYS})
     writes = typed("word_written", (n, t), "writes", "writes the word", text=True)
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     words = block("response.words", (), "N", "response words of the whole batch", decimals=0)

@@ -6,24 +6,15 @@ from typing import NamedTuple
 
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.result import Settings as Given
+from blueprint.inputs.setting import group_of
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet
-from blueprint.workbooks.common.conventions.data import Conventions, rlhf
-from blueprint.workbooks.common.conventions.told import LIVE_TOLD
+from blueprint.workbooks.common.conventions.data import GROUPS, Conventions, rlhf
 from blueprint.workbooks.common.definitions.networks import Temperature
 from blueprint.workbooks.common.presets import PRESET, PresetTable, preset_table
-from blueprint.workbooks.common.settings import Offer, Settings, settings
+from blueprint.workbooks.common.settings import Settings, settings
 from blueprint.workbooks.common.sheets.inputs import settings_sections
 
-GROUPS = {
-    "ppo": "The settings that every build knows",
-    "batch": "Texts",
-    "reward": "Reward",
-    "advantage": "Advantage",
-    "loss": "Loss",
-    "value": "Value loss",
-    "metrics": "What is watched",
-}
 WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
 LEAD = "what each library does, as data: a row per convention, a column per preset; a limit that is not there is off"
@@ -54,10 +45,9 @@ def chosen_of(
     yours: Given, conventions: Conventions, without: tuple[str, ...] = (), of: Catalogue | None = None
 ) -> Chosen:
     """Makes the settings of a workbook. without: settings that have no use there. of: what is chosen from."""
-    found, told = rlhf() if of is None else of, LIVE_TOLD
-    table = preset_table(found, told, conventions.preset)
-    keys = [key for key in found.settings if key not in without]
-    made = settings(yours, keys, Offer(found.settings, told, table))
+    found = of or rlhf()
+    table = preset_table(found, conventions.preset)
+    made = settings(yours, {key: each for key, each in found.settings.items() if key not in without}, table)
     why = typed("presets.why", (PRESET,), "why_table", "what sets each preset apart", text=True)
     made.typed |= dict(table.typed) | {why: [preset.why for preset in found.presets.values()]}
     made.choices[table.chosen] = table.names
@@ -77,7 +67,7 @@ def presets_sheet(chosen: Chosen) -> Sheet:
     table = chosen.table
     sections: list[Section] = []
     for group, title in GROUPS.items():
-        rows = [row for key, row in table.rows.items() if (key.partition(".")[0] if "." in key else "ppo") == group]
+        rows = [row for key, row in table.rows.items() if group_of(key, GROUPS) == group]
         shown = tuple(Row(row, "text" if row.text or row.limit else "") for row in rows)
         sections += [Section(title, shown)] if shown else []
     read = [

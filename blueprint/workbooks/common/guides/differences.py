@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from blueprint.inputs.catalogue import Catalogue
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.setting import group_of, shown_value
 from blueprint.language import Block
 from blueprint.page.outline import Entry, Note, Section, Sheet
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.common.conventions.inputs import GROUPS
-from blueprint.workbooks.common.conventions.told import LIVE_TOLD
+from blueprint.workbooks.common.conventions.data import GROUPS, rlhf
 
 TITLE = "Where libraries differ"
 LEAD = "what each library does, by its own defaults and code: a row for each convention in which they are not all alike"
@@ -27,7 +25,7 @@ def differences_sheet(blocks: Mapping[str, Block], facts: Mapping[str, str]) -> 
     sections = [
         Section(title, tuple(rows), tuple(names))
         for group, title in GROUPS.items()
-        if (rows := [_row(key, found) for key in differing(found) if _group(key) == group])
+        if (rows := [_row(key, found) for key in differing(found) if group_of(key, GROUPS) == group])
     ]
     read = [
         Entry((name, preset.title, preset.version, "", f"{preset.why} Read in {preset.source}."))
@@ -42,17 +40,8 @@ def differing(found: Catalogue) -> list[str]:
     return [key for key in found.settings if len({preset.values[key] for preset in found.presets.values()}) > 1]
 
 
-def spelled(value: float | str) -> str:
-    """Prints a convention: a word, a number, or "off"."""
-    if isinstance(value, str):
-        return value
-    return "off" if value >= OFF else "−" * (value < 0) + f"{abs(value):g}"
-
-
 def _row(key: str, found: Catalogue) -> Entry:
-    symbol, meaning, _ = LIVE_TOLD[key]
-    return Entry((symbol, meaning, *(spelled(preset.values[key]) for preset in found.presets.values())))
-
-
-def _group(key: str) -> str:
-    return key.partition(".")[0] if "." in key else "ppo"
+    setting = found.settings[key]
+    return Entry(
+        (setting.symbol, setting.meaning, *(shown_value(preset.values[key]) for preset in found.presets.values()))
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from blueprint.inputs.setting import group_of
 from blueprint.language import Axis, Block, Sum, block, equal, join, link, match, transposed, typed
 from blueprint.language.nodes import Arithmetic
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.choices import Choices
-from blueprint.workbooks.common.conventions.inputs import GROUPS, Chosen
+from blueprint.workbooks.common.conventions.data import GROUPS
+from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.presets import PRESET
 from blueprint.workbooks.common.settings import Switch
 from blueprint.workbooks.common.sheets.head import InView
@@ -128,7 +130,7 @@ def _which(like: Preferred, out: pipeline.LossPart, chosen: Chosen) -> Sheet:
     why[LIBRARY] = chosen.why[like.number[LIBRARY]]
     conventions = []
     for group, title in GROUPS.items():
-        keys = [key for key in like.rows if (key.partition(".")[0] if "." in key else "ppo") == group]
+        keys = [key for key in like.rows if group_of(key, GROUPS) == group]
         conventions.append((title, [like.rows[key] for key in keys]))
     results = Section("What comes of it: the losses and what is watched, on this batch", _results(out))
     sections = [results, Section("How far it is from the settings in use", (key(count), Row(flags, "word")))]
