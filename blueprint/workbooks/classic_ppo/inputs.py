@@ -39,3 +39,8 @@ def inputs_sheet(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
         Section("What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
     )
     return Sheet("Inputs", LEAD, sections, widths=WIDTHS, first=0)
+
+
+def _told(preset: Preset) -> str:
+    """Says what a preset is, why its numbers differ, and where that was read."""
+    return f"{preset.name}: {preset.title}, {preset.version}. {preset.why} ({preset.source})"
