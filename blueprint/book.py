@@ -86,9 +86,9 @@ class Book:
         return prove(Path(path), expected(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> Shown:
-        """Shows one cell four ways. `book.show("advantages", n=1, t=5)`: members are named as the page counts them.
+        """Shows one cell four ways. `book.show("height", n=1, t=5)`: members are named as the page counts them.
 
-        A member that has a word may go by it: `book.show("library.total_loss", l="verl")`.
+        A member that has a word may go by it: `book.show("height", c="Oslo")`.
         """
         from blueprint.explaining.members import places as places_of
         from blueprint.page.cells import address, formula_at
@@ -107,8 +107,8 @@ class Book:
     def explain(self, what: Block | str, depth: int | Literal["all"] = 2, **members: int | str) -> Explanation:
         """Explains one cell by what it comes from, `depth` steps down, or down to the inputs with "all".
 
-        `print(book.explain("advantages", n=1, t=5))`. A block goes by its name or symbol, a cell also by its address in
-        the workbook: "Loss!N51". Raises NotationError if there is no such block or cell.
+        `print(book.explain("height", n=1, t=5))`. A block goes by its name or symbol, a cell also by its address in
+        the workbook: "Weeks!N51". Raises NotationError if there is no such block or cell.
         """
         from blueprint.explaining.explaining import explain
 
@@ -170,7 +170,7 @@ class Book:
         return echoes | {(live.sheet, live.row, live.column): live.formula for live in lives}
 
     def __getitem__(self, block: Block | str) -> DataFrame:
-        """Returns a block as a table, `book["advantages"]`; see `frame`."""
+        """Returns a block as a table, `book["height"]`; see `frame`."""
         return self.frame(block)
 
     def frame(self, block: Block | str) -> DataFrame:

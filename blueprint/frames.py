@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def frame_of(book: Book, block: Block) -> pd.DataFrame:
     """Returns a block as a table: a row per member of its first axis, columns for all others; cells at edges are left out.
 
-    Rows and columns are called what the axis is (episode, decision …). Members have the numbers that the sheets count by,
+    Rows and columns are called what the axis is (week, day …). Members have the numbers that the sheets count by,
     or their words.
     """
     array = np.atleast_1d(book.values[block])

@@ -21,7 +21,7 @@ KERNEL = ("language", "page.outline", "quoting")
 MAY_READ = {
     "language": ("language",),
     "quoting": (),
-    "page": ("page", "language", "quoting", "unfinished"),
+    "page": ("page", "language", "program", "quoting", "unfinished"),
     "inputs": ("inputs", "quoting", "workbooks.registry"),
     "workbooks.registry": ("workbooks.common", "workbooks.kind", *KERNEL),
     "workbooks.kind": ("workbooks.common", *KERNEL),
@@ -43,6 +43,7 @@ MAY_READ = {
         "reopening", "verifying", "which", "witness", "workbooks.common", "workbooks.registry",
     ),
     "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
+    "program": (),
     "unfinished": (),
     "__main__": ("cli",),
     "frames": ("book", "language"),

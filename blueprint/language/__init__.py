@@ -1,4 +1,4 @@
-"""The notation: axes, blocks, expressions; their values and spellings. It knows no RL, no file format, no torch."""
+"""The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge, no file format, no torch."""
 
 from blueprint.language.axes import Axis, join
 from blueprint.language.blocks import Block, block, link, transposed, typed

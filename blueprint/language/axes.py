@@ -1,4 +1,4 @@
-"""Axes: the directions along which a quantity has one number per member (episodes, decisions, words …)."""
+"""Axes: the directions along which a quantity has one number per member (rows, days, names …)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Axis:
     """Names a direction; how many members it has is decided by the numbers, not here.
 
     letter:  how equations write it (`t`).
-    meaning: what one member is (`decision`).
+    meaning: what one member is (`day`).
     start:   the number of the first member, 1 for time and 0 for ids.
     size:    given only where the notation itself fixes it (the single member of a bias row).
     parts:   the axes that a joined axis runs through one after the other, see `join`.
@@ -33,7 +33,7 @@ class Axis:
 
     @property
     def plural(self) -> str:
-        """What several members are: `decisions`, `libraries`."""
+        """What several members are: `days`, `cities`."""
         ends_in_y = self.meaning.endswith("y") and self.meaning[-2:-1] not in {*"aeiou"}
         return f"{self.meaning[:-1]}ies" if ends_in_y else f"{self.meaning}s"
 

@@ -53,7 +53,7 @@ class About:
 class Block(Arithmetic):
     """A named quantity. `b[n, t]` reads it in an equation, `b[n, t] = …` defines it, once.
 
-    name:  unique and dotted (`old.logits`); files, commands and reports use it.
+    name:  unique and dotted (`old.height`); files, commands and reports use it.
     axes:  its directions, in order; none for a single number.
     typed: its numbers are given, it has no equation.
     text:  its cells hold words.

@@ -36,7 +36,7 @@ def places_of(ref: Ref, members: Members, values: Values) -> tuple[int, ...]:
 
 
 def places_by_number(block: Block, numbers: Mapping[str, int], values: Values) -> tuple[int, ...]:
-    """Turns the numbers a person counts in (episode 1, decision 5, word id 0) into places, letter by letter.
+    """Turns the numbers a person counts in (row 1, day 5, id 0) into places, letter by letter.
 
     Raises NotationError for a missing or superfluous letter and for a member that does not exist.
     """

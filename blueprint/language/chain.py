@@ -120,7 +120,7 @@ def _reduced(expr: Reduce, members: Members, values: Values) -> Iterator[Read]:
 
 
 def _searched(expr: Find, members: Members, values: Values) -> Read:
-    """Returns the cells that are searched; followed are the one found and, where a draw falls, the next."""
+    """Returns the cells that are searched; followed are the one found and, where a number falls between two, the next."""
     size = values.size(expr.axis)
     cells = tuple(origin(_cell(expr.among, {**members, expr.axis: i}, values), values) for i in range(size))
     followed = cells

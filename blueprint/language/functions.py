@@ -110,7 +110,7 @@ def Max(over: Axis | tuple[Axis, ...], body: Operand) -> Reduce:
 
 
 def find(over: Axis, cumulative: Operand, value: Operand) -> Find:
-    """Finds the id of the last member whose (ascending) number is not above the value: the word on which a draw falls."""
+    """Finds the id of the last member whose (ascending) number is not above the value: where a point falls on a line of pieces."""
     return Find("find", over, _listed(over, cumulative), wrap(value))
 
 

@@ -3,7 +3,7 @@
 In the manner of Allen and Kennedy (Automatic translation of Fortran programs to vector form, 1987): blocks that need
 each other form a strongly connected component of the graph; such a component is computed by stepping along an axis on
 which all its shifts point the same way. Inside the loop the dependences carried by it are gone, and the same is done
-again with what is left (sampling is a recursion along the vocabulary inside one along time). Everything else is
+again with what is left (a running sum along one axis inside a recursion along another). Everything else is
 computed for all cells at once.
 """
 

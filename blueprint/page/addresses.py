@@ -101,7 +101,7 @@ class RowAddresses:
         return f"{self._sheet(ref)}{self._address(ref, first, axes)}:{self._address(ref, last, axes)}"
 
     def _refuse_between(self, ref: Ref, axes: tuple[Axis, ...]) -> None:
-        """Refuses a range in which cells of other members stand: one over episodes in whose columns all decisions are."""
+        """Refuses a range in which cells of other members stand: one over groups, in whose columns other members are."""
         place = self.layout.places[ref.block]
         steps = {slot: max(place.steps[slot]) for slot in ref.block.axes}
         over = {slot for slot, index in zip(ref.block.axes, ref.at, strict=True) if _axis(index) in axes}

@@ -18,12 +18,12 @@ from blueprint.page.parts import Parts, TooMuch
 from blueprint.quoting import quoted
 
 LARGEST = 100_000_000
-"""Bytes to which a file may unpack: 20 times the largest workbook of the repository, ten-libraries.xlsx with 5.1 MB.
+"""Bytes to which a file may unpack: 20 times the largest workbook of the repository, with 5.1 MB.
 
 What openpyxl makes of them is bounded by what `parts` counts, to 1 GB and about 20 seconds.
 """
 MOST_PARTS = 2_000
-"""Parts that a file may have; ten-libraries.xlsx has 85."""
+"""Parts that a file may have; the largest of the repository has 85."""
 
 ZIP, PASSWORD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a zip archive begins, and the container of the old xls format and of workbooks with a password."""

@@ -19,7 +19,7 @@ CLEAN = 12
 """Decimals to which a calculator's result is rounded before it is compared, as its display does it."""
 
 WITHIN = "within"
-"""The operation of a draw: its first operand, if the third lies from the second on and below the fourth."""
+"""The operation of a search: its first operand, if the third lies from the second on and below the fourth."""
 SHEET: dict[str, Rule] = {**EXCEL, WITHIN: Rule("IF(AND({1}<={2},{2}<{3}),{0},-1)", ATOM, (0, 0, 0, 0))}
 NUMBERS = {**NUMPY, WITHIN: lambda found, low, u, high: found if low <= u < high else -1.0}
 

@@ -43,7 +43,7 @@ MAJOR_GRID = {"visible": True, "line": {"color": "#D9D9D9", "width": 0.5}}
 
 
 def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, str]], Any]) -> None:
-    """Draws a chart and hangs it on its sheet."""
+    """Makes a chart and hangs it on its sheet."""
     chart = hung.chart
     made = add_chart(KINDS[chart.kind])
     words = [label for series in chart.series for label in _words(chart, series, layout)]
@@ -144,7 +144,7 @@ def _corners(block: Block, layout: Layout) -> tuple[tuple[int, int], tuple[int, 
 
 
 def _cells_across(block: Block, layout: Layout) -> int:
-    """Returns how many cells are drawn side by side, those between the episodes among them."""
+    """Returns how many cells are drawn side by side, those between the groups among them."""
     if block in layout.spread:
         _, top, last, _ = layout.spread[block]
         return last - top + 1

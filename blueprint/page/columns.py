@@ -49,7 +49,7 @@ class Columns:
         name = max(self.names(grid.NAME, NAME), self.titles(symbol))
         self.widths = {0: MARGIN, grid.SYMBOL: symbol, grid.NAME: name}
         if sheet.across:
-            self.widths |= self.groups() | self.batch()
+            self.widths |= self.groups() | self.singles()
             self.widths |= self.left()
         else:
             self.widths |= self.given()
@@ -75,7 +75,7 @@ class Columns:
     def given(self) -> dict[int, int]:
         """Returns the widths that the outline gives the columns of a sheet without axes."""
         last = max((self.place(b).corners(b, self.layout.values)[3] for b in self.blocks), default=0)
-        ends = last, grid.LEFT + len(self.sheet.widths) - 1 if self.sheet.widths else grid.BATCH
+        ends = last, grid.LEFT + len(self.sheet.widths) - 1 if self.sheet.widths else grid.SINGLE
         widths = dict.fromkeys(range(grid.LEFT, max(ends) + 1), NUMBER) | self.prints()
         return widths | {grid.LEFT + number: pixels(width) for number, width in enumerate(self.sheet.widths)}
 
@@ -97,12 +97,12 @@ class Columns:
     @cached_property
     def single(self) -> list[Block]:
         """The blocks in the column of single numbers."""
-        return [block for block in self.blocks if self.place(block).column == grid.BATCH]
+        return [block for block in self.blocks if self.place(block).column == grid.SINGLE]
 
-    def batch(self) -> dict[int, int]:
+    def singles(self) -> dict[int, int]:
         """Returns the widths of the column of single numbers, and of the gap behind it."""
         width = max([NUMBER, *map(self.needs, self.single)]) if self.single else THIN
-        return {grid.BATCH: width, grid.BATCH + 1: GAP}
+        return {grid.SINGLE: width, grid.SINGLE + 1: GAP}
 
     def needs(self, block: Block) -> int:
         """Returns the pixels that the cells of a block need."""
@@ -114,8 +114,8 @@ class Columns:
         used = self.used
         room = max((self.measured(x) - self.beyond(x.row) for x in self.equations), default=0)
         if room > EQUATION and not used:
-            return dict.fromkeys(range(grid.LEFT, grid.BATCH), SLIVER) | {grid.LEFT: EQUATION}
-        free = [column for column in range(grid.LEFT, grid.BATCH) if column not in used]
+            return dict.fromkeys(range(grid.LEFT, grid.SINGLE), SLIVER) | {grid.LEFT: EQUATION}
+        free = [column for column in range(grid.LEFT, grid.SINGLE) if column not in used]
         share = max(THIN, -(-(min(BESIDE if used else EQUATION, room) - sum(used.values())) // max(1, len(free))))
         return used | dict.fromkeys(free, share)
 
@@ -124,7 +124,7 @@ class Columns:
         """The left columns in which weights or single numbers stand, and what they need."""
         used = dict[int, int]()
         for block in self.blocks:
-            if grid.LEFT <= self.place(block).column < grid.BATCH:
+            if grid.LEFT <= self.place(block).column < grid.SINGLE:
                 _, first, _, last = self.place(block).corners(block, self.layout.values)
                 for column in range(first, last + 1):
                     used[column] = max(used.get(column, LEAST), self.needs(block))
@@ -146,17 +146,17 @@ class Columns:
         first = dict[int, int]()
         for block in self.blocks:
             top, left, bottom, _ = self.place(block).corners(block, self.layout.values)
-            if left >= grid.BATCH:
+            if left >= grid.SINGLE:
                 first |= {row: min(left, first.get(row, left)) for row in range(top, bottom + 1)}
         return first
 
     def beyond(self, row: int) -> int:
         """Returns the pixels of the empty cells between the left columns and the first number of a row."""
-        return sum(self.widths.get(column, 0) for column in range(grid.BATCH, self.filled[row]))
+        return sum(self.widths.get(column, 0) for column in range(grid.SINGLE, self.filled[row]))
 
     def fit_equations(self) -> None:
         """Breaks equations that do not fit into lines, or, beside weights, where there is no wide cell, cuts them."""
-        room = sum(self.widths[column] for column in range(grid.LEFT, grid.BATCH))
+        room = sum(self.widths[column] for column in range(grid.LEFT, grid.SINGLE))
         for text in self.equations:
             has = room + self.beyond(text.row)
             if text.style == "equation" and self.measured(text) > has:
@@ -178,7 +178,7 @@ class Columns:
 
     @cached_property
     def member(self) -> int:
-        """The width of a member's column; where members are no decisions, their words find room."""
+        """The width of a member's column; where there are no groups, their words find room."""
         most = WIDEST_IN_GROUPS if len(self.sizes) > 1 else WIDEST
         along = [b for b in self.blocks if self.sheet.across[-1] in b.axes and self.layout.roles[b] != "paragraph"]
         across = [b for b in along if self.place(b).column >= grid.GROUPS]

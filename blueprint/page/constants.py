@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from blueprint.language import Axis
 from blueprint.page import grid
 from blueprint.page.byhand import CLEAN, MORE
 from blueprint.page.digits import LEAST, MOST, SHOWN, SMALLEST
@@ -19,7 +20,7 @@ CONSTANTS = {
 }
 """By key: symbol, meaning, value and dress."""
 LAST = "last"
-"""The key of the number of the last decision, which hangs on how many there are."""
+"""The key of the number of the last member, which hangs on how many there are."""
 MADE_BY = 2
 """Lines that find the chosen column; the constants stand below them."""
 LINES = MADE_BY + len(CONSTANTS) + 3
@@ -52,12 +53,12 @@ class Constants:
     def _last(self) -> int:
         return self.row + LINES - 1
 
-    def lay(self, layout: Layout, dec: str, levels: list[int], last: int) -> None:
+    def lay(self, layout: Layout, dec: str, levels: list[int], time: Axis, last: int) -> None:
         """Lays them out; `dec` is the name of the fewest decimals, `levels` are those that are tried.
 
-        last: the number of the last decision.
+        time, last: the axis whose member is chosen, and the number of its last one.
         """
-        listed = (*CONSTANTS.values(), ("T", "the last decision", float(last), "live 0"))
+        listed = (*CONSTANTS.values(), (time.letter.upper(), f"the last {time.meaning}", float(last), "live 0"))
         for row, (symbol, told, value, style) in enumerate(listed, self.row + MADE_BY):
             self._label(layout, row, symbol, told)
             layout.copies.append(Copied(self.sheet, row, grid.LEFT, value, style))

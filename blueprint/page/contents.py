@@ -10,6 +10,7 @@ from blueprint.language.spelling.text import equations
 from blueprint.page import grid, own
 from blueprint.page.layout import Jump, Label, Layout
 from blueprint.page.names import defined_name
+from blueprint.page.outline import Blueprint
 from blueprint.page.shape import shape_of
 
 SHEET = own.CONTENTS
@@ -36,10 +37,7 @@ LINE_HEIGHT = 13.5
 LETTERS_WIDER = 1.15
 """Lines break at words, so that a text takes more room than its letters."""
 FIRST_ROW = 4
-LEAD = (
-    "every block, in reading order; “lies” says how its cells lie: n→2/12 t→8(start) are two episodes every 12 columns, "
-    "each of 8 decisions and a start cell"
-)
+LEAD = "every block, in reading order; “lies” says how its cells lie"
 WORDS, LIMITS, NUMBERS = "words", "numbers or off", "numbers"
 KINDS = ("typed", "formula", "link")
 RANGE_NAME = own.CONTENTS_RANGE
@@ -54,7 +52,10 @@ def kind_of(block: Block) -> str:
 
 def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order."""
-    for row, text, style in ((grid.TITLE_ROW, SHEET, "title"), (grid.LEAD_ROW, LEAD, "lead")):
+    for row, text, style in (
+        (grid.TITLE_ROW, SHEET, "title"),
+        (grid.LEAD_ROW, LEAD + _example(layout.blueprint), "lead"),
+    ):
         layout.labels.append(Label(SHEET, row, 0, text, style))
     layout.labels.append(Label(SHEET, grid.BANNER_ROW, 2, own.UNPRINTED, "note"))
     for column, heading in enumerate(COLUMNS):
@@ -69,6 +70,16 @@ def lay_contents(layout: Layout) -> None:
                 layout.labels.append(Label(SHEET, row, column, text, style))
     layout.body[SHEET] = FIRST_ROW
     layout.end[SHEET] = FIRST_ROW + len(layout.places)
+
+
+def _example(blueprint: Blueprint) -> str:
+    """Says by an example, of the axes of the workbook's own sheets, how cells lie."""
+    *groups, time = max((sheet.across for sheet in blueprint.sheets), key=len, default=()) or (None,)
+    if time is None:
+        return ""
+    outer = f"{groups[0].letter}→2/12 " if groups else ""
+    told = f"two {groups[0].plural} every 12 columns, each of 8 {time.plural}" if groups else f"8 {time.plural}"
+    return f": {outer}{time.letter}→8(start) are {told} and a start cell"
 
 
 def heights(layout: Layout) -> dict[int, float]:

@@ -91,7 +91,6 @@ ROLES: dict[str, Properties] = {
     "input": {},
     "memory": {"bg_color": PALE_GREEN},
     "probability": {"bg_color": "#F5ECF7"},
-    "draw": {"bg_color": PALE_YELLOW},
     "text": {"bg_color": PALE_YELLOW, "align": "center"},
     "line": {"align": "right"},
     # Typed when the workbook is built, not meant to be changed there.
@@ -125,7 +124,7 @@ def cell_dress(
         | ROLES[role]
         | {"num_format": reads or number_format(decimals, kind == "typed" or role == "weights")}
     )
-    if kind == "typed" and role in ("line", "", "draw", "text"):
+    if kind == "typed" and role in ("line", "", "text"):
         made |= TYPED_FILL
     if kind == "typed" and role == "fixed":
         made |= {"font_color": GREY}

@@ -104,7 +104,7 @@ def _line(sheet: str, row: int, layout: Layout) -> list[Live]:
 
 
 def _changed(layout: Layout) -> Live:
-    """Counts what is typed otherwise than delivered: the inputs, and which decision is shown."""
+    """Counts what is typed otherwise than delivered: the inputs, and which member is shown."""
     looks = sorted(layout.blueprint.looks, key=lambda block: block.name)
     same = [f"{defined_name(block)}={address(CHANGED_ROW, GONE + i)}" for i, block in enumerate(looks)]
     shown = f"+IF(IFERROR(AND({','.join(same)}),FALSE),0,1)" if same else ""
@@ -112,7 +112,7 @@ def _changed(layout: Layout) -> Live:
 
 
 def fixed(layout: Layout) -> list[Copied]:
-    """Returns the numbers on which the watches rely, besides the sums: the tolerance, and which decision was shown."""
+    """Returns the numbers on which the watches rely, besides the sums: the tolerance, and which member was shown."""
     looks = sorted(layout.blueprint.looks, key=lambda block: block.name)
     shown = [(GONE + i, float(layout.values.cell(block))) for i, block in enumerate(looks)]
     copies = [Copied(SHEET, CHANGED_ROW, column, value, "delivered 0") for column, value in shown]

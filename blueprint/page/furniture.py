@@ -102,7 +102,12 @@ class Furniture:
         time = self.sheet.across[-1]
         self.label(grid.NUMBER_ROW, grid.NAME, f"{time.meaning}  {time.letter}", "head name")
         if self.columns.single:
-            self.label(grid.NUMBER_ROW, grid.BATCH, "batch" if len(self.sizes) > 1 else "all", "head number")
+            self.label(
+                grid.NUMBER_ROW,
+                grid.SINGLE,
+                self.layout.blueprint.whole if len(self.sizes) > 1 else "all",
+                "head number",
+            )
 
     def banner(self, group: int) -> None:
         """Writes the head of one group: what it is, then start, 1 … T, end, Σ."""

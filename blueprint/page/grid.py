@@ -1,7 +1,7 @@
-"""The columns, the same on every sheet, so that one column is one decision of one episode throughout the workbook.
+"""The columns, the same on every sheet, so that one column is one member of one group throughout the workbook.
 
-A margin · B symbol · C name · D … M weights or the equation · N single numbers of the batch · O gap ·
-from P on one group per episode: start, 1 … T, end, Σ, gap.
+A margin · B symbol · C name · D … M weights or the equation · N single numbers · O gap ·
+from P on the groups: start, 1 … T, end, Σ, gap.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from functools import cache
 
 SYMBOL, NAME, LEFT = 1, 2, 3
 LEFT_COLUMNS = 10
-BATCH = LEFT + LEFT_COLUMNS
-GROUPS = BATCH + 2
+SINGLE = LEFT + LEFT_COLUMNS
+GROUPS = SINGLE + 2
 AROUND = 4
 """Columns of a group besides its members: start, end, Σ and a gap."""
 

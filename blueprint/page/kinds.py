@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blueprint.language.axes import Position
 from blueprint.language.nodes import Constant, Lookup, Reduce, Ref
 from blueprint.language.spelling.text import text
 from blueprint.page.digits import SHOWN
@@ -9,19 +10,24 @@ from blueprint.page.dress import READS
 from blueprint.page.picking import shift
 from blueprint.page.steps import Leaf, blocks_of
 
-NEIGHBOURS = {-1: "the decision before", 1: "the next decision"}
 
-
-def meaning(leaf: Leaf) -> str:
-    """Says what a line holds."""
+def meaning(leaf: Leaf, whole: str) -> str:
+    """Says what a line holds; `whole` is what all members together are called."""
     if isinstance(leaf, Reduce):
-        return "sum over the whole batch"
-    if by := shift(leaf):
-        return f"{NEIGHBOURS[by]}: {leaf.block.symbol}"
-    words = (index.id for index in leaf.at if isinstance(index, Lookup) and not isinstance(index.id, Constant))
-    for word in words:
-        return f"{leaf.block.symbol} of word {text(word, frozenset(leaf.block.axes))}"
+        return f"sum over the whole {whole}"
+    if shift(leaf):
+        return f"{neighbour(leaf)}: {leaf.block.symbol}"
+    looked_up = (index for index in leaf.at if isinstance(index, Lookup) and not isinstance(index.id, Constant))
+    for index in looked_up:
+        what = index.axis.meaning.removesuffix(" id")
+        return f"{leaf.block.symbol} of {what} {text(index.id, frozenset(leaf.block.axes))}"
     return leaf.block.about.meaning
+
+
+def neighbour(leaf: Ref) -> str:
+    """Names the member beside the chosen one that a leaf stands for: `the next day`."""
+    index = next(index for index in leaf.at if isinstance(index, Position) and index.by)
+    return f"the next {index.axis.meaning}" if index.by > 0 else f"the {index.axis.meaning} before"
 
 
 def is_limit(leaf: Leaf) -> bool:

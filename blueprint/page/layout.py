@@ -28,7 +28,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Echo:
-    """A cell that shows another cell again: the word beside its row, a piece of the loss on the first sheet."""
+    """A cell that shows another cell again: the word beside its row, a result on the first sheet."""
 
     sheet: str
     row: int
@@ -75,7 +75,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class Copied:
-    """A typed value in a cell that belongs to no block: what was delivered, how far apart the episodes stand."""
+    """A typed value in a cell that belongs to no block: what was delivered, how far apart the groups stand."""
 
     sheet: str
     row: int

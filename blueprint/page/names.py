@@ -30,7 +30,7 @@ _FUNCTIONS = {
 def defined_name(block: Block) -> str:
     """Returns a block's defined name: its dotted name with low lines, and one more where it would mean something else.
 
-    LibreOffice allows no dots in names; `gamma` is a function, so the discount is `gamma_`.
+    LibreOffice allows no dots in names; `gamma` is a function, so a block of that name becomes `gamma_`.
     """
     return range_name(block.name)
 

@@ -82,7 +82,7 @@ class Opened:
         return f"{self.path}, {self.address(name, at)} ({name})"
 
     def address(self, name: str, at: tuple[int, ...]) -> str:
-        """Returns sheet and cell of a block's cell, edge cells counted: `Loss!N51`."""
+        """Returns sheet and cell of a block's cell, edge cells counted: `Weeks!N51`."""
         found = self.places[name]
         row, column = found.address(at)
         return f"{grid.quoted(found.sheet)}!{get_column_letter(column)}{row}"
@@ -112,7 +112,7 @@ class Opened:
         return ""
 
     def links(self, sheet: str, row: int) -> list[str]:
-        """Returns where the links in a row lead: `Loss!N51` or `Loss!N14:X14`."""
+        """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
         linked = (cell.hyperlink for cell in self._cells[sheet][row])
         return [link.location for link in linked if link is not None and link.location]
 

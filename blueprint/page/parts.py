@@ -11,8 +11,8 @@ from xml.parsers import expat
 
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 MOST_IN_CELLS = 2_400_000
-"""Rows, cells, formulas and values that a workbook may have; the largest that `build` makes (64 words, 16 episodes of 16
-decisions, 32 hidden units) has 1.6 million. openpyxl takes 6 µs and up to 350 bytes for each (a cell with nothing in it)."""
+"""Rows, cells, formulas and values that a workbook may have; the largest that `build` makes (16 groups of 16 columns,
+tables of 64 by 32) has 1.6 million. openpyxl takes 6 µs and up to 350 bytes for each (a cell with nothing in it)."""
 MOST_BESIDES = 200_000
 """Other elements: texts, styles, names, links, notes, charts; the largest had 47,000. Some cost openpyxl 60 µs each."""
 MOST_SPREAD = 100_000

@@ -72,7 +72,7 @@ class Pen:
             self.member(down, member, row, grid.NAME, "name")
 
     def member(self, axis: Axis, member: int, row: int, column: int, style: str) -> None:
-        """Names one member of an axis: by its word (which follows the vocabulary), or by a letter and its number."""
+        """Names one member of an axis: by its word (which follows the cell that holds it), or by a letter and its number."""
         part, number = self.values.part(axis, member)
         known = self.layout.blueprint.names.get(part, part.letter)
         if isinstance(known, Block) and column != grid.SYMBOL:

@@ -1,7 +1,7 @@
 """Picking: what stands in the chosen column, as numbers and as formulas that follow the choice.
 
-A row of the page runs over all episodes, so one number says where the chosen column is in it, in every row of every
-sheet: `INDEX(row, chosen_place)`. The next decision is one place further.
+A row of the page runs over all groups, so one number says where the chosen column is in it, in every row of every
+sheet: `INDEX(row, chosen_place)`. The next member is one place further.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Picker:
         self.layout.lives.append(Live(sheet, row + 1, VALUE, formula, float(place), "live 0"))
 
     def spread(self, block: Block) -> None:
-        """Spells the cells of a block that has one number per word, in the chosen column."""
+        """Spells the cells of a block that has one number per member, in the chosen column."""
         sheet, top, last, column = self.layout.spread[block]
         for member in range(last - top + 1):
             row = self.layout.places[block].row + member
@@ -61,7 +61,7 @@ class Picker:
             self.layout.lives.append(Live(sheet, top + member, column, formula, value, f"live {block.about.decimals}"))
 
     def value(self, leaf: Leaf) -> Value:
-        """Returns the number that a line holds; 0 where a sheet's empty cell is read, beyond the last decision."""
+        """Returns the number that a line holds; 0 where a sheet's empty cell is read, beyond the last member."""
         if isinstance(leaf, Reduce):
             return float(np.sum(np.prod([self.values[block] for block in blocks_of(leaf)], axis=0)))
         places = self._places(leaf)
@@ -120,19 +120,19 @@ class Picker:
         return f"{grid.letters(column)}{row + 1}"
 
     def _weight(self, leaf: Ref) -> str:
-        """Spells the cell of a weight; the word whose weights are meant is the one of a line."""
+        """Spells the cell of a weight; the member whose weights are meant is the one of a line."""
         place, block = self.layout.places[leaf.block], leaf.block
-        word = next((index for index in leaf.at if isinstance(index, Lookup) and isinstance(index.id, Ref)), None)
-        members = [0 if index is word else self._fixed(index) for index in leaf.at]
-        ends = [members, [self.values.size(axis) - 1 if index is word else member
+        looked_up = next((index for index in leaf.at if isinstance(index, Lookup) and isinstance(index.id, Ref)), None)
+        members = [0 if index is looked_up else self._fixed(index) for index in leaf.at]
+        ends = [members, [self.values.size(axis) - 1 if index is looked_up else member
                           for axis, index, member in zip(block.axes, leaf.at, members, strict=True)]]  # fmt: skip
         corners = (place.cell(block, tuple(end)) for end in ends)
         first, last = (f"${grid.letters(column)}${row + 1}" for row, column in corners)
         sheet = grid.quoted(place.sheet)
-        if word is None:
+        if looked_up is None:
             return f"{sheet}!{first}"
-        assert isinstance(word.id, Ref)
-        return f"INDEX({sheet}!{first}:{last},{self._id(word.id)}+1)"
+        assert isinstance(looked_up.id, Ref)
+        return f"INDEX({sheet}!{first}:{last},{self._id(looked_up.id)}+1)"
 
     @staticmethod
     def _fixed(index: Index) -> int:

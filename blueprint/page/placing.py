@@ -166,9 +166,9 @@ class SheetPlacer(Pen):
         self.settle(block, Place(self.sheet.title, self.row, grid.LEFT, steps), role)
 
     def put(self, block: Block, role: str) -> Place:
-        """Places a block on the columns of the decisions, in the Σ columns, or, without axes, in the batch column."""
+        """Places a block on the columns of the members, in the Σ columns, or, without axes, in that of single numbers."""
         steps = dict.fromkeys(block.axes, (1, 0)) | Nest(block, self.sheet.across, self.values).steps
-        column = grid.BATCH
+        column = grid.SINGLE
         groups = self.sheet.across[:-1]
         if self.sheet.across:
             time = self.sheet.across[-1]

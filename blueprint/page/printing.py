@@ -1,4 +1,4 @@
-"""Printing: each sheet on as few pages as letters allow that can be read, cut only between episodes and between sections."""
+"""Printing: each sheet on as few pages as letters allow that can be read, cut only between groups and between sections."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ __all__ = [
 
 Value: TypeAlias = float | str | bool | None
 Cells: TypeAlias = dict[tuple[str, str], Value]
-"""Values by sheet name and address: `cells["Loss", "K12"]`; an engine's error is its text, such as `#N/A`."""
+"""Values by sheet name and address: `cells["Weeks", "K12"]`; an engine's error is its text, such as `#N/A`."""
 
 TOLERANCE = 1e-9
 

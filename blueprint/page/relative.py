@@ -46,14 +46,14 @@ def read_by(formula: str, sheet: str, named: Callable[[str], str | None]) -> Ite
 
 def _references(formula: str) -> list[str]:
     try:
-        tokens = Tokenizer(formula).items
+        pieces = Tokenizer(formula).items
     except Exception:  # as above
         return []
-    return [str(each.value) for each in tokens if each.type == Token.OPERAND and each.subtype == Token.RANGE]
+    return [str(each.value) for each in pieces if each.type == Token.OPERAND and each.subtype == Token.RANGE]
 
 
 def _area(reference: str, sheet: str) -> Area | None:
-    """Takes a reference such as `'Old policy'!$D$36:$D$43` apart; None for a name, or for another file's cell."""
+    """Takes a reference such as `'Last week'!$D$36:$D$43` apart; None for a name, or for another file's cell."""
     title, _, cells = reference.rpartition("!")
     title = title[1:-1].replace("''", "'") if title.startswith("'") else title
     try:

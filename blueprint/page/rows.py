@@ -13,7 +13,7 @@ from blueprint.page.ruler import LINE, PIXELS_PER_LETTER, PIXELS_PER_POINT
 
 STANDARD, TITLE, LOW, TIGHT, NARROW = 15, 24, 13.5, LINE / PIXELS_PER_POINT, 5.25
 PARAGRAPH = 13
-"""Points: a row, the row of the title, a row of a sheet of decisions, a row and a gap of a tight sheet, a line of a paragraph."""
+"""Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet, a line of a paragraph."""
 
 
 @dataclass

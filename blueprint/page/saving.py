@@ -21,7 +21,7 @@ def refuse_target(path: Path, force: bool, source: Path | None = None) -> None:
     program knows a workbook, and as `refuse_existing`.
     """
     if os.path.isdir(path):
-        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'rlhf_ppo.xlsx'}")
+        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'workbook.xlsx'}")
     if source is not None and os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise SaveError(f"{path} is the file that is read, which is never written over: name another file")
     if path.suffix.lower() != ".xlsx":
@@ -50,9 +50,9 @@ def saved_whole(path: Path) -> Iterator[Path]:
     device or a pipe, or cannot be written.
     """
     if os.path.isdir(path):
-        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'rlhf_ppo.xlsx'}")
+        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'workbook.xlsx'}")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise SaveError(f"{path} is a device or a pipe: give the name of a file, such as rlhf_ppo.xlsx")
+        raise SaveError(f"{path} is a device or a pipe: give the name of a file, such as workbook.xlsx")
     try:
         with replacing(Path(os.path.realpath(path))) as unfinished:
             yield unfinished

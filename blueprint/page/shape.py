@@ -1,6 +1,6 @@
 """How a block lies in its range, in words that the Contents sheet prints and a reader takes apart again.
 
-`n→2/12 t→8(start,end) v↓8`: two episodes every 12 columns, 8 decisions with a start and an end cell, 8 words downwards.
+`n→2/12 t→8(start,end) v↓8`: two weeks every 12 columns, 8 days with a start and an end cell, 8 cities downwards.
 """
 
 from __future__ import annotations

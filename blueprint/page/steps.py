@@ -27,7 +27,7 @@ UNITS = {VALUE: UNIT, NUMBERS: OWN}
 """The column of the power of ten of a value, by that of the value."""
 
 Leaf = Ref | Reduce
-"""What one line holds a number of: a cell of the chosen column (or its neighbour), or a sum over the whole batch."""
+"""What one line holds a number of: a cell of the chosen column (or its neighbour), or a sum over all members."""
 SELECTING = ("choose", WITHIN)
 """Operations whose first operand says which is meant, and is no number of the equation."""
 LONGEST = 12
@@ -149,42 +149,42 @@ def _all(exprs: Iterable[Expr]) -> Iterator[Leaf]:
 
 
 def _of(step: Step, chosen: Chosen) -> tuple[Ref, Expr | None]:
-    """Returns the cell that a step holds and its equation, both for the word or member that is meant."""
+    """Returns the cell that a step holds and its equation, both for the member that is meant."""
     block = step.block
     at: tuple[Index, ...] = tuple(Position(axis) for axis in block.axes)
     inner = next((d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)), None)
     expr = None if inner is None or block.link or block.text else inner.expr
-    meant = partial(_meant, step=step, time=chosen.across[-1], word=_word(step, at))
+    meant = partial(_meant, step=step, time=chosen.across[-1], member=_member(step, at))
     leaf = meant(Ref(block, at))
     assert isinstance(leaf, Ref)
     return origin(leaf), None if expr is None else meant(expr)
 
 
-def _word(step: Step, at: tuple[Index, ...]) -> Expr | None:
-    """Returns the id of the word or member that is meant."""
-    return (
-        Ref(step.word, at[:-1]) if isinstance(step.word, Block) else None if step.word is None else Constant(step.word)
-    )
+def _member(step: Step, at: tuple[Index, ...]) -> Expr | None:
+    """Returns the id of the member that is meant."""
+    if isinstance(step.member, Block):
+        return Ref(step.member, at[:-1])
+    return None if step.member is None else Constant(step.member)
 
 
-def _meant(expr: Expr, step: Step, time: Axis, word: Expr | None) -> Expr:
-    """Returns an expression for the word and the decision that a step means."""
-    expr = expr if word is None else put(expr, step.block.axes[-1], word)
+def _meant(expr: Expr, step: Step, time: Axis, member: Expr | None) -> Expr:
+    """Returns an expression for the members that a step means, of its last axis and of the chosen ones."""
+    expr = expr if member is None else put(expr, step.block.axes[-1], member)
     return later(expr, time) if step.later else expr
 
 
 def _whole(listed: Listed, chosen: Chosen) -> Ref:
     """Returns a listed quantity as it is written, with the axis along which it runs left open."""
     *others, axis = listed.block.axes
-    if listed.word is not None:
-        id = Ref(listed.word, tuple(map(Position, listed.word.axes)))
+    if listed.member is not None:
+        id = Ref(listed.member, tuple(map(Position, listed.member.axes)))
         return Ref(listed.block, (*(Lookup(each, id) for each in others), Position(axis)))
     time = chosen.across[-1]
     return Ref(listed.block, (*(Position(each, listed.by * (each is time)) for each in others), Position(axis)))
 
 
 def _can_be_told(expr: Expr | None, axes: tuple[Axis, ...]) -> bool:
-    """Tells whether numbers can be put in: every one stands in the chosen column, or is one number of the batch."""
+    """Tells whether numbers can be put in: every one stands in the chosen column, or is a single number."""
     match expr:
         case Op(_, args):
             return all(_can_be_told(arg, axes) for arg in args)
@@ -196,7 +196,7 @@ def _can_be_told(expr: Expr | None, axes: tuple[Axis, ...]) -> bool:
 
 
 def _written_out(expr: Expr, leaf: Ref, chosen: Chosen) -> Expr:
-    """Returns an expression with its short sums over words or dimensions written out, and a search as what it finds."""
+    """Returns an expression with its short sums over members that are not chosen written out, and a search as what it finds."""
     match expr:
         case Reduce("sum", (axis,), body) if axis not in chosen.across and chosen.values.size(axis) <= LONGEST:
             terms = [put(body, axis, Constant(member)) for member in range(chosen.values.size(axis))]

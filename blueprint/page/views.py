@@ -131,8 +131,9 @@ def _chosen(pen: Pen) -> Chosen:
 
 def _finder(_: Finder, pen: Pen) -> None:
     """Keeps the lines that find the chosen column, and those of the constants by which numbers are printed."""
-    time = pen.layout.blueprint.chosen.across[-1].meaning if pen.layout.blueprint.chosen else ""
-    lines = (("apart", "columns from one episode to the next"), ("place", f"the chosen {time}’s place in every row"))
+    across = pen.layout.blueprint.chosen.across if pen.layout.blueprint.chosen else ()
+    outer, time = (across[0].meaning, across[-1].meaning) if across else ("", "")
+    lines = (("apart", f"columns from one {outer} to the next"), ("place", f"the chosen {time}’s place in every row"))
     for number, (symbol, meaning) in enumerate(lines):
         pen.label(pen.row + number, grid.SYMBOL, symbol, "symbol")
         pen.label(pen.row + number, grid.NAME, meaning, "name")

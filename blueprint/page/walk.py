@@ -13,7 +13,7 @@ from blueprint.page import grid
 from blueprint.page.byhand import MORE, WITHIN, Line
 from blueprint.page.constants import LAST, Constants
 from blueprint.page.digits import Operand, unit_formula, unit_of
-from blueprint.page.kinds import NEIGHBOURS, is_limit, is_whole, meaning, style_of
+from blueprint.page.kinds import is_limit, is_whole, meaning, neighbour, style_of
 from blueprint.page.layout import Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Choice
@@ -47,7 +47,7 @@ def lay_walk(layout: Layout) -> None:
         return
     teller = Teller(layout, layout.blueprint.chosen)
     teller.finder()
-    teller.constants.lay(layout, teller.dec, teller.levels, teller.last)
+    teller.constants.lay(layout, teller.dec, teller.levels, teller.choice.across[-1], teller.last)
     for line in layout.walk.lines:
         if isinstance(line, WalkLine):
             teller.line(line)
@@ -84,7 +84,8 @@ class Teller(Picker):
     def named(self, line: WalkLine) -> None:
         """Names one line, with a link to where its number stands; the name of one that stands beside another is the link."""
         jump = partial(Jump, line.sheet.title, line.row)
-        symbol, told, where = self.symbol(line.leaf), meaning(line.leaf), blocks_of(line.leaf)[-1]
+        symbol, where = self.symbol(line.leaf), blocks_of(line.leaf)[-1]
+        told = meaning(line.leaf, self.layout.blueprint.whole)
         if line.beside:
             self.layout.jumps.append(jump(EQUATION, where, f"{symbol}   {told}", "walk beside"))
             return
@@ -135,7 +136,7 @@ class Teller(Picker):
         put, label = partial(Live, line.sheet.title, line.row), partial(Label, line.sheet.title, line.row)
         symbol = reference(line.whole.block, line.whole.at, self.understood | {line.axis})
         about = line.says or line.whole.block.about.meaning
-        told = f"{NEIGHBOURS[by]}: {symbol.partition('[')[0]}" if (by := shift(line.whole)) else about
+        told = f"{neighbour(line.whole)}: {symbol.partition('[')[0]}" if shift(line.whole) else about
         self.layout.labels += [label(grid.SYMBOL, symbol, "symbol"), label(grid.NAME, told, "name")]
         self.layout.jumps.append(Jump(line.sheet.title, line.row, WHERE, line.whole.block, "{sheet}, row {row}"))
         self.own(line)
@@ -213,12 +214,12 @@ class Teller(Picker):
         )
 
     def speaks_of_the_next(self, leaf: Leaf) -> bool:
-        """Tells whether a line is of the next decision: there is none after the last one."""
+        """Tells whether a line is of the next member: there is none after the last one."""
         return isinstance(leaf, Ref) and shift(leaf) > 0
 
     @property
     def last(self) -> int:
-        """The number of the last decision."""
+        """The number of the last member that can be chosen."""
         time = self.choice.across[-1]
         return time.start + self.values.size(time) - 1
 

@@ -26,6 +26,7 @@ from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.steps import VALUE
 from blueprint.page.watch import fingerprint, watch_of
 from blueprint.page.worksheet import PlainSheet
+from blueprint.program import PROGRAM
 
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
@@ -105,7 +106,7 @@ class BookWriter:
 
     def properties(self) -> None:
         """Notes in the file what it is and what it was made from."""
-        self.book.set_properties({"title": self.blueprint.title, "author": "RLHF Blueprint", "created": self.made})
+        self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": self.made})
         sizes = " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items())
         facts = {
             "layout": contents.LAYOUT_VERSION,
@@ -122,7 +123,7 @@ class BookWriter:
         rule = self.label_format("rule")
         for label in self.layout.labels:
             if label.style == "section":
-                for column in range(grid.SYMBOL, grid.BATCH + 1):
+                for column in range(grid.SYMBOL, grid.SINGLE + 1):
                     self.sheets[label.sheet].write_blank(label.row, column, None, rule)
         for label in self.layout.labels:
             self.label(label)

@@ -104,7 +104,7 @@ def test_a_directory_as_target(tmp_path: Path) -> None:
     with pytest.raises(SaveError) as caught:
         made(numbers="very-very-sleepy").save(tmp_path)
     assert (
-        str(caught.value) == f"{tmp_path} is a directory: give the name of a file, such as {tmp_path / 'rlhf_ppo.xlsx'}"
+        str(caught.value) == f"{tmp_path} is a directory: give the name of a file, such as {tmp_path / 'workbook.xlsx'}"
     )
     assert list(tmp_path.iterdir()) == []
 

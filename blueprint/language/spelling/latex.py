@@ -48,7 +48,7 @@ def latex(expr: Expr) -> str:
 
 
 def latex_equations(block: Block) -> str:
-    """Spells a block's equations, one per line of an aligned environment."""
+    """Spells a block's equations, one per line of an aligned display."""
     lines = [f"{latex_reference(block, d.target)} &= {latex(d.expr)}" for d in block.definitions]
     return " \\\\\n".join(lines)
 

@@ -30,7 +30,7 @@ class Sheet:
     """One sheet.
 
     lead:   the sentence under the title.
-    across: the axes that run from left to right: (episodes, decisions), one axis, or none.
+    across: the axes that run from left to right: groups and their members, one axis, or none.
     head:   blocks over the last of them that stay in view above everything else.
     grey:   the block of the head whose zeros turn a column grey: what stands there does not count.
     pinned: items that stay in view above everything else, on a sheet without axes.
@@ -91,12 +91,13 @@ class Blueprint:
     """A workbook to be: its sheets, how many members each axis has, and the typed numbers.
 
     names:   words for the members of an axis: a block of text over it, or a letter to put before the number.
-    facts:   what a copy of the file should still say about itself (preset, seed), name by name.
+    facts:   what a copy of the file should still say about itself, name by name.
     result:  the number that everything leads to, which a build reports; `parts` add up to it.
     choices: for a typed block, the words that may be typed there (a list, or a block that holds it).
     ranges:  for a typed block, the lowest and highest number that may be typed there.
     notes:   what a reader may want to know of a block besides its meaning, by the block's name.
     chosen:  the column whose quantities are shown one below the other.
+    whole:   what all members of the axes that run to the right are together.
     """
 
     title: str
@@ -111,6 +112,7 @@ class Blueprint:
     parts: tuple[Block, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     chosen: Choice | None = None
+    whole: str = "table"
 
     @property
     def picked(self) -> dict[Block, Axis]:

@@ -105,39 +105,39 @@ class Sample:
 class Step:
     """A quantity in the chosen column: symbol, equation, the equation with its numbers, and the value.
 
-    word: for a quantity that has one number per word, the id of the word that is meant; or which member, counted from 0.
-    later: the number of the next decision is meant.
+    member: for a quantity with one number per member of its last axis, the id of the one that is meant, or which one,
+    counted from 0. later: the number of the next column is meant.
     """
 
     block: Block
-    word: Block | int | None = None
+    member: Block | int | None = None
     later: bool = False
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A quantity with a number per word or dimension, listed side by side; it is left out where there are too many.
+    """A quantity with a number per member, listed side by side; it is left out where there are too many.
 
-    word: for a table of weights, the id of the word of which the weights are meant.
-    by: −1 for the decision before. says: a sentence in place of the block's meaning.
+    member: for a table of weights, the id of the member whose weights are meant.
+    by: −1 for the column before. says: a sentence in place of the block's meaning.
     """
 
     block: Block
-    word: Block | None = None
+    member: Block | None = None
     by: int = 0
     says: str = ""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Quantities with one number per word, in the chosen column: a row per word, and under each title a quantity."""
+    """Quantities with one number per member, in the chosen column: a row per member, and under each title a quantity."""
 
     columns: Mapping[str, Block]
 
 
 @dataclass(frozen=True)
 class Finder:
-    """The two lines that find the chosen column: how far apart the episodes stand, and its place in every row."""
+    """The two lines that find the chosen column: how far apart the groups stand, and its place in every row."""
 
 
 @dataclass(frozen=True)

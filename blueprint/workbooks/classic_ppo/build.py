@@ -56,6 +56,7 @@ def classic_ppo(numbers: ClassicNumbers, witnessed: Witnessed | None = None) -> 
         result=losses.total.total,
         parts=losses.total.parts(),
         notes=NOTES,
+        whole="batch",
     )
 
 

@@ -119,6 +119,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
         result=out.sums.total,
         parts=(out.sums.losses["policy"], *out.sums.adds),
         chosen=picked,
+        whole="batch",
     )
     return blueprint.with_typed({"word_written": np.array(numbers.words, dtype=object), **numbers.typed})
 

@@ -79,6 +79,7 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
         facts=facts,
         result=made.gae.advantages,
         chosen=picked,
+        whole="batch",
     )
     return blueprint.with_typed(_typed(numbers, max(map(len, numbers.words))))
 

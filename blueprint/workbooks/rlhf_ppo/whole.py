@@ -90,6 +90,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
         result=loss.total.total,
         parts=(loss.total.policy_loss, *loss.adds),
         chosen=picked,
+        whole="batch",
     )
     return blueprint.with_typed(plan.by_name)
 

@@ -91,10 +91,7 @@ NOTES: dict[str, str] = {
         "Says OK only if every line below does. LOOK is no matter of taste: a formula was overwritten, or "
         "something was typed that cannot be."
     ),
-    ".worst": (
-        "About 1e-16 is rounding, about 1e-7 beside a dump in float32. The row of distances shows the column in which a "
-        "larger one arises."
-    ),
+    ".worst": "About 1e-16 is rounding, 1e-7 beside float32. The row of distances shows where a larger one arises.",
     ".tolerance": (
         "Typed, so it can be made tighter. 1e-9 is far above rounding and far below anything one would see."
     ),

@@ -84,7 +84,7 @@ def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id:
                 Note(DRAW),
                 minor(run.cumulative),
                 *(Line((end,), "fixed") for end in draws),
-                Row(run.draw, "draw"),
+                run.draw,
                 run.drawn,
                 *_typed_rows(run),
             ),

@@ -32,9 +32,9 @@ def written_sections(m: Models) -> tuple[Titled, ...]:
     if way is None:
         return soft, ("The word written", (run.mask, run.written))
     h = way.network.h
-    embedded = Listed(way.embedding, word=way.read, says="embedding of the word read")
-    read = (way.read, embedded, Listed(h, by=-1), Step(h, word=0), Listed(h))
-    drawn: Items = (*run.how, Step(way.upto, word=way.drawn), way.drawn, run.mask, run.written)
+    embedded = Listed(way.embedding, member=way.read, says="embedding of the word read")
+    read = (way.read, embedded, Listed(h, by=-1), Step(h, member=0), Listed(h))
+    drawn: Items = (*run.how, Step(way.upto, member=way.drawn), way.drawn, run.mask, run.written)
     return ("The word read, and the memory", read), soft, ("The draw, and the word written", drawn)
 
 
@@ -44,7 +44,7 @@ def model_sections(m: Models) -> tuple[Titled, ...]:
     policies = {"old policy": m.old, "reference": m.reference.policy, "new policy": m.policy.policy}
     likely = (
         (f"How likely was the word to the {whose}?", (
-            Step(policy.words.logits, word=a), Step(policy.words.logp, word=a), policy.logprobs,
+            Step(policy.words.logits, member=a), Step(policy.words.logp, member=a), policy.logprobs,
         ))
         for whose, policy in policies.items()
     )  # fmt: skip

@@ -1,0 +1,3 @@
+"""What this program is called."""
+
+PROGRAM = "RLHF Blueprint"
