@@ -34,7 +34,8 @@ MAY_READ = {
     "explaining": ("explaining", "language", "page"),
     "book": ("explaining", "frames", "language", "page"),
     "reopening": (
-        "book", "explaining", "inputs", "language", "page", "quoting", "reopening", "workbooks.common", "workbooks.registry",
+        "book", "explaining", "inputs", "language", "page", "quoting", "reopening", "workbooks.common", "workbooks.kind",
+        "workbooks.registry",
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "cli": ("commands",),
@@ -55,7 +56,8 @@ MAY_READ = {
 KINDS = ("rlhf_ppo", "minibatch", "classic_ppo", "kl_controller")
 # Kinds meet in common alone; a kind's witness knows nothing of its definitions.
 MAY_READ |= {
-    f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "workbooks.kind") for kind in KINDS
+    f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
+    for kind in KINDS
 }
 MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness") for kind in KINDS}
 # Who alone may import a package.

@@ -12,7 +12,7 @@ from blueprint.language import NotationError
 from blueprint.page.opened import Opened
 from blueprint.page.read import ReadError
 from blueprint.reopening.book import SavedBook
-from blueprint.reopening.sized import numbers_of
+from blueprint.reopening.saved import numbers_of
 from blueprint.reopening.typed import suspect, typed_in
 from blueprint.workbooks.registry import blueprint_of
 
@@ -54,19 +54,13 @@ def book_of(path: str | PathLike[str]) -> SavedBook:
 def rebuilt(book: SavedBook) -> SavedBook:
     """Returns the book that a build of a file's numbers writes, with what is typed in the file.
 
-    It differs from the file's own book only where these are the default numbers: then First hour says what was measured.
+    It is the file's own book where no numbers hold what is typed, or a build of them has other sizes.
     """
-    from blueprint.reopening.numbers import numbers_from
-    from blueprint.workbooks.common.guides.first_hour import is_default
-
     try:
-        numbers = numbers_from(book)
-    except (ReadError, NumbersError, NotationError):  # what no numbers can hold is not the default either
+        blueprint = blueprint_of(_numbers_from(book))
+        return SavedBook(blueprint.with_typed(typed_in(blueprint, book.file)), book.file)
+    except (ReadError, NumbersError, NotationError):
         return book
-    if not is_default(numbers):
-        return book
-    blueprint = blueprint_of(numbers)
-    return SavedBook(blueprint.with_typed(typed_in(blueprint, book.file)), book.file)
 
 
 def numbers_in(path: str | PathLike[str]) -> Numbers:
@@ -80,12 +74,17 @@ def numbers_in(path: str | PathLike[str]) -> Numbers:
 
 def back_from(path: str | PathLike[str]) -> Back:
     """Returns the numbers that are typed in a saved workbook, and what is typed there besides. Raises ReadError as `book_of`."""
-    from blueprint.reopening.numbers import numbers_from
     from blueprint.reopening.unheld import unheld
 
     book = book_of(path)
     try:
-        numbers = numbers_from(book)
+        numbers = _numbers_from(book)
         return Back(numbers, unheld(book, numbers), book.remarks())
     except (NumbersError, NotationError) as error:
         raise ReadError(f"{path}: {error}") from error
+
+
+def _numbers_from(book: SavedBook) -> Numbers:
+    """Returns everything that is typed in a file and that numbers can hold; `unheld` says what they cannot."""
+    found: Numbers = numbers_of(book.file, {block.name: array for block, array in book.values.arrays.items()})
+    return found

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from blueprint.page.respelled import Place
 from blueprint.page.shape import shape_of
 from blueprint.page.watch import fingerprint, formulas_of
 from blueprint.page.written import Written
-from blueprint.reopening.sized import AnyNumbers, numbers_of
+from blueprint.reopening.saved import numbers_of
 from blueprint.workbooks.common.sheets.beside import NEAREST, OWN, WITNESS, Witnessed
 from blueprint.workbooks.registry import blueprint_of
 
@@ -73,7 +73,7 @@ class Like:
 class _Alike:
     """Numbers that are taken for the same if they differ in nothing but name, title and text."""
 
-    def __init__(self, key: str, numbers: AnyNumbers, beside: Witnessed | None):
+    def __init__(self, key: str, numbers: Any, beside: Witnessed | None):
         self.key, self.numbers, self.beside = key, numbers, beside
 
     def __hash__(self) -> int:

@@ -33,6 +33,8 @@ class Kind:
         presets: what libraries do, a function that returns their Catalogue.
         settings: by key, the records of its settings: default, words or range, symbol, meaning, note.
         numbers: the folder of its built-in numbers files.
+        saved: by the level that a saved file says, a typed block that only such files have, and a function that makes numbers
+            of what is typed in one (`reopening.saved.Saved`), or of its sizes where that is all there is.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Kind:
     presets: Callable[[], Any] | Address | None = None
     settings: Mapping[str, Any] | Address | None = None
     numbers: Path | None = None
+    saved: Mapping[str, tuple[str, Callable[[Any], Any] | Address]] | None = None
 
     def part(self, name: str) -> Any:
         """Return a part of the record, imported now if it was given by its address.

@@ -27,4 +27,5 @@ KIND = Kind(
     presets="blueprint.workbooks.classic_ppo.presets:classic_presets",
     settings="blueprint.workbooks.classic_ppo.presets:CLASSIC",
     numbers=Path(__file__).parent / "numbers",
+    saved={"classic": ("terminated", "blueprint.workbooks.classic_ppo.saved:numbers_in")},
 )

@@ -26,4 +26,5 @@ KIND = Kind(
     _build,
     settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",
+    saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.saved:numbers_in")},
 )

@@ -19,4 +19,10 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     return with_guides(with_notes(minibatch_level(numbers), live=True), numbers)
 
 
-KIND = Kind("minibatch", "a real minibatch", {}, _build)
+KIND = Kind(
+    "minibatch",
+    "a real minibatch",
+    {},
+    _build,
+    saved={"minibatch": ("episode.number", "blueprint.workbooks.minibatch.saved:numbers_in")},
+)

@@ -45,4 +45,9 @@ KIND = Kind(
     presets="blueprint.workbooks.common.conventions.data:rlhf",
     settings="blueprint.workbooks.common.conventions.data:LIVE",
     numbers=Path(__file__).parent / "numbers",
+    saved={
+        "logits": ("end_word", "blueprint.workbooks.rlhf_ppo.saved:of_logits"),
+        "weights": ("old.E", "blueprint.workbooks.rlhf_ppo.saved:of_weights"),
+        "tokens": ("reward.score", "blueprint.workbooks.rlhf_ppo.saved:of_tokens"),
+    },
 )

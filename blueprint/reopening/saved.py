@@ -1,0 +1,157 @@
+"""What a saved file holds, as the function asks for it that makes numbers of a kind: in full, or its sizes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.inputs.errors import name_of
+from blueprint.page.read import ReadError
+from blueprint.quoting import quoted
+from blueprint.workbooks.kind import imported
+from blueprint.workbooks.registry import kinds
+
+if TYPE_CHECKING:
+    from blueprint.inputs.catalogue import Catalogue
+    from blueprint.inputs.result import Settings
+    from blueprint.page.opened import Opened
+
+YOURS = ".yours"
+HEADED = " by hand"
+"""How the heading of the first sheet ends; title and text of the numbers stand below it."""
+TOP_ROWS = 40
+"""Rows in which that heading is looked for: people insert rows above."""
+
+
+class Saved:
+    """A file of a kind, block by block.
+
+    arrays: the numbers of its blocks, typed and computed, edges included. Without them only the file's sizes count: then
+    every number is 1 and every word "", so that one function makes both the numbers that are typed in a file, and those
+    from which the blueprint of its sizes is built.
+    """
+
+    def __init__(self, file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None):
+        self.file = file
+        self._arrays = arrays
+
+    @property
+    def blank(self) -> bool:
+        """Whether only the sizes count."""
+        return self._arrays is None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.file.places
+
+    def array(self, name: str, axes: int | None = None) -> npt.NDArray[Any]:
+        """Returns the cells of a block, edges included.
+
+        Raises ReadError if it is not there, or if Contents says that it lies along another number of axes.
+        """
+        found = self.file.block(name)
+        shape = tuple(along.cells for along in found.shape)
+        if axes is not None and (len(shape) != axes or 0 in shape):
+            lies = quoted(" ".join(map(str, found.shape)))
+            raise ReadError(f"{self.file.path}: the Contents sheet says that {name} lies as {lies}, which it cannot")
+        if self._arrays is not None:
+            return self._arrays[name]
+        return np.full(shape, "", dtype=object) if found.words else np.ones(shape)
+
+    def rows(self, name: str, axes: int = 2) -> Any:
+        """Returns the cells of a block as tuples of tuples."""
+        return _frozen(self.array(name, axes).tolist())
+
+    def whole(self, name: str, axes: int = 2) -> Any:
+        """Returns the cells of a block as tuples of whole numbers. Raises ReadError, with the cell, for any other."""
+        array = self.array(name, axes)
+        for at in np.argwhere(array != np.trunc(array)).tolist()[:1]:
+            raise self.refusal(f"found {array[tuple(at)]:.15g}, expected a whole number", name, tuple(at))
+        return _frozen(array.astype(int).tolist())
+
+    def refusal(self, why: str, name: str = "", at: tuple[int, ...] = ()) -> ReadError:
+        """Returns the refusal of the file, or of what stands in a cell of a block."""
+        return ReadError(f"{self.file.where(name, at)}: {why}" if name else f"{self.file.path} {why}")
+
+    def head(self) -> dict[str, Any]:
+        """Returns name, title and text of the numbers, which stand below the heading of the first sheet: `title: text`.
+
+        Where the document's own title was dropped, the title ends at the first colon; where the line was changed, there is
+        no text.
+        """
+        title, about = self.file.title, ""
+        for sheet in self.file.sheets:
+            words = {(row, column): text for row, column, text in self.file.words_on(sheet, TOP_ROWS)}
+            leads = (words.get((row + 1, column), "") for (row, column), text in words.items() if text.endswith(HEADED))
+            if lead := next(filter(None, leads), ""):
+                title = title if lead.startswith(f"{title}: ") else lead.partition(": ")[0]
+                about = lead.removeprefix(f"{title}: ") if ": " in lead else ""
+                break
+        return {"name": self.file.noted.get("numbers", name_of(self.file.path)), "title": title, "about": about}
+
+    def settings(self, follows: Mapping[str, str] = MappingProxyType({})) -> Settings:
+        """Returns the settings that are typed under "yours"; where nothing is typed, the preset's value holds.
+
+        follows: by key the setting that means it, too, in a numbers file that gives only that one. A sheet does not mean it:
+        so what follows another setting of a file is returned as it is used there.
+        """
+        if self.blank:
+            return {}
+        keys = [name.removesuffix(YOURS) for name in self.file.places if name.endswith(YOURS)]
+        typed = {key: self._setting(key, f"{key}{YOURS}") for key in keys}
+        found = {key: value for key, value in typed.items() if value != "" and value == value}
+        missed = (key for key, led in follows.items() if led in found and key in self and key not in found)
+        return found | {key: self._setting(key, key) for key in missed}
+
+    def _setting(self, key: str, name: str) -> float | str:
+        """Returns the number of a block, or its word as the list of a setting's alternatives spells it."""
+        value = self.array(name).item()
+        if not isinstance(value, str):
+            return float(value)
+        words = self.array(f"{key}.words").flat
+        return next((str(word) for word in words if str(word).casefold() == value.casefold()), value)
+
+    def preset(self, known: Catalogue) -> str:
+        """Returns the preset that is chosen in the file, as the catalogue spells it; another word is refused later."""
+        word = str(self.file.array("preset")[()]).casefold()
+        chosen = self.file.noted.get("preset", "default")
+        return next((name for name in known.presets if name.casefold() == word), chosen)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+Made = Callable[[Saved], Any]
+"""Makes numbers of a file: what the record of a kind says of each level of its files."""
+
+
+def known_as(file: Opened) -> Made | None:
+    """Returns what makes numbers of a file of its kind and level; None for a blueprint that is of no kind.
+
+    A file that says its level is of that one, if it has its sign; one that lost its properties is known by its sign.
+    """
+    said, places = file.noted.get("level"), file.places
+    levels = ((level, *found) for kind in kinds() for level, found in (kind.saved or {}).items())
+    found = (
+        make
+        for level, sign, make in levels
+        if said in (None, level) and sign in places and places[sign].kind == "typed"
+    )
+    return next(map(imported, found), None)
+
+
+def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
+    """Returns the numbers of a file from what stands in its blocks; without arrays, numbers of its kind and sizes.
+
+    Raises ReadError for a file of no kind, and for what no numbers can hold.
+    """
+    make = known_as(file)
+    if make is None:
+        raise ReadError(
+            f"{file.path} is a workbook of another blueprint than RLHF PPO: ask its own book, book.explain(…)"
+        )
+    return make(Saved(file, arrays))

@@ -1,0 +1,145 @@
+"""The way back: the numbers of a saved workbook of RLHF PPO, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
+from blueprint.workbooks.rlhf_ppo.inputs.complete import MODELS
+from blueprint.workbooks.rlhf_ppo.inputs.draw import uniforms
+from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES, LogitNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
+from blueprint.workbooks.rlhf_ppo.weights_level import block_name
+
+if TYPE_CHECKING:
+    from blueprint.inputs.result import Array
+    from blueprint.reopening.saved import Saved
+
+GIVEN_WORDS = "rollout.response"
+LIBRARIES = "library.names"
+SIZING = {"old.E": 2, "old.W": 2}
+"""How many axes the weights have that say how long the vectors are."""
+
+
+def of_weights(file: Saved) -> WeightNumbers:
+    """Return what is typed in a file that begins at weights, or numbers of its sizes."""
+    draws, seed = file.array("rollout.draw", 2), file.file.noted.get("seed", "")
+    most = float(file.file.array("max_new_tokens.high"))
+    sizes = WeightNumbers(
+        **file.head(),
+        seed=int(seed) if seed.isdecimal() and seed.isascii() and len(seed) < 11 else 1,
+        vocabulary=file.rows("vocabulary", 1),
+        prompts=(("",),) * len(draws),
+        max_new_tokens=max(1, int(np.nan_to_num(most))),
+        draws=draws,
+        ppo=file.settings(FOLLOWS),
+        weights={key: file.array(block_name(key), SIZING.get(key)) for key in _WEIGHTS},
+        conventions=_conventions(file),
+        responses=((),) * len(draws) if GIVEN_WORDS in file else (),
+    )
+    return sizes if file.blank else _with_texts(sizes, file)
+
+
+_WEIGHTS = [f"{model}.{part}" for model, parts in MODELS.items() for part in parts]
+
+
+def _with_texts(made: WeightNumbers, file: Saved) -> WeightNumbers:
+    """Lay prompts, responses and draws over numbers: as many columns as they need, which may not be those of the sheet."""
+    known = _spellings(file)
+    prompts = tuple(_prompt(row, at, known, file) for at, row in enumerate(file.rows("given")))
+    made = replace(made, prompts=prompts, max_new_tokens=file.whole("max_new_tokens", 0))
+    if GIVEN_WORDS in file:
+        rows = zip(file.rows(GIVEN_WORDS), prompts, strict=True)
+        slots = (row[len(prompt) - 1 :][: made.max_new_tokens] for row, prompt in rows)
+        made = replace(made, responses=tuple(_response(row, made.vocabulary[0], known) for row in slots))
+    return replace(made, draws=_columns(made))
+
+
+def _prompt(row: Sequence[str], at: int, known: Mapping[str, str], file: Saved) -> tuple[str, ...]:
+    """Return the words of a prompt, up to the first empty cell, as the vocabulary spells them."""
+    prompt = tuple(known[word.casefold()] for word in takewhile(bool, row))
+    if not prompt:
+        raise file.refusal("blank, but a prompt has one word at least: type it", "given", (at, 0))
+    return prompt
+
+
+def _response(row: Sequence[str], end: str, known: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the typed words, "" where the draw decides, up to the end word or the last one: nothing behind it counts."""
+    words = [known[word.casefold()] if word else "" for word in row]
+    words = words[: words.index(end) + 1] if end in words else words
+    return tuple(words[: max((at for at, word in enumerate(words, start=1) if word), default=0)])
+
+
+def _columns(made: WeightNumbers) -> Array:
+    """Return the typed draws, (episodes, columns), on as many columns as the numbers have.
+
+    What is typed beyond them is left out; a column that the sheet lacks has its draws from the seed.
+    """
+    longest = max(map(len, made.prompts))
+    sizes = Sizes(episodes=len(made.prompts), prompt=longest, max_new_tokens=made.max_new_tokens)
+    drawn = np.asarray(uniforms(made.seed, sizes))
+    width = min(drawn.shape[1], made.draws.shape[1])
+    drawn[:, :width] = made.draws[:, :width]
+    return drawn
+
+
+def of_logits(file: Saved) -> LogitNumbers:
+    """Return what is typed in a file that begins at logits, or numbers of its sizes."""
+    known = _spellings(file)
+    return LogitNumbers(
+        **file.head(),
+        vocabulary=file.rows("vocabulary", 1),
+        end_word=known.get(file.rows("end_word", 0).casefold(), ""),
+        words=tuple(tuple(known[word.casefold()] for word in row) for row in file.rows("word_written")),
+        mask=file.array("mask", 2),
+        logits={name: file.array(f"{name}.logits", 3) for name in POLICIES},
+        values={name: file.array(f"{name}.out", 2) for name in CRITICS},
+        scores=file.array("reward_model.score", 1),
+        ppo=file.settings(FOLLOWS),
+        conventions=_conventions(file),
+    )
+
+
+def of_tokens(file: Saved) -> TokenNumbers:
+    """Return what is typed in a file that begins at log-probs, or numbers of its sizes.
+
+    Rows are as long as the mask reaches: what stands behind it is not part of any response.
+    """
+    ends = [int(np.flatnonzero(row)[-1]) + 1 if row.any() else 0 for row in file.array("mask", 2)]
+
+    def cut(name: str) -> tuple[Any, ...]:
+        return tuple(row[:end] for row, end in zip(file.rows(name), ends, strict=True))
+
+    cases = "case.ratio" in file
+    return TokenNumbers(
+        **file.head(),
+        words=cut("word_written"),
+        logprobs_old=cut("old.logprobs"),
+        logprobs_ref=cut("reference.logprobs"),
+        values=cut("old_critic.values"),
+        scores=cut("reward.score"),
+        case_advantages=file.rows("case.advantage", 1) if cases else (),
+        case_ratios=file.rows("case.ratio", 1) if cases else (),
+        ppo=file.settings(FOLLOWS),
+    )
+
+
+def _spellings(file: Saved) -> dict[str, str]:
+    """Return the words of the vocabulary by their small letters: a sheet does not tell the two apart."""
+    return {word.casefold(): word for word in file.rows("vocabulary", 1)}
+
+
+def _conventions(file: Saved) -> Conventions:
+    """Return the preset in use and the libraries side by side, as the catalogue spells them; all of them go unnamed."""
+    if LIBRARIES not in file:
+        return PLAIN
+    known = {name.casefold(): name for name in rlhf().presets}
+    _, *all_others = known.values()
+    names = tuple(known.get(word.casefold(), word) for word in file.rows(LIBRARIES, 1))
+    return Conventions(True, file.preset(rlhf()), () if names == tuple(all_others) else names)
