@@ -14,8 +14,9 @@ from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.guides import POINTS
-from blueprint.workbooks.common.guides.first_hour import TRIES, Try, is_default, tries
+from blueprint.workbooks.common.guides.first_hour import TRIES, Try, tries
 from blueprint.workbooks.common.guides.glossary import known, terms
+from blueprint.workbooks.rlhf_ppo.measured import is_default
 from tests.page.finished import Area, Engine, Finished, finished
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS

@@ -16,7 +16,7 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     from blueprint.workbooks.classic_ppo.build import classic_ppo
     from blueprint.workbooks.common.guides import with_guides
 
-    return with_guides(classic_ppo(numbers, witnessed), numbers)
+    return with_guides(classic_ppo(numbers, witnessed))
 
 
 KIND = Kind(

@@ -16,7 +16,7 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     from blueprint.workbooks.common.guides import with_guides
     from blueprint.workbooks.kl_controller.build import kl_controller
 
-    return with_guides(kl_controller(numbers, witnessed), numbers)
+    return with_guides(kl_controller(numbers, witnessed))
 
 
 KIND = Kind(

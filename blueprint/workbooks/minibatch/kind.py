@@ -16,7 +16,7 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     from blueprint.workbooks.common.notes import with_notes
     from blueprint.workbooks.minibatch.level import minibatch_level
 
-    return with_guides(with_notes(minibatch_level(numbers), live=True), numbers)
+    return with_guides(with_notes(minibatch_level(numbers), live=True))
 
 
 KIND = Kind(

@@ -17,6 +17,7 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     from blueprint.workbooks.common.guides import with_guides
     from blueprint.workbooks.common.notes import with_notes
     from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
+    from blueprint.workbooks.rlhf_ppo.measured import is_default
 
     if isinstance(numbers, WeightNumbers):
         from blueprint.workbooks.rlhf_ppo.weights_level import weights_level
@@ -30,7 +31,7 @@ def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
         from blueprint.workbooks.rlhf_ppo.logits_level import logits_level
 
         made = with_notes(logits_level(numbers, witnessed), live=True)
-    return with_guides(made, numbers)
+    return with_guides(made, is_default(numbers))
 
 
 KIND = Kind(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blueprint.inputs.load import Numbers
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
 from blueprint.workbooks.common.guides.differences import differences_sheet
 from blueprint.workbooks.common.guides.first_hour import first_hour_sheet
@@ -12,7 +11,6 @@ from blueprint.workbooks.common.guides.glossary import glossary_sheet
 from blueprint.workbooks.common.guides.models import loop_section, models_section
 from blueprint.workbooks.common.guides.notes_sheet import TITLE as NOTES
 from blueprint.workbooks.common.guides.notes_sheet import notes_sheet
-from blueprint.workbooks.minibatch.schema import MinibatchNumbers
 
 HEADS = "Names of rows have notes (a mark in the corner of the cell): point at one, and it says why the row is there."
 POINTS = {
@@ -26,12 +24,15 @@ BEFORE = "The pieces"
 """What the section of Start begins with before which models and loop are told."""
 
 
-def with_guides(made: Blueprint, numbers: Numbers | MinibatchNumbers) -> Blueprint:
-    """Adds models and loop to Start, and the sheets of words: after Start what to try, at the end what to look up."""
+def with_guides(made: Blueprint, measured: bool = False) -> Blueprint:
+    """Adds models and loop to Start, and the sheets of words: after Start what to try, at the end what to look up.
+
+    measured: these are the numbers in which the changes to try were measured, so that what comes of them can be told.
+    """
     blocks = {block.name: block for block in made.blocks()}
     start, *others = made.sheets
     listed = (glossary_sheet(blocks), differences_sheet(blocks, made.facts), notes_sheet(made))
-    first, last = first_hour_sheet(blocks, numbers), [sheet for sheet in listed if sheet is not None]
+    first, last = first_hour_sheet(blocks, measured), [sheet for sheet in listed if sheet is not None]
     start = _pointed(start, [*first, *last])
     start = _told(start, [*models_section(blocks, made.facts), *loop_section(blocks, made.facts)])
     return replace(made, sheets=(start, *first, *others, *last))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import NamedTuple
 
-from blueprint.inputs.load import Numbers
 from blueprint.language import Block
 from blueprint.page.outline import Box, Entry, Note, Section, Sheet
-from blueprint.workbooks.minibatch.schema import MinibatchNumbers
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 
 TITLE = "First hour"
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
@@ -25,9 +21,6 @@ HOW = (
         "else changed: each was measured in a recalculated workbook."
     ),
 )
-DEFAULT_NUMBERS = "0caa17c935e28402"
-"""How the digest of the default numbers begins, for which the changes were measured."""
-
 EVERY = frozenset({"weights", "live", "logits", "tokens", "minibatch", "classic"})
 RLHF = EVERY - {"classic"}
 PLAIN = frozenset({"weights"})
@@ -119,12 +112,11 @@ TRIES = (
 )  # fmt: skip
 
 
-def first_hour_sheet(blocks: Mapping[str, Block], numbers: Numbers | MinibatchNumbers) -> list[Sheet]:
-    """Outlines what can be tried in a workbook; nothing where that is not much."""
+def first_hour_sheet(blocks: Mapping[str, Block], measured: bool) -> list[Sheet]:
+    """Outlines what can be tried in a workbook; nothing where that is not much. measured: in its very numbers."""
     found = tries(blocks)
     if len(found) < 2:
         return []
-    measured = is_default(numbers)
     entries = [_entry(number, each, blocks, measured) for number, each in enumerate(found, 1)]
     section = Section("Type the change, watch the number", (*HOW, *entries), HEADINGS)
     this = 1 + max(len(_this(each)) for each in found)
@@ -148,15 +140,6 @@ def kind_of(blocks: Mapping[str, Block]) -> str:
         return "tokens"
     live = "presets.names" in blocks
     return ("live" if live else "weights") if "old.E" in blocks else "logits"
-
-
-def is_default(numbers: Numbers | MinibatchNumbers) -> bool:
-    """Says whether these are the numbers for which the changes were measured."""
-    if not isinstance(numbers, WeightNumbers) or numbers.conventions.live:
-        return False
-    from blueprint.inputs.values import given  # takes time to load, and most builds have other numbers
-
-    return sha256(repr(given(numbers)).encode()).hexdigest().startswith(DEFAULT_NUMBERS)
 
 
 def _watched(each: Try, blocks: Mapping[str, Block]) -> Block | None:
