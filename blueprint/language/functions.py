@@ -131,6 +131,11 @@ def size(axis: Axis) -> Count:
     return Count("size", axis)
 
 
+def constant(value: int) -> Expr:
+    """Writes 0, 1 or 2 out where Python's own number would vanish, as in x · 1: what is tried is to be seen."""
+    return wrap(value)
+
+
 def changes() -> Changes:
     """Gives how many typed blocks are no longer as they were when the page was made; 0 while computing."""
     return Changes()

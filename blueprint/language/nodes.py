@@ -1,14 +1,15 @@
 """Expressions: the few kinds of node of which every equation is made. They only record; renderers stand outside.
 
-The tree is kept as it was written: nothing is reordered, folded or simplified, so that the number, the spreadsheet
-formula and the printed equation are the same steps in the same order.
+The tree is kept as it was written: nothing is reordered or simplified, so that the number, the spreadsheet formula and
+the printed equation are the same steps in the same order. One thing is folded: an operand that is the Python number 0 or
+1 vanishes where it changes nothing, so that a definition whose argument is 0 or 1 reads as if it had none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.errors import NotationError
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from blueprint.language.blocks import Block
 
 PLAIN_CONSTANTS = (0, 1, 2)
+
+
+def _is(number: int, operand: object) -> bool:
+    """Tells whether an operand is this very number of Python's, and no expression."""
+    return isinstance(operand, int | float) and not isinstance(operand, bool) and operand == number
 
 
 class Arithmetic:
@@ -29,26 +35,32 @@ class Arithmetic:
         """Returns the expression that stands for this object in a larger one."""
         raise NotImplementedError
 
-    def __add__(self, other: Operand) -> Op:
-        return Op("add", (self.expression(), wrap(other)))
+    # An operand that is the Python number 0 or 1 vanishes where it changes nothing; nothing else is folded.
+    def __add__(self, other: Operand) -> Expr:
+        return self.expression() if _is(0, other) else Op("add", (self.expression(), wrap(other)))
 
-    def __radd__(self, other: Operand) -> Op:
-        return Op("add", (wrap(other), self.expression()))
+    def __radd__(self, other: Operand) -> Expr:
+        return self.expression() if _is(0, other) else Op("add", (wrap(other), self.expression()))
 
-    def __sub__(self, other: Operand) -> Op:
-        return Op("sub", (self.expression(), wrap(other)))
+    def __sub__(self, other: Operand) -> Expr:
+        return self.expression() if _is(0, other) else Op("sub", (self.expression(), wrap(other)))
 
-    def __rsub__(self, other: Operand) -> Op:
-        return Op("sub", (wrap(other), self.expression()))
+    def __rsub__(self, other: Operand) -> Expr:
+        return -self if _is(0, other) else Op("sub", (wrap(other), self.expression()))
 
-    def __mul__(self, other: Operand) -> Op:
-        return Op("mul", (self.expression(), wrap(other)))
+    def __mul__(self, other: Operand) -> Expr:
+        return self._times(other, Op("mul", (self.expression(), wrap(other))))
 
-    def __rmul__(self, other: Operand) -> Op:
-        return Op("mul", (wrap(other), self.expression()))
+    def __rmul__(self, other: Operand) -> Expr:
+        return self._times(other, Op("mul", (wrap(other), self.expression())))
 
-    def __truediv__(self, other: Operand) -> Op:
-        return Op("div", (self.expression(), wrap(other)))
+    def _times(self, other: Operand, product: Op) -> Expr:
+        if _is(0, other):
+            return cast(Expr, 0)  # Python's own number, so that it vanishes in what is added up next
+        return self.expression() if _is(1, other) else product
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return self.expression() if _is(1, other) else Op("div", (self.expression(), wrap(other)))
 
     def __rtruediv__(self, other: Operand) -> Op:
         return Op("div", (wrap(other), self.expression()))

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 from blueprint.book import book
 from blueprint.language import typed
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.advantage import gae
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.gae import Reach, gae
 from tests import golden
 from tests.workbooks.building import Build, plain, row
 from tests.workbooks.golden_checks import EXACT, GOLDEN, half_unit, sleepy
@@ -31,11 +32,11 @@ def test_s2_recursion_corrects_the_figure() -> None:
     r, m = typed("r", (n, t)), typed("m", (n, t))
     V = typed("V", (n, t), edges=(t.last + 1,))
     gamma, lam = typed("gamma"), typed("lambda")
-    found = gae(r, V, m, gamma, lam)
+    found = gae(r, V, Reach(here=m), Choices({"gamma": gamma, "gae_lambda": lam}, {}))
     errors = np.array([golden.S2["td_errors"]])
     numbers = {r: errors, m: np.ones_like(errors), V: np.zeros((1, 8))}
     scalars = {gamma: golden.S2["gamma"], lam: golden.S2["gae_lambda"]}
-    made = book("S2", [gamma, lam, m, r, V, *found], t, numbers | scalars)
+    made = book("S2", [gamma, lam, m, r, V, *found[-3:]], t, numbers | scalars)
     assert_allclose(row(made, "td_errors"), errors, rtol=0, atol=0)
     advantages = row(made, "advantages")[0]
     assert_allclose(advantages, golden.S2["advantages"], rtol=0, atol=half_unit(4))

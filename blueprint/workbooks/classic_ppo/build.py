@@ -17,8 +17,10 @@ from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
 from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
 from blueprint.workbooks.classic_ppo.signal import Signal, signal
 from blueprint.workbooks.classic_ppo.start import shown_on_start, start_sheet
+from blueprint.workbooks.classic_ppo.use import use_of
 from blueprint.workbooks.classic_ppo.watched import Watched, watched
-from blueprint.workbooks.common.definitions.checks import Identity, Master, all_in_range, parts_add_up
+from blueprint.workbooks.common.definitions.checks import Master, all_in_range, parts_add_up
+from blueprint.workbooks.common.definitions.identities import Identity, identities
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.presets import PRESET, preset_table
@@ -76,14 +78,14 @@ def _checks(
         checks.sums_to_one("old", run.old.p),
         checks.sums_to_one("new", run.new.p),
         checks.not_negative("k3", "k3 is never negative", watch.kl.k3),
-        checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
+        checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
         checks.centred(made.white, run.counts.N),
         parts_add_up(losses.total.parts(), losses.total.total),
         all_in_range(chosen),
         checks.as_built(chosen.used["value_norm"], built),
     ]
-    identities = checks.identities(made.gae, made.rewards, made.V, made.ends, chosen)
-    sheet, judged, tolerances = checks_sheet(run.head.on("checks"), residuals, identities, outside)
+    known = identities(made.gae, made.rewards, use_of(chosen))
+    sheet, judged, tolerances = checks_sheet(run.head.on("checks"), residuals, known, outside)
     return replace(sheet, across=(n, t), grey=None), judged, tolerances
 
 

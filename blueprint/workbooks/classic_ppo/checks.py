@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, equal, less, maximum, where
-from blueprint.workbooks.classic_ppo.advantage import Gae, Whitened, faded_sum
+from blueprint.language import Block, Sum, block, equal, less, maximum
 from blueprint.workbooks.classic_ppo.axes import a, n, t
-from blueprint.workbooks.common.definitions.checks import Identity, largest
-from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.definitions.whitening import Whitened
 
 
 class Ends(NamedTuple):
@@ -68,41 +66,3 @@ def as_built(used: Block, built: Block) -> Block:
     off = block("check.norm", (), "other", "the norm in use is the one that was built", decimals=0)
     off[()] = 1 - equal(used, built)
     return off
-
-
-def identities(made: Gae, r: Block, V: Block, ends: Ends, chosen: Settings) -> list[Identity]:
-    """Runs the recursion of the advantage where its result is known otherwise: at λ = 0, λ = 1 and γ = 0."""
-    gamma, lam = chosen.used["gamma"], chosen.used["gae_lambda"]
-    return [_lambda_0(made, ends.done, gamma), _lambda_1(made, r, V, ends.done, gamma), _gamma_0(r, V, ends.done, lam)]
-
-
-def _lambda_0(made: Gae, done: Block, gamma: Block) -> Identity:
-    """With λ = 0 no later TD error counts: A is δ."""
-    A = faded_sum("identity.lambda_0", "A_λ0", "advantage for λ = 0", made.td_errors, done, gamma, 0)
-    off = block("check.lambda_0", (n, t), "|A_λ0−δ|", "λ = 0: advantage is the TD error")
-    off[n, t] = abs(A[n, t] - made.td_errors[n, t])
-    return Identity((A,), off)
-
-
-def _lambda_1(made: Gae, r: Block, V: Block, done: Block, gamma: Block) -> Identity:
-    """With λ = 1 the values in between cancel: A + V is the discounted reward to go, up to the end of the episode."""
-    A = faded_sum("identity.lambda_1", "A_λ1", "advantage for λ = 1", made.td_errors, done, gamma, 1)
-    after = block("identity.after", (n, t), "G_next", "what comes after the step")
-    G = block("identity.to_go", (n, t), "G", "discounted reward to go")
-    off = block("check.lambda_1", (n, t), "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
-    G[n, t.last + 1] = V[n, t.last + 1]
-    after[n, t] = where(equal(done[n, t], 1), (1 - made.stop[n, t]) * V[n, t + 1], G[n, t + 1])
-    G[n, t] = r[n, t] + gamma * after[n, t]
-    size = largest(A, made.td_errors, V)
-    off[n, t] = abs(A[n, t] + V[n, t] - G[n, t]) / maximum(1, size.residual)
-    return Identity((A, after, G, *size.listed), off)
-
-
-def _gamma_0(r: Block, V: Block, done: Block, lam: Block) -> Identity:
-    """With γ = 0 nothing later counts, whatever λ is: A is r − V."""
-    delta = block("identity.gamma_0_td", (n, t), "δ_γ0", "TD error for γ = 0")
-    delta[n, t] = r[n, t] - V[n, t]
-    A = faded_sum("identity.gamma_0", "A_γ0", "advantage for γ = 0", delta, done, 0, lam)
-    off = block("check.gamma_0", (n, t), "|A_γ0−r+V|", "γ = 0: advantage is reward − value")
-    off[n, t] = abs(A[n, t] - (r[n, t] - V[n, t]))
-    return Identity((delta, A), off)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, link
+from blueprint.language import Block, block, link, maximum
 from blueprint.page.outline import Note, Section, Sheet, key
-from blueprint.workbooks.classic_ppo.advantage import Gae, Whitened, gae, whiten
+from blueprint.workbooks.classic_ppo import sources
 from blueprint.workbooks.classic_ppo.axes import n, t
 from blueprint.workbooks.classic_ppo.checks import Ends
 from blueprint.workbooks.classic_ppo.rollout import Rollout
+from blueprint.workbooks.classic_ppo.use import use_of
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE
+from blueprint.workbooks.common.definitions.gae import Gae, Reach, gae
+from blueprint.workbooks.common.definitions.whitening import Counting, Whitened, statistics, whitened_advantages
 from blueprint.workbooks.common.settings import Settings
 
 LEAD = "from rewards and values to a learning signal for every step; nothing reaches back over the end of an episode"
@@ -24,7 +28,7 @@ class Signal(NamedTuple):
 
     sheet: Sheet
     rewards: Block
-    V: Block
+    stop: Block
     ends: Ends
     gae: Gae
     white: Whitened
@@ -35,14 +39,18 @@ def signal(run: Rollout, chosen: Settings) -> Signal:
     head = run.head.on("advantage")
     r, V = link("advantage.rewards", run.rewards), link("advantage.values", run.V_old)
     ends = Ends(head.done, link("advantage.terminated", run.terminated))
-    made = gae(r, V, ends.done, ends.terminated, chosen)
-    white = whiten(made.advantages, run.counts.N, chosen)
-    scale = (white.mean, white.centred, white.variance, white.deviation, white.plus, white.largest, white.divisor)
+    use, N = use_of(chosen), run.counts.N
+    stop = block("stop", (n, t), "stop", "1 where V(next) is cut off", decimals=0, source=sources.BOOTSTRAP)
+    stop[n, t] = chosen.switch["bootstrap"].choose(done=ends.done[n, t], terminated=ends.terminated[n, t])
+    made = gae(r, V, Reach(stop=stop, done=ends.done), use)
+    of = statistics("advantage", "", made.advantages, Counting(EVERYWHERE, N, maximum(N - 1, 1)), use)
+    white = whitened_advantages(made.advantages, of, use)
+    scale = (of.mean, of.centred, of.variance, *of.divisors)
     sections = (
-        Section("Where the future stops", (Note(STOPS), ends.terminated, key(made.stop))),
+        Section("Where the future stops", (Note(STOPS), ends.terminated, key(stop))),
         Section("TD error: the reward and what comes after, less what was expected", (r, V, key(made.td_errors))),
         Section("Advantage (GAE)", (Note(RIGHT_TO_LEFT), key(made.advantages))),
         Section("Return: what the critic is trained towards", (key(made.returns),)),
         Section("Whitening: mean 0 and variance 1 over all steps", (*scale, white.whitened, key(white.used))),
     )
-    return Signal(Sheet("Advantage", LEAD, sections, (n, t), head), r, V, ends, made, white)
+    return Signal(Sheet("Advantage", LEAD, sections, (n, t), head), r, stop, ends, made, white)

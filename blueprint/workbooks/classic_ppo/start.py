@@ -75,9 +75,9 @@ def _pieces(run: Rollout, made: Signal, loss: Loss, watch: Watched) -> list[Piec
     return [
         Piece("rewards", means[run.rewards.name], run.rewards),
         Piece("TD errors", means[made.gae.td_errors.name], made.gae.td_errors),
-        Piece("GAE advantage estimation", made.white.mean, made.gae.advantages),
+        Piece("GAE advantage estimation", made.white.of.mean, made.gae.advantages),
         Piece("value targets (from the old critic)", watch.mean_return, made.gae.returns),
-        Piece("advantage whitening", made.white.divisor, made.white.used, of="what is divided by"),
+        Piece("advantage whitening", made.white.of.divisors[-1], made.white.used, of="what is divided by"),
         Piece("importance-sampling ratios", watch.weights.mean, loss.clip.ratio),
         Piece("clipped surrogate (PPO clip)", loss.total.policy_loss, loss.clip.smaller),
         Piece("value loss", loss.total.value_loss, loss.value.loss),
@@ -101,7 +101,7 @@ def _flow(run: Rollout, made: Signal, loss: Loss) -> Flow:
     return Flow((
         (Box("reward r (given)", run.rewards), ON, Box("TD error δ", made.gae.td_errors), ON,
          Box("advantage A", made.gae.advantages), ON, Box("whitened Â", made.white.used)),
-        (Box("value V_old, V(next) (given)", run.V_old), UP, with_("stop", made.gae.stop), "",
+        (Box("value V_old, V(next) (given)", run.V_old), UP, with_("stop", made.stop), "",
          with_("done", run.head.done), DOWN, Box("return R", made.gae.returns)),
         (Box("scores of π_old (given)", run.old.logits), ON, Box("log π_old", run.old.logprobs), DOWN),
         (Box("scores of π_θ (given)", run.new.logits), ON, Box("log π_θ", run.new.logprobs), ON, Box("ratio ρ", clip.ratio), ON,

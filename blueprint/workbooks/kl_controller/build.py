@@ -8,7 +8,8 @@ import numpy as np
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
-from blueprint.workbooks.common.definitions.checks import Identity, Master, all_in_range
+from blueprint.workbooks.common.definitions.checks import Master, all_in_range
+from blueprint.workbooks.common.definitions.identities import Identity
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings, settings
 from blueprint.workbooks.common.sheets.beside import Beside, Witnessed, beside

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Section, Sheet
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions.advantage import After
 from blueprint.workbooks.common.conventions.weights import Totals
-from blueprint.workbooks.common.conventions.whitening import Moments
+from blueprint.workbooks.common.definitions.gae import After
+from blueprint.workbooks.common.definitions.whitening import Moments
 
 LEAD = "what the words that are not shown here add: counted and summed up over the whole minibatch, then typed"
 STALE = (

@@ -12,12 +12,12 @@ from blueprint.inputs.catalogue import Catalogue, Preset
 from blueprint.language import Block, Sum, block, maximum
 from blueprint.page.outline import Blueprint, Piece
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions import identities
-from blueprint.workbooks.common.conventions.choices import Choices
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.conventions.reward import NEW, OLD
 from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.identities import Identity, gamma_0, lambda_0
+from blueprint.workbooks.common.definitions.kl import NEW, OLD
 from blueprint.workbooks.common.definitions.metrics import means_of
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.presets import PRESET
@@ -29,7 +29,7 @@ from blueprint.workbooks.minibatch.dump import Dump, dump_of, dump_sheet
 from blueprint.workbooks.minibatch.library import library_sheet
 from blueprint.workbooks.minibatch.loss import Loss, loss
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
-from blueprint.workbooks.minibatch.signal import Signal, signal
+from blueprint.workbooks.minibatch.signal import Signal, signal_of
 from blueprint.workbooks.minibatch.views import flow, pictures, pieces, walked
 
 WATCHED = "metrics.clip_fraction"
@@ -63,7 +63,7 @@ def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     chosen = chosen_of(numbers.ppo, numbers.conventions, of=_catalogue())
     use = Choices(chosen.settings.used, chosen.settings.switch)
     given, whole = dump_of(numbers.typed), whole_batch()
-    made = signal(given, whole, use)
+    made = signal_of(given, whole, use)
     parts = _Parts(given, whole, made, loss(given, made, whole, use))
     return _blueprint(numbers, chosen, parts, use)
 
@@ -88,7 +88,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
     """Joins the sheets."""
     given, made, out = parts.given, parts.signal, parts.loss
     checked, judged, tolerances = checks_sheet(
-        given.head.on("checks").rows, _residuals(parts, chosen), _identities(made, given, use)
+        given.head.on("checks").rows, _residuals(parts, chosen), _identities(made, use)
     )
     picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
     drawn, of_pictures = pictures(parts.given, made, out, chosen.settings)
@@ -137,33 +137,30 @@ def _numbers(parts: _Parts) -> dict[str, Block]:
 
 def _averaged(made: Signal, out: Loss) -> list[Block | None]:
     """Lists the rows whose mean over the words shown stands on the first sheet."""
-    gae, kl = made.gae, made.kl
+    steps = made.made
+    gae, kl = steps.gae, steps.kl
     return [
-        kl.used if kl else None, *((made.paid.penalty, made.placed) if made.paid else ()), made.rewards,
+        kl.used if kl else None, *((steps.paid.penalty, steps.placed) if steps.paid else ()), made.rewards,
         gae.td_errors if gae else None, gae.advantages if gae else None,
-        gae.returns if gae else None, made.used, out.clip.ratio, out.clip.smaller, out.flags.used,
+        gae.returns if gae else None, steps.used, out.clip.ratio, out.clip.smaller, out.flags.used,
         out.value.loss if out.value else None,
     ]  # fmt: skip
 
 
-def _residuals(parts: _Parts, chosen: Chosen) -> list[Block | checks.Identity]:
+def _residuals(parts: _Parts, chosen: Chosen) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     given, made, out = parts.given, parts.signal, parts.loss
     logprobs = {"old policy": given.logp_old, "new policy": given.logp_new, "reference": given.logp_ref}
     m = given.mask
-    found: list[Block | checks.Identity] = [checks.is_0_or_1("check.mask", "the mask is 0 or 1", m)]
+    found: list[Block | Identity] = [checks.is_0_or_1("check.mask", "the mask is 0 or 1", m)]
     found += [checks.not_positive(name, row, m) for name, row in logprobs.items() if row is not None]
-    if made.gae is not None:
-        found.append(checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns))
+    if made.made.gae is not None:
+        found.append(checks.adds_up(made.made.gae.advantages, made.made.gae.V, made.made.gae.returns))
     found.append(checks.parts_add_up((out.sums.losses["policy"], *out.sums.adds), out.sums.total))
     return [*found, checks.all_in_range(chosen.settings)]
 
 
-def _identities(made: Signal, given: Dump, use: Choices) -> list[checks.Identity]:
+def _identities(made: Signal, use: Choices) -> list[Identity]:
     """Runs the recursion at λ = 0 and γ = 0, where nothing enters behind the last column."""
-    if made.gae is None or made.rewards is None:
-        return []
-    return [
-        identities.lambda_0(made.gae, given.S, use),
-        identities.gamma_0(made.gae, made.rewards, given.S, use),
-    ]
+    gae = made.made.gae
+    return [] if gae is None or made.rewards is None else [lambda_0(gae, use), gamma_0(gae, made.rewards, use)]

@@ -68,13 +68,14 @@ class Beside(NamedTuple):
 
 def rows_of(made: Signal) -> dict[str, Block]:
     """Returns our rows by the names under which a library's are held against them, as far as they are computed here."""
+    steps = made.made
     rows = {
-        "score.placed": made.placed,
-        "rewards.raw": made.paid.raw if made.paid else None,
+        "score.placed": steps.placed,
+        "rewards.raw": steps.rewards.raw if steps.rewards else None,
         "rewards": made.rewards,
-        "advantages": made.gae.advantages if made.gae else None,
-        "returns": made.gae.returns if made.gae else None,
-        "advantages_used": made.used,
+        "advantages": steps.gae.advantages if steps.gae else None,
+        "returns": steps.gae.returns if steps.gae else None,
+        "advantages_used": steps.used,
     }
     return {name: row for name, row in rows.items() if row is not None and not row.typed}
 
@@ -103,8 +104,9 @@ def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Bl
 
 def _where(name: str, made: Signal) -> Block:
     """Returns where a row means something: scores in every slot, advantages on the response, others where a value is kept."""
-    places = {"score.placed": made.slots, "advantages": made.counted.response, "advantages_used": made.counted.response}
-    return places.get(name, made.counted.kept)
+    response, kept = made.made.counted
+    places = {"score.placed": made.slots, "advantages": response, "advantages_used": response}
+    return places.get(name, kept)
 
 
 def _beside(name: str, ours: Block, where: Block) -> Beside:

@@ -7,11 +7,13 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 from blueprint.page.outline import Item, Section, Sheet, key, minor
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions import policy, reward, value
-from blueprint.workbooks.common.conventions.choices import Choices
+from blueprint.workbooks.common.conventions import policy, value
 from blueprint.workbooks.common.conventions.watched import Flags, clip_flags
 from blueprint.workbooks.common.conventions.weights import Weights, same_or_first, weights
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.kl import NEW, kl_estimates
 from blueprint.workbooks.common.definitions.loss import ValueLoss
+from blueprint.workbooks.common.signal import Signal as Made
 from blueprint.workbooks.minibatch.batch import Whole
 from blueprint.workbooks.minibatch.dump import Dump
 from blueprint.workbooks.minibatch.signal import Signal
@@ -36,7 +38,7 @@ class Loss(NamedTuple):
 
 def loss(given: Dump, made: Signal, whole: Whole, use: Choices) -> Loss:
     """Defines and outlines the loss; parts for which the dump has no tensor are left out."""
-    M, A = link("loss.response", made.counted.response), link("loss.advantages", made.used)
+    M, A = link("loss.response", made.made.counted.response), link("loss.advantages", made.made.used)
     shown: Sections = []
     new, old = link("loss.logp_new", given.logp_new), link("loss.logp_old", given.logp_old)
     clip, flags = _clip(new, old, M, A, use, shown)
@@ -87,7 +89,7 @@ def _value(
     given: Dump, made: Signal, M: Block, whole: Whole, keep: Block, use: Choices, shown: Sections
 ) -> tuple[ValueLoss | None, Part | None]:
     """Makes the value loss of each word, if there are two critics and returns."""
-    found = _targets(given, made, use)
+    found = _targets(given, made.made)
     if given.V_new is None or found is None:
         return None, None
     rows = {"V_new": given.V_new, "V_old": found[0], "returns": found[1]}
@@ -102,13 +104,10 @@ def _value(
     return squares, Part("value", w.row, squares.loss, whole.rest.value, keep)
 
 
-def _targets(given: Dump, made: Signal, use: Choices) -> tuple[Block, Block] | None:
+def _targets(given: Dump, made: Made) -> tuple[Block, Block] | None:
     """Returns old values, where they are kept, and returns: estimated, or as the dump gives them; None if it does not."""
-    if made.gae is not None:
-        return made.gae.V, made.gae.returns
-    if made.kept is None or given.returns is None:
-        return None
-    return made.kept, given.returns
+    returns = made.gae.returns if made.gae else given.returns
+    return None if made.V is None or returns is None else (made.V, returns)
 
 
 def _entropy(given: Dump, counted: Block, whole: Whole, use: Choices, shown: Sections) -> Part | None:
@@ -126,9 +125,8 @@ def _entropy(given: Dump, counted: Block, whole: Whole, use: Choices, shown: Sec
 def _reference(given: Dump, new: Block, w: Weights, whole: Whole, use: Choices, shown: Sections) -> Part:
     """Weighs the KL of the new policy to the reference, which some libraries pay in the loss."""
     ref = link("loss.logp_ref", given.logp_ref)
-    kl = reward.kl_estimates(reward.NEW, new, ref, None, use)
-    steps = (kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.holds, kl.clipped)
-    shown.append(("KL to the reference as a loss (used if it is chosen)", (ref, *steps, key(kl.used))))
+    kl = kl_estimates(NEW, new, ref, None, use)
+    shown.append(("KL to the reference as a loss (used if it is chosen)", (ref, *kl.steps, key(kl.used))))
     return Part("kl", w.row, kl.used, whole.rest.kl)
 
 

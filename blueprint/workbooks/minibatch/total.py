@@ -10,8 +10,8 @@ from blueprint.language import Block, Sum, block
 from blueprint.language.nodes import Arithmetic
 from blueprint.workbooks.common import sources
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions.choices import Choices
-from blueprint.workbooks.common.conventions.reward import price
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.reward import price
 
 
 @dataclass(frozen=True)

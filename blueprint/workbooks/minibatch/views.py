@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Section, Sheet
+from blueprint.workbooks.common.definitions.choices import rows
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets import charts
 from blueprint.workbooks.common.sheets.averaged import TOTAL
@@ -24,22 +25,23 @@ def pieces(
     given: Dump, made: Signal, out: Loss, means: Mapping[str, Block], words: Block
 ) -> tuple[list[Piece], list[Piece]]:
     """Lists the pieces under their usual names, and the parts of the loss; what the dump has no tensor for is left out."""
-    gae, kl = made.gae, made.kl
-    rows = {
+    steps = made.made
+    gae, kl = steps.gae, steps.kl
+    quantities = {
         "reference KL": kl.used if kl else None,
-        "KL penalty": made.paid.penalty if made.paid else None,
-        "reward-model coupling": made.placed if made.paid else None,
+        "KL penalty": steps.paid.penalty if steps.paid else None,
+        "reward-model coupling": steps.placed if steps.paid else None,
         "augmented reward": made.rewards,
         "TD errors": gae.td_errors if gae else None,
         "GAE advantage estimation": gae.advantages if gae else None,
         "value targets (from the old critic)": gae.returns if gae else None,
-        "advantage whitening": made.used,
+        "advantage whitening": steps.used,
         "importance-sampling ratios": out.clip.ratio,
         "clipped surrogate (PPO clip)": out.clip.smaller,
         "words whose loss the clip changed": out.flags.used,
     }
     listed = [Piece("masks and EOS", words, given.mask)]
-    listed += [Piece(title, means[row.name], row) for title, row in rows.items() if row is not None]
+    listed += [Piece(title, means[row.name], row) for title, row in quantities.items() if row is not None]
     losses, total = out.sums.losses, out.sums.total
     added = [name for name in losses if name != "policy"]
     parts = [
@@ -59,7 +61,7 @@ def flow(given: Dump, made: Signal, out: Loss) -> Flow:
     second: list[Box | str] = [Box("log π_θ (dump)", given.logp_new), ON, Box("ratio ρ", out.clip.ratio), ON]
     second += [Box("clipped surrogate", out.clip.smaller), ON, Box("policy loss", losses["policy"]), ON]
     second.append(Box("TOTAL LOSS", out.sums.total))
-    third: list[Box | str] = ["", "", with_("log π_old", given.logp_old), "", with_("Â", made.used)]
+    third: list[Box | str] = ["", "", with_("log π_old", given.logp_old), "", with_("Â", made.made.used)]
     rows = [tuple(first), tuple(second), tuple(third)]
     if given.V_new is not None and out.value is not None:
         critic: list[Box | str] = [Box("value V (dump)", given.V_new), ON, Box("value clipped", out.value.held), ON]
@@ -70,11 +72,11 @@ def flow(given: Dump, made: Signal, out: Loss) -> Flow:
 def _signal_boxes(given: Dump, made: Signal) -> list[tuple[str, Block]]:
     rows = (
         ("log π_old (dump)", given.logp_old),
-        ("reference KL", made.kl.used if made.kl else None),
+        ("reference KL", made.made.kl.used if made.made.kl else None),
         ("reward r", made.rewards),
-        ("TD error δ", made.gae.td_errors if made.gae else None),
-        ("advantage A", made.gae.advantages if made.gae else None),
-        ("whitened Â", made.used),
+        ("TD error δ", made.made.gae.td_errors if made.made.gae else None),
+        ("advantage A", made.made.gae.advantages if made.made.gae else None),
+        ("whitened Â", made.made.used),
     )
     return [(title, row) for title, row in rows if row is not None]
 
@@ -86,23 +88,19 @@ def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
 
 def _walked_signal(given: Dump, made: Signal) -> Groups:
     """Lists the way of one word to its advantage, as far as it is computed here."""
+    steps = made.made
     probs = (given.logp_old, given.logp_ref, given.logp_new, given.V_old, given.V_new)
-    groups: Groups = [("The decision", (given.column, given.mask, given.S, *made.counted))]
-    groups.append(("What the dump says", tuple(row for row in probs if row is not None)))
-    if made.kl is not None and made.paid is not None and made.placed is not None and made.rewards is not None:
-        kl, paid = made.kl, made.paid
-        groups.append(
-            (
-                "KL to the reference",
-                (kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.clipped, kl.used),
-            )
-        )
-        groups.append(("Reward", (made.placed, paid.support, paid.penalty, paid.raw, made.rewards)))
-    if made.gae is not None and made.white is not None:
-        gae, white = made.gae, made.white
-        groups.append(("Advantage", (gae.V, gae.ahead, gae.td_errors, gae.advantages, gae.returns)))
-        steps = (white.of.mean, white.of.centred, white.of.variance, white.of.divisor, white.whitened, white.used)
-        groups.append(("Whitening", steps))
+    groups: Groups = [("The decision", (given.column, given.mask, given.S, *steps.counted))]
+    groups.append(("What the dump says", rows(*probs)))
+    if steps.kl and steps.paid and steps.rewards:
+        groups.append(("KL to the reference", tuple(row for row in (*steps.kl.steps, steps.kl.used) if row.axes)))
+        paid = (steps.placed, steps.paid.support, steps.paid.penalty, steps.rewards.raw, steps.rewards.used)
+        groups.append(("Reward", rows(*paid)))
+    if steps.gae and steps.white:
+        white = steps.white
+        groups.append(("Advantage", steps.gae[1:]))
+        ways = (*white.of[1:4], *white.of.divisors[-1:], white.whitened, white.used)
+        groups.append(("Whitening", rows(*ways)))
     return groups
 
 
@@ -119,10 +117,10 @@ def _walked_loss(out: Loss) -> Groups:
 
 def pictures(given: Dump, made: Signal, out: Loss, chosen: Settings) -> tuple[Sheet, dict[Block, object]]:
     """Draws the clip with the words shown on it, their advantages, and where the total comes from."""
-    points = charts.Points(out.clip.ratio, made.used, out.clip.smaller, given.words, given.mask)
+    points = charts.Points(out.clip.ratio, made.made.used, out.clip.smaller, given.words, given.mask)
     drawn = [charts.clip_picture(points, chosen.used["clip_range"], chosen.used["loss.clip_range_high"])]
-    if made.gae is not None:
-        bars = charts.advantage_picture(given.words, made.gae.advantages, made.used, given.mask)
+    if made.made.gae is not None:
+        bars = charts.advantage_picture(given.words, made.made.gae.advantages, made.made.used, given.mask)
         drawn.append(bars.drawn)
     sums = out.sums
     names = [BARS[name] for name in sums.losses]

@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Sheet
+from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.definitions.choices import fixed
 from blueprint.workbooks.common.definitions.networks import Network, Temperature
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.signal import Given, Whole, signal
 from blueprint.workbooks.rlhf_ppo.sheets import critics, policies
 from blueprint.workbooks.rlhf_ppo.sheets import loss as loss_sheet
-from blueprint.workbooks.rlhf_ppo.sheets import signal as signal_sheet
 from blueprint.workbooks.rlhf_ppo.sheets.reading import Policy, Read
+from blueprint.workbooks.rlhf_ppo.sheets.signal import linked, signal_sheet
 from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Prompts, Texts
 
 
@@ -62,12 +65,13 @@ class Steps(NamedTuple):
 
     models: Models
     entropy: Block
-    signal: signal_sheet.Signal
+    signal: Whole
+    signal_sheet: Sheet
     loss: loss_sheet.Loss
 
     def sheets(self) -> tuple[Sheet, ...]:
         """Returns the sheets from the rollout to the loss, in reading order."""
-        return (*self.models.before, self.signal.sheet, *self.models.between, self.loss.sheet)
+        return (*self.models.before, self.signal_sheet, *self.models.between, self.loss.sheet)
 
 
 def models_of(
@@ -97,15 +101,17 @@ def steps_of(models: Models, chosen: Settings) -> Steps:
     words, reference, policy = models.texts.words, models.reference, models.policy
     assert policy.entropy is not None
     head = models.head.on("signal")
-    come_in = signal_sheet.Given(
-        models.old.logprobs, reference.policy.logprobs, models.score, models.V_old, reference.exact
-    )
-    signal = signal_sheet.signal(head.rows, head.mask, signal_sheet.linked("signal", come_in), words, chosen)
+    come_in = Given(
+        m=head.mask, logp_old=models.old.logprobs, logp_ref=reference.policy.logprobs, words=words, values=models.V_old,
+        exact=reference.exact, placed=models.score,
+    )  # fmt: skip
+    made = signal(linked(come_in), fixed(chosen, LIVE))
+    whole, sheet = made.whole, signal_sheet(made, head)
     head = models.head.on("loss")
     rows = (
-        policy.policy.logprobs, models.old.logprobs, signal.white.used, models.V_new, models.V_old,
-        signal.gae.returns, policy.entropy, policy.exact,
+        policy.policy.logprobs, models.old.logprobs, made.used, models.V_new, models.V_old,
+        whole.gae.returns, policy.entropy, policy.exact,
     )  # fmt: skip
     names = loss_sheet.Given._fields
     here = loss_sheet.Given(*(link(f"loss.{name}", row) for name, row in zip(names, rows, strict=True)))
-    return Steps(models, policy.entropy, signal, loss_sheet.loss(head, here, words, chosen))
+    return Steps(models, policy.entropy, whole, sheet, loss_sheet.loss(head, here, words, chosen))

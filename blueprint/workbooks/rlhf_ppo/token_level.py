@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +10,11 @@ import numpy as np
 from blueprint.language import Axis, Block, Sum, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common.axes import case, n, t
-from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
+from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.advantage import faded_by, kept_on_response
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
+from blueprint.workbooks.common.definitions.gae import kept_values, with_lambda
+from blueprint.workbooks.common.definitions.identities import identities
 from blueprint.workbooks.common.definitions.loss import Surrogate, near_one, surrogate
 from blueprint.workbooks.common.definitions.metrics import means_of
 from blueprint.workbooks.common.facts import facts_of
@@ -22,11 +23,13 @@ from blueprint.workbooks.common.sheets import charts, walk
 from blueprint.workbooks.common.sheets.beside import Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.inputs import INPUT_WIDTHS, settings_sections
+from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
+from blueprint.workbooks.common.sheets.signal import TITLE
 from blueprint.workbooks.common.sheets.start import Made, start_sheet
+from blueprint.workbooks.common.signal import Given, Whole, sections, signal
 from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
 from blueprint.workbooks.rlhf_ppo.sheets.flow import flow_of_signal
-from blueprint.workbooks.rlhf_ppo.sheets.signal import Given, Signal, signal
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal
 
 LEAD = "the settings; everything else that is typed stands where it is used"
@@ -49,17 +52,17 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     words = block("response.words", (), "N", "response words of the whole batch", decimals=0)
     words[()] = Sum((n, t), mask[n, t])
-    made = signal((writes, mask), mask, _given(mask), words, chosen)
+    use = fixed(chosen, LIVE)
+    found = signal(_given(mask, words), use)
+    made = found.whole
     shown = _shown(made)
     means = means_of(shown, mask, words)
-    identities = checks.identities(made.gae, made.reward.rewards, made.V, mask, chosen)
+    known = identities(made.gae, made.rewards.used, use)
     outside = beside(witnessed, list(means.values())) if witnessed else None
-    checked, judged, tolerances = checks_sheet(
-        _head("checks", writes, mask), _residuals(made, chosen), identities, outside
-    )
+    checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), _residuals(made, chosen), known, outside)
     table = _clip_table(chosen) if numbers.case_ratios else None
     picked, first_choice = walk.choice(episode=1, decision=1)
-    pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen), _head("charts", writes, mask))
+    pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen, use), _head("charts", writes, mask))
     facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
     start = start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
@@ -67,7 +70,8 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
     sheets = (
         start, walk.walk_sheet(picked, (writes,), walk_sections_of_signal(made, mask)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
-        replace(made.sheet, sections=(*made.sheet.sections, *more)), *([table.sheet] if table else []), checked, pictures,
+        Sheet(TITLE, SIGNAL_LEAD, (*sections(found), *more), (n, t), (writes, mask), mask),
+        *([table.sheet] if table else []), checked, pictures,
     )  # fmt: skip
     blueprint = Blueprint(
         numbers.title,
@@ -104,40 +108,48 @@ def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
     return link(f"{sheet}.writes", writes), link(f"{sheet}.mask", mask)
 
 
-def _shown(made: Signal) -> list[Block]:
+def _shown(made: Whole) -> list[Block]:
     """Lists the rows whose mean over the response the first sheet shows, under `TITLES`."""
-    paid, gae = made.reward, made.gae
-    return [made.kl.used, paid.penalty, made.score, paid.rewards, gae.td_errors, gae.advantages, gae.returns]
+    gae = made.gae
+    return [made.kl.used, made.paid.penalty, made.placed, made.rewards.used, gae.td_errors, gae.advantages, gae.returns]
 
 
-def _drawn(made: Signal, writes: Block, mask: Block, table: ClipTable | None, chosen: Settings) -> list[charts.Drawn]:
+def _drawn(
+    made: Whole, writes: Block, mask: Block, table: ClipTable | None, chosen: Settings, use: Choices
+) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn; that of the clip needs cases."""
     drawn = []
     if table is not None:
         points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
         drawn.append(charts.clip_picture(points, chosen.used["clip_range"]))
     bars = charts.advantage_picture(writes, made.gae.advantages, made.white.used, mask)
-    fading = charts.gae_picture(made.gae, bars.words, faded_by(made.gae, mask, chosen.used["gamma"]))
+    fading = charts.gae_picture(made.gae, bars.words, with_lambda(made.gae, use))
     return [*drawn, bars.drawn, fading]
 
 
-def _residuals(made: Signal, chosen: Settings) -> list[Block]:
+def _residuals(made: Whole, chosen: Settings) -> list[Block]:
     """Lists what must be 0 in every workbook."""
     return [
         checks.all_in_range(chosen),
         checks.not_negative("k3", "k3 is never negative", made.kl.k3),
-        checks.adds_up(made.gae.advantages, made.V, made.gae.returns),
+        checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
     ]
 
 
-def _given(mask: Block) -> Given:
+def _given(mask: Block, words: Block) -> Given:
+    """Types what the numbers give: log-probs, scores and values."""
     values = typed("old_critic.values", (n, t), "v", "value of the state before the word", edges=(t.last + 1,))
+    kept = kept_values(
+        "values.masked", "V_old", "value, on the response alone", values, mask, ROWS, values[n, t.last + 1]
+    )
     return Given(
-        typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
-        typed("reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"),
-        typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
-        kept_on_response("values.masked", values, mask),
-        before=values,
+        m=mask,
+        logp_old=typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
+        logp_ref=typed("reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"),
+        words=words,
+        values=kept,
+        placed=typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
+        before=(values,),
     )
 
 

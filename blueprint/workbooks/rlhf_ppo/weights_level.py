@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common.axes import j, k, n, one, t, v
+from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.advantage import faded_by
+from blueprint.workbooks.common.definitions.choices import fixed
+from blueprint.workbooks.common.definitions.gae import with_lambda
+from blueprint.workbooks.common.definitions.identities import identities
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, variance_floor
 from blueprint.workbooks.common.settings import settings
 from blueprint.workbooks.common.sheets.beside import Witnessed
@@ -48,16 +51,16 @@ def _plain(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRan
     """Takes the steps of the plain build."""
     chosen = settings(numbers.ppo)
     steps = steps_of(models_of(given, limit.most, draws, chosen.used["update_step"]), chosen)
-    s, mask = steps.signal, steps.models.texts.mask
+    s, use = steps.signal, fixed(chosen, LIVE)
     return Plan(
         steps=steps,
         chosen=chosen,
         before=(inputs_sheet(settings_sections(chosen), given, limit),),
-        sums=mask,
+        sums=steps.models.texts.mask,
         vocabulary=given.vocabulary,
         walk=walk_sections(steps),
-        identities=checks.identities(s.gae, s.reward.rewards, s.V, mask, chosen),
-        fade=faded_by(s.gae, mask, chosen.used["gamma"]),
+        identities=identities(s.gae, s.rewards.used, use),
+        fade=with_lambda(s.gae, use),
         floor=variance_floor(),
     )
 

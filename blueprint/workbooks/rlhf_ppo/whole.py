@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet
 from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.identities import Identity
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets import charts, walk
@@ -38,7 +39,7 @@ class Plan:
     sums: Block
     vocabulary: Block
     walk: list[Section]
-    identities: list[checks.Identity]
+    identities: list[Identity]
     fade: charts.Fade
     floor: Block
     after: tuple[Sheet, ...] = ()
@@ -95,7 +96,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     return blueprint.with_typed(plan.by_name)
 
 
-def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | checks.Identity]:
+def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     m, s, loss = steps.models, steps.signal, steps.loss
     models = {"old policy": m.old, "reference": m.reference.policy, "new policy": m.policy.policy}
@@ -105,7 +106,7 @@ def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | chec
         *(checks.not_positive(name, policy.logprobs) for name, policy in models.items()),
         checks.not_negative("exact_kl", "exact KL to reference is never negative", m.reference.exact),
         checks.not_negative("k3", "k3 is never negative", s.kl.k3),
-        checks.adds_up(s.gae.advantages, s.V, s.gae.returns),
+        checks.adds_up(s.gae.advantages, s.gae.V, s.gae.returns),
         *rests,
         checks.shares_add_up(sums, loss.share, loss.total.total),
         checks.parts_add_up((loss.total.policy_loss, *loss.adds), loss.total.total),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from blueprint.language import Block, Sum, less, maximum, where
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions import sources
-from blueprint.workbooks.common.conventions.choices import Choices
+from blueprint.workbooks.common.definitions.choices import Choices
 
 
 class Variance(NamedTuple):

@@ -8,8 +8,7 @@ from blueprint.language import Block, Sum, at_most, exp, is_off, maximum, minimu
 from blueprint.workbooks.common import sources as papers
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions import sources
-from blueprint.workbooks.common.conventions.choices import Choices
-from blueprint.workbooks.common.conventions.reward import clamped
+from blueprint.workbooks.common.definitions.choices import Choices, clamped
 from blueprint.workbooks.common.definitions.loss import between, lowest_ratio
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from blueprint.language import Block, at_most, is_off, maximum, minimum, where
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions import sources
-from blueprint.workbooks.common.conventions.choices import Choices
-from blueprint.workbooks.common.conventions.places import Places
+from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.loss import ValueLoss
+from blueprint.workbooks.common.definitions.places import Places
 
 
 def counted_values(M: Block, at: Places, use: Choices) -> Block:

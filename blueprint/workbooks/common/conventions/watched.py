@@ -7,9 +7,9 @@ from typing import NamedTuple
 from blueprint.language import Block, Sum, exp, less, maximum
 from blueprint.language.nodes import Arithmetic
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions.choices import Choices
 from blueprint.workbooks.common.conventions.explained import Explained, explained
 from blueprint.workbooks.common.conventions.policy import Clip
+from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.loss import PolicyKL, ValueLoss
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from blueprint.language import Block, Operand, Sum, less, maximum, where
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions import sources
-from blueprint.workbooks.common.conventions.choices import Choices
+from blueprint.workbooks.common.definitions.choices import Choices, Fixed
 from blueprint.workbooks.common.settings import Switch
 
 
@@ -38,7 +38,7 @@ def weights(
     counted: Block,
     most: Block,
     use: Choices,
-    switch: Switch,
+    switch: Switch | Fixed,
     whole: Totals | None = None,
 ) -> Weights:
     """Weighs every word that is counted: Σ weight · x is the mean of x that the aggregation asks for.
@@ -88,8 +88,11 @@ def _length(name: str, of: str, told: str, counted: Block, use: Choices) -> Bloc
     return length
 
 
-def same_or_first(name: str, symbol: str, told: str, own: Switch, loss: Switch, use: Choices) -> tuple[Switch, Block]:
+def same_or_first(
+    name: str, symbol: str, told: str, own: Switch | Fixed, loss: Switch | Fixed, use: Choices
+) -> tuple[Switch, Block]:
     """Makes the switch that picks the loss's mode where its own word is the first one, "as-policy"; else the first mode."""
+    assert isinstance(loss, Switch)
     number = use.one(f"{name}.mode", symbol, f"number of the average, {told}", decimals=0)
     number[use.lead] = where(own.says("as-policy"), loss.number, loss.words.index("token-mean"))
     return Switch(loss.words, number[use.lead]), number

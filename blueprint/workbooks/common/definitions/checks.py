@@ -8,7 +8,7 @@ from typing import NamedTuple
 from blueprint.language import Block, Max, Sum, at_most, block, equal, less, maximum, typed, where
 from blueprint.language.nodes import Arithmetic
 from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.definitions.advantage import Gae, faded_sum, td_errors
+from blueprint.workbooks.common.definitions.identities import Identity
 from blueprint.workbooks.common.settings import Settings
 
 TOLERANCE = 1e-9
@@ -63,63 +63,6 @@ def adds_up(A: Block, V: Block, R: Block) -> Block:
     off = block("check.returns", (n, t), "|R−V_old−A|", "returns are A + V_old")
     off[n, t] = abs(R[n, t] - V[n, t] - A[n, t]) / maximum(1, abs(A[n, t]) + abs(V[n, t]))
     return off
-
-
-class Identity(NamedTuple):
-    """Rows that a distance needs beside what is there, such as a definition run where its result is known; and the distance."""
-
-    rows: tuple[Block, ...]
-    residual: Block
-
-    @property
-    def listed(self) -> tuple[Block, ...]:
-        """The rows, and then the distance."""
-        return (*self.rows, self.residual)
-
-
-def lambda_0(delta: Block, m: Block, gamma: Block) -> Identity:
-    """With λ = 0 no later TD error counts: A is δ."""
-    A = faded_sum("identity.lambda_0", "A_λ0", "advantage for λ = 0", delta, m, gamma, 0)
-    off = block("check.lambda_0", (n, t), "|A_λ0−δ|", "λ = 0: advantage is the TD error")
-    off[n, t] = abs(A[n, t] - delta[n, t])
-    return Identity((A,), off)
-
-
-def lambda_1(delta: Block, r: Block, V: Block, m: Block, gamma: Block) -> Identity:
-    """With λ = 1 the values in between cancel: A + V is the discounted reward to go."""
-    A = faded_sum("identity.lambda_1", "A_λ1", "advantage for λ = 1", delta, m, gamma, 1)
-    G = block("identity.to_go", (n, t), "G", "discounted reward to go, ending in V")
-    off = block("check.lambda_1", (n, t), "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
-    G[n, t.last + 1] = V[n, t.last + 1]
-    G[n, t] = where(equal(m[n, t], 1), r[n, t] + gamma * G[n, t + 1], V[n, t])
-    size = largest(A, delta, V)
-    off[n, t] = abs(A[n, t] + V[n, t] - G[n, t]) / maximum(1, size.residual)
-    return Identity((A, G, *size.listed), off)
-
-
-def largest(A: Block, delta: Block, V: Block) -> Identity:
-    """Returns the largest number of a recursion, and the row in which it is found: what cancels there rounds by its size."""
-    at = A.axes
-    size = block("identity.sizes", at, "|A_λ1|+|δ|+|V|", "size of what the recursion adds up")
-    most = block("identity.largest", (), "largest", "largest of these: unit of the distance")
-    size[at] = abs(A[at]) + abs(delta[at]) + abs(V[at])
-    most[()] = Max(at, size[at])
-    return Identity((size,), most)
-
-
-def gamma_0(r: Block, V: Block, m: Block, lam: Block) -> Identity:
-    """With γ = 0 nothing later counts, whatever λ is: A is r − V."""
-    delta = td_errors("identity.gamma_0_td", "δ_γ0", "TD error for γ = 0", r, V, m, 0)
-    A = faded_sum("identity.gamma_0", "A_γ0", "advantage for γ = 0", delta, m, 0, lam)
-    off = block("check.gamma_0", (n, t), "|A_γ0−r+V|", "γ = 0: advantage is reward − value")
-    off[n, t] = abs(A[n, t] - m[n, t] * (r[n, t] - V[n, t]))
-    return Identity((delta, A), off)
-
-
-def identities(made: Gae, r: Block, V: Block, m: Block, chosen: Settings) -> list[Identity]:
-    """Runs the recursion of the advantage at the ends of λ and γ."""
-    gamma, lam = chosen.used["gamma"], chosen.used["gae_lambda"]
-    return [lambda_0(made.td_errors, m, gamma), lambda_1(made.td_errors, r, V, m, gamma), gamma_0(r, V, m, lam)]
 
 
 def in_range(name: str, meaning: str, x: Block, low: Block, high: Block) -> Block:

@@ -1,29 +1,51 @@
-"""From one score at the end and a price for drifting to a reward for every word."""
+"""From one score and a KL for each word to a reward for each word, as the conventions say."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, block, exp
-from blueprint.workbooks.common import sources
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.settings import Switch
+from blueprint.language import Block, Operand, Sum, block, less, maximum
+from blueprint.workbooks.common import sources as papers
+from blueprint.workbooks.common.conventions import sources
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, clamped
+from blueprint.workbooks.common.definitions.places import Places
+from blueprint.workbooks.common.definitions.whitening import Moments, Statistics, counting, statistics
 
 
-class ReferenceKL(NamedTuple):
-    """Three estimates of the distance from the reference on the sampled word, and the one that is used; all (n, t)."""
+class Score(NamedTuple):
+    """The score of each response (n), step by step, and where it lands (n, t)."""
 
-    k1: Block
-    k2: Block
-    k3: Block
-    used: Block
+    ended: Block
+    subtracted: Block
+    replaced: Block
+    corrected: Block
+    clipped: Block
+    place: Block
+    placed: Block
 
 
-class Reward(NamedTuple):
-    """The price of drifting and the reward that is left, (n, t)."""
+class Paid(NamedTuple):
+    """Where the KL is paid and by which coefficient, where these are chosen; and its price, a row."""
 
+    support: Block | None
+    coef: Block | None
     penalty: Block
-    rewards: Block
+
+
+class WhitenedReward(NamedTuple):
+    """Statistics of the rewards, the whitened reward, and the same with its mean put back; rows."""
+
+    of: Statistics
+    whitened: Block
+    shifted: Block
+
+
+class Rewards(NamedTuple):
+    """The reward in use; before it, where rewards may be whitened, the raw one and what becomes of it; rows."""
+
+    raw: Block | None
+    white: WhitenedReward | None
+    used: Block
 
 
 def score_of(m: Block, head: Block) -> Block:
@@ -31,28 +53,110 @@ def score_of(m: Block, head: Block) -> Block:
 
     A response that was cut is scored at its last word, like one that ended.
     """
-    score = block("reward.score", (n, t), "score", "reward model's score, on the last word", source=sources.SCORE)
+    n, t = m.axes
+    score = block("reward.score", (n, t), "score", "reward model's score, on the last word", source=papers.SCORE)
     score[n, t] = m[n, t] * (1 - m[n, t + 1]) * head[n, t + 1]
     return score
 
 
-def reference_kl(logp_old: Block, logp_ref: Block, estimator: Switch) -> ReferenceKL:
-    """Estimates KL(π_old ‖ π_ref) from the log-probs of the sampled word; 0 outside the response, where both are 0."""
-    k1 = block("kl.k1", (n, t), "k1", "KL estimate k1: log-ratio, any sign", source=sources.REFERENCE_KL)
-    k2 = block("kl.k2", (n, t), "k2", "KL estimate k2: half of k1²", unit="≥ 0", source=sources.REFERENCE_KL)
-    k3 = block("kl.k3", (n, t), "k3", "KL estimate k3: never negative", unit="≥ 0", source=sources.REFERENCE_KL)
-    used = block("kl.used", (n, t), "KL", "reference KL used (chosen on Inputs)")
-    k1[n, t] = logp_old[n, t] - logp_ref[n, t]
-    k2[n, t] = k1[n, t] * k1[n, t] / 2
-    k3[n, t] = exp(-k1[n, t]) - 1 + k1[n, t]
-    used[n, t] = estimator.choose(k1=k1[n, t], k2=k2[n, t], k3=k3[n, t])
-    return ReferenceKL(k1, k2, k3, used)
+def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]:
+    """Tells for each response (n) its slots, whether the end word was written, and whether a slot was left over.
+
+    until: (n, t), 1 up to the last word. end_words: (n, t), 1 where the response ends in the end word.
+    """
+    n, t = S.axes
+    slots = block("response.slots", (n,), "T_n", "slots of the response", decimals=0)
+    by_word = block("response.ended", (n,), "ended_n", "1 if it ended in the end word", decimals=0)
+    by_pad = block("response.padded", (n,), "padded_n", "1 if a slot was left over", decimals=0)
+    slots[n] = Sum(t, S[n, t])
+    by_word[n] = less(0, Sum(t, end_words[n, t]))
+    by_pad[n] = less(Sum(t, S[n, t] * until[n, t]), slots[n])
+    return slots, by_word, by_pad
 
 
-def reward(kl: Block, score: Block, kl_coef: Block) -> Reward:
-    """Adds the price of drifting from the reference to the score."""
-    penalty = block("reward.penalty", (n, t), "pen", "KL penalty −β·KL, part of the reward")
-    rewards = block("rewards", (n, t), "r", "augmented reward: KL penalty + score", source=sources.REWARD)
-    penalty[n, t] = -(kl_coef * kl[n, t])
-    rewards[n, t] = penalty[n, t] + score[n, t]
-    return Reward(penalty, rewards)
+def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:
+    """Corrects the score of each response (n), and puts it on one slot."""
+    n, each, row = use.n, (*use.lead, use.n), (*use.lead, use.n, use.t)
+    penalty, switch = use.used["reward.missing_eos_value"], use.switch
+    ended = use.each("score.ended", "done_n", "1 if the response counts as ended", decimals=0)
+    taken = use.each("score.subtracted", "s_sub", "score, less the penalty if not ended")
+    replaced = use.each("score.replaced", "s_set", "score, replaced if not ended")
+    corrected = use.each("score.corrected", "s_eos", "score after the end-word rule", source=sources.MISSING_EOS)
+    held = use.each("score.clipped", "s_clip", "score after its clip", source=sources.SCORE_CLIP)
+    place = use.row("score.place", "at_score", "1 where the score lands", source=sources.SCORE_SLOT, decimals=0)
+    placed = use.row("score.placed", "score", "score, on its slot")
+    ended[each] = switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n])
+    taken[each] = given[n] - (1 - ended[each]) * penalty
+    replaced[each] = ended[each] * given[n] + (1 - ended[each]) * penalty
+    corrected[each] = switch["reward.missing_eos"].choose(off=given[n], subtract=taken[each], set=replaced[each])
+    held[each] = clamped(corrected[each], use.used["reward.score_clip"])
+    slots = {"last": at.last, "end": at.end, "one_past": at.one_past, "two_past": at.two_past}
+    place[row] = switch["reward.score_slot"].choose(**{word: slot[row[-2:]] for word, slot in slots.items()})
+    placed[row] = place[row] * held[each]
+    return Score(ended, taken, replaced, corrected, held, place, placed)
+
+
+def score_stays(kept: Block, made: Score) -> Block:
+    """Measures for each response (n) how much of its score lands where nothing is kept."""
+    n, t = kept.axes
+    off = block("check.score", (n,), "|Σs−s|", "the score lands where values are kept")
+    off[n] = abs(Sum(t, kept[n, t] * made.placed[n, t]) - made.clipped[n])
+    return off
+
+
+def price(use: Choices, place: str) -> Operand:
+    """Returns the coefficient of the KL in a place, the reward or the loss: 0 where it is paid in the other, or nowhere."""
+    of, other = {"reward": ("kl_coef", "loss"), "loss": ("loss.kl_coef", "reward")}[place]
+    kl_in = use.switch["reward.kl_in"]
+    return (1 - kl_in.says(other) - kl_in.says("none")) * use.used[of]
+
+
+def where_paid(M: Block, at: Places, use: Choices) -> Block:
+    """Tells where the KL is paid: on the response, or in the slot behind it too."""
+    row = (*use.lead, use.n, use.t)
+    support = use.row("kl.support", "m_KL", "1 where the KL is paid", decimals=0, source=sources.KL_SUPPORT)
+    support[row] = maximum(M[row], use.switch["reward.kl_at_first_pad"].says("on") * at.first_past[use.n, use.t])
+    return support
+
+
+def penalised(kl: Block, use: Choices, paid_on: Row = EVERYWHERE) -> Paid:
+    """Prices the KL, where it is paid within the reward. kl: a row. paid_on: where it is paid."""
+    lead, row = use.lead, (*use.lead, use.n, use.t)
+    beta, coef = price(use, "reward"), None
+    if not use.is_fixed("reward.kl_in"):
+        coef = use.one("kl_coef.reward", "β_r", "KL coefficient within the reward")
+        coef[lead] = beta
+        beta = coef[lead]
+    penalty = use.row("reward.penalty", "pen", "KL penalty −β·KL, part of the reward")
+    penalty[row] = -(beta * paid_on[row] * kl[row])
+    return Paid(paid_on if isinstance(paid_on, Block) else None, coef, penalty)
+
+
+def rewards(
+    paid: Paid, placed: Operand, use: Choices, kept: Row = EVERYWHERE, S: Row = EVERYWHERE, whole: Moments | None = None
+) -> Rewards:
+    """Adds the score to the price of the KL; and whitens what comes of it, where there is a choice.
+
+    placed: the cell of the score on its slot. kept, S: where a reward is kept, and all slots. whole: the moments, where
+    they are those of a larger batch.
+    """
+    row = (*use.lead, use.n, use.t)
+    whitens = not use.is_fixed("reward.whiten")
+    raw = use.step(whitens, paid.penalty[row] + placed, "rewards.raw", "r_raw", "reward: penalty + score")
+    white = _whitened(raw.row, kept, S, use, whole) if raw.row is not None else None
+    told = "reward used" if whitens else "augmented reward: KL penalty + score"
+    used = use.row("rewards", "r", told, source=papers.REWARD)
+    used[row] = use.switch["reward.whiten"].choose(off=raw.cell, on=white.shifted[row] if white else raw.cell)
+    return Rewards(raw.row, white, used)
+
+
+def _whitened(raw: Block, kept: Row, S: Row, use: Choices, whole: Moments | None) -> WhitenedReward:
+    """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
+    lead, row = use.lead, (*use.lead, use.n, use.t)
+    of = statistics("reward", "_r", raw, counting("reward", "_r", kept, S, use, whole), use, whole)
+    white = use.row("reward.whitened", "r_w", "whitened reward, mean 0")
+    shifted = use.row("reward.shifted", "r_s", "whitened reward, mean put back", source=sources.REWARD_WHITEN)
+    white[row] = (raw[row] - of.mean[lead]) / of.divisor
+    zeroed = use.switch["reward.whiten_rezero"].says("on")
+    shifted[row] = S[use.n, use.t] * maximum(kept[row], 1 - zeroed) * (white[row] + of.mean[lead])
+    return WhitenedReward(of, white, shifted)

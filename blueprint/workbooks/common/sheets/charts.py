@@ -9,7 +9,7 @@ from typing import NamedTuple
 from blueprint.language import Axis, Block, block, equal, is_off, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.advantage import Gae
+from blueprint.workbooks.common.definitions.gae import Gae
 from blueprint.workbooks.common.definitions.loss import Near, between, lowest_ratio, near_one, surrogate
 
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"

@@ -9,12 +9,14 @@ from blueprint.language import Axis, Block, Sum, block, equal, join, link, match
 from blueprint.language.nodes import Arithmetic
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions.choices import Choices
 from blueprint.workbooks.common.conventions.data import GROUPS
 from blueprint.workbooks.common.conventions.inputs import Chosen
+from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.presets import PRESET
 from blueprint.workbooks.common.settings import Switch
 from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.signal import Signal
+from blueprint.workbooks.common.signal import sections as sections_of_signal
 from blueprint.workbooks.rlhf_ppo.live import pages, pipeline
 
 LIBRARY = Axis("l", "library", start=1)
@@ -99,11 +101,11 @@ def _linked(batch: pipeline.Batch) -> pipeline.Batch:
     return batch._replace(at=places, **others)
 
 
-def _libraries(given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.LossPart, head: InView) -> Sheet:
+def _libraries(given: pipeline.Batch, made: Signal, out: pipeline.LossPart, head: InView) -> Sheet:
     """Outlines the rows: what all start from, then every step, of which only the results are unfolded."""
     own = tuple(row for row in (*given.at, *given) if isinstance(row, Block) and row.link)
     start = Section("What all start from", (Note(FIXED), Note(WHERE), *map(minor, own)))
-    steps = (*pages.signal_sections(given, made), *pages.loss_sections(given, made, out, None))
+    steps = (*sections_of_signal(made), *pages.loss_sections(given, made, out, None))
     placed: set[Block] = set(own) | {given.m}
     sections = [start]
     for section in steps:

@@ -4,41 +4,13 @@ from __future__ import annotations
 
 from blueprint.language import Block
 from blueprint.page.outline import Item, Section, key, minor
-from blueprint.workbooks.common.conventions.reward import Estimates
 from blueprint.workbooks.common.conventions.watched import Watched
 from blueprint.workbooks.common.conventions.weights import Weights
-from blueprint.workbooks.common.conventions.whitening import Whitened
-from blueprint.workbooks.rlhf_ppo.live.pipeline import Batch, LossPart, SignalPart
+from blueprint.workbooks.common.signal import Signal
+from blueprint.workbooks.rlhf_ppo.live.pipeline import Batch, LossPart
 
 
-def signal_sections(given: Batch, made: SignalPart) -> tuple[Section, ...]:
-    """Outlines the way from the score to the advantage."""
-    at, s, paid, gae = given.at, made.score, made.paid, made.gae
-    return (
-        Section(
-            "Slots: what counts as response, and what is kept behind it",
-            (given.S, *_minor(*at), given.slots, given.most, key(made.counted.response), key(made.counted.kept)),
-        ),
-        Section(
-            "How far from the reference?",
-            (given.logp_old, given.logp_ref, given.kl_old_ref, *_estimates(made.kl), key(made.kl.used)),
-        ),
-        Section(
-            "Score: corrected, clipped, and put on one slot",
-            (given.score, given.by_word, given.by_pad, *_minor(s.ended, s.subtracted, s.replaced), s.corrected, s.clipped,
-             s.place, key(s.placed)),
-        ),
-        Section("Reward", (paid.support, paid.coef, paid.penalty, key(paid.raw))),
-        Section("Whitening of the rewards (used if it is on)", (*_whitening(made.rewards), key(made.rewards.used))),
-        Section(
-            "Advantage (GAE) and return",
-            (given.V_old, gae.V, *_minor(gae.over, gae.ahead), gae.td_errors, key(gae.advantages), key(gae.returns)),
-        ),
-        Section("Whitening of the advantages", (*_whitening(made.white), key(made.white.used))),
-    )  # fmt: skip
-
-
-def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | None) -> tuple[Section, ...]:
+def loss_sections(given: Batch, made: Signal, out: LossPart, cross: Block | None) -> tuple[Section, ...]:
     """Outlines the way from the advantage to the total loss. cross: Σ p log q of the new policy and the reference, if
     it stands on this sheet."""
     value, total, added = out.value, out.sums.total, out.sums
@@ -47,7 +19,7 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
         *_policy_sections(given, made, out),
         Section(
             "Value loss",
-            (given.at.first_past, out.value_counted, given.V_new, made.gae.V, made.gae.returns, *squares),
+            (given.at.first_past, out.value_counted, given.V_new, made.whole.gae.V, made.whole.gae.returns, *squares),
         ),
         Section(
             "Value loss: weights and mean", (out.value_mode, *_weights(out.value_weights), key(total.value_loss))
@@ -60,7 +32,7 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
         Section(
             "KL to the reference as a loss (used if it is chosen)",
             (given.logp_ref, *((minor(cross),) if cross is not None else ()), given.kl_new_ref,
-             *_estimates(out.kl), out.kl.used, key(added.kl_loss)),
+             *out.kl.steps, out.kl.used, key(added.kl_loss)),
         ),
         Section(
             "Total loss: the policy loss and what the others add to it",
@@ -70,7 +42,7 @@ def loss_sections(given: Batch, made: SignalPart, out: LossPart, cross: Block | 
     )  # fmt: skip
 
 
-def _policy_sections(given: Batch, made: SignalPart, out: LossPart) -> tuple[Section, ...]:
+def _policy_sections(given: Batch, made: Signal, out: LossPart) -> tuple[Section, ...]:
     clip = out.clip
     bounds = (clip.unclipped, clip.lowest, clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor)
     return (
@@ -87,7 +59,7 @@ def _policy_sections(given: Batch, made: SignalPart, out: LossPart) -> tuple[Sec
         ),
         Section(
             "Clipped surrogate: the smaller of two, and never below its floor",
-            (made.white.used, *bounds, key(clip.smaller)),
+            (made.used, *bounds, key(clip.smaller)),
         ),
         Section(
             "Policy loss: which words count, and with which weight",
@@ -123,17 +95,6 @@ def watched_sections(see: Watched) -> tuple[Section, ...]:
 
 def _minor(*blocks: Block) -> tuple[Item, ...]:
     return tuple(map(minor, blocks))
-
-
-def _estimates(kl: Estimates) -> tuple[Block, ...]:
-    return kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.holds, kl.clipped
-
-
-def _whitening(made: Whitened) -> tuple[Item, ...]:
-    of = made.of
-    bessel = () if of.bessel is None else (of.bessel,)
-    steps = (of.counted, of.number, of.mean, of.centred, *bessel, of.variance, *of.roots, of.divisor)
-    return (*_minor(*steps), made.whitened, made.shifted)
 
 
 def _weights(made: Weights) -> tuple[Item, ...]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block
-from blueprint.workbooks.common.conventions import policy, reward, value
-from blueprint.workbooks.common.conventions.advantage import Estimate, estimate
-from blueprint.workbooks.common.conventions.choices import Choices
-from blueprint.workbooks.common.conventions.places import Counted, Places, counted
+from blueprint.workbooks.common.conventions import policy, value
 from blueprint.workbooks.common.conventions.watched import Seen, Watched, watched
 from blueprint.workbooks.common.conventions.weights import Weights, same_or_first, weights
-from blueprint.workbooks.common.conventions.whitening import Whitened, whitened_advantages, whitened_rewards
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.kl import NEW, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.loss import ValueLoss
+from blueprint.workbooks.common.definitions.places import Places
+from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots
+from blueprint.workbooks.common.signal import signal as of_words
 from blueprint.workbooks.rlhf_ppo.live.total import Sums, Weighed, sums
 
 
@@ -43,18 +44,6 @@ class Batch(NamedTuple):
     floor: Block
 
 
-class SignalPart(NamedTuple):
-    """From the score to the advantage."""
-
-    counted: Counted
-    kl: reward.Estimates
-    score: reward.Score
-    paid: reward.Paid
-    rewards: Whitened
-    gae: Estimate
-    white: Whitened
-
-
 class LossPart(NamedTuple):
     """From the advantage to the total loss, and what is watched."""
 
@@ -69,44 +58,54 @@ class LossPart(NamedTuple):
     entropy_weights: Weights
     value_mode: Block
     entropy_mode: Block
-    kl: reward.Estimates
+    kl: Estimates
     sums: Sums
     watched: Watched
 
 
-def signal(given: Batch, use: Choices) -> SignalPart:
+def signal(given: Batch, use: Choices) -> Signal:
     """Runs the conventions from the score to the advantage."""
-    counts = counted(given.S, given.m, given.at, use)
-    M, K = counts
-    kl = reward.kl_estimates(reward.OLD, given.logp_old, given.logp_ref, given.kl_old_ref, use)
-    scored = reward.score(given.score, given.by_word, given.by_pad, given.at, use)
-    price = reward.paid(M, kl.used, scored.placed, given.at, use)
-    rewards = whitened_rewards(price.raw, K, given.S, use)
-    found = estimate(rewards.used, given.V_old, K, given.S, use)
-    white = whitened_advantages(found.advantages, M, given.S, use)
-    return SignalPart(counts, kl, scored, price, rewards, found, white)
+    return of_words(signal_given(given), use)
 
 
-def loss(given: Batch, made: SignalPart, use: Choices) -> LossPart:
+def signal_given(given: Batch) -> Given:
+    """Takes from the batch what the signal is made of."""
+    return Given(
+        m=given.m, logp_old=given.logp_old, logp_ref=given.logp_ref, values=given.V_old, exact=given.kl_old_ref,
+        slots=Slots(given.S, given.at, (given.slots, given.most)), scored=Scored(given.score, given.by_word, given.by_pad),
+    )  # fmt: skip
+
+
+def loss(given: Batch, made: Signal, use: Choices) -> LossPart:
     """Runs the conventions from the advantage to the total loss."""
+    whole = made.whole
     M, mode = made.counted.response, use.switch["loss.aggregation"]
-    clip = policy.clip(given.logp_new, given.logp_old, M, made.white.used, use)
+    clip = policy.clip(given.logp_new, given.logp_old, M, made.used, use)
     counted_words = policy.filtered(M, given.by_word, use)
     held = policy.guard(policy.mean_ratio(clip.ratio, M, use), use)
     of_value, value_mode = same_or_first("value", "mode_V", "value loss", use.switch["value.aggregation"], mode, use)
     own = use.switch["loss.entropy_aggregation"]
     of_entropy, entropy_mode = same_or_first("entropy", "mode_H", "entropy", own, mode, use)
     value_counts = value.counted_values(M, given.at, use)
-    squares, larger = value.value_loss(given.V_new, made.gae.V, made.gae.returns, value_counts, use)
+    squares, larger = value.value_loss(given.V_new, whole.gae.V, whole.gae.returns, value_counts, use)
     w_policy = weights("policy.weight", "π", "policy loss", counted_words.counted, given.most, use, mode)
     w_value = weights("value.weight", "V", "value loss", value_counts, given.most, use, of_value)
     w_entropy = weights("entropy.weight", "H", "entropy", counted_words.counted, given.most, use, of_entropy)
-    kl = reward.kl_estimates(reward.NEW, given.logp_new, given.logp_ref, given.kl_new_ref, use)
+    kl = kl_estimates(NEW, given.logp_new, given.logp_ref, given.kl_new_ref, use)
     words = Weighed(
         w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl
     )
     see = Seen(
-        given.S, M, value_counts, clip, squares, made.gae.V, given.V_new, made.gae.returns, made.kl.used, given.entropy
+        given.S,
+        M,
+        value_counts,
+        clip,
+        squares,
+        whole.gae.V,
+        given.V_new,
+        whole.gae.returns,
+        whole.kl.used,
+        given.entropy,
     )
     return LossPart(
         clip=clip, filter=counted_words, guard=held, policy_weights=w_policy, value_counted=value_counts, value=squares,

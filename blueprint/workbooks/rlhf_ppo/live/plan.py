@@ -5,13 +5,13 @@ from __future__ import annotations
 from blueprint.inputs.catalogue import DEFAULT
 from blueprint.language import Block
 from blueprint.page.outline import Piece, Sheet
-from blueprint.workbooks.common.conventions.advantage import faded_by
-from blueprint.workbooks.common.conventions.choices import Choices
 from blueprint.workbooks.common.conventions.data import Conventions
-from blueprint.workbooks.common.conventions.identities import identities
 from blueprint.workbooks.common.conventions.inputs import Chosen, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.conventions.reward import score_stays
 from blueprint.workbooks.common.conventions.watched import Watched
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.gae import with_lambda
+from blueprint.workbooks.common.definitions.identities import identities
+from blueprint.workbooks.common.definitions.reward import score_stays
 from blueprint.workbooks.common.presets import PRESET
 from blueprint.workbooks.rlhf_ppo.live.libraries import compared
 from blueprint.workbooks.rlhf_ppo.live.steps import live_steps
@@ -42,11 +42,11 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         sums=live.batch.S,
         vocabulary=vocabulary,
         walk=walk_sections(live),
-        identities=identities(live.signal.gae, live.signal.rewards.used, live.batch.S, use),
-        fade=faded_by(live.signal.gae, live.batch.S, use),
+        identities=identities(live.steps.signal.gae, live.steps.signal.rewards.used, use),
+        fade=with_lambda(live.steps.signal.gae, use),
         floor=live.batch.floor,
         watched=live.watched,
-        checked_too=[score_stays(live.signal.counted.kept, live.signal.score)],
+        checked_too=[score_stays(live.signal.counted.kept, live.signal.scored)] if live.signal.scored else [],
         choices_made=_choices_made(chosen),
         metrics=_metrics(live.loss.watched),
         after=(beside.libraries, beside.which),

@@ -7,15 +7,13 @@ from typing import NamedTuple
 from blueprint.language import Block, Max, Sum, block, link, maximum
 from blueprint.page.outline import Section, Sheet
 from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.conventions.choices import Choices
-from blueprint.workbooks.common.conventions.places import places
-from blueprint.workbooks.common.conventions.reward import ends
-from blueprint.workbooks.common.definitions.advantage import Gae, Whitened
+from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.loss import Surrogate, mean_over_words
 from blueprint.workbooks.common.definitions.metrics import ClipFraction, variance_floor
-from blueprint.workbooks.common.definitions.reward import ReferenceKL, Reward
+from blueprint.workbooks.common.definitions.places import places
+from blueprint.workbooks.common.definitions.reward import ends
 from blueprint.workbooks.common.settings import Settings
-from blueprint.workbooks.common.sheets.signal import LEAD, TITLE
+from blueprint.workbooks.common.signal import Signal, signal
 from blueprint.workbooks.rlhf_ppo.live import pages, pipeline
 from blueprint.workbooks.rlhf_ppo.sheets import loss as loss_sheet
 from blueprint.workbooks.rlhf_ppo.sheets import signal as signal_sheet
@@ -30,7 +28,7 @@ class Live(NamedTuple):
 
     steps: Steps
     batch: pipeline.Batch
-    signal: pipeline.SignalPart
+    signal: Signal
     loss: pipeline.LossPart
     watched: tuple[Section, ...]
 
@@ -39,13 +37,13 @@ def live_steps(models: Models, chosen: Settings) -> Live:
     """Runs the conventions in use over what the models say."""
     use = Choices(chosen.used, chosen.switch)
     batch, cross = batch_of(models)
-    here = linked("signal", batch, ("S", "logp_old", "logp_ref", "kl_old_ref", "V_old"))
-    made = pipeline.signal(here, use)
+    made = signal(signal_sheet.linked(pipeline.signal_given(batch)), use)
     there = linked("loss", batch, ("logp_new", "logp_old", "logp_ref", "entropy", "policy_kl", "V_new"))
     there = there._replace(at=batch.at._replace(first_past=link("loss.first_past", batch.at.first_past)))
     again = _again(made)
     out = pipeline.loss(there, again, use)
-    steps = Steps(models, batch.entropy, _signal(models, here, made), _loss(models, there, again, out, cross))
+    sheet = signal_sheet.signal_sheet(made, models.head.on("signal"))
+    steps = Steps(models, batch.entropy, made.whole, sheet, _loss(models, there, again, out, cross))
     return Live(steps, batch, made, out, pages.watched_sections(out.watched))
 
 
@@ -82,39 +80,15 @@ def linked(sheet: str, batch: pipeline.Batch, names: tuple[str, ...]) -> pipelin
     return batch._replace(**{name: link(f"{sheet}.{name}", getattr(batch, name)) for name in names})  # type: ignore[arg-type]
 
 
-def _again(made: pipeline.SignalPart) -> pipeline.SignalPart:
+def _again(made: Signal) -> Signal:
     """Repeats what the loss reads of the signal on its own sheet."""
-    M, A, V, R = (
-        link(f"loss.{name}", row)
-        for name, row in (
-            ("response", made.counted.response),
-            ("advantages", made.white.used),
-            ("V_old", made.gae.V),
-            ("returns", made.gae.returns),
-        )
-    )
-    return made._replace(
-        counted=made.counted._replace(response=M),
-        white=made.white._replace(used=A),
-        gae=made.gae._replace(V=V, returns=R),
-    )
+    found = made.whole.gae
+    rows = {"response": made.counted.response, "advantages": made.used, "V_old": found.V, "returns": found.returns}
+    M, A, V, R = (link(f"loss.{name}", row) for name, row in rows.items())
+    return made._replace(counted=made.counted._replace(response=M), used=A, gae=found._replace(V=V, returns=R))
 
 
-def _signal(models: Models, given: pipeline.Batch, made: pipeline.SignalPart) -> signal_sheet.Signal:
-    """Outlines the sheet of the signal, in the form that the rest of the workbook reads."""
-    head = models.head.on("signal")
-    sheet = Sheet(TITLE, LEAD, pages.signal_sections(given, made), (n, t), head.rows, head.mask)
-    kl, white, found = made.kl, made.white, made.gae
-    return signal_sheet.Signal(
-        sheet, given.logp_old, given.logp_ref, ReferenceKL(kl.k1, kl.k2, kl.k3, kl.used), made.score.placed,
-        Reward(made.paid.penalty, made.rewards.used), found.V, Gae(found.td_errors, found.advantages, found.returns),
-        Whitened(white.of.mean, white.of.centred, white.of.variance, white.whitened, white.used),
-    )  # fmt: skip
-
-
-def _loss(
-    models: Models, given: pipeline.Batch, made: pipeline.SignalPart, out: pipeline.LossPart, cross: Block
-) -> loss_sheet.Loss:
+def _loss(models: Models, given: pipeline.Batch, made: Signal, out: pipeline.LossPart, cross: Block) -> loss_sheet.Loss:
     """Outlines the sheet of the loss, in the form that the rest of the workbook reads."""
     head, words = models.head.on("loss"), models.texts.words
     sections = pages.loss_sections(given, made, out, cross)

@@ -8,10 +8,10 @@ from blueprint.language import Block, Sum
 from blueprint.workbooks.common import sources as papers
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions import sources
-from blueprint.workbooks.common.conventions.choices import Choices
 from blueprint.workbooks.common.conventions.policy import Guard
-from blueprint.workbooks.common.conventions.reward import price
+from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.loss import Total
+from blueprint.workbooks.common.definitions.reward import price
 
 
 class Weighed(NamedTuple):

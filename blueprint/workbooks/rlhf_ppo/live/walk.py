@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from blueprint.page.outline import Section
+from blueprint.workbooks.common.definitions.choices import rows
 from blueprint.workbooks.common.sheets.walk import titled_sections
 from blueprint.workbooks.rlhf_ppo.live.steps import Live
 from blueprint.workbooks.rlhf_ppo.sheets.walk import model_sections, written_sections
@@ -11,16 +12,18 @@ from blueprint.workbooks.rlhf_ppo.sheets.walk import model_sections, written_sec
 def walk_sections(live: Live) -> list[Section]:
     """Outlines the whole derivation of one word."""
     m, given, s, out = live.steps.models, live.batch, live.signal, live.loss
-    kl, paid, of_r, of_A, clip, value = s.kl, s.paid, s.rewards, s.white, out.clip, out.value
+    whole, clip, value = s.whole, out.clip, out.value
+    paid, found, of_A, scored = whole.paid, whole.rewards, whole.white, s.scored
+    placed, whitened = scored[5:] if scored else (), found.white[1:] if found.white else ()
     value_of = (m.way.expects, m.V_new) if m.way else ()
     return titled_sections(
         *written_sections(m),
         *model_sections(m),
         ("Where things are counted", (given.S, *s.counted)),
-        ("KL to the reference", (kl.free, kl.held, kl.k1, kl.absolute, kl.k2, kl.k3, kl.chosen, kl.clipped, kl.used)),
-        ("Reward", (s.score.place, s.score.placed, paid.support, paid.penalty, paid.raw, of_r.whitened, of_r.shifted, of_r.used)),
-        ("Advantage", (s.gae.V, s.gae.ahead, s.gae.td_errors, s.gae.advantages, s.gae.returns)),
-        ("Whitening", (of_A.of.mean, of_A.of.centred, of_A.of.variance, of_A.of.divisor, of_A.whitened, of_A.shifted, of_A.used)),
+        ("KL to the reference", tuple(row for row in (*whole.kl.steps, whole.kl.used) if row.axes)),
+        ("Reward", rows(*placed, paid.support, paid.penalty, found.raw, *whitened, found.used)),
+        ("Advantage", whole.gae[1:]),
+        ("Whitening", rows(*of_A.of[1:4], *of_A.of.divisors[-1:], *of_A[1:])),
         ("Ratio and clip", (
             clip.free_log_ratio, clip.log_ratio, clip.ratio, clip.unclipped, clip.clipped_ratio, clip.clipped,
             clip.pessimistic, clip.floor, clip.smaller,

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 from blueprint.page.outline import Section, Sheet, key
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.advantage import masked_values
+from blueprint.workbooks.common.definitions.choices import ROWS
+from blueprint.workbooks.common.definitions.gae import kept_values
 from blueprint.workbooks.common.definitions.networks import (
     Head,
     Memory,
@@ -83,7 +84,14 @@ def _critic(
     out = scalar_head(name, "v", "critic's head, before the mask", network.h, weights)
     places = (link(f"{name}.slots", old.slots.row),) if old.slots else ()
     whose = "old" if name.startswith("old") else "new"
-    values = masked_values(name, symbol, whose, places[0] if places else here.mask, out)
+    values = kept_values(
+        f"{name}.values",
+        symbol,
+        f"{whose} critic's value before the word",
+        out,
+        places[0] if places else here.mask,
+        ROWS,
+    )
     sections = scalar_sections(memory, weights, read, network, (*places, out, key(values)))
     sheet = Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask, first=0 if above else 1)
     return Critic(sheet, memory, weights, out, values)

@@ -18,8 +18,8 @@ from blueprint.workbooks.common.definitions.metrics import (
     responses,
 )
 from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.signal import Whole
 from blueprint.workbooks.rlhf_ppo.sheets.loss import Loss
-from blueprint.workbooks.rlhf_ppo.sheets.signal import Signal
 from blueprint.workbooks.rlhf_ppo.texts import Texts
 
 LEAD = (
@@ -41,7 +41,7 @@ class Diagnostics(NamedTuple):
 def diagnostics(
     old_head: InView,
     run: Texts,
-    signal: Signal,
+    signal: Whole,
     loss: Loss,
     rows: list[Block],
     floor: Block,
@@ -81,9 +81,9 @@ def _approximate_kl(loss: Loss, m: Block, words: Block) -> tuple[Section, Block,
     return Section("Approximate KL of the update", (key(k1), key(k3))), k1, k3
 
 
-def _per_response(signal: Signal, run: Texts, m: Block, words: Block) -> tuple[Section, Block, Responses]:
-    kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.score)
-    penalty = link("diagnostics.penalty", signal.reward.penalty)
+def _per_response(signal: Whole, run: Texts, m: Block, words: Block) -> tuple[Section, Block, Responses]:
+    kl, score = link("diagnostics.kl", signal.kl.used), link("diagnostics.score", signal.placed)
+    penalty = link("diagnostics.penalty", signal.paid.penalty)
     kl_word = mean_over_words("kl.per_word", "KL_word", "KL to the reference per word", kl, m, words)
     per = responses(m, run.length, kl, score, penalty)
     drift = (kl, key(kl_word), per.kl, per.wrote, per.responses, key(per.kl_mean))
@@ -91,8 +91,8 @@ def _per_response(signal: Signal, run: Texts, m: Block, words: Block) -> tuple[S
     return Section("KL to the reference and reward", (*drift, *scores)), kl_word, per
 
 
-def _foreseen(signal: Signal, m: Block, words: Block, floor: Block) -> tuple[Section, Explained]:
-    V, R = link("diagnostics.values", signal.V), link("diagnostics.returns", signal.gae.returns)
+def _foreseen(signal: Whole, m: Block, words: Block, floor: Block) -> tuple[Section, Explained]:
+    V, R = link("diagnostics.values", signal.gae.V), link("diagnostics.returns", signal.gae.returns)
     x = explained_variance(V, R, m, words, floor)
     returns = (R, x.mean_return, x.centred_return, x.return_variance)
     errors = (V, x.error, x.mean_error, x.centred_error, x.error_variance)

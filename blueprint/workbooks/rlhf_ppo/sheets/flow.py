@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from blueprint.page.outline import Box, Flow
 from blueprint.workbooks.common.sheets.flow import DASH, DOWN, LINE, ON, UP, with_
-from blueprint.workbooks.rlhf_ppo.sheets.signal import Signal
+from blueprint.workbooks.common.signal import Whole
 from blueprint.workbooks.rlhf_ppo.steps import Steps
 
 
-def flow_of_signal(s: Signal) -> Flow:
+def flow_of_signal(s: Whole) -> Flow:
     """Draws the way from given log-probs, scores and values to the advantage."""
-    r, delta, A = (
-        Box("reward r", s.reward.rewards),
+    V, r, delta, A = (
+        with_("V_old", s.gae.V),
+        Box("reward r", s.rewards.used),
         Box("TD error δ", s.gae.td_errors),
         Box("advantage A", s.gae.advantages),
     )
     return Flow((
-        (Box("log π_old (given)", s.logp_old), ON, Box("reference KL", s.kl.used), ON, r, ON, delta, ON, A, ON,
+        (Box("log π_old (given)", s.given.logp_old), ON, Box("reference KL", s.kl.used), ON, r, ON, delta, ON, A, ON,
          Box("whitened Â", s.white.used)),
-        (Box("log π_ref (given)", s.logp_ref), UP, "", "", with_("score", s.score), "", with_("V_old", s.V), "", "", DOWN,
+        (Box("log π_ref (given)", s.given.logp_ref), UP, "", "", with_("score", s.placed), "", V, "", "", DOWN,
          Box("return R", s.gae.returns)),
-        (Box("score (given)", s.score), "", "", "", "", "", "", "", "", "", with_("V_old", s.V)),
-        (Box("value V_old (given)", s.V),),
+        (Box("score (given)", s.placed), "", "", "", "", "", "", "", "", "", V),
+        (Box("value V_old (given)", s.gae.V),),
     ))  # fmt: skip
 
 
@@ -30,7 +31,7 @@ def flow_of_loss(steps: Steps) -> Flow:
     m, s, x, total = steps.models, steps.signal, steps.loss, steps.loss.total
     old, reference, policy, before, after = m.old, m.reference.policy, m.policy.policy, m.V_old, m.V_new
     r, delta, A = (
-        Box("reward r", s.reward.rewards),
+        Box("reward r", s.rewards.used),
         Box("TD error δ", s.gae.td_errors),
         Box("advantage A", s.gae.advantages),
     )
@@ -39,8 +40,8 @@ def flow_of_loss(steps: Steps) -> Flow:
         (Box("Old policy π_old writes the words", m.texts.word_written), ON, Box("log π_old", log_old), ON,
          Box("reference KL", s.kl.used), ON, r, ON, delta, ON, A),
         (Box("Reference π_ref reads them", reference.words.p), ON, Box("log π_ref", reference.logprobs), UP, "", "",
-         with_("score", s.score), "", with_("V_old", V_old), "", "↓"),
-        (Box("Reward model reads them", m.score), ON, Box("score", s.score), "", "", "", "", "", "", "", R),
+         with_("score", s.placed), "", with_("V_old", V_old), "", "↓"),
+        (Box("Reward model reads them", m.score), ON, Box("score", s.placed), "", "", "", "", "", "", "", R),
         (Box("Old critic reads them", before), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
         ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", s.white.used)),
         ("", "", "", "", "", "", "", "", "", "", with_("A", s.gae.advantages)),

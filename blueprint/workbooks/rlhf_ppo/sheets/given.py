@@ -7,7 +7,8 @@ from typing import NamedTuple
 from blueprint.language import Block, Sum, block, equal, link, match, maximum, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.definitions.advantage import masked_values
+from blueprint.workbooks.common.definitions.choices import ROWS
+from blueprint.workbooks.common.definitions.gae import kept_values
 from blueprint.workbooks.common.definitions.networks import Temperature, softmax, tempered, word_logprobs
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.rlhf_ppo.sheets.networks import word_sections
@@ -122,7 +123,7 @@ def _critic(name: str, symbol: str, whose: str, given: GivenTexts) -> tuple[Bloc
     """Types a critic's number in every slot; returns the slots, the typed row and the values."""
     out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number in the slot", decimals=2)
     S = link(f"{name}.slots", given.slots)
-    return S, out, masked_values(name, symbol, whose, S, out)
+    return S, out, kept_values(f"{name}.values", symbol, f"{whose} critic's value before the word", out, S, ROWS)
 
 
 def _critic_sheet(title: str, given: GivenTexts, parts: tuple[Block, Block, Block]) -> Sheet:

@@ -21,15 +21,15 @@ COUPLING_LIVE = "the score, added to the reward in the slot where it lands"
 
 def coupled(steps: Steps) -> Block:
     """Returns the score as it enters the reward, where it is defined and not where it is repeated."""
-    return steps.models.score if steps.signal.score.link else steps.signal.score
+    return steps.models.score if steps.signal.placed.link else steps.signal.placed
 
 
 def watched_rows(steps: Steps) -> list[Block]:
     """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
     m, s, loss = steps.models, steps.signal, steps.loss
     return [
-        m.old.logprobs, m.reference.policy.logprobs, m.policy.policy.logprobs, s.reward.penalty, coupled(steps),
-        s.reward.rewards, m.V_old,
+        m.old.logprobs, m.reference.policy.logprobs, m.policy.policy.logprobs, s.paid.penalty, coupled(steps),
+        s.rewards.used, m.V_old,
         s.gae.td_errors, s.white.used, loss.ratio, loss.clip.unclipped, loss.clip.smaller,
     ]  # fmt: skip
 
@@ -56,7 +56,7 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
         return Piece(title, d.means[row.name], row, says=says)
 
     score = coupled(steps)
-    lands = COUPLING if s.score.link else COUPLING_LIVE
+    lands = COUPLING if s.placed.link else COUPLING_LIVE
 
     listed = [
         Piece("masks and EOS", run.words, run.mask),
@@ -64,13 +64,13 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
         mean("reference model θ_ref", m.reference.policy.logprobs),
         mean("per-token log-probs", m.policy.policy.logprobs),
         Piece("reference KL", d.kl_per_word, s.kl.used),
-        mean("KL penalty", s.reward.penalty),
+        mean("KL penalty", s.paid.penalty),
         mean("reward-model coupling", score, lands),
         Piece("sequence-level credit assignment", d.per_response.score_mean, d.per_response.score),
-        mean("augmented reward", s.reward.rewards),
+        mean("augmented reward", s.rewards.used),
         mean("values of the old critic", m.V_old),
         mean("TD errors", s.gae.td_errors),
-        Piece("GAE advantage estimation", s.white.mean, s.gae.advantages),
+        Piece("GAE advantage estimation", s.white.of.mean, s.gae.advantages),
         Piece("value targets (from the old critic)", d.explained.mean_return, s.gae.returns),
         mean("advantage whitening", s.white.used),
         mean("importance-sampling ratios", loss.ratio),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from blueprint.language import Block
 from blueprint.page.outline import Listed, Section, Step
 from blueprint.workbooks.common.sheets.walk import Items, Titled, titled_sections
+from blueprint.workbooks.common.signal import Whole
 from blueprint.workbooks.rlhf_ppo.sheets.loss import Loss
-from blueprint.workbooks.rlhf_ppo.sheets.signal import Signal
 from blueprint.workbooks.rlhf_ppo.steps import Models, Steps
 
 
@@ -54,20 +54,20 @@ def model_sections(m: Models) -> tuple[Titled, ...]:
     return *likely, ("Reward model and old critic", judged)
 
 
-def walk_sections_of_signal(signal: Signal, mask: Block) -> list[Section]:
+def walk_sections_of_signal(signal: Whole, mask: Block) -> list[Section]:
     """Outlines the derivation of one word's advantage, from given log-probs, value and score."""
-    given = (signal.logp_old, signal.logp_ref, signal.score, signal.V)
+    given = (signal.given.logp_old, signal.given.logp_ref, signal.placed, signal.gae.V)
     return titled_sections(("The decision", (mask, *given)), *signal_sections(signal))
 
 
-def signal_sections(signal: Signal) -> tuple[Titled, ...]:
+def signal_sections(signal: Whole) -> tuple[Titled, ...]:
     """Outlines reward and advantage of one word."""
-    kl, paid, estimate, white = signal.kl, signal.reward, signal.gae, signal.white
+    kl, estimate, white = signal.kl, signal.gae, signal.white
     return (
-        ("Reward", (kl.k1, kl.k2, kl.k3, kl.used, paid.penalty, paid.rewards)),
+        ("Reward", (kl.k1, kl.k2, kl.k3, kl.used, signal.paid.penalty, signal.rewards.used)),
         ("Advantage", (
-            estimate.td_errors, estimate.advantages, estimate.returns, white.mean, white.centred,
-            white.variance, white.whitened, white.used,
+            estimate.td_errors, estimate.advantages, estimate.returns, white.of.mean, white.of.centred,
+            white.of.variance, white.whitened, white.used,
         )),
     )  # fmt: skip
 

@@ -1,0 +1,143 @@
+"""What definitions are told besides blocks: what holds everywhere, what is fixed, and what is chosen in the sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from blueprint.inputs.setting import OFF, Setting
+from blueprint.language import Axis, Block, Operand, block, is_off, maximum, minimum, where
+from blueprint.language.nodes import Arithmetic, Ref, wrap
+from blueprint.workbooks.common import axes
+from blueprint.workbooks.common.settings import Settings, Switch
+
+
+class Everywhere(int):
+    """A row of 0 or 1 that is the same in every cell, and so vanishes from the equations that read it."""
+
+    def __getitem__(self, at: object) -> int:
+        """Returns its number, as a block returns the cell at a place."""
+        return int(self)
+
+
+EVERYWHERE, NOWHERE = Everywhere(1), Everywhere(0)
+Row = Block | Everywhere
+Used = Arithmetic
+"""A setting: a cell, or the number of Python's at which it is fixed, which a type checker takes for one, too."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A switch that stands at one word: nothing is chosen in the sheet."""
+
+    word: str
+
+    @property
+    def words(self) -> tuple[str]:
+        """The words that it may be."""
+        return (self.word,)
+
+    def says(self, word: str) -> int:
+        """Returns 1 where the word is the one, else 0."""
+        return int(word == self.word)
+
+    def choose(self, **alternatives: Operand) -> Arithmetic:
+        """Takes the alternative of its word."""
+        return cast(Arithmetic, alternatives[self.word])
+
+
+class Step(NamedTuple):
+    """A step on the way: its cell, and its row; without a row where it was not needed, and what it is was written on."""
+
+    cell: Arithmetic
+    row: Block | None = None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Settings in use, by key: numbers, and for each word the switch that picks by it; and along what rows lie.
+
+    lead:   () where there is one set of conventions; (library,) where every row is there once for each library.
+    prefix: stands before the names of the blocks.
+    n, t:   a row has a member for each text or environment, and in it one for each place in time.
+    """
+
+    used: Mapping[str, Used]
+    switch: Mapping[str, Switch | Fixed]
+    lead: tuple[Axis, ...] = ()
+    prefix: str = ""
+    n: Axis = field(default=axes.n)
+    t: Axis = field(default=axes.t)
+
+    def row(self, name: str, symbol: str, meaning: str, **about: str | int) -> Block:
+        """Makes a block with a number for every place in time."""
+        return self._block((*self.lead, self.n, self.t), name, symbol, meaning, about)
+
+    def each(self, name: str, symbol: str, meaning: str, **about: str | int) -> Block:
+        """Makes a block with a number for every text or environment."""
+        return self._block((*self.lead, self.n), name, symbol, meaning, about)
+
+    def one(self, name: str, symbol: str, meaning: str, **about: str | int) -> Block:
+        """Makes a block with one number for the batch."""
+        return self._block(self.lead, name, symbol, meaning, about)
+
+    def _block(
+        self, along: tuple[Axis, ...], name: str, symbol: str, meaning: str, about: Mapping[str, str | int]
+    ) -> Block:
+        return block(self.prefix + name, along, symbol, meaning, **about)  # type: ignore[arg-type]
+
+    def step(self, needed: bool, value: Operand, name: str, symbol: str, meaning: str, **about: str | int) -> Step:
+        """Makes a row of a value, if it is needed; else the value goes into the equation that reads it."""
+        if not needed:
+            return Step(cast(Arithmetic, value))
+        made = self.row(name, symbol, meaning, **about)
+        made[made.axes] = value
+        return Step(made[made.axes], made)
+
+    def is_fixed(self, *keys: str) -> bool:
+        """Tells whether none of these settings can be chosen in the sheet."""
+        return not any(
+            isinstance(self.switch[key], Switch) if key in self.switch else isinstance(self.used[key], Arithmetic)
+            for key in keys
+        )
+
+
+ROWS = Choices({}, {})
+"""Nothing to be chosen: it only says along what rows lie."""
+
+
+def fixed(chosen: Settings, of: Mapping[str, Setting]) -> Choices:
+    """Fixes every setting at its default that is not among the chosen ones: what the conventions do without being asked."""
+    words = {key: Fixed(str(setting.value)) for key, setting in of.items() if setting.words}
+    numbers = {key: cast(Used, setting.value) for key, setting in of.items() if not setting.words}
+    return Choices({**numbers, **chosen.used}, {**words, **chosen.switch})
+
+
+def limited(limit: Used, otherwise: Operand, by: Operand) -> Operand:
+    """Takes what a limit makes of a number; what it would be `otherwise`, where the limit is off."""
+    if is_no_limit(limit):
+        return otherwise
+    return where(is_off(limit), otherwise, by) if may_be_off(limit) else by
+
+
+def is_no_limit(limit: Used) -> bool:
+    """Tells whether a limit is fixed at off, so that there is nothing to be written."""
+    return not isinstance(limit, Arithmetic) and limit == OFF
+
+
+def may_be_off(limit: Used) -> bool:
+    """Tells whether a setting is a limit, which the word off may stand for."""
+    setting = limit.block if isinstance(limit, Ref) else limit
+    return isinstance(setting, Block) and setting.limit
+
+
+def clamped(x: Operand, limit: Used) -> Operand:
+    """Keeps x within ± limit, unless that is off."""
+    return x if is_no_limit(limit) else limited(limit, x, maximum(-wrap(limit), minimum(limit, x)))
+
+
+def rows(*made: Block | Step | None) -> tuple[Block, ...]:
+    """Lists the rows that there are."""
+    found = (each.row if isinstance(each, Step) else each for each in made)
+    return tuple(row for row in found if row is not None)
