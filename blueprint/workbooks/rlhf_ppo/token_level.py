@@ -74,17 +74,10 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
         *([table.sheet] if table else []), checked, pictures,
     )  # fmt: skip
     blueprint = Blueprint(
-        numbers.title,
-        sheets,
-        _sizes(numbers),
-        chosen.typed | tolerances | first_choice | drawn,
-        choices=chosen.choices,
-        ranges=chosen.ranges | walk.ranges(picked) | {mask: (0, 1)},
-        facts=facts,
-        result=made.gae.advantages,
-        chosen=picked,
-        whole="batch",
-    )
+        numbers.title, sheets, _sizes(numbers), chosen.typed | tolerances | first_choice | drawn,
+        choices=chosen.choices, ranges=chosen.ranges | walk.ranges(picked) | {mask: (0, 1)}, facts=facts,
+        result=made.gae.advantages, chosen=picked, whole="batch",
+    )  # fmt: skip
     return blueprint.with_typed(_typed(numbers, max(map(len, numbers.words))))
 
 
