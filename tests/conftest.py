@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page.recalculate import libreoffice
+from tests.page.soffice import libreoffice
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -63,7 +63,7 @@ MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.worksheet"),
-    "openpyxl": ("page.read", "page.recalculate", "page.relative", "page.opened"),
+    "openpyxl": ("page.read", "page.relative", "page.opened"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),

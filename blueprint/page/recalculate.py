@@ -11,23 +11,21 @@ import math
 import os
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from blueprint.page.prints import Print, same_print
-from blueprint.page.soffice import convert, libreoffice
 from blueprint.page.spelled import ERRORS
 
 __all__ = [
     "Absent", "Cells", "EngineMissing", "Failure", "Proof", "Value",
-    "compare", "libreoffice", "prove", "with_ironcalc", "with_libreoffice",
+    "compare", "prove", "reading", "with_ironcalc",
 ]  # fmt: skip
 
 Value: TypeAlias = float | str | bool | None
@@ -97,52 +95,13 @@ def with_ironcalc(path: Path) -> Cells:
         import ironcalc
     except ImportError as error:
         raise EngineMissing("The engine ironcalc is not installed; get it with `pip install ironcalc`.") from error
-    with _reading(path), _silently():
+    with reading(path), _silently():
         model = ironcalc.load_from_xlsx(str(path))
         model.evaluate()
     sheets = [sheet["name"] for sheet in model.get_worksheets_properties()]
     letters = cache(ironcalc.column_name_from_number)
     formulas = (place for place in model.get_all_cells() if model.get_cell_formula(*place) is not None)
     return {(sheets[s], f"{letters(column)}{row}"): model.get_cell_value(s, row, column) for s, row, column in formulas}
-
-
-def with_libreoffice(paths: Sequence[Path]) -> list[Cells]:
-    """Returns, for each workbook, the value of every formula cell as LibreOffice computes it, to 15 digits.
-
-    Raises EngineMissing without LibreOffice, and RuntimeError if a path is no readable workbook or a result is missing.
-    """
-    program = libreoffice()
-    if program is None:
-        raise EngineMissing("LibreOffice is not installed; get it from libreoffice.org, so that `soffice` is found.")
-    # The originals first: LibreOffice would read any text file as a table.
-    formulas = [[key for key, cell in _cells(path, data_only=False) if cell.data_type == "f"] for path in paths]
-    with TemporaryDirectory() as folder:
-        results = convert(program, paths, Path(folder)) if paths else []
-        values = [{key: _plain(cell.value) for key, cell in _cells(path, data_only=True)} for path in results]
-    return [{key: found.get(key) for key in keys} for keys, found in zip(formulas, values, strict=True)]
-
-
-def _cells(path: Path, data_only: bool) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Yields every cell that is not empty with its sheet and address: its formula, or with `data_only` its cache."""
-    import openpyxl
-
-    with _reading(path), closing(openpyxl.load_workbook(path, read_only=True, data_only=data_only)) as book:
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # a file may declare fewer cells than it has
-            yield from (((sheet.title, c.coordinate), c) for row in sheet.rows for c in row if c.value is not None)
-
-
-def _plain(value: Any) -> Value:
-    """Returns a number as float, a date as its serial number, all else as it is."""
-    from openpyxl.utils.datetime import to_excel
-
-    match value:
-        case bool() | str():
-            return value
-        case int() | float():
-            return float(value)
-        case _:
-            return float(to_excel(value))
 
 
 @contextmanager
@@ -163,7 +122,7 @@ def _silently() -> Iterator[None]:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
     """Turns whatever a reader says about a file that is no sound workbook into one sentence."""
     _refuse(path)
     try:

@@ -12,11 +12,11 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.causes import Cause
 from blueprint.page.read import Found, locate
-from blueprint.page.soffice import convert, libreoffice
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import LOSS, SIGNAL, judged, row_of
 from tests.page.basic import Change, edit
+from tests.page.soffice import convert, libreoffice
 from tests.page.workshop import made
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from blueprint.page.recalculate import libreoffice
+from tests.page.soffice import libreoffice
 
 SECONDS = 600
 """Far more than it takes, for a program that hangs: other programs may keep all processors busy."""

@@ -8,10 +8,10 @@ import openpyxl
 import pytest
 import xlsxwriter
 
-from blueprint.page import recalculate, soffice
 from blueprint.page.prints import Print
 from blueprint.page.recalculate import Absent, Cells, Failure, compare, prove, with_ironcalc
 from tests.audit import formulas, spoil
+from tests.page import soffice
 
 FORMULAS: dict[tuple[str, str], tuple[str, float | str | bool | None]] = {
     ("Old policy", "B2"): ("=A1*2", 5.0),
@@ -67,7 +67,7 @@ def test_libreoffice_repairs_spoiled_caches_of_several_files(book: Path, spoiled
     twin = tmp_path / "elsewhere" / spoiled.name
     twin.parent.mkdir()
     twin.write_bytes(book.read_bytes())
-    first, second = recalculate.with_libreoffice([spoiled, twin])
+    first, second = soffice.with_libreoffice([spoiled, twin])
     assert compare(EXPECTED, first).failures == []
     assert first == second
 
@@ -76,7 +76,7 @@ def test_libreoffice_repairs_spoiled_caches_of_several_files(book: Path, spoiled
 def test_it_is_the_profile_that_makes_libreoffice_recalculate(spoiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     order = soffice.PROFILE[soffice.PROFILE.index("<item") : soffice.PROFILE.index("</oor:items>")]
     monkeypatch.setattr(soffice, "PROFILE", soffice.PROFILE.replace(order, ""))
-    assert set(recalculate.with_libreoffice([spoiled])[0].values()) == {777.25}
+    assert set(soffice.with_libreoffice([spoiled])[0].values()) == {777.25}
 
 
 @pytest.mark.usefixtures("needs_libreoffice")
@@ -86,7 +86,7 @@ def test_libreoffice_reads_dates_as_serial_numbers_and_errors_as_text(tmp_path: 
         sheet.write_formula("A1", "=40000+5", workbook.add_format({"num_format": "yyyy-mm-dd"}))
         sheet.write_formula("A2", "=1/0")
     expected = {("S", "A1"): 40005.0, ("S", "A2"): "#DIV/0!"}
-    assert recalculate.with_libreoffice([tmp_path / "book.xlsx"]) == [expected]
+    assert soffice.with_libreoffice([tmp_path / "book.xlsx"]) == [expected]
     assert with_ironcalc(tmp_path / "book.xlsx") == expected
 
 
@@ -158,7 +158,7 @@ def test_twenty_thousand_formulas_take_less_than_a_few_seconds(tmp_path: Path) -
 
 @pytest.mark.usefixtures("needs_libreoffice")
 def test_no_files_are_no_work() -> None:
-    assert recalculate.with_libreoffice([]) == []
+    assert soffice.with_libreoffice([]) == []
 
 
 @pytest.mark.parametrize(

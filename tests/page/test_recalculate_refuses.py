@@ -8,8 +8,8 @@ import ironcalc
 import pytest
 import xlsxwriter
 
-from blueprint.page import recalculate
 from blueprint.page.recalculate import EngineMissing, prove, with_ironcalc
+from tests.page import soffice
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_ironcalc_refuses_in_one_sentence(book: Path, kind: str, sentence: str) 
 @pytest.mark.parametrize(("kind", "sentence"), DAMAGES.items())
 def test_libreoffice_refuses_in_one_sentence(book: Path, kind: str, sentence: str) -> None:
     with pytest.raises(RuntimeError, match=sentence) as caught:
-        recalculate.with_libreoffice([book, damaged(book, kind)])
+        soffice.with_libreoffice([book, damaged(book, kind)])
     assert "\n" not in str(caught.value)
 
 
@@ -85,8 +85,8 @@ def test_an_interruption_stays_an_interruption(book: Path, monkeypatch: pytest.M
 
 def test_a_missing_engine_is_said_in_one_sentence(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ironcalc", None)
-    monkeypatch.setattr(recalculate, "libreoffice", lambda: None)
+    monkeypatch.setattr(soffice, "libreoffice", lambda: None)
     with pytest.raises(EngineMissing, match="ironcalc is not installed; get it with `pip install ironcalc`"):
         prove(book, {})
     with pytest.raises(EngineMissing, match="LibreOffice is not installed"):
-        recalculate.with_libreoffice([book])
+        soffice.with_libreoffice([book])

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.page.recalculate import Cells, compare, with_ironcalc, with_libreoffice
+from blueprint.page.recalculate import Cells, compare, with_ironcalc
 from blueprint.page.watch import expected
 from tests.audit import formulas, spoil
+from tests.page.soffice import with_libreoffice
 from tests.page.workshop import Array, made
 
 ODD_WORDS = '["<eos>", "=1+1", "@x", "+a", "1e5", "TRUE", "{=1}", "http://x"]'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page import soffice
+from tests.page import soffice
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in programs are shell scripts")
 

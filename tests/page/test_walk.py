@@ -18,7 +18,7 @@ from openpyxl.utils import column_index_from_string
 
 from blueprint.book import Book
 from blueprint.language import NotationError
-from blueprint.page.recalculate import with_libreoffice
+from tests.page.soffice import with_libreoffice
 from tests.page.workshop import made
 
 CHOICES = [(1, 1), (1, 4), (1, 7), (1, 8), (2, 4), (2, 5), (2, 8)]

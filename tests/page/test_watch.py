@@ -13,10 +13,10 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page.cells import runs
-from blueprint.page.recalculate import with_libreoffice
 from blueprint.page.slim import slimmed
 from blueprint.page.watch import watch_of
 from tests.checking.cells import change
+from tests.page.soffice import with_libreoffice
 from tests.page.watching import KINDS, Spot, Watched, watched
 from tests.page.workshop import made
 

@@ -18,8 +18,9 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.page.cells import address
-from blueprint.page.recalculate import Cells, with_ironcalc, with_libreoffice
+from blueprint.page.recalculate import Cells, with_ironcalc
 from tests.audit import spoil
+from tests.page.soffice import with_libreoffice
 from tests.page.workshop import made
 
 Array = npt.NDArray[np.float64]

@@ -12,11 +12,12 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
 from blueprint.page.cells import address
-from blueprint.page.recalculate import Cells, with_ironcalc, with_libreoffice
+from blueprint.page.recalculate import Cells, with_ironcalc
 from blueprint.workbooks.kl_controller.schema import CONTROLLER, ControllerNumbers
 from tests.audit import formulas, spoil, watches
 from tests.page.finished import Engine
 from tests.page.fits import clipped
+from tests.page.soffice import with_libreoffice
 from tests.page.test_formulas import FUNCTIONS, LONGEST, bare, nested
 from tests.page.workshop import made
 from tests.workbooks.test_classic_golden import RUNS

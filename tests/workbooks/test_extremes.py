@@ -18,10 +18,11 @@ from blueprint.inputs import load
 from blueprint.page.contents import kind_of
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import Found, locate
-from blueprint.page.recalculate import Cells, with_libreoffice
+from blueprint.page.recalculate import Cells
 from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of
 from tests.page.finished import Engine
+from tests.page.soffice import with_libreoffice
 from tests.reopening.typing_in import all_cells_typed_into
 from tests.witness.stage import differing
 from tests.workbooks.extreme import EXTREMES, Array, Computed, Extreme, computed, finite

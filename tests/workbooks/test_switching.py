@@ -13,8 +13,8 @@ from openpyxl import Workbook, load_workbook
 
 from blueprint.inputs.setting import OFF
 from blueprint.page.read import read
-from blueprint.page.soffice import convert, libreoffice
 from blueprint.workbooks.common.conventions.data import FOLLOWS, rlhf
+from tests.page.soffice import convert, libreoffice
 from tests.workbooks.switched import Given, Switchboard, built, same, switchboard, wrong
 
 HOLE = "text.mask=[[1,1,0,0,1,1],[1,1,1,1,0,0],[1,1,0,0,0,0],[1,1,1,1,1,1]]"

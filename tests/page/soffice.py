@@ -1,4 +1,4 @@
-"""Lets LibreOffice load workbooks, compute every formula anew, and save them again."""
+"""Lets LibreOffice load workbooks, compute every formula anew, and save them again; and reads what it computed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import openpyxl
+from openpyxl.utils.datetime import to_excel
+
+from blueprint.page.recalculate import Cells, EngineMissing, Value, reading
 
 PROGRAMS = ("soffice", "libreoffice", "/Applications/LibreOffice.app/Contents/MacOS/soffice")
 SECONDS = 300.0
@@ -76,3 +84,38 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.kill()
     else:
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def with_libreoffice(paths: Sequence[Path]) -> list[Cells]:
+    """Returns, for each workbook, the value of every formula cell as LibreOffice computes it, to 15 digits.
+
+    Raises EngineMissing without LibreOffice, and RuntimeError if a path is no readable workbook or a result is missing.
+    """
+    program = libreoffice()
+    if program is None:
+        raise EngineMissing("LibreOffice is not installed; get it from libreoffice.org, so that `soffice` is found.")
+    # The originals first: LibreOffice would read any text file as a table.
+    formulas = [[key for key, cell in _cells(path, data_only=False) if cell.data_type == "f"] for path in paths]
+    with TemporaryDirectory() as folder:
+        results = convert(program, paths, Path(folder)) if paths else []
+        values = [{key: _plain(cell.value) for key, cell in _cells(path, data_only=True)} for path in results]
+    return [{key: found.get(key) for key in keys} for keys, found in zip(formulas, values, strict=True)]
+
+
+def _cells(path: Path, data_only: bool) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yields every cell that is not empty with its sheet and address: its formula, or with `data_only` its cache."""
+    with reading(path), closing(openpyxl.load_workbook(path, read_only=True, data_only=data_only)) as book:
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # a file may declare fewer cells than it has
+            yield from (((sheet.title, c.coordinate), c) for row in sheet.rows for c in row if c.value is not None)
+
+
+def _plain(value: Any) -> Value:
+    """Returns a number as float, a date as its serial number, all else as it is."""
+    match value:
+        case bool() | str():
+            return value
+        case int() | float():
+            return float(value)
+        case _:
+            return float(to_excel(value))
