@@ -3,11 +3,11 @@
 import csv
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from blueprint.inputs.errors import NumbersError, nearest, suggestion
-from blueprint.inputs.setting import OFF, Setting
+from blueprint.inputs.setting import OFF, Records, Setting
 from blueprint.quoting import unquoted
 
 DEFAULT = "default"
@@ -36,10 +36,14 @@ class Preset:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Hold settings and the presets that give each of them a value; the first preset is the default."""
+    """Hold settings and the presets that give each of them a value; the first preset is the default.
+
+    titles: those of the groups of settings, by their names.
+    """
 
     settings: Mapping[str, Setting]
     presets: Mapping[str, Preset]
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def preset(self, name: str) -> Preset:
         """Return a preset.
@@ -55,15 +59,20 @@ class Catalogue:
         return self.presets[name]
 
 
-def catalogue(folder: Path, settings: Mapping[str, Setting]) -> Catalogue:
-    """Read `presets.csv` and `presets.toml` of a folder; the default preset is the settings' own values."""
+def catalogue(folder: Path, records: Records) -> Catalogue:
+    """Read `presets.csv` and `presets.toml` of a folder; the default preset is the settings' own values.
+
+    A setting without a row is as the default in every library.
+    """
+    settings = records.settings
     with open(folder / "presets.csv", encoding="utf-8", newline="") as table:
         header, *rows = csv.reader(table)
     values: dict[str, dict[str, float | str]] = {DEFAULT: {key: setting.value for key, setting in settings.items()}}
     for column, preset in enumerate(header[1:], start=1):
-        values[preset] = {row[0]: value_of(settings[row[0]], row[column]) for row in rows}
+        values[preset] = values[DEFAULT] | {row[0]: value_of(settings[row[0]], row[column]) for row in rows}
     facts = tomllib.loads((folder / "presets.toml").read_text(encoding="utf-8"))
-    return Catalogue(settings, {each: Preset(each, **facts[each], values=found) for each, found in values.items()})
+    presets = {each: Preset(each, **facts[each], values=found) for each, found in values.items()}
+    return Catalogue(settings, presets, records.titles)
 
 
 def value_of(setting: Setting, text: str) -> float | str:

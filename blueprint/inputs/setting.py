@@ -3,14 +3,14 @@
 A folder has its settings in `conventions.toml`, whose keys are explained at the head of `workbooks/common/conventions.toml`.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blueprint.inputs.errors import NumbersError
+from blueprint.inputs.errors import refusal
+from blueprint.inputs.prose import data_in
 
 Told = Mapping[str, Mapping[str, str]]
 """What each setting means, by level and by its key in the file, such as `ppo.gamma`."""
@@ -84,6 +84,9 @@ def says_off(value: object) -> bool:
     return value in ("off", STORED_OFF, OFF)
 
 
+_NUMBERS = ("value", "low", "high")
+
+
 class Records(NamedTuple):
     """The settings of a folder by key, each group's title by its name, and what is narrower where nothing is live."""
 
@@ -101,42 +104,38 @@ def settings_in(folder: Path) -> Records:
         NumbersError: for a record that has what no record has, or no default.
     """
     file = folder / "conventions.toml"
-    groups = tomllib.loads(file.read_text(encoding="utf-8"))
-    titles = {group: table.pop("title") for group, table in groups.items()}
-    settings: dict[str, Setting] = {}
-    plain: dict[str, Setting] = {}
-    for group, table in groups.items():
-        for name, record in table.items():
-            narrower, key = record.pop("plain", {}), f"{group}.{name}"
-            try:
-                made = Setting(**_read(record))
-                if group == next(iter(groups)):
-                    settings[name], plain[name] = made, replace(made, **_read(narrower))
-                else:
-                    settings[key] = made
-            except TypeError as error:
-                raise NumbersError(
-                    f"{file}, {key}: found {error}, expected what the head of the file explains."
-                ) from error
-    return Records(settings, titles, plain)
+    groups = data_in(file)
+    records = {
+        name if group == next(iter(groups)) else f"{group}.{name}": record
+        for group, table in groups.items()
+        for name, record in table.items()
+        if name != "title"
+    }
+    settings = {key: _setting(f"{file}, {key}", record) for key, record in records.items()}
+    alone = (key for key in settings if "." not in key)
+    plain = {key: replace(settings[key], **_read(records[key].get("plain", {}))) for key in alone}
+    return Records(settings, {group: table["title"] for group, table in groups.items()}, plain)
+
+
+def _setting(where: str, record: Mapping[str, Any]) -> Setting:
+    try:
+        return Setting(**_read(record))
+    except TypeError as error:
+        raise refusal(
+            where, str(error), "a default, and nothing but the keys explained at the head of the file"
+        ) from error
 
 
 def _read(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Translate a record: text onto one line, words as a tuple, numbers as floats; a limit has no highest number."""
-    read = {name: _value(name, each) for name, each in record.items() if name not in ("default", "limit")}
-    if "default" in record:
-        read["value"] = _value("default", record["default"])
+    """Translate a record: words as a tuple, numbers as floats; a limit has no highest number."""
+    named = {"value" if name == "default" else name: each for name, each in record.items()}
+    read: dict[str, Any] = {name: float(named[name]) for name in _NUMBERS if isinstance(named.get(name), int | float)}
+    if "words" in named:
+        read |= {"words": tuple(named["words"]), "decimals": 0}
     if record.get("limit"):
-        read |= {"high": OFF} | ({"value": OFF} if record["default"] == "off" else {})
-    return ({"decimals": 0} if "words" in record or "whole" in record else {}) | read
-
-
-def _value(name: str, each: Any) -> Any:
-    if isinstance(each, str):
-        return " ".join(each.split())
-    if isinstance(each, list):
-        return tuple(each)
-    return float(each) if name in ("default", "low", "high") else each
+        read |= {"high": OFF} | ({"value": OFF} if named["value"] == "off" else {})
+    read = ({"decimals": 0} if "whole" in named else {}) | named | read
+    return {name: each for name, each in read.items() if name not in ("limit", "plain")}
 
 
 def group_of(key: str, titles: Mapping[str, str]) -> str:

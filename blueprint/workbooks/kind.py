@@ -35,6 +35,9 @@ class Kind:
         numbers: the folder of its built-in numbers files.
         saved: by the level that a saved file says, a typed block that only such files have, and a function that makes numbers
             of what is typed in one (`reopening.saved.Saved`), or of its sizes where that is all there is.
+        notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
+        models: the file that tells of the models and of the loop around its step, for the first sheet.
+        measured: whether numbers are those in which the changes that First hour proposes were measured.
     """
 
     name: str
@@ -45,6 +48,9 @@ class Kind:
     settings: Mapping[str, Any] | Address | None = None
     numbers: Path | None = None
     saved: Mapping[str, tuple[str, Callable[[Any], Any] | Address]] | None = None
+    notes: tuple[Path, ...] = ()
+    models: Path | None = None
+    measured: Callable[[Any], bool] | Address | None = None
 
     def part(self, name: str) -> Any:
         """Return a part of the record, imported now if it was given by its address.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.quoting import unquoted
-from blueprint.workbooks.kind import Kind, KindError
+from blueprint.workbooks.kind import Kind, KindError, imported
 
 if TYPE_CHECKING:
     from blueprint.page.outline import Blueprint
@@ -90,9 +90,15 @@ def kind_of(numbers: Any) -> Kind:
 
 
 def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
-    """Make the blueprint of numbers of any kind.
+    """Make the blueprint of numbers of any kind, with its notes and what helps to read it.
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    made: Blueprint = kind_of(numbers).part("build")(numbers, witnessed)
-    return made
+    from blueprint.workbooks.common.guides import with_guides
+    from blueprint.workbooks.common.notes import with_notes
+
+    kind = kind_of(numbers)
+    made = with_notes(kind.part("build")(numbers, witnessed), kind.notes, imported(kind.settings) or {})
+    presets = kind.part("presets")() if kind.presets else None
+    measured = bool(kind.measured) and kind.part("measured")(numbers)
+    return with_guides(made, measured, kind.models, presets)

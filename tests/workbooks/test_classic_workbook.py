@@ -12,8 +12,9 @@ from blueprint.language.spelling.latex import latex_equations
 from blueprint.page import grid
 from blueprint.page.cells import address
 from blueprint.page.read import locate, read
-from blueprint.workbooks.classic_ppo.notes import NOTES
+from blueprint.workbooks.classic_ppo.kind import KIND
 from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
+from blueprint.workbooks.common.notes import notes_in
 from tests.audit import formulas, relative_form, watches
 from tests.page.finished import Engine
 from tests.page.fits import clipped
@@ -185,8 +186,10 @@ def test_every_preset_has_a_value_that_may_stand_there_and_a_name_for_every_sett
 
 
 def test_notes_belong_to_rows_and_name_libraries_with_versions() -> None:
-    assert set(NOTES) <= set(BOOKS["default"].blocks)
-    for note in NOTES.values():
+    notes = notes_in(KIND.notes, CLASSIC)
+    assert len(notes) > 20
+    assert set(notes) <= set(BOOKS["default"].blocks)
+    for note in notes.values():
         assert len(note) <= LONGEST_NOTE
         assert note.endswith(".")
         assert [each for each in LIBRARY.findall(note) if each[1] not in VERSIONS[each[0]]] == []

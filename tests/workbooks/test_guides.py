@@ -14,7 +14,7 @@ from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.guides import POINTS
-from blueprint.workbooks.common.guides.first_hour import TRIES, Try, tries
+from blueprint.workbooks.common.guides.first_hour import Try, all_tries, tries
 from blueprint.workbooks.common.guides.glossary import known, terms
 from blueprint.workbooks.rlhf_ppo.measured import is_default
 from tests.page.finished import Area, Engine, Finished, finished
@@ -40,7 +40,7 @@ def entries(book: Book, title: str) -> list[Entry]:
 def typed_in(file: Finished, change: Try) -> Engine:
     """Types a change into a workbook and recalculates it."""
     engine = Engine(file.path)
-    for name, value in change.typed.items():
+    for name, value in change.type.items():
         place = file.places[name]
         column = place.left + (FIRST if change.first else 0)
         engine.type(place.sheet, place.top, column, value if isinstance(value, str) else float(value))
@@ -101,7 +101,7 @@ SAYS: dict[str, Holds] = {
 
 def test_there_are_ten_things_to_try_in_the_default_workbook() -> None:
     assert len(DEFAULT) == 10
-    assert set(SAYS) == {next(iter(each.typed)) for each in DEFAULT}
+    assert set(SAYS) == {next(iter(each.type)) for each in DEFAULT}
 
 
 @pytest.mark.parametrize("change", DEFAULT, ids=lambda change: change.do)
@@ -110,11 +110,11 @@ def test_what_one_will_see_is_what_one_sees(change: Try) -> None:
     watched = next(name for name in change.watch if name in file.places)
     place = file.places[watched]
     engine = typed_in(file, change)
-    assert change.seen is not None
-    before, after = (f"{each:.4f}" for each in change.seen)
+    assert change.before is not None
+    before, after = f"{change.before:.4f}", f"{change.after:.4f}"
     assert f"{file.shown[place.sheet].cell(place.top, place.left).value:.4f}" == before
     assert f"{engine.value(place.sheet, place.top, place.left):.4f}" == after
-    assert SAYS[next(iter(change.typed))](engine, file.places)
+    assert SAYS[next(iter(change.type))](engine, file.places)
 
 
 def test_measured_numbers_stand_beside_the_numbers_for_which_they_were_measured_alone() -> None:
@@ -131,9 +131,9 @@ def test_measured_numbers_stand_beside_the_numbers_for_which_they_were_measured_
 
 def test_every_change_can_be_tried_in_some_workbook_and_every_cell_of_it_may_be_typed_into() -> None:
     found = {each.do for book in BOOKS.values() for each in tries(book.blocks)}
-    assert found == {each.do for each in TRIES}
+    assert found == {each.do for each in all_tries()}
     for book in BOOKS.values():
-        assert all(book.blocks[name].typed for each in tries(book.blocks) for name in each.typed)
+        assert all(book.blocks[name].typed for each in tries(book.blocks) for name in each.type)
 
 
 def after(*overrides: str) -> Book:

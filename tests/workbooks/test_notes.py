@@ -10,20 +10,9 @@ from blueprint.language.blocks import About
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.notes import (
-    NOTES,
-    conventions,
-    diagnostics,
-    live_loss,
-    live_signal,
-    loss,
-    minibatch,
-    models,
-    note_of,
-    rollout,
-    settings,
-    signal,
-)
+from blueprint.workbooks.common.notes import note_of as note_in
+from blueprint.workbooks.common.notes import notes_in
+from blueprint.workbooks.registry import kinds
 from tests.replayed import window_book, with_everything_logged
 
 BUILDS: dict[str, Blueprint] = {
@@ -37,9 +26,17 @@ BUILDS: dict[str, Blueprint] = {
 }
 ALL = [(build, block) for build, made in BUILDS.items() for block in made.blocks()]
 BLOCKS: dict[str, Block] = {block.name: block for _, block in ALL}
+PLACES = [place for kind in kinds() if kind.name in ("rlhf_ppo", "minibatch") for place in kind.notes]
+NOTES = notes_in(PLACES, LIVE)
+
+
+def note_of(name: str) -> str:
+    """Returns the note of a block."""
+    return note_in(name, NOTES)
+
+
 # A block may be called otherwise where conventions are live: every way is looked at once.
 ABOUT: dict[tuple[str, About], str] = {(block.name, block.about): build for build, block in ALL if note_of(block.name)}
-PARTS = (settings, conventions, rollout, models, signal, live_signal, loss, live_loss, diagnostics, minibatch)
 LONGEST = 320
 
 LIVE_ROWS = (
@@ -105,7 +102,18 @@ def test_a_key_is_a_block_or_the_end_of_several() -> None:
 
 
 def test_no_key_is_written_twice() -> None:
-    assert sum(len(part.NOTES) for part in PARTS) == len(NOTES)
+    files = {file for place in PLACES for file in (place.glob("*.toml") if place.is_dir() else [place])}
+    assert len(files) > 8
+    assert sum(len(notes_in([file])) for file in files) + len(notes_in([], LIVE)) == len(NOTES)
+
+
+def test_some_rows_have_another_note_where_conventions_are_live() -> None:
+    live = notes_in(PLACES, LIVE, there=["presets.names"])
+    other = {key for key, note in live.items() if note != NOTES[key]}
+    assert other == {"old_critic.values", "critic.values"}
+    for build, told in (("default", NOTES), ("live default", live), ("a minibatch", live)):
+        notes = BUILDS[build].notes
+        assert [key for key in other if notes.get(key, told[key]) != told[key]] == []
 
 
 def test_a_note_is_one_to_four_sentences() -> None:

@@ -11,7 +11,6 @@ from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.classic_ppo import checks, inputs
 from blueprint.workbooks.classic_ppo.axes import a, n, t
 from blueprint.workbooks.classic_ppo.losses import Loss, loss
-from blueprint.workbooks.classic_ppo.notes import NOTES
 from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
 from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
@@ -57,7 +56,6 @@ def classic_ppo(numbers: ClassicNumbers, witnessed: Witnessed | None = None) -> 
         facts=facts,
         result=losses.total.total,
         parts=losses.total.parts(),
-        notes=NOTES,
         whole="batch",
     )
 

@@ -7,10 +7,11 @@ from blueprint.inputs.catalogue import Catalogue, catalogue
 from blueprint.inputs.setting import settings_in
 
 FOLDER = Path(__file__).parent
-CLASSIC = settings_in(FOLDER).settings
+RECORDS = settings_in(FOLDER)
+CLASSIC = RECORDS.settings
 
 
 @cache
 def classic_presets() -> Catalogue:
     """Read the presets of classic PPO: the default, CleanRL, Stable-Baselines3, TorchRL and rlax."""
-    return catalogue(FOLDER, CLASSIC)
+    return catalogue(FOLDER, RECORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.workbooks.kind import Kind
@@ -12,17 +13,19 @@ if TYPE_CHECKING:
 
 
 def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
-    from blueprint.workbooks.common.guides import with_guides
-    from blueprint.workbooks.common.notes import with_notes
     from blueprint.workbooks.minibatch.level import minibatch_level
 
-    return with_guides(with_notes(minibatch_level(numbers), live=True))
+    return minibatch_level(numbers)
 
 
+HERE = Path(__file__).parent
 KIND = Kind(
     "minibatch",
     "a real minibatch",
     {},
     _build,
     saved={"minibatch": ("episode.number", "blueprint.workbooks.minibatch.saved:numbers_in")},
+    settings="blueprint.workbooks.common.conventions.data:LIVE",
+    notes=(HERE.parent / "common" / "notes", HERE / "notes.toml"),
+    models=HERE.parent / "common" / "guides" / "models.toml",
 )

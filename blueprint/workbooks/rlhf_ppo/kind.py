@@ -14,26 +14,22 @@ if TYPE_CHECKING:
 
 def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
     # Each level is imported where it is needed: a build needs one of them, and all together take as long as its start.
-    from blueprint.workbooks.common.guides import with_guides
-    from blueprint.workbooks.common.notes import with_notes
     from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
-    from blueprint.workbooks.rlhf_ppo.measured import is_default
 
     if isinstance(numbers, WeightNumbers):
         from blueprint.workbooks.rlhf_ppo.weights_level import weights_level
 
-        made = with_notes(weights_level(numbers, witnessed), numbers.conventions.live)
-    elif isinstance(numbers, TokenNumbers):
+        return weights_level(numbers, witnessed)
+    if isinstance(numbers, TokenNumbers):
         from blueprint.workbooks.rlhf_ppo.token_level import token_level
 
-        made = with_notes(token_level(numbers, witnessed), live=False)
-    else:
-        from blueprint.workbooks.rlhf_ppo.logits_level import logits_level
+        return token_level(numbers, witnessed)
+    from blueprint.workbooks.rlhf_ppo.logits_level import logits_level
 
-        made = with_notes(logits_level(numbers, witnessed), live=True)
-    return with_guides(made, is_default(numbers))
+    return logits_level(numbers, witnessed)
 
 
+HERE = Path(__file__).parent
 KIND = Kind(
     "rlhf_ppo",
     "RLHF PPO",
@@ -45,10 +41,13 @@ KIND = Kind(
     _build,
     presets="blueprint.workbooks.common.conventions.data:rlhf",
     settings="blueprint.workbooks.common.conventions.data:LIVE",
-    numbers=Path(__file__).parent / "numbers",
     saved={
         "logits": ("end_word", "blueprint.workbooks.rlhf_ppo.saved:of_logits"),
         "weights": ("old.E", "blueprint.workbooks.rlhf_ppo.saved:of_weights"),
         "tokens": ("reward.score", "blueprint.workbooks.rlhf_ppo.saved:of_tokens"),
     },
+    numbers=HERE / "numbers",
+    notes=(HERE.parent / "common" / "notes",),
+    models=HERE.parent / "common" / "guides" / "models.toml",
+    measured="blueprint.workbooks.rlhf_ppo.measured:is_default",
 )

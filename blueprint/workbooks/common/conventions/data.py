@@ -10,7 +10,8 @@ from blueprint.inputs.catalogue import Catalogue, catalogue
 from blueprint.inputs.setting import settings_in
 
 FOLDER = Path(__file__).parents[1]
-LIVE, GROUPS, PRESET_DEFAULT = settings_in(FOLDER)
+RECORDS = settings_in(FOLDER)
+LIVE, GROUPS, PRESET_DEFAULT = RECORDS
 """Every setting of a workbook whose conventions are live, the titles of their groups, and the settings of the plain build."""
 
 FOLLOWS = MappingProxyType(
@@ -28,7 +29,7 @@ def followed(given: Mapping[str, float | str], but: Collection[str] = ()) -> dic
 @cache
 def rlhf() -> Catalogue:
     """Read the presets of RLHF PPO: the default and ten libraries."""
-    return catalogue(FOLDER, LIVE)
+    return catalogue(FOLDER, RECORDS)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from blueprint.inputs.catalogue import Catalogue
+from blueprint.inputs.prose import data_in
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
 from blueprint.workbooks.common.guides.differences import differences_sheet
 from blueprint.workbooks.common.guides.first_hour import first_hour_sheet
@@ -24,17 +27,21 @@ BEFORE = "The pieces"
 """What the section of Start begins with before which models and loop are told."""
 
 
-def with_guides(made: Blueprint, measured: bool = False) -> Blueprint:
+def with_guides(made: Blueprint, measured: bool, models: Path | None, presets: Catalogue | None) -> Blueprint:
     """Adds models and loop to Start, and the sheets of words: after Start what to try, at the end what to look up.
 
     measured: these are the numbers in which the changes to try were measured, so that what comes of them can be told.
+    models: the file that tells of the models and the loop. presets: what libraries do, for the sheet where they differ.
     """
     blocks = {block.name: block for block in made.blocks()}
     start, *others = made.sheets
-    listed = (glossary_sheet(blocks), differences_sheet(blocks, made.facts), notes_sheet(made))
-    first, last = first_hour_sheet(blocks, measured), [sheet for sheet in listed if sheet is not None]
+    differ = differences_sheet(blocks, presets) if presets else None
+    last = [sheet for sheet in (glossary_sheet(blocks), differ, notes_sheet(made)) if sheet is not None]
+    first = first_hour_sheet(blocks, measured)
     start = _pointed(start, [*first, *last])
-    start = _told(start, [*models_section(blocks, made.facts), *loop_section(blocks, made.facts)])
+    if models:
+        told = data_in(models)
+        start = _told(start, [models_section(blocks, told), *loop_section(blocks, told["loop"])])
     return replace(made, sheets=(start, *first, *others, *last))
 
 

@@ -8,7 +8,6 @@ from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.setting import group_of, shown_value
 from blueprint.language import Block
 from blueprint.page.outline import Entry, Note, Section, Sheet
-from blueprint.workbooks.common.conventions.data import GROUPS, rlhf
 
 TITLE = "Where libraries differ"
 LEAD = "what each library does, by its own defaults and code: a row for each convention in which they are not all alike"
@@ -16,16 +15,15 @@ LIVE = "To switch them in the workbook: blueprint build --conventions live, or -
 WIDTH = 15
 
 
-def differences_sheet(blocks: Mapping[str, Block], facts: Mapping[str, str]) -> Sheet | None:
-    """Outlines the table; None where the workbook has the presets as live cells, or is not about RLHF."""
-    if "presets.names" in blocks or facts["level"] not in ("weights", "tokens"):
+def differences_sheet(blocks: Mapping[str, Block], found: Catalogue) -> Sheet | None:
+    """Outlines the table of a catalogue; None where the workbook has the presets as live cells."""
+    if "presets.names" in blocks:
         return None
-    found = rlhf()
     names = list(found.presets)
     sections = [
         Section(title, tuple(rows), tuple(names))
-        for group, title in GROUPS.items()
-        if (rows := [_row(key, found) for key in differing(found) if group_of(key, GROUPS) == group])
+        for group, title in found.titles.items()
+        if (rows := [_row(key, found) for key in differing(found) if group_of(key, found.titles) == group])
     ]
     read = [
         Entry((name, preset.title, preset.version, "", f"{preset.why} Read in {preset.source}."))

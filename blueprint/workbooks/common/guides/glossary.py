@@ -53,8 +53,10 @@ def known(blocks: Mapping[str, Block]) -> list[Term]:
     return [term for term in terms() if not term.blocks or term.found(blocks) is not None]
 
 
-def glossary_sheet(blocks: Mapping[str, Block]) -> Sheet:
-    """Outlines the glossary."""
+def glossary_sheet(blocks: Mapping[str, Block]) -> Sheet | None:
+    """Outlines the glossary; None where no term has a row."""
+    if all(term.found(blocks) is None for term in terms()):
+        return None
     groups = groupby(known(blocks), key=lambda term: term.group)
     sections = (Section(group, tuple(_entry(term, blocks) for term in found), HEADINGS) for group, found in groups)
     return Sheet("Glossary", LEAD, tuple(sections), widths=WIDTHS, first=None)
