@@ -12,7 +12,7 @@ import numpy as np
 
 from blueprint.language import Axis, Block, NoNumber, NotationError, Values, compute, equations
 from blueprint.language.cells import filled_by, numbers_along
-from blueprint.language.chain import Cell
+from blueprint.language.chain import Cell, Read, reads
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.language.spelling.numbers import explained
 from blueprint.language.spelling.text import equation
@@ -142,6 +142,19 @@ class Book:
     def sheets(self) -> list[str]:
         """The names of the sheets."""
         return list(self.layout.body)
+
+    def reads(self, cell: Cell) -> tuple[Read, ...]:
+        """Returns what the equation of a cell reads, in its order; a typed cell reads nothing."""
+        return reads(cell, self.values)
+
+    def spelled(self, cell: Cell) -> tuple[str, str]:
+        """Returns the equation of a cell, "" of a typed one, and the same with the numbers put in."""
+        filled = filled_by(*cell, self.values)
+        return equation(cell.block, filled.definition) if filled else "", explained(*cell, self.values)
+
+    def typed(self, block: Block) -> bool:
+        """Says whether one types in a block, or else its cells are computed."""
+        return block.typed
 
     def said(self, cell: Cell) -> float | str | None:
         """Returns what a file shows in a cell where that is not the cell's value: nothing, as there is no file."""

@@ -31,7 +31,7 @@ MAY_READ = {
     "verifying.runs": ("dumps", "quoting", "verifying"),
     "witness": ("witness",),
     "checking": ("checking", "page", "quoting", "reopening", "witness", "workbooks.registry"),
-    "explaining": ("explaining", "language", "page"),
+    "explaining": ("book", "explaining", "language", "page"),
     "book": ("explaining", "frames", "language", "page"),
     "reopening": (
         "book", "explaining", "inputs", "language", "page", "quoting", "reopening", "workbooks.common", "workbooks.kind",

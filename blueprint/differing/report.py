@@ -7,8 +7,8 @@ from itertools import zip_longest
 from math import isnan
 from typing import Any
 
-from blueprint.differing import Differences, Parting
-from blueprint.differing.inputs import Change, Value
+from blueprint.differing import Differences
+from blueprint.differing.cells import Change, Value
 from blueprint.reopening.unheld import shown
 
 LISTED = 12
@@ -73,6 +73,9 @@ def _stale(found: Differences) -> list[str]:
     return [
         f"{each.path}: {each.cells} cells do not show what its inputs give, first {each.cell}: {each.told}"
         for each in found.stale
+    ] + [
+        f"{path}: of no kind that is known here, so that what it computes is taken as it shows it"
+        for path in found.taken
     ]
 
 
@@ -108,11 +111,11 @@ def data(found: Differences) -> dict[str, Any]:
             {**_change(each), "meaning": each.meaning, "differ": each.differ, "of": each.of, "largest": each.largest}
             for each in found.partings
         ],
-        "stale": [each._asdict() for each in found.stale],
+        "stale": [each._asdict() for each in found.stale], "taken": found.taken,
     }  # fmt: skip
 
 
-def _change(each: Change | Parting) -> dict[str, Any]:
+def _change(each: Change) -> dict[str, Any]:
     """Returns one cell of both files."""
     (cell_a, cell_b), (a, b) = each.cells, map(_json, each.values)
     return {"block": each.name, "label": each.label, "cell_a": cell_a, "cell_b": cell_b, "a": a, "b": b}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from blueprint.explaining.nearest import nearest
-
 if TYPE_CHECKING:
     from blueprint.explaining.tree import Explanation
 
@@ -21,7 +19,7 @@ def to_dict(top: Explanation) -> dict[str, Any]:
     `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was
     reached. A blank value is None. `said` stands only where a file shows another value.
     """
-    listed = [top, *(each for each, _ in nearest(top))]
+    listed = [top, *(each for each, _ in top.nearest())]
     return {"top": _key(top), "cells": {_key(each): _facts(each) for each in listed}}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from blueprint.explaining.nearest import nearest
 from blueprint.language.spelling.latex import latex_symbol
 from blueprint.language.spelling.latex_numbers import escaped, latex_equation, latex_explained
 
@@ -19,7 +18,7 @@ def as_latex(top: Explanation) -> str:
     An equation stands there once, with the numbers of each of its cells; cells of sums only where they are opened.
     """
     lines: dict[str, list[str]] = {}
-    for told in [top, *(each for each, parent in nearest(top) if each.reads or not _in_a_span(each, parent))]:
+    for told in [top, *(each for each, parent in top.nearest() if each.reads or not _in_a_span(each, parent))]:
         cell, values = told.here
         lines.setdefault(latex_equation(*cell, values), []).append(
             f"{_label(told)} &= {latex_explained(*cell, values)}"

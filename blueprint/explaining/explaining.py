@@ -3,51 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from blueprint.explaining import asked
 from blueprint.explaining.members import places
-from blueprint.explaining.spots import Address, Spots, parse_address, repeated
-from blueprint.explaining.tree import Explanation, Sight, explanation
+from blueprint.explaining.spots import Address, parse_address, repeated
+from blueprint.explaining.tree import Explanation, explanation
 from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.language.chain import Cell, origin
 from blueprint.language.spelling.numbers import number
 from blueprint.page.names import defined_name
-from blueprint.page.outline import Blueprint, blocks_on
+from blueprint.page.outline import blocks_on
+
+if TYPE_CHECKING:
+    from blueprint.book import Book
 
 
-class Workbook(Protocol):
-    """What is asked of a book: its definitions and numbers, where they stand, and what a file shows instead."""
-
-    blueprint: Blueprint
-    values: Values
-
-    @property
-    def blocks(self) -> Mapping[str, Block]:
-        """The blocks by name."""
-
-    @property
-    def spots(self) -> Spots:
-        """Where the blocks stand, by name."""
-
-    @property
-    def sheets(self) -> list[str]:
-        """The names of the sheets."""
-
-    def said(self, cell: Cell) -> float | str | None:
-        """Returns what the file shows in a cell, where that is not the cell's value."""
-
-    def doubts(self, cell: Cell) -> str:
-        """Says that the file shows another value than its inputs give."""
-
-    def formula(self, address: Address) -> str | None:
-        """Returns the formula at an address where no block stands."""
-
-    def linked(self, address: Address) -> bool:
-        """Says whether a link to a block stands in the row of an address."""
-
-
-def explain(book: Workbook, what: Block | str, depth: int | None, members: Mapping[str, int | str]) -> Explanation:
+def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[str, int | str]) -> Explanation:
     """Explains a block's cell or the cell at an address. Raises NotationError if there is none, or no step to go."""
     if depth is not None and depth < 1:
         raise NotationError(f"depth {depth}: an explanation goes 1 step down or more")
@@ -63,10 +35,10 @@ def explain(book: Workbook, what: Block | str, depth: int | None, members: Mappi
     if first.block is not cell.block:
         told.append(f"{cell.block.name} repeats {first.block.name}")
     told = [*_column(first, book), *(f"source: {source}" for source in [first.block.about.source] if source), *told]
-    return explanation(first, Sight(values, names, book.spots, book.said), depth, tuple(told))
+    return explanation(first, book, depth, tuple(told))
 
 
-def _at_address(text: str, book: Workbook, told: list[str]) -> Cell:
+def _at_address(text: str, book: Book, told: list[str]) -> Cell:
     """Finds the cell at an address; one that only shows another cell again leads there, and that is told."""
     address = parse_address(text, book.sheets)
     seen = {address}
@@ -81,7 +53,7 @@ def _at_address(text: str, book: Workbook, told: list[str]) -> Cell:
     return cell
 
 
-def _target(shown: str, here: Address, book: Workbook) -> Address | None:
+def _target(shown: str, here: Address, book: Book) -> Address | None:
     """Returns the address that a reference in a formula means; None if it is no cell."""
     for name, block in book.blocks.items():
         if defined_name(block).casefold() == shown.casefold() and not block.axes and name in book.spots:
@@ -92,7 +64,7 @@ def _target(shown: str, here: Address, book: Workbook) -> Address | None:
         return None
 
 
-def _column(cell: Cell, book: Workbook) -> list[str]:
+def _column(cell: Cell, book: Book) -> list[str]:
     """Tells what stands above a cell's column: which word is read and written there, and whether it counts."""
     sheet = next(sheet for sheet in book.blueprint.sheets if any(each is cell.block for each in blocks_on(sheet)))
     at = {axis: place for axis, place in zip(cell.block.axes, cell.places, strict=True) if axis in sheet.across}

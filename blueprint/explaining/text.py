@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blueprint.explaining.nearest import nearest
 from blueprint.language.spelling.numbers import number
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class _Printer:
     """Prints cell after cell; `left` holds what is still to be printed, the next one last."""
 
     def __init__(self, top: Explanation):
-        self.home = {id(each): id(parent) for each, parent in nearest(top)}
+        self.home = {id(each): id(parent) for each, parent in top.nearest()}
         self.printed: set[int] = set()
         self.meant: set[str] = set()
         self.lines: list[str] = []
@@ -112,7 +111,7 @@ class _Printer:
 
 def _more(top: Explanation) -> list[str]:
     """Says how to see what was left out."""
-    cut = sum(each.more for each, _ in nearest(top))
+    cut = sum(each.more for each, _ in top.nearest())
     if not cut or top.depth is None:
         return []
     cells = "1 cell marked … is" if cut == 1 else f"{cut} cells marked … are"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blueprint.explaining.members import Names, label, span_label
-from blueprint.explaining.spots import Spots, range_of
+from blueprint.explaining.members import label, span_label
+from blueprint.explaining.spots import range_of
 from blueprint.language import Values
-from blueprint.language.cells import filled_by
 from blueprint.language.chain import Cell, Read, chain
-from blueprint.language.nodes import Ref, walk
-from blueprint.language.spelling.numbers import explained
-from blueprint.language.spelling.text import equation
+
+if TYPE_CHECKING:
+    from blueprint.book import Book
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,20 @@ class Explanation:
     def __repr__(self) -> str:
         return f"<explanation of {self.label}: {self.numbers}>"
 
+    def nearest(self) -> list[tuple[Explanation, Explanation]]:
+        """Lists every cell below this one with the one that it is told under: the nearest that reads it."""
+        layer: list[Explanation] = [self]
+        told, pairs = {id(self)}, []
+        while layer:
+            found = [(each, parent) for parent in layer for each in parent.reads]
+            layer = []
+            for each, parent in found:
+                if id(each) not in told:
+                    told.add(id(each))
+                    pairs.append((each, parent))
+                    layer.append(each)
+        return pairs
+
     def latex(self) -> str:
         """Returns the equations and their numbers as an aligned environment, the first cell at the top."""
         from blueprint.explaining.as_latex import as_latex
@@ -92,61 +105,45 @@ class Explanation:
         return to_dict(self)
 
 
-@dataclass(frozen=True)
-class Sight:
-    """What an explanation looks at: the numbers, the words for members, where blocks stand, and what a file shows.
-
-    said: returns what the file shows in a cell where that is not the cell's value.
-    """
-
-    values: Values
-    names: Names
-    spots: Spots
-    said: Callable[[Cell], float | str | None] = lambda cell: None
-
-
-def explanation(cell: Cell, sight: Sight, depth: int | None, head: tuple[str, ...] = ()) -> Explanation:
+def explanation(cell: Cell, book: Book, depth: int | None, head: tuple[str, ...] = ()) -> Explanation:
     """Explains a cell and what it reads, `depth` steps down; without depth to the typed cells."""
-    opened = chain(cell, sight.values, depth)
+    opened = chain(cell, book.reads, depth)
     order = TopologicalSorter({each: _cells(found) for each, found in opened.items()}).static_order()
     made: dict[Cell, Explanation] = {}
     for each in order:
         is_top = each.block is cell.block and each.places == cell.places
         top = {"depth": depth, "head": head} if is_top else {}
-        made[each] = _one(each, opened, made, sight, top)
+        made[each] = _one(each, opened.get(each), made, book, top)
     return made[cell]
 
 
 def _one(
     cell: Cell,
-    opened: Mapping[Cell, tuple[Read, ...]],
+    found: tuple[Read, ...] | None,
     made: Mapping[Cell, Explanation],
-    sight: Sight,
+    book: Book,
     top: Mapping[str, Any],
 ) -> Explanation:
-    block, values = cell.block, sight.values
-    filled = filled_by(*cell, values)
-    found = opened.get(cell, ())
+    block, values = cell.block, book.values
+    spelled, numbers = book.spelled(cell)
     return Explanation(
         name=block.name,
-        label=label(cell, sight.names, values),
+        label=label(cell, book.blueprint.names, values),
         symbol=block.symbol,
         meaning=block.about.meaning,
         unit=block.about.unit,
         source=block.about.source,
         at={axis.letter: place + axis.start for axis, place in zip(block.axes, cell.places, strict=True)},
-        cell=_address((cell,), sight),
-        equation=equation(block, filled.definition) if filled else "",
-        numbers=explained(*cell, values),
+        cell=_address((cell,), book),
+        equation=spelled,
+        numbers=numbers,
         value=values.cell(block, *cell.places),
         here=(cell, values),
-        typed=block.typed,
-        said=sight.said(cell),
-        reads=tuple(made[each] for each in _cells(found)),
-        spans=tuple(_spans(found, sight)),
-        more=cell not in opened
-        and filled is not None
-        and any(isinstance(e, Ref) for e in walk(filled.definition.expr)),
+        typed=book.typed(block),
+        said=book.said(cell),
+        reads=tuple(made[each] for each in _cells(found or ())),
+        spans=tuple(_spans(found or (), book)),
+        more=found is None and bool(book.reads(cell)),
         **top,
     )
 
@@ -155,16 +152,17 @@ def _cells(found: tuple[Read, ...]) -> list[Cell]:
     return [cell for read in found for cell in read.cells]
 
 
-def _spans(found: tuple[Read, ...], sight: Sight) -> Iterator[Span]:
+def _spans(found: tuple[Read, ...], book: Book) -> Iterator[Span]:
     first = 0
     for read in found:
         last = first + len(read.cells)
         if read.over:
-            yield Span(span_label(read, sight.names, sight.values), _address(read.cells, sight), first, last, read.of)
+            named = span_label(read, book.blueprint.names, book.values)
+            yield Span(named, _address(read.cells, book), first, last, read.of)
         first = last
 
 
-def _address(cells: tuple[Cell, ...], sight: Sight) -> str:
+def _address(cells: tuple[Cell, ...], book: Book) -> str:
     """Returns where cells of one block stand; nothing if it stands nowhere."""
-    spot = sight.spots.get(cells[0].block.name)
+    spot = book.spots.get(cells[0].block.name)
     return range_of(spot.address(cell.places) for cell in cells) if spot else ""

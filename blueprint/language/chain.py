@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -66,15 +66,18 @@ def reads(cell: Cell, values: Values) -> tuple[Read, ...]:
     return tuple(found.values())
 
 
-def chain(cell: Cell, values: Values, depth: int | None = None) -> dict[Cell, tuple[Read, ...]]:
+def chain(
+    cell: Cell, reads: Callable[[Cell], tuple[Read, ...]], depth: int | None = None
+) -> dict[Cell, tuple[Read, ...]]:
     """Returns every cell within `depth` steps of a cell with what it reads, the nearest first; without depth all.
 
-    With a depth only what is `followed` is opened, at most a dozen cells of a sum. Each cell appears once.
+    reads: what a cell reads. With a depth only what is `followed` is opened, at most a dozen cells of a sum. Each cell appears
+    once.
     """
     opened: dict[Cell, tuple[Read, ...]] = {}
     layer = {cell: None}
     while layer and (depth is None or depth > 0):
-        opened |= {each: reads(each, values) for each in layer}
+        opened |= {each: reads(each) for each in layer}
         found = (read for seen in layer for read in opened[seen])
         further = (each for read in found for each in (read.cells if depth is None else read.followed[:MOST]))
         layer = {each: None for each in further if each not in opened}

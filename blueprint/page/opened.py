@@ -14,7 +14,7 @@ from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page import grid
 from blueprint.page.archive import refusing
-from blueprint.page.read import Found, ReadError, loaded, noted, opened, places
+from blueprint.page.read import Found, ReadError, loaded, names_in, noted, opened, places
 from blueprint.page.spelled import NoNumber, is_off, number_in
 from blueprint.quoting import quoted
 
@@ -41,6 +41,14 @@ class Opened:
     def title(self) -> str:
         """The title of the document."""
         return str(self._shown.properties.title or self.path.stem)
+
+    def named(self, name: str) -> str | None:
+        """Returns what a defined name stands for, such as `Inputs!$D$8`; None if there is no such name."""
+        return self._names.get(name.casefold())
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {name.casefold(): text for name, text in names_in(self._shown).items()}
 
     def words_on(self, sheet: str, rows: int) -> Iterator[tuple[int, int, str]]:
         """Yields row, column and text of the words in the first rows of a sheet; a chart of its own has none."""

@@ -6,8 +6,8 @@ widened and rows inserted above. How a block lies in its range stands on the Con
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from os import PathLike
@@ -37,7 +37,10 @@ MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Found:
-    """Where a block stands in a file, how it lies there, what it holds, which blocks it reads, and what its range is called."""
+    """Where a block stands in a file, how it lies there, what it holds, which blocks it reads, and what its range is called.
+
+    line: everything that the Contents sheet says of it, by its columns.
+    """
 
     name: str
     kind: str
@@ -49,6 +52,7 @@ class Found:
     reads: tuple[str, ...] = ()
     called: str = ""
     limit: bool = False
+    line: Mapping[str, Any] = field(default_factory=dict)
 
     def told(self, value: object) -> Any:
         """Returns what a cell of the block holds: a number, a word, or a limit, of which off is infinite.
@@ -139,7 +143,7 @@ def _located(book: Any, path: Path) -> Iterator[Found]:
     for row in rows:
         line = dict(zip(COLUMNS, row, strict=True))
         if any(line[column] for column in READ):
-            yield _found(book, _words_of(line, path), path)
+            yield replace(_found(book, _words_of(line, path), path), line=line)
 
 
 def _words_of(line: dict[str, Any], path: Path) -> dict[str, str]:

@@ -31,6 +31,8 @@ from blueprint.program import PROGRAM
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
 
+LONGEST_PROPERTY = 255
+"""Letters of a document property of one's own; programs drop what is longer."""
 OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
 """In memory: else the writer puts each part into a file of its own first, which stays where a command is killed."""
 
@@ -108,10 +110,12 @@ class BookWriter:
         """Notes in the file what it is and what it was made from."""
         self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": self.made})
         sizes = " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items())
+        axes = dict.fromkeys(axis for block in self.layout.places for axis in block.axes)
         facts = {
             "layout": contents.LAYOUT_VERSION,
             "blocks": str(len(self.layout.places)),
             "sizes": sizes,
+            "axes": _fitting("; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in axes)),
             "formulas": fingerprint(self.layout),
             **self.blueprint.facts,
         }
@@ -225,3 +229,8 @@ def _done(code: int, what: str) -> None:
     """Raises where the writer, which reports some failures only by a number, has left something out."""
     if code:
         raise SaveError(f"the writer left out {what} (its code {code})")
+
+
+def _fitting(text: str) -> str:
+    """Returns as many parts of a text, parted by semicolons, as a property of a document holds."""
+    return text if len(text) <= LONGEST_PROPERTY else text[:LONGEST_PROPERTY].rpartition(";")[0]

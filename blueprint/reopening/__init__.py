@@ -12,11 +12,12 @@ from blueprint.language import NotationError
 from blueprint.page.opened import Opened
 from blueprint.page.read import ReadError
 from blueprint.reopening.book import SavedBook
-from blueprint.reopening.saved import numbers_of
+from blueprint.reopening.own import OwnBook
+from blueprint.reopening.saved import known_as, numbers_of
 from blueprint.reopening.typed import suspect, typed_in
 from blueprint.workbooks.registry import blueprint_of
 
-__all__ = ["Back", "SavedBook", "back_from", "book_of", "numbers_in", "rebuilt"]
+__all__ = ["Back", "OwnBook", "SavedBook", "back_from", "book_of", "numbers_in", "rebuilt"]
 
 
 class Back(NamedTuple):
@@ -33,12 +34,15 @@ class Back(NamedTuple):
 
 
 def book_of(path: str | PathLike[str]) -> SavedBook:
-    """Makes a book from a saved workbook, edited or not: the blueprint of its level and sizes, with what is typed in it.
+    """Makes a book from a saved workbook, edited or not: the blueprint of its kind and sizes, with what is typed in it.
 
-    Raises ReadError, in a sentence, for a file that is no workbook of ours, whose blocks are not those of this version,
-    or in which something is typed that cannot be computed with.
+    A file of a blueprint that is of no kind becomes a book of what it shows. Raises ReadError, in a sentence, for a file
+    that is no workbook of ours, whose blocks are not those of this version, or in which something is typed that cannot be
+    computed with.
     """
     file = Opened(Path(path))
+    if known_as(file) is None:
+        return OwnBook(file)
     try:
         blueprint = blueprint_of(numbers_of(file))
         typed = typed_in(blueprint, file)

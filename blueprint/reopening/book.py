@@ -13,6 +13,7 @@ from blueprint.explaining.spots import Address, Spot, block_at, parse_address
 from blueprint.inputs.setting import STORED_OFF
 from blueprint.language import Block, NotationError, Values
 from blueprint.language.chain import Cell
+from blueprint.language.schedule import Step, schedule
 from blueprint.language.spelling.numbers import number
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
@@ -22,7 +23,12 @@ SAME = 1e-9
 
 
 class SavedBook(Book):
-    """A book made from the typed cells of a file; its cells stand where they stand in that file."""
+    """A book made from the typed cells of a file; its cells stand where they stand in that file.
+
+    computes: whether what is not typed is computed anew, or else is what the file shows.
+    """
+
+    computes = True
 
     def __init__(self, blueprint: Blueprint, file: Opened):
         self.file = file
@@ -38,6 +44,15 @@ class SavedBook(Book):
         """Returns where a cell stands in the file."""
         edges = (values.before(block, axis) for axis in block.axes)
         return self.file.address(block.name, tuple(place + edge for place, edge in zip(places, edges, strict=True)))
+
+    def derivation(self) -> tuple[Step, ...]:
+        """Returns the blocks in the order in which they are computed."""
+        return schedule(self.blueprint.blocks())
+
+    def cell_at(self, name: str, at: tuple[int, ...]) -> Cell:
+        """Returns the cell of a block by its index in the block's array, in which edge cells are counted."""
+        block = self.blocks[name]
+        return Cell(block, tuple(i - self.values.before(block, axis) for i, axis in zip(at, block.axes, strict=True)))
 
     @property
     def sheets(self) -> list[str]:

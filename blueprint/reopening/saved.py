@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 YOURS = ".yours"
 HEADED = " by hand"
 """How the heading of the first sheet ends; title and text of the numbers stand below it."""
+NO_KIND = (
+    "{path} is of no kind of workbook that is known here, so that it can be explained and compared, but not built anew: save it "
+    "again from its own book, or make a kind of its blueprint (add_kind)"
+)
 TOP_ROWS = 40
 """Rows in which that heading is looked for: people insert rows above."""
 
@@ -151,7 +155,5 @@ def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = Non
     """
     make = known_as(file)
     if make is None:
-        raise ReadError(
-            f"{file.path} is a workbook of another blueprint than RLHF PPO: ask its own book, book.explain(…)"
-        )
+        raise ReadError(NO_KIND.format(path=file.path))
     return make(Saved(file, arrays))

@@ -149,9 +149,9 @@ def test_json_is_the_dictionary(default: Book) -> None:
 
 def test_json_and_latex_do_not_need_the_text() -> None:
     source = Path(blueprint.__file__).parent
-    read = {each.read for each in imports(source) if each.reader in ("explain.as_json", "explain.as_latex")}
-    assert "explain.nearest" in read
-    assert "explain.text" not in read
+    read = {each.read for each in imports(source) if each.reader in ("explaining.as_json", "explaining.as_latex")}
+    assert "explaining.tree" in read
+    assert "explaining.text" not in read
 
 
 def test_a_chain_of_hundreds_of_steps_is_printed_in_every_way() -> None:

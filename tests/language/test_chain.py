@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from blueprint.language import Block, Max, Sum, block, choose, compute, filled, find, link, match, typed, where
@@ -152,22 +154,22 @@ def steps() -> tuple[Block, Block]:
 def test_the_chain_goes_as_deep_as_it_is_told_each_cell_once(depth: int | None, opened: list[str]) -> None:
     y, z = steps()
     values = compute([x, y, z], SIZES, {x: GIVEN[x]})
-    assert [names(cell) for cell in chain(Cell(z, (2,)), values, depth)] == opened
+    assert [names(cell) for cell in chain(Cell(z, (2,)), partial(reads, values=values), depth)] == opened
 
 
 def test_with_a_depth_a_dozen_cells_of_a_sum_are_opened_without_one_all() -> None:
     y = block("y", ())
     y[()] = Sum(v, w[v])
     values = compute([w, y], {v: 30}, {w: range(1, 31)})
-    assert len(chain(Cell(y, ()), values, 2)) == 1 + MOST
-    assert len(chain(Cell(y, ()), values)) == 31
+    assert len(chain(Cell(y, ()), partial(reads, values=values), 2)) == 1 + MOST
+    assert len(chain(Cell(y, ()), partial(reads, values=values))) == 31
     assert [len(read.cells) for read in reads(Cell(y, ()), values)] == [30]
 
 
 def test_a_chain_of_thousands_is_no_obstacle() -> None:
     y, z = steps()
     values = compute([x, y, z], {t: 5000}, {x: [1] * 5000})
-    assert len(chain(Cell(z, (4999,)), values)) == 1 + 5001 + 5000
+    assert len(chain(Cell(z, (4999,)), partial(reads, values=values))) == 1 + 5001 + 5000
 
 
 def test_two_axes_are_gone_through_in_the_order_of_the_sum() -> None:

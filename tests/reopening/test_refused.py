@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint import Axis, block, book, typed
 from blueprint.explaining.spots import Address
 from blueprint.page.read import ReadError
 from blueprint.reopening import SavedBook, book_of
@@ -64,14 +63,6 @@ def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path: Path) -> None
     assert refusal(tmp_path / "no.xlsx") == f"{tmp_path / 'no.xlsx'} does not exist"
     (tmp_path / "text.xlsx").write_text("text", encoding="utf-8")
     assert refusal(tmp_path / "text.xlsx").startswith(f"{tmp_path / 'text.xlsx'} is no workbook in xlsx format")
-    t = Axis("t", "year", start=1)
-    x, y = typed("x", (t,)), block("y", (t,))
-    y[t] = 2 * x[t]
-    own = tmp_path / "own.xlsx"
-    book("Own", [x, y], t, {x: [1, 2]}).save(own)
-    assert refusal(own) == (
-        f"{own} is a workbook of another blueprint than RLHF PPO: ask its own book, book.explain(…)"
-    )
 
 
 def test_a_block_that_the_file_lacks_is_named(folder: Path) -> None:

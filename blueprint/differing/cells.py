@@ -1,0 +1,155 @@
+"""The cells that differ: typed ones in reading order, computed ones in the order of derivation, and what a file shows anew."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from blueprint.explaining.members import label
+from blueprint.language import Axis, Block
+from blueprint.language.schedule import Loop, Step
+from blueprint.reopening import SavedBook
+
+Array = npt.NDArray[Any]
+Value = float | str
+Way = tuple[Axis, int] | None
+"""Along which axis blocks are computed together, and which way; None for a block by itself."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A cell that differs: its block, what it is called, `ρ[1, 4]`, where it stands in each file, and both values."""
+
+    name: str
+    label: str
+    cells: tuple[str, str]
+    values: tuple[Value, Value]
+
+
+@dataclass(frozen=True)
+class Parting(Change):
+    """A computed block that differs, and its first cell that does: in the order of computation where that is a loop.
+
+    differ:  how many cells differ, `of` how many there are.
+    largest: the largest |a − b| of its numbers; None among words, and where only one file has a number.
+    """
+
+    meaning: str
+    differ: int
+    of: int
+    largest: float | None
+
+
+class Stale(NamedTuple):
+    """A file with cells that show something else than its inputs give: how many, the first of them, and what it says."""
+
+    path: str
+    cells: int
+    cell: str
+    told: str
+
+
+def changes(one: SavedBook, other: SavedBook, shared: Collection[str]) -> list[Change]:
+    """Lists the typed cells that differ, in reading order; what only changes the look of a file is listed too."""
+    typed = (name for name in shared if _typed(one, name) and _typed(other, name))
+    return [Change(**_told(one, other, name, at)) for name in typed for at in _apart(one, other, name, 0)]
+
+
+def partings(one: SavedBook, other: SavedBook, shared: Collection[str], tolerance: float) -> list[Parting]:
+    """Lists the computed blocks whose cells differ by more than tolerance · max(1, |a|, |b|), links left out.
+
+    Blocks that are computed together, column after column, stand in the order in which their first cells part.
+    """
+    found: list[Parting] = []
+    for step in one.derivation():
+        way = (step.axis, step.way) if isinstance(step, Loop) else None
+        names = [block.name for block in _blocks(step) if block.name in shared and not block.link]
+        computed = (name for name in names if not (_typed(one, name) or _typed(other, name)))
+        parted = [each for name in computed for each in _parted(one, other, name, way, tolerance)]
+        found += [parting for _, parting in sorted(parted, key=lambda each: each[0])]
+    return found
+
+
+def stale(book: SavedBook) -> Stale | None:
+    """Looks through every computed cell of a file; returns None where all show what the inputs give, to 1e-9."""
+    computed = (name for name in book.file.places if name in book.blocks and not _typed(book, name))
+    cells = ((name, at) for name in computed for at in np.ndindex(_array(book, name).shape))
+    doubted = [(name, at) for name, at in cells if book.doubts(book.cell_at(name, at))]
+    if not doubted:
+        return None
+    name, at = doubted[0]
+    return Stale(str(book.file.path), len(doubted), book.file.address(name, at), book.doubts(book.cell_at(name, at)))
+
+
+def _typed(book: SavedBook, name: str) -> bool:
+    return book.typed(book.blocks[name])
+
+
+def _array(book: SavedBook, name: str) -> Array:
+    return book.values.arrays[book.blocks[name]]
+
+
+def _told(one: SavedBook, other: SavedBook, name: str, at: tuple[int, ...]) -> dict[str, Any]:
+    """Returns what is told of a cell that differs; edge cells are counted in `at`."""
+    return {
+        "name": name,
+        "label": label(one.cell_at(name, at), one.blueprint.names, one.values),
+        "cells": (one.file.address(name, at), other.file.address(name, at)),
+        "values": (_array(one, name)[at], _array(other, name)[at]),
+    }
+
+
+def _blocks(step: Step) -> Iterator[Block]:
+    """Yields the blocks of a step, loops inside loops opened."""
+    if isinstance(step, Block):
+        yield step
+    else:
+        for inner in step.steps:
+            yield from _blocks(inner)
+
+
+def _parted(one: SavedBook, other: SavedBook, name: str, way: Way, tolerance: float) -> Iterator[tuple[int, Parting]]:
+    """Yields how a block parts, after its first moment in the loop (0 outside of one), if it does."""
+    cells = _apart(one, other, name, tolerance)
+    if cells:
+        block, ours, theirs = one.blocks[name], _array(one, name), _array(other, name)
+        moments = [_moment(at, block, way) for at in cells]
+        told = _told(one, other, name, cells[int(np.argmin(moments))])
+        largest = _largest(ours, theirs)
+        yield (
+            min(moments),
+            Parting(**told, meaning=block.about.meaning, differ=len(cells), of=ours.size, largest=largest),
+        )
+
+
+def _apart(one: SavedBook, other: SavedBook, name: str, tolerance: float) -> list[tuple[int, ...]]:
+    """Lists the cells of a block that differ; a blank differs from a number, and words as a sheet compares them."""
+    ours, theirs = _array(one, name), _array(other, name)
+    if ours.dtype == object or theirs.dtype == object:
+        words = zip(np.ndindex(ours.shape), ours.flat, theirs.flat, strict=True)
+        return [at for at, a, b in words if str(a).casefold() != str(b).casefold()]
+    with np.errstate(invalid="ignore"):  # two limits that are off: ∞ − ∞
+        near = np.abs(ours - theirs) <= tolerance * np.maximum(1, np.maximum(np.abs(ours), np.abs(theirs)))
+    blank = np.isnan(ours), np.isnan(theirs)
+    differ = np.where(blank[0] | blank[1], blank[0] != blank[1], ~near & (ours != theirs))
+    return [tuple(at) for at in np.argwhere(differ).tolist()]
+
+
+def _moment(at: tuple[int, ...], block: Block, way: Way) -> int:
+    """Returns when a cell is computed: its place along the axis of the loop, from 0 up; all at once outside of one."""
+    axes = [axis.extent for axis in block.axes]
+    if way is None or way[0].extent not in axes:
+        return 0
+    axis, direction = way
+    return (at[axes.index(axis.extent)] - ((axis.extent, -1) in block.edges)) * direction
+
+
+def _largest(ours: Array, theirs: Array) -> float | None:
+    if ours.dtype == object:
+        return None
+    both = np.isfinite(ours) & np.isfinite(theirs)
+    return float(np.abs(ours[both] - theirs[both]).max()) if both.any() else None

@@ -1,0 +1,126 @@
+"""A workbook of somebody's own blueprint, which no kind knows: its formulas say what reads what, and its cells what came out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from os import PathLike
+
+from blueprint.explaining.spots import Address
+from blueprint.language import Axis, Block, NotationError
+from blueprint.language.axes import Position
+from blueprint.language.blocks import About
+from blueprint.language.chain import Cell, Read
+from blueprint.language.nodes import Ref
+from blueprint.language.schedule import Step
+from blueprint.language.spelling.numbers import number
+from blueprint.page.opened import Opened
+from blueprint.page.outline import Blueprint, Section, Sheet
+from blueprint.page.read import Found
+from blueprint.page.relative import Area, read_by
+from blueprint.reopening.book import SavedBook
+from blueprint.reopening.saved import NO_KIND
+
+SAID = re.compile(r"(\S+?)=([^;]+?) from (-?\d{1,9})(?=;|$)")
+
+
+class OwnBook(SavedBook):
+    """A book of what its file shows: the definitions are not known, so that nothing is computed anew."""
+
+    computes = False
+
+    def __init__(self, file: Opened):
+        axes = _axes(file)
+        blocks = {name: _block(found, axes) for name, found in file.places.items()}
+        sections = [
+            Section(sheet, tuple(blocks[name] for name, found in file.places.items() if found.sheet == sheet))
+            for sheet in file.sheets
+        ]
+        sheets = tuple(Sheet(each.title, "", (each,)) for each in sections if each.items)
+        sizes = {axis: size for (_, size), axis in axes.items()}
+        shown = {block: file.array(name) for name, block in blocks.items()}
+        super().__init__(Blueprint(file.title, sheets, sizes, shown, facts=file.noted), file)
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Refuses to write a workbook, which would hold no formulas."""
+        raise NotationError(NO_KIND.format(path=self.file.path))
+
+    def typed(self, block: Block) -> bool:
+        """Says whether one types in a block, or else it has formulas."""
+        return self.file.places[block.name].kind == "typed"
+
+    def reads(self, cell: Cell) -> tuple[Read, ...]:
+        """Returns what the formula of a cell reads: cells of blocks, range by range, in its order."""
+        here = self.spots[cell.block.name].address(cell.places)
+        found: dict[tuple[Cell, ...], Read] = {}
+        for area in read_by(self.formula(here) or "", here.sheet, self.file.named):
+            for cells in self._inside(area):
+                block = cells[0].block
+                over = tuple(axis for axis, *along in zip(block.axes, *(each.places for each in cells), strict=True)
+                             if len(set(along)) > 1)  # fmt: skip
+                ref = Ref(block, tuple(map(Position, block.axes)))
+                found.setdefault(cells, Read(ref, cells, over, len(cells), cells))
+        return tuple(found.values())
+
+    def spelled(self, cell: Cell) -> tuple[str, str]:
+        """Returns the equation that Contents says of a block, "" of a typed one, and a cell's own formula with its value."""
+        formula = self.formula(self.spots[cell.block.name].address(cell.places))
+        shown = number(self.values.cell(cell.block, *cell.places)).text
+        said = self.file.places[cell.block.name].line["equation"] or ""
+        return said, f"{formula} = {shown}" if formula else shown
+
+    def derivation(self) -> tuple[Step, ...]:
+        """Returns the blocks, each behind those that it reads, as Contents says; in reading order where they go in a circle."""
+        ordered: dict[str, Block] = {}
+        waiting = list(reversed(self.blocks))
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            unread = [each for each in self.file.places[name].reads if each in self.blocks and each not in seen]
+            if name in seen or not unread:
+                ordered.setdefault(name, self.blocks[name])
+            else:
+                seen.add(name)
+                waiting += [name, *reversed(unread)]
+        return tuple(ordered.values())
+
+    def doubts(self, cell: Cell) -> str:
+        """Says nothing: what else the inputs give is not known."""
+        return ""
+
+    @cached_property
+    def _cells(self) -> dict[Address, Cell]:
+        """The cells of the blocks by where they stand."""
+        return {
+            spot.address(at): Cell(self.blocks[name], at) for name, spot in self.spots.items() for at in spot.cells()
+        }
+
+    def _inside(self, area: Area) -> Iterable[tuple[Cell, ...]]:
+        """Returns the cells of an area, block by block."""
+        groups: dict[Block, list[Cell]] = {}
+        for at, cell in self._cells.items():
+            if at.sheet == area.sheet and area.top <= at.row <= area.bottom and area.left <= at.column <= area.right:
+                groups.setdefault(cell.block, []).append(cell)
+        return map(tuple, groups.values())
+
+
+def _axes(file: Opened) -> dict[tuple[str, int], Axis]:
+    """Returns the axes by letter and size, as the file says of them `t=year from 1; v=word from 0`."""
+    said = {letter: (meaning, int(start)) for letter, meaning, start in SAID.findall(file.noted.get("axes", ""))}
+    lie = {(along.letter, along.size): None for found in file.places.values() for along in found.shape}
+    return {(letter, size): Axis(letter, *said.get(letter, (letter, 1))) for letter, size in lie}
+
+
+def _block(found: Found, axes: dict[tuple[str, int], Axis]) -> Block:
+    """Returns a block that holds what the file shows, with what Contents says of it."""
+    symbol, meaning, unit, source = (
+        found.line[column] or "" for column in ("symbol", "meaning", "unit or range", "source")
+    )
+    along = {axes[each.letter, each.size]: each for each in found.shape}
+    block = Block(found.name, tuple(along), About(symbol, meaning, unit, source), typed=True)
+    block.text, block.limit = found.words, found.limit
+    block.edges = {
+        (axis, side) for axis, each in along.items() for side, there in ((-1, each.start), (1, each.end)) if there
+    }
+    return block
