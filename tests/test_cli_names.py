@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Writes a numbers file without a title, which then is the file's name."""
     path = tmp_path_factory.mktemp("numbers") / "numbers.toml"
-    lines = toml_of(load("very-very-sleepy"), {}).splitlines(keepends=True)
+    lines = toml_of(load("very-very-sleepy")).splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.startswith("title")), encoding="utf-8")
     return path
 

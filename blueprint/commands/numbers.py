@@ -114,7 +114,7 @@ def _write(found: Source, overrides: list[str], output: Path | None, force: bool
         say(line, err=True)
     if output is not None and output.suffix.lower() != ".toml":
         raise Refused(f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so.")
-    _deliver(toml_of(loaded, _told()), output, force)
+    _deliver(toml_of(loaded), output, force)
     if output is not None:
         _report(loaded, output)
 
@@ -144,7 +144,7 @@ def _schema_beside(output: Path) -> str:
 def _schema() -> str:
     from blueprint.inputs.doors import schema_of
 
-    return json.dumps(schema_of(_told()), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(schema_of(), ensure_ascii=False, indent=1) + "\n"
 
 
 def _deliver(text: str, output: Path | None, force: bool) -> None:
@@ -167,11 +167,3 @@ def _show(found: Source, said: list[tuple[str, str]]) -> None:
     key, value = (max(len(getattr(line, part)) for line in lines) for part in ("key", "value"))
     for line in lines:
         say(f"{line.key:<{key}}  {line.value:<{value}}  {line.origin}")
-
-
-def _told() -> dict[str, dict[str, str]]:
-    """Returns what settings mean, by level and key, in the words of the sheets; a symbol stands before a number's."""
-    from blueprint.inputs.explain import LEVELS
-    from blueprint.inputs.keys import settings_of
-
-    return {level: {key: setting.told for key, setting in settings_of(level).items()} for level in LEVELS}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.inputs.load import Numbers
 from blueprint.inputs.read import Source
-from blueprint.inputs.setting import Told
 
 if TYPE_CHECKING:
     from blueprint.inputs.origin import Origin
@@ -16,22 +15,22 @@ SCHEMA_FILE = "blueprint-numbers.schema.json"
 """The name under which the schema lies beside a numbers file."""
 
 
-def toml_of(numbers: Numbers, told: Told | None = None, schema: str = f"./{SCHEMA_FILE}") -> str:
+def toml_of(numbers: Numbers, schema: str = f"./{SCHEMA_FILE}") -> str:
     """Write numbers of any level as a complete numbers file, each key with a comment; `load` gives the same numbers back.
 
-    told: what stands in the comments of settings. schema: where an editor finds the JSON Schema, seen from the folder of
+    schema: where an editor finds the JSON Schema, seen from the folder of
     the file: the first line holds Taplo's directive (taplo.tamasfe.dev, Configuration, Directives; read in taplo 0.9).
     """
     from blueprint.inputs.write import written
 
-    return written(numbers, told or {}, schema)
+    return written(numbers, schema)
 
 
-def schema_of(told: Told | None = None) -> dict[str, Any]:
-    """Describe numbers files of every level as a JSON Schema (draft 2020-12); `told` is as in `toml_of`."""
+def schema_of() -> dict[str, Any]:
+    """Describe numbers files of every level as a JSON Schema (draft 2020-12)."""
     from blueprint.inputs import json_schema
 
-    return json_schema.schema_of(told or {})
+    return json_schema.schema_of()
 
 
 def origins(found: Source, overrides: Sequence[tuple[str, str]] = ()) -> list[Origin]:

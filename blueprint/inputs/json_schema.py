@@ -9,7 +9,7 @@ from typing import Any
 
 from blueprint.inputs.explain import LEVELS
 from blueprint.inputs.keys import settings_of
-from blueprint.inputs.setting import OFF, Setting, Told
+from blueprint.inputs.setting import OFF, Setting
 from blueprint.workbooks.classic_ppo.presets import classic_presets
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.conventions.table import TABLES
@@ -19,14 +19,14 @@ Node = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def schema_of(told: Told) -> Node:
+def schema_of() -> Node:
     """Return the schema of all levels.
 
     `if` and `then` give an editor one precise complaint; `anyOf` refuses nothing (its last member is `true`), but is
     where Taplo 0.9 looks for what may be written (`collect_schemas` in taplo-common/src/schema/mod.rs, which goes
     through oneOf, anyOf and allOf, and not through `then`).
     """
-    levels = {name: level_schema(name, told.get(name, {})) for name in LEVELS}
+    levels = {name: level_schema(name) for name in LEVELS}
     there = {name: {"$ref": f"#/$defs/{name}"} for name in LEVELS}
     return {
         "$schema": DRAFT,
@@ -44,14 +44,14 @@ def schema_of(told: Told) -> Node:
     }
 
 
-def level_schema(level: str, told: Mapping[str, str]) -> Node:
+def level_schema(level: str) -> Node:
     """Return the schema of one level, every table written out in its place."""
     made = LEVELS[level].model_json_schema()
     whole = _tidied(made, made.get("$defs", {}))
     whole["title"] = f'Numbers of level "{level}"'
     for key, setting in settings_of(level).items():
         table, _, name = key.partition(".")
-        whole["properties"][table]["properties"][name] = _setting(setting, told.get(key, ""))
+        whole["properties"][table]["properties"][name] = _setting(setting)
     return _with_words(whole, level)
 
 
@@ -73,9 +73,9 @@ def _tidied(node: Any, defs: Mapping[str, Any]) -> Any:
     return {name: each if name == "properties" else _tidied(each, defs) for name, each in kept.items()}
 
 
-def _setting(setting: Setting, meaning: str) -> Node:
+def _setting(setting: Setting) -> Node:
     """Describe what may stand for a setting."""
-    node: Node = {"description": meaning} if meaning else {}
+    node: Node = {"description": setting.told} if setting.meaning else {}
     if setting.words:
         return node | {"enum": list(setting.words), "default": setting.value}
     if setting.whole:

@@ -12,10 +12,6 @@ from typing import Any, NamedTuple
 from blueprint.inputs.errors import refusal
 from blueprint.inputs.prose import data_in
 
-Told = Mapping[str, Mapping[str, str]]
-"""What each setting means, by level and by its key in the file, such as `ppo.gamma`."""
-
-
 OFF = inf
 """A limit that is off, which no number is; in cells and files it is the word off."""
 

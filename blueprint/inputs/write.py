@@ -6,7 +6,7 @@ from typing import Any
 
 from blueprint.inputs.json_schema import Node, level_schema
 from blueprint.inputs.load import Numbers
-from blueprint.inputs.setting import OFF, Told
+from blueprint.inputs.setting import OFF
 from blueprint.inputs.spell import spelled
 from blueprint.inputs.values import assumed, given, level_of, preset_of
 from blueprint.workbooks.common.conventions.table import TABLES
@@ -19,10 +19,10 @@ _HEAD = """\
 """
 
 
-def written(numbers: Numbers, told: Told, schema: str) -> str:
+def written(numbers: Numbers, schema: str) -> str:
     """Return the text of the file; see `toml_of`."""
     level = level_of(numbers)
-    keys: Node = level_schema(level, told.get(level, {}))["properties"]
+    keys: Node = level_schema(level)["properties"]
     page = _Page(numbers)
     lines = [f"#:schema {schema}", _HEAD]
     for name in (name for name in _FIRST if name in keys):

@@ -22,7 +22,7 @@ from blueprint.inputs.setting import OFF, Setting
 from tests.inputs.test_written import CASES
 
 FOLDER = Path(blueprint.inputs.__file__).parent
-SCHEMA = schema_of({"weights": {"ppo.gamma": "γ: discount of later rewards"}})
+SCHEMA = schema_of()
 CHECKER = Draft202012Validator(SCHEMA)
 BUILT_IN = [name for name, _ in names()]
 
@@ -170,7 +170,8 @@ def test_an_editor_finds_keys_with_their_meaning() -> None:
     weights = SCHEMA["$defs"]["weights"]["properties"]
     gamma = weights["ppo"]["properties"]["gamma"]
     assert gamma == {
-        "type": "number", "minimum": 0.0, "maximum": 1.0, "default": 0.9, "description": "γ: discount of later rewards"
+        "type": "number", "minimum": 0.0, "maximum": 1.0, "default": 0.9,
+        "description": "γ: discount of later rewards (RLHF: often 1)",
     }  # fmt: skip
     assert weights["ppo"]["properties"]["kl_estimator"]["enum"] == ["k1", "k2", "k3", "abs", "full"]
     assert weights["sizes"]["properties"]["hidden"]["maximum"] == 32
