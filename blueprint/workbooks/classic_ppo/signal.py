@@ -43,7 +43,7 @@ def signal(run: Rollout, chosen: Settings) -> Signal:
     stop = block("stop", (n, t), "stop", "1 where V(next) is cut off", decimals=0, source=sources.BOOTSTRAP)
     stop[n, t] = chosen.switch["bootstrap"].choose(done=ends.done[n, t], terminated=ends.terminated[n, t])
     made = gae(r, V, Reach(stop=stop, done=ends.done), use)
-    of = statistics("advantage", "", made.advantages, Counting(EVERYWHERE, N, maximum(N - 1, 1)), use)
+    of = statistics("advantage", made.advantages, Counting(EVERYWHERE, N, maximum(N - 1, 1)), use)
     white = whitened_advantages(made.advantages, of, use)
     scale = (of.mean, of.centred, of.variance, *of.divisors)
     sections = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from blueprint.workbooks.classic_ppo.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Settings
 
 SHARED = {"advantage.eps_form": "whiten_form"}
@@ -13,4 +14,4 @@ SHARED = {"advantage.eps_form": "whiten_form"}
 def use_of(chosen: Settings) -> Choices:
     """Returns the settings in use, along environments and steps."""
     switch = {**chosen.switch, **{name: chosen.switch[own] for name, own in SHARED.items()}}
-    return Choices(chosen.used, switch, n=n, t=t)
+    return Choices(chosen.used, switch, n=n, t=t, labels=labels(own=__package__))

@@ -149,8 +149,8 @@ def _values(given: Given, counts: Counted, use: Choices) -> Block | None:
     if given.values is None or given.slots is None:
         return given.values
     end: Operand | None = given.batch.after.ahead[use.n] if given.batch else 0
-    told, end = "old value, where it is kept", None if given.advantages is not None else end
-    return kept_values("values.kept", "V_kept", told, given.values, counts.kept, use, end)
+    end = None if given.advantages is not None else end
+    return kept_values(use.row("values.kept"), given.values, counts.kept, end)
 
 
 def _whitened(A: Block, given: Given, counts: Counted, S: Block, use: Choices) -> Whitened:
@@ -159,9 +159,9 @@ def _whitened(A: Block, given: Given, counts: Counted, S: Block, use: Choices) -
     if given.slots is None:
         assert given.words is not None
         over = Counting(M, given.words, maximum(given.words - 1, 1))
-        return whitened_advantages(A, statistics("advantage", "", A, over, use), use)
-    over = counting("advantage", "_A", M, S, use, whole)
-    return whitened_advantages(A, statistics("advantage", "_A", A, over, use, whole), use, M)
+        return whitened_advantages(A, statistics("advantage", A, over, use), use)
+    over = counting("advantage", M, S, use, whole)
+    return whitened_advantages(A, statistics("advantage", A, over, use, whole), use, M)
 
 
 def sections(made: Signal) -> tuple[Section, ...]:

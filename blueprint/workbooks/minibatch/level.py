@@ -20,6 +20,7 @@ from blueprint.workbooks.common.definitions.identities import Identity, gamma_0,
 from blueprint.workbooks.common.definitions.kl import NEW, OLD
 from blueprint.workbooks.common.definitions.metrics import means_of
 from blueprint.workbooks.common.facts import facts_of
+from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.presets import PRESET
 from blueprint.workbooks.common.sheets import walk
 from blueprint.workbooks.common.sheets.checks import checks_sheet
@@ -61,7 +62,7 @@ class _Parts(NamedTuple):
 def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     """Makes the blueprint of a few responses of a minibatch."""
     chosen = chosen_of(numbers.ppo, numbers.conventions, of=_catalogue())
-    use = Choices(chosen.settings.used, chosen.settings.switch)
+    use = Choices(chosen.settings.used, chosen.settings.switch, labels=labels(live=True))
     given, whole = dump_of(numbers.typed), whole_batch()
     made = signal_of(given, whole, use)
     parts = _Parts(given, whole, made, loss(given, made, whole, use))

@@ -132,9 +132,7 @@ def _residuals(made: Whole, chosen: Settings) -> list[Block]:
 def _given(mask: Block, words: Block) -> Given:
     """Types what the numbers give: log-probs, scores and values."""
     values = typed("old_critic.values", (n, t), "v", "value of the state before the word", edges=(t.last + 1,))
-    kept = kept_values(
-        "values.masked", "V_old", "value, on the response alone", values, mask, ROWS, values[n, t.last + 1]
-    )
+    kept = kept_values(ROWS.row("values.masked"), values, mask, values[n, t.last + 1])
     return Given(
         m=mask,
         logp_old=typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from blueprint.language import Block, at_most, is_off, maximum, minimum, where
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions import sources
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.loss import ValueLoss
 from blueprint.workbooks.common.definitions.places import Places
@@ -13,7 +12,7 @@ from blueprint.workbooks.common.definitions.places import Places
 def counted_values(M: Block, at: Places, use: Choices) -> Block:
     """Chooses which slots the value loss counts: the response, or one slot more."""
     row = (*use.lead, n, t)
-    counts = use.row("value.counted", "m_V", "1 on words of the value loss", decimals=0, source=sources.TAIL)
+    counts = use.row("value.counted")
     counts[row] = maximum(M[row], at_most(1, use.used["value.tail"]) * at.first_past[n, t])
     return counts
 
@@ -25,13 +24,13 @@ def value_loss(V_new: Block, V_old: Block, R: Block, counts: Block, use: Choices
     squares. Held by its ends, a value within the range stays itself to the last bit, so that no square is larger by rounding.
     """
     row, reach = (*use.lead, n, t), use.used["value_clip_range"]
-    error = use.row("value.error", "e", "value error V − R")
-    square = use.row("value.square", "e²", "squared error", unit="≥ 0")
-    held = use.row("value.clipped", "V_c", "V clipped to V_kept ± ε_V")
-    held_error = use.row("value.error_clipped", "e_c", "error of the clipped value")
-    held_square = use.row("value.square_clipped", "e_c²", "squared error of V_c", unit="≥ 0")
-    larger = use.row("value.larger", "e²_max", "the larger square", unit="≥ 0")
-    loss = use.row("value.word_loss", "v_loss", "value loss of the word", unit="≥ 0", source=sources.VALUE)
+    error = use.row("value.error")
+    square = use.row("value.square")
+    held = use.row("value.clipped")
+    held_error = use.row("value.error_clipped")
+    held_square = use.row("value.square_clipped")
+    larger = use.row("value.larger")
+    loss = use.row("value.word_loss")
     error[row] = counts[row] * (V_new[n, t] - R[row])
     square[row] = error[row] * error[row]
     near = maximum(V_old[row] - reach, minimum(V_old[row] + reach, V_new[n, t]))

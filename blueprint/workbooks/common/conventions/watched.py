@@ -87,9 +87,9 @@ class Watched(NamedTuple):
 def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     """Defines the diagnostics. floor: a smaller variance of returns is mere rounding."""
     L, row = use.lead, (*use.lead, n, t)
-    over = use.row("watch.over", "m_watch", "1 on what is watched", decimals=0)
+    over = use.row("watch.over")
     over[row] = use.switch["metrics.over"].choose(mask=see.M[row], all=see.S[n, t])
-    eps = use.one("watch.eps", "ε_watch", "added to N in what is watched", decimals=10)
+    eps = use.one("watch.eps")
     eps[L] = use.switch["metrics.over"].says("mask") * use.used["advantage.mean_eps"]
     slots = _weighing("watch.slots", "watch", "what is watched", over, eps[L], use)
     words = _weighing("watch.words", "word", "response words", see.M, use.used["advantage.mean_eps"], use)
@@ -98,11 +98,11 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     )
     estimates, more = _policy_kl(see.clip, use)
     flags = clip_flags(see.clip, use)
-    floored = use.row("clip_fraction.floored", "at_floor", "1 where the floor counts", decimals=0)
+    floored = use.row("clip_fraction.floored")
     floored[row] = less(see.clip.pessimistic[row], see.clip.floor[row])
-    held = use.row("value.held_counts", "held", "1 where the clipped square counts", decimals=0)
+    held = use.row("value.held_counts")
     held[row] = less(see.value.square[row], see.value.held_square[row])
-    entropy = use.one("entropy.watched", "H_watch", "entropy, over what is watched")
+    entropy = use.one("entropy.watched")
     entropy[L] = Sum((n, t), slots.row[row] * see.entropy[n, t])
     return Watched(
         over, eps, slots, words, values, estimates, more, flags, floored, held,
@@ -120,8 +120,8 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
 def _weighing(name: str, of: str, told: str, counts: Block, eps: Arithmetic, use: Choices) -> Weighing:
     """Weighs every slot that is counted alike."""
     row = (*use.lead, n, t)
-    count = use.one(f"{name}.count", f"N_{of}", f"how many (at least 1): {told}")
-    share = use.row(f"{name}.weight", f"w_{of}", f"weight of a slot: {told}")
+    count = use.one(f"{name}.count")
+    share = use.row(f"{name}.weight")
     count[use.lead] = maximum(Sum((n, t), counts[row]), 1) + eps
     share[row] = counts[row] / count[use.lead]
     return Weighing(count, share)
@@ -129,7 +129,7 @@ def _weighing(name: str, of: str, told: str, counts: Block, eps: Arithmetic, use
 
 def _mean(name: str, symbol: str, meaning: str, by: Weighing, x: Block, use: Choices) -> Block:
     row = (*use.lead, n, t)
-    mean = use.one(name, symbol, meaning)
+    mean = use.one(name)
     mean[use.lead] = Sum((n, t), by.row[row] * x[row])
     return mean
 
@@ -140,11 +140,11 @@ def _policy_kl(clip: Clip, use: Choices) -> tuple[PolicyKL, Estimated]:
     k3 is made of the ratio, and so of the log-ratio that the ratio has: a raw one could lead beyond the largest number.
     """
     row, d = (*use.lead, n, t), clip.log_ratio
-    read = use.row("policy_kl.log_ratio", "d_aKL", "log-ratio that k1 and k2 read")
-    k1 = use.row("policy_kl.k1", "pk1", "policy KL estimate k1: −d_aKL")
-    k2 = use.row("policy_kl.k2", "pk2", "policy KL estimate k2: half of d_aKL²", unit="≥ 0")
-    k3 = use.row("policy_kl.k3", "pk3", "policy KL estimate k3: e^d − 1 − d", unit="≥ 0")
-    used = use.row("policy_kl.used", "pk", "policy KL estimate in use")
+    read = use.row("policy_kl.log_ratio")
+    k1 = use.row("policy_kl.k1")
+    k2 = use.row("policy_kl.k2")
+    k3 = use.row("policy_kl.k3")
+    used = use.row("policy_kl.used")
     read[row] = use.switch["metrics.log_ratio"].choose(clamped=d[row], raw=clip.free_log_ratio[row])
     k1[row] = -read[row]
     k2[row] = read[row] * read[row] / 2
@@ -156,9 +156,9 @@ def _policy_kl(clip: Clip, use: Choices) -> tuple[PolicyKL, Estimated]:
 def clip_flags(clip: Clip, use: Choices) -> Flags:
     """Flags the words that count as clipped: by the loss, by the ratio, and the flag in use."""
     row = (*use.lead, n, t)
-    changed = use.row("clip_fraction.changed", "clipped", "1 where the clip changed the surrogate", decimals=0)
-    outside = use.row("clip_fraction.outside", "outside", "1 where the ratio left its range", decimals=0)
-    flag = use.row("clip_fraction.flag", "cf_flag", "1 where the word counts as clipped", decimals=0)
+    changed = use.row("clip_fraction.changed")
+    outside = use.row("clip_fraction.outside")
+    flag = use.row("clip_fraction.flag")
     changed[row] = less(clip.clipped[row], clip.unclipped[row])
     outside[row] = less(0, abs(clip.ratio[row] - clip.clipped_ratio[row]))
     flag[row] = use.switch["metrics.clip_fraction"].choose(loss=changed[row], ratio=outside[row])
@@ -168,11 +168,11 @@ def clip_flags(clip: Clip, use: Choices) -> Flags:
 def _drift(see: Seen, use: Choices) -> Drift:
     """Averages over responses their KL to the reference, or its mean per word: what an adaptive controller is fed."""
     each, row = (*use.lead, n), (*use.lead, n, t)
-    total = use.each("kl.response_sum", "KL_seq", "KL to the reference, summed")
-    per_word = use.each("kl.response_mean", "KL_tok", "KL to the reference, mean per word")
-    chosen = use.each("kl.response_used", "KL_stat", "KL to the reference, the one in use")
-    wrote = use.each("kl.wrote", "any_KL", "1 if the response has a word", decimals=0)
-    mean = use.one("kl.statistic", "KL_ref", "KL to the reference, mean of responses")
+    total = use.each("kl.response_sum")
+    per_word = use.each("kl.response_mean")
+    chosen = use.each("kl.response_used")
+    wrote = use.each("kl.wrote")
+    mean = use.one("kl.statistic")
     total[each] = Sum(t, see.M[row] * see.kl[row])
     wrote[each] = less(0, Sum(t, see.M[row]))
     per_word[each] = total[each] / (maximum(Sum(t, see.M[row]), 1) + use.used["advantage.mean_eps"])

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, less, maximum, where
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions import sources
 from blueprint.workbooks.common.definitions.choices import Choices, Fixed
 from blueprint.workbooks.common.settings import Switch
 
@@ -48,18 +47,18 @@ def weights(
     """
     L, each, row = use.lead, (*use.lead, n), (*use.lead, n, t)
     length = whole.length if whole else _length(name, of, told, counted, use)
-    wrote = use.each(f"{name}.wrote", f"any_{of}", f"1 if a word is counted, {told}", decimals=0)
-    rows = use.one(f"{name}.rows", f"B_{of}", f"responses counted, plus ε_N: {told}")
+    wrote = use.each(f"{name}.wrote")
+    rows = use.one(f"{name}.rows")
     wrote[each] = less(0, length[each])
     rows[L] = maximum(whole.responses if whole else Sum(n, wrote[each]), 1) + use.used["loss.agg_eps"]
     words = whole.words if whole else Sum(n, length[each])
     modes = _modes(name, of, told, words, rows, most, use)
-    of_words = use.each(f"{name}.seq_mean", f"1/(Bn)_{of}", f"1 / (responses · own words), {told}")
+    of_words = use.each(f"{name}.seq_mean")
     of_words[each] = wrote[each] / (rows[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
-    chosen = use.each(f"{name}.chosen", f"W_{of}", f"weight of its words, {told}", source=sources.AGGREGATION)
+    chosen = use.each(f"{name}.chosen")
     picked = {word: mode[L] for word, mode in modes.items()} | {"seq-mean-token-mean": of_words[each]}
     chosen[each] = switch.choose(**picked)
-    weight = use.row(f"{name}.row", f"w_{of}", f"weight of the word, {told}", source=sources.AGGREGATION)
+    weight = use.row(f"{name}.row")
     weight[row] = counted[row] * chosen[each]
     return Weights(length, wrote, rows, tuple(modes.values()), of_words, chosen, weight)
 
@@ -67,23 +66,22 @@ def weights(
 def _modes(name: str, of: str, told: str, words: Operand, rows: Block, most: Block, use: Choices) -> dict[str, Block]:
     """Makes the weights that all words share, by the words of their modes."""
     L, eps = use.lead, use.used["loss.agg_eps"]
-    # By the word of the mode: the block's last name, its symbol, what it is, and its number.
-    forms: dict[str, tuple[str, str, str, Operand]] = {
-        "token-mean": ("token_mean", "1/N", "1 / all words counted", 1 / (maximum(words, 1) + eps)),
-        "token-sum": ("token_sum", "1", "1 for every word", 1),
-        "seq-mean-token-sum": ("seq_sum", "1/B", "1 / responses", 1 / rows[L]),
-        "seq-mean-token-sum-norm": ("seq_norm", "1/(BT)", "1 / (responses · slots)", 1 / (rows[L] * most)),
+    forms: dict[str, tuple[str, Operand]] = {
+        "token-mean": ("token_mean", 1 / (maximum(words, 1) + eps)),
+        "token-sum": ("token_sum", 1),
+        "seq-mean-token-sum": ("seq_sum", 1 / rows[L]),
+        "seq-mean-token-sum-norm": ("seq_norm", 1 / (rows[L] * most)),
     }
     modes = {}
-    for word, (last, symbol, how, form) in forms.items():
-        modes[word] = use.one(f"{name}.{last}", f"{symbol}_{of}", f"{how}, {told}")
+    for word, (last, form) in forms.items():
+        modes[word] = use.one(f"{name}.{last}")
         modes[word][L] = form
     return modes
 
 
 def _length(name: str, of: str, told: str, counted: Block, use: Choices) -> Block:
     """Counts the words of each response."""
-    length = use.each(f"{name}.length", f"n_{of}", f"words counted in the response, {told}", decimals=0)
+    length = use.each(f"{name}.length")
     length[*use.lead, n] = Sum(t, counted[*use.lead, n, t])
     return length
 
@@ -93,6 +91,6 @@ def same_or_first(
 ) -> tuple[Switch, Block]:
     """Makes the switch that picks the loss's mode where its own word is the first one, "as-policy"; else the first mode."""
     assert isinstance(loss, Switch)
-    number = use.one(f"{name}.mode", symbol, f"number of the average, {told}", decimals=0)
+    number = use.one(f"{name}.mode")
     number[use.lead] = where(own.says("as-policy"), loss.number, loss.words.index("token-mean"))
     return Switch(loss.words, number[use.lead]), number

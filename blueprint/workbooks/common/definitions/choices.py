@@ -10,6 +10,7 @@ from blueprint.inputs.setting import OFF, Setting
 from blueprint.language import Axis, Block, Operand, block, is_off, maximum, minimum, where
 from blueprint.language.nodes import Arithmetic, Ref, wrap
 from blueprint.workbooks.common import axes
+from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.settings import Settings, Switch
 
 
@@ -60,6 +61,7 @@ class Choices:
 
     lead:   () where there is one set of conventions; (library,) where every row is there once for each library.
     prefix: stands before the names of the blocks.
+    labels: what each block is called, by its name without the prefix.
     n, t:   a row has a member for each text or environment, and in it one for each place in time.
     """
 
@@ -69,29 +71,37 @@ class Choices:
     prefix: str = ""
     n: Axis = field(default=axes.n)
     t: Axis = field(default=axes.t)
+    labels: Labels = field(default_factory=labels)
 
-    def row(self, name: str, symbol: str, meaning: str, **about: str | int) -> Block:
-        """Makes a block with a number for every place in time."""
-        return self._block((*self.lead, self.n, self.t), name, symbol, meaning, about)
+    def row(self, name: str) -> Block:
+        """Makes a block with a number for every place in time; `labels` says what it is called."""
+        return self._block(name, (*self.lead, self.n, self.t))
 
-    def each(self, name: str, symbol: str, meaning: str, **about: str | int) -> Block:
+    def each(self, name: str) -> Block:
         """Makes a block with a number for every text or environment."""
-        return self._block((*self.lead, self.n), name, symbol, meaning, about)
+        return self._block(name, (*self.lead, self.n))
 
-    def one(self, name: str, symbol: str, meaning: str, **about: str | int) -> Block:
+    def one(self, name: str) -> Block:
         """Makes a block with one number for the batch."""
-        return self._block(self.lead, name, symbol, meaning, about)
+        return self._block(name, self.lead)
 
-    def _block(
-        self, along: tuple[Axis, ...], name: str, symbol: str, meaning: str, about: Mapping[str, str | int]
-    ) -> Block:
-        return block(self.prefix + name, along, symbol, meaning, **about)  # type: ignore[arg-type]
+    def rows(self, *names: str) -> tuple[Block, ...]:
+        """Makes several blocks with a number for every place in time."""
+        return tuple(map(self.row, names))
 
-    def step(self, needed: bool, value: Operand, name: str, symbol: str, meaning: str, **about: str | int) -> Step:
+    def ones(self, *names: str) -> tuple[Block, ...]:
+        """Makes several blocks with one number for the batch."""
+        return tuple(map(self.one, names))
+
+    def _block(self, name: str, along: tuple[Axis, ...]) -> Block:
+        symbol, meaning, unit, source, decimals = self.labels.of(name)
+        return block(self.prefix + name, along, symbol, meaning, unit=unit, source=source, decimals=decimals)
+
+    def step(self, needed: bool, name: str, value: Operand) -> Step:
         """Makes a row of a value, if it is needed; else the value goes into the equation that reads it."""
         if not needed:
             return Step(cast(Arithmetic, value))
-        made = self.row(name, symbol, meaning, **about)
+        made = self.row(name)
         made[made.axes] = value
         return Step(made[made.axes], made)
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Operand
 from blueprint.language.nodes import Arithmetic
-from blueprint.workbooks.common import sources
-from blueprint.workbooks.common.conventions import sources as conventions
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, NOWHERE, Choices, Row
 from blueprint.workbooks.common.settings import Switch
 
@@ -56,19 +54,16 @@ class Gae(NamedTuple):
     returns: Block
 
 
-def kept_values(
-    name: str, symbol: str, meaning: str, V: Block, kept: Block, use: Choices, end: Operand | None = 0
-) -> Block:
+def kept_values(made: Block, V: Block, kept: Block, end: Operand | None = 0) -> Block:
     """Keeps values where they count, so that none leaks in from behind the end of a response.
 
-    A value is that of the state *before* the decision.
+    A value is that of the state *before* the decision. V: (n, t); kept: (n, t) or a row.
     end: the value behind the last column; 0: no bootstrap; None: there is no such column.
     """
-    lead, n, t = use.lead, use.n, use.t
-    made = use.row(name, symbol, meaning, source=sources.VALUES)
+    *lead, n, t = made.axes
     if end is not None:
         made[*lead, n, t.last + 1] = end
-    made[*lead, n, t] = kept[(*lead, n, t) if kept.axes[: len(lead)] == lead else (n, t)] * V[n, t]
+    made[made.axes] = kept[kept.axes] * V[n, t]
     return made
 
 
@@ -78,7 +73,7 @@ def holes(S: Block, kept: Block, use: Choices) -> Row:
     if not isinstance(carry, Switch):
         return NOWHERE
     row = (*use.lead, use.n, use.t)
-    over = use.row("gae.over", "hole", "1 where a slot is passed over", decimals=0, source=conventions.HOLES)
+    over = use.row("gae.over")
     over[row] = S[use.n, use.t] * (1 - kept[row]) * carry.says("carry")
     return over
 
@@ -92,12 +87,10 @@ def gae(r: Block, V: Block, reach: Reach, use: Choices, after: After | None = No
     lead, n, t = use.lead, use.n, use.t
     row, gamma, lam = (*lead, n, t), use.used["gamma"], use.used["gae_lambda"]
     seen = Seen(reach, V, _ahead(V, reach.over, use, after))
-    delta = td_errors("td_errors", "δ", "TD error: how far above expectation", r, seen, use, gamma)
-    R = use.row("returns", "R", "return, the value target: A + V_old", source=sources.RETURNS)
+    delta = td_errors(use.row("td_errors"), r, seen, use, gamma)
+    R = use.row("returns")
     begin = 0 if after is None else after.advantages[n]
-    A = discounted_sum(
-        "advantages", "A", "advantage (GAE): δ and discounted later δ", delta, reach, use, gamma, lam, begin
-    )
+    A = discounted_sum(use.row("advantages"), delta, reach, use, gamma, lam, begin)
     R[row] = A[row] + V[row]
     return Gae(*seen, delta, A, R)
 
@@ -107,26 +100,23 @@ def _ahead(V: Block, over: Row, use: Choices, after: After | None) -> Block:
     if not isinstance(over, Block):
         return V
     lead, n, t = use.lead, use.n, use.t
-    ahead = use.row("gae.ahead", "V_seen", "value that the slot before looks at")
+    ahead = use.row("gae.ahead")
     ahead[*lead, n, t.last + 1] = 0 if after is None else after.ahead[n]
     ahead[*lead, n, t] = V[*lead, n, t] + over[*lead, n, t] * ahead[*lead, n, t + 1]
     return ahead
 
 
-def td_errors(name: str, symbol: str, meaning: str, r: Block, of: Seen | Gae, use: Choices, gamma: Arithmetic) -> Block:
+def td_errors(delta: Block, r: Block, of: Seen | Gae, use: Choices, gamma: Arithmetic) -> Block:
     """Compares each value with the reward and the discounted value after it."""
     lead, n, t = use.lead, use.n, use.t
     row, (here, over, stop, _) = (*lead, n, t), of.reach
-    delta = use.row(name, symbol, meaning, source=sources.TD_ERROR)
     later = gamma * (1 - stop[row]) * of.ahead[*lead, n, t + 1]
     delta[row] = (here[n, t] - over[row]) * (r[row] + later - of.V[row])
     return delta
 
 
 def discounted_sum(
-    name: str,
-    symbol: str,
-    meaning: str,
+    A: Block,
     delta: Block,
     reach: Reach,
     use: Choices,
@@ -141,16 +131,15 @@ def discounted_sum(
     lead, n, t = use.lead, use.n, use.t
     row = (*lead, n, t)
     here, over, _, done = reach
-    A = use.row(name, symbol, meaning, source=sources.GAE)
     A[*lead, n, t.last + 1] = begin
     A[row] = delta[row] + ((here[n, t] - over[row]) * gamma * lam * (1 - done[row]) + over[row]) * A[*lead, n, t + 1]
     return A
 
 
-def with_lambda(made: Gae, use: Choices) -> Callable[[str, str, str, Block], Block]:
-    """Returns the recursion over the same TD errors, to be run with another λ."""
+def with_lambda(made: Gae, use: Choices) -> Callable[[Block, Block], Block]:
+    """Returns the recursion over the same TD errors, to define a row with another λ."""
 
-    def run(name: str, symbol: str, meaning: str, lam: Block) -> Block:
-        return discounted_sum(name, symbol, meaning, made.td_errors, made.reach, use, use.used["gamma"], lam)
+    def run(A: Block, lam: Block) -> Block:
+        return discounted_sum(A, made.td_errors, made.reach, use, use.used["gamma"], lam)
 
     return run

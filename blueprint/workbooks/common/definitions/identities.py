@@ -33,7 +33,7 @@ def identities(made: Gae, r: Block, use: Choices) -> list[Identity]:
 def lambda_0(made: Gae, use: Choices) -> Identity:
     """With λ = 0 no later TD error counts: A is δ, but where it is passed over."""
     row, gamma = (use.n, use.t), use.used["gamma"]
-    A = discounted_sum("identity.lambda_0", "A_λ0", "advantage for λ = 0", made.td_errors, made.reach, use, gamma, ZERO)
+    A = discounted_sum(use.row("identity.lambda_0"), made.td_errors, made.reach, use, gamma, ZERO)
     off = block("check.lambda_0", row, "|A_λ0−δ|", "λ = 0: advantage is the TD error")
     off[row] = (1 - made.reach.over[row]) * abs(A[row] - made.td_errors[row])
     return Identity((A,), off)
@@ -44,8 +44,8 @@ def lambda_1(made: Gae, r: Block, use: Choices) -> Identity:
     n, t = row = (use.n, use.t)
     here, over, stop, done = made.reach
     gamma, V = use.used["gamma"], made.ahead
-    A = discounted_sum("identity.lambda_1", "A_λ1", "advantage for λ = 1", made.td_errors, made.reach, use, gamma, ONE)
-    G = block("identity.to_go", row, "G", "discounted reward to go, ending in V")
+    A = discounted_sum(use.row("identity.lambda_1"), made.td_errors, made.reach, use, gamma, ONE)
+    G = use.row("identity.to_go")
     off = block("check.lambda_1", row, "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
     G[n, t.last + 1] = V[n, t.last + 1]
     following, later = _following(G, V, stop, done, use)
@@ -62,7 +62,7 @@ def _following(G: Block, V: Block, stop: Row, done: Row, use: Choices) -> tuple[
     n, t = row = (use.n, use.t)
     if not isinstance(done, Block):
         return (), G[n, t + 1]
-    after = block("identity.after", row, "G_next", "what comes after the step")
+    after = use.row("identity.after")
     after[row] = where(equal(done[row], 1), (1 - stop[row]) * V[n, t + 1], G[n, t + 1])
     return (after,), after[row]
 
@@ -86,8 +86,8 @@ def gamma_0(made: Gae, r: Block, use: Choices) -> Identity:
     """With γ = 0 nothing later counts, whatever λ is: A is r − V, but where it is passed over."""
     row, (here, over, _, _) = (use.n, use.t), made.reach
     lam = use.used["gae_lambda"]
-    delta = td_errors("identity.gamma_0_td", "δ_γ0", "TD error for γ = 0", r, made, use, ZERO)
-    A = discounted_sum("identity.gamma_0", "A_γ0", "advantage for γ = 0", delta, made.reach, use, ZERO, lam)
+    delta = td_errors(use.row("identity.gamma_0_td"), r, made, use, ZERO)
+    A = discounted_sum(use.row("identity.gamma_0"), delta, made.reach, use, ZERO, lam)
     off = block("check.gamma_0", row, "|A_γ0−r+V|", "γ = 0: advantage is reward − value")
     off[row] = (1 - over[row]) * abs(A[row] - (here[row] - over[row]) * (r[row] - made.V[row]))
     return Identity((delta, A), off)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Max, at_most, block, maximum
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions import sources
 from blueprint.workbooks.common.definitions.choices import Choices
 
 
@@ -62,8 +61,8 @@ def places(S: Block, m: Block, more: Block | None = None) -> Places:
 def counted(S: Block, m: Block, at: Places, use: Choices) -> Counted:
     """Chooses which slots count as response, and how many slots behind it keep their value and reward."""
     L, tail = use.lead, use.used["advantage.tail_slots"]
-    M = use.row("response", "M", "1 on what counts as response", decimals=0, source=sources.MASK)
-    K = use.row("kept", "K", "1 where the value is kept", decimals=0, source=sources.TAIL)
+    M = use.row("response")
+    K = use.row("kept")
     M[*L, n, t] = use.switch["batch.response_mask"].choose(non_pad=m[n, t], all=S[n, t])
     behind = at_most(1, tail) * at.first_past[n, t] + at_most(2, tail) * at.second_past[n, t]
     K[*L, n, t] = maximum(M[*L, n, t], behind)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, block, less, maximum
 from blueprint.workbooks.common import sources as papers
-from blueprint.workbooks.common.conventions import sources
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, clamped
 from blueprint.workbooks.common.definitions.places import Places
 from blueprint.workbooks.common.definitions.whitening import Moments, Statistics, counting, statistics
@@ -78,13 +77,13 @@ def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices)
     """Corrects the score of each response (n), and puts it on one slot."""
     n, each, row = use.n, (*use.lead, use.n), (*use.lead, use.n, use.t)
     penalty, switch = use.used["reward.missing_eos_value"], use.switch
-    ended = use.each("score.ended", "done_n", "1 if the response counts as ended", decimals=0)
-    taken = use.each("score.subtracted", "s_sub", "score, less the penalty if not ended")
-    replaced = use.each("score.replaced", "s_set", "score, replaced if not ended")
-    corrected = use.each("score.corrected", "s_eos", "score after the end-word rule", source=sources.MISSING_EOS)
-    held = use.each("score.clipped", "s_clip", "score after its clip", source=sources.SCORE_CLIP)
-    place = use.row("score.place", "at_score", "1 where the score lands", source=sources.SCORE_SLOT, decimals=0)
-    placed = use.row("score.placed", "score", "score, on its slot")
+    ended = use.each("score.ended")
+    taken = use.each("score.subtracted")
+    replaced = use.each("score.replaced")
+    corrected = use.each("score.corrected")
+    held = use.each("score.clipped")
+    place = use.row("score.place")
+    placed = use.row("score.placed")
     ended[each] = switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n])
     taken[each] = given[n] - (1 - ended[each]) * penalty
     replaced[each] = ended[each] * given[n] + (1 - ended[each]) * penalty
@@ -114,7 +113,7 @@ def price(use: Choices, place: str) -> Operand:
 def where_paid(M: Block, at: Places, use: Choices) -> Block:
     """Tells where the KL is paid: on the response, or in the slot behind it too."""
     row = (*use.lead, use.n, use.t)
-    support = use.row("kl.support", "m_KL", "1 where the KL is paid", decimals=0, source=sources.KL_SUPPORT)
+    support = use.row("kl.support")
     support[row] = maximum(M[row], use.switch["reward.kl_at_first_pad"].says("on") * at.first_past[use.n, use.t])
     return support
 
@@ -124,10 +123,10 @@ def penalised(kl: Block, use: Choices, paid_on: Row = EVERYWHERE) -> Paid:
     lead, row = use.lead, (*use.lead, use.n, use.t)
     beta, coef = price(use, "reward"), None
     if not use.is_fixed("reward.kl_in"):
-        coef = use.one("kl_coef.reward", "β_r", "KL coefficient within the reward")
+        coef = use.one("kl_coef.reward")
         coef[lead] = beta
         beta = coef[lead]
-    penalty = use.row("reward.penalty", "pen", "KL penalty −β·KL, part of the reward")
+    penalty = use.row("reward.penalty")
     penalty[row] = -(beta * paid_on[row] * kl[row])
     return Paid(paid_on if isinstance(paid_on, Block) else None, coef, penalty)
 
@@ -142,10 +141,9 @@ def rewards(
     """
     row = (*use.lead, use.n, use.t)
     whitens = not use.is_fixed("reward.whiten")
-    raw = use.step(whitens, paid.penalty[row] + placed, "rewards.raw", "r_raw", "reward: penalty + score")
+    raw = use.step(whitens, "rewards.raw", paid.penalty[row] + placed)
     white = _whitened(raw.row, kept, S, use, whole) if raw.row is not None else None
-    told = "reward used" if whitens else "augmented reward: KL penalty + score"
-    used = use.row("rewards", "r", told, source=papers.REWARD)
+    used = use.row("rewards")
     used[row] = use.switch["reward.whiten"].choose(off=raw.cell, on=white.shifted[row] if white else raw.cell)
     return Rewards(raw.row, white, used)
 
@@ -153,9 +151,9 @@ def rewards(
 def _whitened(raw: Block, kept: Row, S: Row, use: Choices, whole: Moments | None) -> WhitenedReward:
     """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
     lead, row = use.lead, (*use.lead, use.n, use.t)
-    of = statistics("reward", "_r", raw, counting("reward", "_r", kept, S, use, whole), use, whole)
-    white = use.row("reward.whitened", "r_w", "whitened reward, mean 0")
-    shifted = use.row("reward.shifted", "r_s", "whitened reward, mean put back", source=sources.REWARD_WHITEN)
+    of = statistics("reward", raw, counting("reward", kept, S, use, whole), use, whole)
+    white = use.row("reward.whitened")
+    shifted = use.row("reward.shifted")
     white[row] = (raw[row] - of.mean[lead]) / of.divisor
     zeroed = use.switch["reward.whiten_rezero"].says("on")
     shifted[row] = S[use.n, use.t] * maximum(kept[row], 1 - zeroed) * (white[row] + of.mean[lead])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, maximum, sqrt
-from blueprint.workbooks.common.conventions import sources
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
 
 
@@ -53,18 +52,18 @@ class Whitened(NamedTuple):
     used: Block
 
 
-def counting(name: str, of: str, mask: Row, S: Row, use: Choices, whole: Moments | None = None) -> Counting:
+def counting(name: str, mask: Row, S: Row, use: Choices, whole: Moments | None = None) -> Counting:
     """Counts a row over its mask or over all slots; a variance may be by N − ddof.
 
     whole: the moments, where they are those of a larger batch, which need no counts.
     """
     lead, row = use.lead, (*use.lead, use.n, use.t)
-    counts = use.row(f"{name}.counted", f"m{of}", f"1 on {name}s that are counted", decimals=0)
+    counts = use.row(f"{name}.counted")
     counts[row] = use.switch["advantage.stats"].choose(mask=mask[row], all=S[use.n, use.t])
     if whole is not None:
         return Counting(counts, whole.number, whole.number, steps=(counts,))
-    N = use.one(f"{name}.count", f"N{of}", f"{name}s counted", decimals=0)
-    bessel = use.one(f"{name}.bessel", f"bessel{of}", f"N/(N − ddof), of the {name}s", unit="≥ 1")
+    N = use.one(f"{name}.count")
+    bessel = use.one(f"{name}.bessel")
     N[lead] = Sum((use.n, use.t), counts[row])
     enough = N[lead] + use.used["advantage.ddof_eps"]
     bessel[lead] = maximum(enough, 1) / maximum(enough - use.used["advantage.ddof"], 1)
@@ -72,43 +71,40 @@ def counting(name: str, of: str, mask: Row, S: Row, use: Choices, whole: Moments
     return Counting(counts, number, number, bessel[lead], (counts, N, bessel))
 
 
-def statistics(
-    name: str, of: str, x: Block, counts: Counting, use: Choices, whole: Moments | None = None
-) -> Statistics:
-    """Takes mean and variance of a row. name, of: what blocks begin and symbols end with.
+def statistics(name: str, x: Block, counts: Counting, use: Choices, whole: Moments | None = None) -> Statistics:
+    """Takes mean and variance of a row. name: what the names of blocks begin with.
 
     whole: the moments, where they are those of a larger batch.
     """
     lead, row = use.lead, (*use.lead, use.n, use.t)
-    centred = use.row(f"{name}.centred", f"{x.symbol.partition('_')[0]}_c", f"{name} less the mean")
+    centred = use.row(f"{name}.centred")
     if whole is None:
-        mean = use.one(f"{name}.mean", f"μ{of}", f"mean of the {name}s")
-        var = use.one(f"{name}.variance", f"σ²{of}", f"variance of the {name}s", unit="≥ 0", source=sources.WHITEN)
+        mean = use.one(f"{name}.mean")
+        var = use.one(f"{name}.variance")
         mean[lead] = Sum((use.n, use.t), counts.counted[row] * x[row]) / counts.number
         var[lead] = Sum((use.n, use.t), centred[row] * centred[row]) / counts.free * counts.bessel
     else:
         mean, var = whole.mean, whole.variance
     centred[row] = counts.counted[row] * (x[row] - mean[lead])
-    return Statistics(counts, mean, centred, var, *_divisor(name, of, var, use))
+    return Statistics(counts, mean, centred, var, *_divisor(name, var, use))
 
 
-def _divisor(name: str, of: str, var: Block, use: Choices) -> tuple[Operand, tuple[Block, ...]]:
+def _divisor(name: str, var: Block, use: Choices) -> tuple[Operand, tuple[Block, ...]]:
     """Makes the numbers by which libraries divide, as far as there is a choice, and takes the one in use."""
     lead, eps, switch = use.lead, use.used["whiten_eps"], use.switch["advantage.eps_form"]
     forms = {
-        "rsqrt_var_plus": ("rsqrt", "√(σ² + ε_w)", sqrt(var[lead] + eps)),
-        "clamp": ("clamp", "√max(σ², ε_w)", sqrt(maximum(var[lead], eps))),
-        "std_plus": ("plus", "√σ² + ε_w", sqrt(var[lead]) + eps),
-        "std_max": ("max", "max(√σ², ε_w)", maximum(sqrt(var[lead]), eps)),
+        "rsqrt_var_plus": sqrt(var[lead] + eps),
+        "clamp": sqrt(maximum(var[lead], eps)),
+        "std_plus": sqrt(var[lead]) + eps,
+        "std_max": maximum(sqrt(var[lead]), eps),
     }
     if len(switch.words) == 1:
-        return forms[switch.words[0]][2], ()
+        return forms[switch.words[0]], ()
     roots = {}
     for word in switch.words:
-        symbol, how, form = forms[word]
-        roots[word] = use.one(f"{name}.{word}", f"σ_{symbol}{of}", f"divisor of {name}s: {how}")
-        roots[word][lead] = form
-    divisor = use.one(f"{name}.divisor", f"σ{of}", f"divisor of {name}s, the one in use", source=sources.WHITEN)
+        roots[word] = use.one(f"{name}.{word}")
+        roots[word][lead] = forms[word]
+    divisor = use.one(f"{name}.divisor")
     divisor[lead] = switch.choose(**{word: root[lead] for word, root in roots.items()})
     return divisor[lead], (*roots.values(), divisor)
 
@@ -116,12 +112,12 @@ def _divisor(name: str, of: str, var: Block, use: Choices) -> tuple[Operand, tup
 def whitened_advantages(A: Block, of: Statistics, use: Choices, M: Row = EVERYWHERE) -> Whitened:
     """Shifts and scales the advantages; or only scales them, or leaves them. M: where the loss looks."""
     lead, row, switch = use.lead, (*use.lead, use.n, use.t), use.switch["whiten_advantages"]
-    white = use.row("advantage.whitened", "Â", "whitened advantage", source=sources.WHITEN)
-    used = use.row("advantages_used", "Â_used", "advantage used by the loss")
+    white = use.row("advantage.whitened")
+    used = use.row("advantages_used")
     white[row] = of.centred[row] / of.divisor
     rows, shifted = {"on": white[row], "off": A[row]}, None
     if "keep_mean" in switch.words:
-        shifted = use.row("advantage.shifted", "Â_s", "whitened advantage, mean put back", source=sources.WHITEN)
+        shifted = use.row("advantage.shifted")
         shifted[row] = white[row] + of.counting.counted[row] * of.mean[lead]
         rows["keep_mean"] = shifted[row]
     used[row] = M[row] * switch.choose(**rows)

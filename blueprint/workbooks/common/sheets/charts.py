@@ -11,6 +11,7 @@ from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Seri
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.gae import Gae
 from blueprint.workbooks.common.definitions.loss import Near, between, lowest_ratio, near_one, surrogate
+from blueprint.workbooks.common.sources import GAE
 
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"
 LAMBDAS = (0.0, 0.5, 0.95, 1.0)
@@ -29,8 +30,8 @@ PARTS = {
 PARKED = "A ratio beyond an end of the picture is drawn at that end; a dot outside the response is parked at ρ = −1, out of sight."
 
 
-Fade = Callable[[str, str, str, Block], Block]
-"""Makes advantages of the TD errors for another λ: of their name, symbol, meaning, and λ."""
+Fade = Callable[[Block, Block], Block]
+"""Defines a row as the advantages of the same TD errors for another λ."""
 
 
 class Drawn(NamedTuple):
@@ -161,7 +162,10 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
         typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in range(1, len(LAMBDAS) + 1)
     )
     rows = [
-        fade(f"gae_at.{i}", f"A_λ={value:g}", f"advantage for λ = {value:g}", lam)
+        fade(
+            block(f"gae_at.{i}", used.advantages.axes, f"A_λ={value:g}", f"advantage for λ = {value:g}", source=GAE),
+            lam,
+        )
         for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)
     ]
     chart = Chart(

@@ -12,6 +12,7 @@ from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import GROUPS
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.presets import PRESET
 from blueprint.workbooks.common.settings import Switch
 from blueprint.workbooks.common.sheets.head import InView
@@ -52,7 +53,7 @@ class Preferred(NamedTuple):
         """Returns what the definitions read: one set of conventions for each library."""
         used: dict[str, Arithmetic] = {key: row[LIBRARY] for key, row in self.rows.items()}
         switch = {key: Switch(settings[key].words, number[LIBRARY]) for key, number in self.words.items()}
-        return Choices(used, switch, (LIBRARY,), "library.")
+        return Choices(used, switch, (LIBRARY,), "library.", labels=labels(live=True))
 
 
 def compared(batch: pipeline.Batch, head: InView, chosen: Chosen, names: tuple[str, ...]) -> Compared:

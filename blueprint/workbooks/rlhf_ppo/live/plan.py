@@ -12,6 +12,7 @@ from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.gae import with_lambda
 from blueprint.workbooks.common.definitions.identities import identities
 from blueprint.workbooks.common.definitions.reward import score_stays
+from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.presets import PRESET
 from blueprint.workbooks.rlhf_ppo.live.libraries import compared
 from blueprint.workbooks.rlhf_ppo.live.steps import live_steps
@@ -32,7 +33,7 @@ SHOWN = {
 def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: Sheet, vocabulary: Block) -> Plan:
     """Takes the steps by the conventions in use, and what stands beside them."""
     live = live_steps(models, chosen.settings)
-    use = Choices(chosen.settings.used, chosen.settings.switch)
+    use = Choices(chosen.settings.used, chosen.settings.switch, labels=labels(live=True))
     names = conventions.compare or tuple(name for name in chosen.catalogue.presets if name != DEFAULT)
     beside = compared(live.batch, models.head, chosen, names)
     return Plan(

@@ -12,6 +12,7 @@ from blueprint.workbooks.common.definitions.loss import Surrogate, mean_over_wor
 from blueprint.workbooks.common.definitions.metrics import ClipFraction, variance_floor
 from blueprint.workbooks.common.definitions.places import places
 from blueprint.workbooks.common.definitions.reward import ends
+from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.signal import Signal, signal
 from blueprint.workbooks.rlhf_ppo.live import pages, pipeline
@@ -35,7 +36,7 @@ class Live(NamedTuple):
 
 def live_steps(models: Models, chosen: Settings) -> Live:
     """Runs the conventions in use over what the models say."""
-    use = Choices(chosen.used, chosen.switch)
+    use = Choices(chosen.used, chosen.switch, labels=labels(live=True))
     batch, cross = batch_of(models)
     made = signal(signal_sheet.linked(pipeline.signal_given(batch)), use)
     there = linked("loss", batch, ("logp_new", "logp_old", "logp_ref", "entropy", "policy_kl", "V_new"))

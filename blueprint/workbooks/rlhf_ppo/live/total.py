@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, Sum
-from blueprint.workbooks.common import sources as papers
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions import sources
 from blueprint.workbooks.common.conventions.policy import Guard
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.loss import Total
@@ -45,21 +43,21 @@ class Sums(NamedTuple):
 def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
     """Weighs and adds up. Where the critic has an optimiser of its own, its loss is not part of the total."""
     L, row, keep = use.lead, (*use.lead, n, t), held.keep
-    policy = use.one("policy_loss", "L_policy", "policy loss: minus weighted sum of U_min", source=papers.CLIP)
-    value = use.one("value_loss", "L_value", "value loss: weighted sum of v_loss", source=sources.VALUE)
-    entropy = use.one("entropy", "H_mean", "entropy: weighted sum of H")
-    kl = use.one("policy_kl", "KL_pol", "policy KL: weighted sum of the exact KL", source=papers.PENALISED)
-    drift = use.one("kl_loss", "L_KL", "KL to the reference, as a loss", source=sources.KL_LOSS)
+    policy = use.one("policy_loss")
+    value = use.one("value_loss")
+    entropy = use.one("entropy")
+    kl = use.one("policy_kl")
+    drift = use.one("kl_loss")
     policy[L] = -(keep[L] * Sum((n, t), words.for_policy[row] * words.surrogate[row]))
     value[L] = keep[L] * Sum((n, t), words.for_value[row] * words.value[row])
     entropy[L] = Sum((n, t), words.for_entropy[row] * words.entropy[n, t])
     kl[L] = Sum((n, t), words.for_entropy[row] * words.policy_kl[n, t])
     drift[L] = Sum((n, t), words.for_policy[row] * words.kl_loss[row])
-    vf = use.one("vf_coef.used", "c1_used", "weight of the value loss in the total")
-    beta = use.one("kl_coef.loss", "β_L", "price of drifting within the loss")
+    vf = use.one("vf_coef.used")
+    beta = use.one("kl_coef.loss")
     vf[L] = use.switch["loss.joint"].says("on") * use.used["vf_coef"]
     beta[L] = price(use, "loss")
-    total = use.one("total_loss", "L", "total loss, which training makes smaller", source=papers.TOTAL)
+    total = use.one("total_loss")
     made = Total(policy, value, entropy, kl, total)
     adds = _adds(made, drift, vf, beta, use)
     bonus = use.used["ent_coef"] * entropy[L]
@@ -70,10 +68,10 @@ def sums(words: Weighed, held: Guard, use: Choices) -> Sums:
 def _adds(made: Total, drift: Block, vf: Block, beta: Block, use: Choices) -> tuple[Block, Block, Block, Block]:
     """Shows what each part adds to the total, after the policy loss."""
     L = use.lead
-    value = use.one("adds.value_loss", "value_part", "value loss times its weight")
-    entropy = use.one("adds.entropy", "entropy_part", "entropy bonus: −ent_coef times entropy")
-    kl = use.one("adds.policy_kl", "KL_part", "policy KL times policy_kl_coef")
-    reference = use.one("adds.kl_loss", "ref_KL_part", "KL to the reference times its price")
+    value = use.one("adds.value_loss")
+    entropy = use.one("adds.entropy")
+    kl = use.one("adds.policy_kl")
+    reference = use.one("adds.kl_loss")
     value[L] = vf[L] * made.value_loss[L]
     entropy[L] = -(use.used["ent_coef"] * made.entropy[L])
     kl[L] = use.used["policy_kl_coef"] * made.policy_kl[L]
@@ -86,10 +84,10 @@ def _share(
 ) -> tuple[tuple[Block, Block, Block], Block]:
     """Splits the total over the words, by the same weights: in three parts, and their sum."""
     L, row = use.lead, (*use.lead, n, t)
-    of_policy = use.row("share.policy", "share_π", "what it adds by ratio and reference KL")
-    of_critic = use.row("share.value", "share_V", "what it adds by its value")
-    of_spread = use.row("share.entropy", "share_H", "what it adds by entropy and policy KL")
-    share = use.row("share", "share", "what the word adds to the total")
+    of_policy = use.row("share.policy")
+    of_critic = use.row("share.value")
+    of_spread = use.row("share.entropy")
+    share = use.row("share")
     of_policy[row] = words.for_policy[row] * (beta[L] * words.kl_loss[row] - keep[L] * words.surrogate[row])
     of_critic[row] = vf[L] * keep[L] * words.for_value[row] * words.value[row]
     spread = use.used["policy_kl_coef"] * words.policy_kl[n, t] - use.used["ent_coef"] * words.entropy[n, t]

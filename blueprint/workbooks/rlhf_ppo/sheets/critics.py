@@ -45,9 +45,7 @@ class Scorer(NamedTuple):
 def old_critic(old: OldPolicy) -> Critic:
     """Outlines the critic as it was when the response was written."""
     lead = "the critic when the response was written: what score it expected before each word"
-    return _critic(
-        "old_critic", "Old critic", lead, "V_old", memory_weights("old_critic"), head_weights("old_critic"), old, ()
-    )
+    return _critic("old_critic", "Old critic", lead, memory_weights("old_critic"), head_weights("old_critic"), old, ())
 
 
 def new_critic(old: OldPolicy, before: Critic, update_step: Block) -> Critic:
@@ -58,7 +56,7 @@ def new_critic(old: OldPolicy, before: Critic, update_step: Block) -> Critic:
         updated("critic", weight, change, update_step) for weight, change in zip(weights, changes, strict=True)
     )
     lead = "the critic after the update; the value loss compares it with the returns"
-    return _critic("critic", "Critic", lead, "V", Memory(E, W), Head(w, b), old, (update_section(changes),))
+    return _critic("critic", "Critic", lead, Memory(E, W), Head(w, b), old, (update_section(changes),))
 
 
 def reward_model(old: OldPolicy) -> Scorer:
@@ -75,7 +73,7 @@ def reward_model(old: OldPolicy) -> Scorer:
 
 
 def _critic(
-    name: str, title: str, lead: str, symbol: str, memory: Memory, weights: Head, old: OldPolicy,
+    name: str, title: str, lead: str, memory: Memory, weights: Head, old: OldPolicy,
     above: tuple[Section, ...],
 ) -> Critic:  # fmt: skip
     here = old.head.on(name)
@@ -83,15 +81,7 @@ def _critic(
     network = rnn(name, read, memory)
     out = scalar_head(name, "v", "critic's head, before the mask", network.h, weights)
     places = (link(f"{name}.slots", old.slots.row),) if old.slots else ()
-    whose = "old" if name.startswith("old") else "new"
-    values = kept_values(
-        f"{name}.values",
-        symbol,
-        f"{whose} critic's value before the word",
-        out,
-        places[0] if places else here.mask,
-        ROWS,
-    )
+    values = kept_values(ROWS.row(f"{name}.values"), out, places[0] if places else here.mask)
     sections = scalar_sections(memory, weights, read, network, (*places, out, key(values)))
     sheet = Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask, first=0 if above else 1)
     return Critic(sheet, memory, weights, out, values)

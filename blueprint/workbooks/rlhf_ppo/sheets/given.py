@@ -89,7 +89,7 @@ def given_models(given: GivenTexts, temperature: Temperature) -> Models:
     reference, policy = (
         policy_that_reads(part, heard, _logits(part.name, temperature), ()) for part in (REFERENCE, NEW)
     )
-    before, after = (_critic(name, symbol, whose, given) for name, symbol, whose in CRITICS)
+    before, after = (_critic(name, whose, given) for name, whose in CRITICS)
     score = typed("reward_model.score", (n,), "RM", "score of the response")
     sheets = [_critic_sheet(title, given, parts) for title, parts in (("Old critic", before), ("Critic", after))]
     scored = _scored(score, given)
@@ -100,7 +100,7 @@ def given_models(given: GivenTexts, temperature: Temperature) -> Models:
 
 
 OLD = Part("old", "Old policy", "old policy", LEAD, "log π_old", ("", "", ""))
-CRITICS = (("old_critic", "V_old", "old"), ("critic", "V", "new"))
+CRITICS = (("old_critic", "old"), ("critic", "new"))
 
 
 def _logits(name: str, temperature: Temperature) -> tuple[Block, ...]:
@@ -119,11 +119,11 @@ def _old(given: GivenTexts, logits: tuple[Block, ...]) -> Policy:
     return Policy(Sheet(OLD.title, LEAD, sections, (n, t), here.rows, here.mask), logprobs, words)
 
 
-def _critic(name: str, symbol: str, whose: str, given: GivenTexts) -> tuple[Block, Block, Block]:
+def _critic(name: str, whose: str, given: GivenTexts) -> tuple[Block, Block, Block]:
     """Types a critic's number in every slot; returns the slots, the typed row and the values."""
     out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number in the slot", decimals=2)
     S = link(f"{name}.slots", given.slots)
-    return S, out, kept_values(f"{name}.values", symbol, f"{whose} critic's value before the word", out, S, ROWS)
+    return S, out, kept_values(ROWS.row(f"{name}.values"), out, S)
 
 
 def _critic_sheet(title: str, given: GivenTexts, parts: tuple[Block, Block, Block]) -> Sheet:

@@ -1,0 +1,57 @@
+"""Labels: the symbol, meaning, unit, decimals and source of each quantity, by the name of its block.
+
+They are data, `labels.csv` beside what has them: a kind may say of a quantity what it is in its own words. The column `in`
+says where a row holds: nowhere in particular, or where conventions are live. `source` is a name in `sources.py` beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import NamedTuple
+
+from blueprint.language import NotationError
+
+COMMON = "blueprint.workbooks.common"
+
+
+class Label(NamedTuple):
+    """What a reader wants to know of a block besides its equation; `decimals` are those that a page shows."""
+
+    symbol: str
+    meaning: str
+    unit: str = ""
+    source: str = ""
+    decimals: int = 4
+
+
+class Labels:
+    """The labels of a workbook; those of its kind go before those that kinds share."""
+
+    def __init__(self, found: Mapping[str, Label]) -> None:
+        """Takes labels by the names of blocks."""
+        self._found = found
+
+    def of(self, name: str) -> Label:
+        """Returns the label of a block. Raises NotationError, which says where to write it, for a name that has none."""
+        if name not in self._found:
+            raise NotationError(f"{name}: it has no label; add a row with its symbol and meaning to labels.csv")
+        return self._found[name]
+
+
+@cache
+def labels(live: bool = False, own: str = "") -> Labels:
+    """Reads the labels that kinds share, and those of the kind whose package is `own`."""
+    found: dict[str, Label] = {}
+    for package in filter(None, (COMMON, own)):
+        sources = vars(import_module(f"{package}.sources"))
+        table = files(package).joinpath("labels.csv").read_text(encoding="utf-8")
+        for row in csv.DictReader(table.splitlines()):
+            if row["in"] == "" or live:
+                source = sources[row["source"]] if row["source"] else ""
+                decimals = int(row["decimals"] or Label._field_defaults["decimals"])
+                found[row["name"]] = Label(row["symbol"], row["meaning"], row["unit"], source, decimals)
+    return Labels(found)
