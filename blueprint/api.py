@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from blueprint.inputs.load import Numbers
     from blueprint.reopening import SavedBook
     from blueprint.verifying import StepVerdict, Verdict
-    from blueprint.verifying.classic import Verdict as RolloutVerdict
 
 AnyPath = str | PathLike[str]
 Tables = Mapping[str, Any]
@@ -78,24 +77,19 @@ def verify(
     set: Mapping[str, Any] | None = None,
     tolerance: float = 1.0,
     device: str = "cpu",
-) -> Verdict | StepVerdict | RolloutVerdict:
+) -> Verdict | StepVerdict:
     """Computes a minibatch of a real run again: `.first` is what went wrong first, `.causes` why, `.agrees` whether nothing did.
 
     paths: one file, or the files of one step, which are joined. A rollout of classic PPO is computed by its own conventions.
     preset: whose conventions, if the file does not say it. set: other values by key. tolerance: multiplies every tolerance.
     Raises MinibatchError for a file that cannot be read or not be computed with, and ImportError without torch.
     """
-    from blueprint.dumps import Minibatch, read_dump, read_minibatch
-    from blueprint.verifying import classic, verify_batches, verify_one
+    from blueprint.dumps import read_dump
+    from blueprint.verifying import VerifyOptions, verify_dumps, verify_one
 
-    changes = [f"{key}={value}" for key, value in (set or {}).items()]
-    if len(paths) != 1:
-        return verify_batches([read_minibatch(path) for path in paths], preset, changes, tolerance, device)
-    batch = read_dump(paths[0])
-    if isinstance(batch, Minibatch):
-        return verify_one(batch, preset, changes, tolerance, device).verdict
-    chosen = classic.choose(batch, preset, changes)
-    return classic.verify(batch, chosen.values, chosen.preset.name, tolerance)
+    changes = tuple(f"{key}={value}" for key, value in (set or {}).items())
+    options, dumps = VerifyOptions(preset, changes, tolerance, device), [read_dump(path) for path in paths]
+    return verify_one(dumps[0], options).verdict if len(dumps) == 1 else verify_dumps(dumps, options)
 
 
 def _loaded(numbers: AnyPath | Tables, changes: Mapping[str, Any]) -> Numbers:

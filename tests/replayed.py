@@ -8,15 +8,17 @@ from blueprint.book import Book
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Array
 from blueprint.verifying import Replay, replay
-from blueprint.verifying.agree import Agreement, agreement
-from blueprint.verifying.export import numbers_of
 from blueprint.verifying.judge import Judge
+from blueprint.verifying.kind import Agreement
 from blueprint.verifying.lines import lines_of
-from blueprint.verifying.verify import Verdict
-from blueprint.verifying.window import Window, worst_window
+from blueprint.verifying.logged import ALL
+from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
+from blueprint.workbooks.minibatch.verifying.agree import agreement
+from blueprint.workbooks.minibatch.verifying.export import numbers_of
+from blueprint.workbooks.minibatch.verifying.window import Window, worst_window
 
 RESPONSES, SLOTS, FIRST = 12, 40, 7
 LOGGED = {"total_loss": 0.5, "entropy": 1.0, "clip_fraction.used": 0.2}
@@ -47,7 +49,7 @@ def minibatch(*without: str, **instead: Array) -> Minibatch:
     kept = {name: each for name, each in tensors.items() if name not in without}
     where = np.full(RESPONSES, SLOTS), np.full(RESPONSES, FIRST)
     dtypes = {name: str(each.dtype) for name, each in kept.items()}
-    return Minibatch("run.safetensors", kept, *where, dtypes=dtypes, called={}, step=120, logged=LOGGED)
+    return Minibatch("run.safetensors", kept, dtypes, {}, *where, step=120, logged=LOGGED)
 
 
 def replayed(preset: str = "verl", batch: Minibatch | None = None, **options: float | str) -> Replay:
@@ -67,7 +69,8 @@ def with_everything_logged(preset: str = "verl") -> Minibatch:
 
 def compared(found: Replay, preset: str = "verl") -> Verdict:
     """Compares a replay with what was logged, and looks for no cause."""
-    lines = lines_of(found.batch, found, Judge(found.batch, found).compared(), {})
+    judge = Judge(found.batch, found)
+    lines = lines_of(ALL, judge.called, judge.compared(), {})
     return Verdict(preset, found, tuple(lines), {}, None, (), ())
 
 

@@ -24,10 +24,12 @@ MAY_READ = {
     "page": ("page", "language", "program", "quoting", "unfinished"),
     "inputs": ("inputs", "quoting", "workbooks.registry"),
     "workbooks.registry": ("workbooks.common", "workbooks.kind", *KERNEL),
-    "workbooks.kind": ("workbooks.common", *KERNEL),
+    "workbooks.kind": ("dumps.kind", "verifying.kind", "workbooks.common", *KERNEL),
     "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
-    "dumps": ("workbooks.common.conventions", "dumps", "inputs", "quoting", "unfinished"),
-    "verifying": ("workbooks.common.conventions", "dumps", "inputs", "quoting", "verifying", "witness"),
+    "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "unfinished"),
+    "verifying": (
+        "workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "verifying", "witness",
+    ),
     "verifying.runs": ("dumps", "quoting", "verifying"),
     "witness": ("witness",),
     "checking": ("checking", "page", "quoting", "reopening", "witness", "workbooks.registry"),
@@ -60,6 +62,12 @@ MAY_READ |= {
     for kind in KINDS
 }
 MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness") for kind in KINDS}
+# A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
+MAY_READ |= {
+    f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
+    for kind in ("minibatch", "classic_ppo")
+    for part, more in (("kind", ("verifying.kind",)), ("dumps", ()), ("verifying", ("verifying", "witness")))
+}
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.worksheet"),
@@ -69,7 +77,13 @@ KEEPERS = {
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),
     "pydantic": ("inputs", "workbooks"),
-    "torch": ("witness", "verifying", "dumps.formats", "frames", *(f"workbooks.{kind}.witness" for kind in KINDS)),
+    "torch": (
+        "witness",
+        "verifying",
+        "dumps.formats",
+        "frames",
+        *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("witness", "verifying")),
+    ),
     "ray": ("verifying.runs.on_ray",),
     "matplotlib": ("verifying.runs.plot",),
 }

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from blueprint.commands.check import need_torch
-from blueprint.commands.console import say
-from blueprint.commands.import_rollout import book_of_rollout
-from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Refused
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
-from blueprint.commands.verify import read, verified
-
-if TYPE_CHECKING:
-    from blueprint.book import Book
-    from blueprint.dumps import Minibatch
-    from blueprint.verifying import Verdict
-    from blueprint.verifying.window import Window
 
 EXAMPLES = """\b
 Examples:
@@ -30,7 +20,6 @@ Examples:
 Exit codes: 0 written; 1 written, but the library's numbers deviate, or not every formula was proved; 2 wrong use;
 3 the file cannot be read, or not be replayed.
 """
-WORST = 2
 DIFFERENCE = 1
 
 
@@ -58,7 +47,7 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
     "--worst",
     type=click.IntRange(1, 64),
     metavar="N",
-    help=f"Show the N responses with the worst words  [default: what deviates, else {WORST}]",
+    help="Show the N responses with the worst words  [default: what deviates, else 2]",
 )
 @click.option(
     "--by",
@@ -91,21 +80,17 @@ def import_(
     The whole minibatch is computed again first, and compared with what the library logged.
     """
     need_torch("import")
-    from blueprint.dumps import Minibatch
+    from blueprint.commands.showing import book_of
     from blueprint.inputs.errors import name_of
     from blueprint.page.saving import SaveError, refuse_target
+    from blueprint.verifying.kind import ViewOptions
+    from blueprint.verifying.verdict import VerifyOptions
 
     target = output or path.with_suffix(".xlsx")
     try:
         refuse_target(target, force, path)
-        batch = read(path)
-        if isinstance(batch, Minibatch):
-            found = _verified(batch, preset, overrides)
-            measure = by or ("ratio" if "logprobs_new" in batch.tensors else "advantage")
-            book = _book(found, _window(found, rows, worst, measure, tokens), name_of(path))
-            agrees = found.agrees
-        else:
-            book, agrees = book_of_rollout(batch, preset, overrides, rows, tokens, name_of(path))
+        view = ViewOptions(rows, worst, by, tokens)
+        book, agrees = book_of(path, VerifyOptions(preset, overrides), view, name_of(path))
         formulas = book.save(target)
     except SaveError as error:
         raise Refused(str(error)) from error
@@ -113,57 +98,3 @@ def import_(
     proved = no_proof or tell_proof(book, target)
     tell_result(book)
     sys.exit(0 if proved and agrees else DIFFERENCE)
-
-
-def _verified(batch: Minibatch, preset: str | None, overrides: tuple[str, ...]) -> Verdict:
-    """Verifies a minibatch, and prints what it comes to; a part of a larger batch is whitened as that was."""
-    from blueprint.verifying import text_of
-    from blueprint.verifying.larger import as_part
-
-    chosen, verdict = verified(batch, preset, overrides)
-    say(f"{chosen}\n\n{text_of(verdict)}\n")
-    if not any(verdict.left_open.values()):
-        return verdict
-    fitted = "; ".join(f"{name} with {line}" for name, line in verdict.left_open.items() if line)
-    say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
-    return verified(as_part(verdict), preset, overrides)[1]
-
-
-def _window(verdict: Verdict, rows: list[int] | None, worst: int | None, by: str, tokens: int) -> Window:
-    """Picks what is shown; unasked, the word that deviates first. Refuses a row that is not there, and other such wishes."""
-    from blueprint.dumps import MinibatchError
-    from blueprint.verifying.window import chosen_window, deviating_window, worst_window
-
-    found, spot = verdict.replayed, verdict.first.compared.spot if verdict.first else None
-    if rows is not None and worst is not None:
-        raise Refused("--rows names the responses, --worst finds them: use one of the two")
-    try:
-        if rows is not None:
-            return chosen_window(found, rows, by, tokens)
-        if worst is None and spot is not None:
-            return deviating_window(found, spot.episode, spot.first, by, tokens)
-        return worst_window(found, min(WORST, len(found.batch.slots)) if worst is None else worst, by, tokens)
-    except MinibatchError as error:
-        raise Refused(str(error)) from error
-
-
-def _book(verdict: Verdict, window: Window, name: str) -> Book:
-    """Makes the workbook, and compares it with the replay. Refuses a dump of which no loss can be made."""
-    from blueprint.book import Book
-    from blueprint.dumps import MinibatchError
-    from blueprint.language import NotationError
-    from blueprint.verifying.agree import agreement
-    from blueprint.verifying.export import numbers_of, stand_ins
-    from blueprint.workbooks.registry import blueprint_of
-
-    found = verdict.replayed
-    try:
-        book = Book(blueprint_of(numbers_of(found, window, name, verdict.preset, verdict)))
-    except (MinibatchError, NotationError) as error:
-        raise Unreadable(str(error)) from error
-    made = agreement({block.name: array for block, array in book.values.arrays.items()}, found, window)
-    say("\n".join([*stand_ins(found.batch), f"Shown: {window.told}."]))
-    if made.apart:
-        raise Unreadable(f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump")
-    say(f"the workbook's {len(made.distances)} rows and numbers are the replay's (largest difference {made.worst:.1e})")
-    return book

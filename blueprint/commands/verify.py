@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from blueprint.commands.check import need_torch
-from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Refused
 from blueprint.commands.run_options import Asked, run_options
-from blueprint.commands.verify_files import verify_files
-from blueprint.commands.verify_rollout import verify_rollout
-from blueprint.commands.verify_run import verify_run
-
-if TYPE_CHECKING:
-    from blueprint.dumps import Minibatch
-    from blueprint.dumps.classic import Rollout
-    from blueprint.verifying import Chosen, Verdict
 
 EXAMPLES = """\b
 Examples:
@@ -33,8 +22,6 @@ Exit codes: 0 no difference beyond rounding, 1 a difference, 2 wrong use, 3 a fi
 """
 SMALLEST_TOLERANCE = 1e-6
 """Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""
-LONG = 1 << 22
-"""Words from which on progress is shown."""
 
 
 @click.command(epilog=EXAMPLES)
@@ -67,80 +54,19 @@ def verify(
     microbatches) are joined, those of several steps go step by step, and a folder is a whole run. docs/verify.md tells how.
     """
     need_torch("verify")
-    from blueprint.dumps import Minibatch
+    from blueprint.commands.verify_files import verify_files
+    from blueprint.commands.verify_run import verify_run
+    from blueprint.verifying.verdict import VerifyOptions
 
     if not SMALLEST_TOLERANCE <= tolerance < float("inf"):
         raise Refused(
             f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
             "as a difference"
         )
+    options = VerifyOptions(preset, overrides, tolerance, device)
     if len(files) == 1 and files[0].is_dir():
-        from blueprint.verifying.runs.step import Settings
-
         if each:
             raise Refused("--each is for the files of one step: name them instead of a folder, or use --json")
-        verify_run(files[0], Settings(preset, overrides, tolerance, device), run, as_json)
+        verify_run(files[0], options, run, as_json)
     run.refuse_for_files()
-    asked = preset, overrides, tolerance, device
-    if len(files) > 1:
-        verify_files(files, *asked, as_json, each, Bars)
-    batch = read(files[0])
-    if not isinstance(batch, Minibatch):
-        verify_rollout(batch, *asked, as_json)
-    verify_files([batch], *asked, as_json, each, Bars)
-
-
-def read(file: Path) -> Minibatch | Rollout:
-    """Reads a dump, or refuses it in a sentence."""
-    from blueprint.dumps import MinibatchError, read_dump
-
-    try:
-        return read_dump(file)
-    except MinibatchError as error:
-        raise Unreadable(str(error)) from error
-
-
-def verified(
-    batch: Minibatch, preset: str | None, overrides: tuple[str, ...], tolerance: float = 1.0, device: str = "cpu"
-) -> tuple[Chosen, Verdict]:
-    """Chooses the conventions and verifies a minibatch, with a progress bar on stderr where it is large."""
-    from blueprint.dumps import MinibatchError
-    from blueprint.verifying import choose, known_device, verify_one
-
-    try:
-        choose(batch, preset, overrides)
-        known_device(device)
-    except MinibatchError as error:
-        raise Refused(str(error)) from error
-    bars = Bars(batch.mask.size)
-    try:
-        part = verify_one(batch, preset, overrides, tolerance, device, bars.begin)
-    except MinibatchError as error:
-        raise Unreadable(str(error)) from error
-    finally:
-        bars.end()
-    return part.chosen, part.verdict
-
-
-class Bars:
-    """Progress on stderr, one bar after another, for minibatches that take a while."""
-
-    def __init__(self, words: int) -> None:
-        """Shows nothing for a small minibatch."""
-        self.shown = words >= LONG
-        self.bar: Any = None
-
-    def begin(self, what: str, words: int) -> Callable[[int], None]:
-        """Ends the bar before and begins another one; returns what moves it on."""
-        self.end()
-        if not self.shown:
-            return lambda done: None
-        self.bar = click.progressbar(length=words, label=what, file=sys.stderr)
-        bar = self.bar.__enter__()
-        return lambda done: bar.update(done)
-
-    def end(self) -> None:
-        """Ends the bar, if there is one."""
-        if self.bar is not None:
-            self.bar.render_finish()
-        self.bar = None
+    verify_files(files, options, as_json, each)

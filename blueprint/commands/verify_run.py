@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from blueprint.verifying.runs.executor import Executor, Work
     from blueprint.verifying.runs.finding import Found
     from blueprint.verifying.runs.going import Run
-    from blueprint.verifying.runs.step import Settings
     from blueprint.verifying.runs.summary import Summary
+    from blueprint.verifying.verdict import VerifyOptions
 
 DIFFERENCE, UNREADABLE, INTERRUPTED = 1, 3, 130
 
 
-def verify_run(folder: Path, settings: Settings, asked: Asked, as_json: bool) -> NoReturn:
+def verify_run(folder: Path, settings: VerifyOptions, asked: Asked, as_json: bool) -> NoReturn:
     """Verifies every step of a folder, prints what they come to, and ends with the exit code that says it."""
     from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger, LedgerError
     from blueprint.verifying.runs.summary import summary_of
@@ -48,7 +48,7 @@ def verify_run(folder: Path, settings: Settings, asked: Asked, as_json: bool) ->
     sys.exit(DIFFERENCE if summary.deviation else UNREADABLE if summary.counts[NOT_VERIFIED] else 0)
 
 
-def _check(settings: Settings, asked: Asked) -> None:
+def _check(settings: VerifyOptions, asked: Asked) -> None:
     """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
     from blueprint.dumps import MinibatchError
     from blueprint.verifying import known_device
@@ -67,22 +67,21 @@ def _check(settings: Settings, asked: Asked) -> None:
             raise Refused(f"{path} cannot be written: there is no folder {path.parent}")
 
 
-def _check_conventions(settings: Settings) -> None:
-    """Raises MinibatchError for a preset or an override that is neither one of RLHF nor one of classic PPO."""
+def _check_conventions(options: VerifyOptions) -> None:
+    """Raises MinibatchError for a preset or an override that no kind of dump has."""
     from blueprint.dumps import MinibatchError
+    from blueprint.dumps.kind import dump_kinds
     from blueprint.verifying.choose import check_asked
-    from blueprint.workbooks.classic_ppo.presets import classic_presets
-    from blueprint.workbooks.common.conventions.data import rlhf
 
     refusals = []
-    for known in (rlhf(), classic_presets()):
+    for kind in dump_kinds():
         try:
-            check_asked(settings.preset, settings.overrides, known)
+            check_asked(options, kind.catalogue())
         except MinibatchError as error:
             refusals.append(error)
         else:
             return
-    raise refusals[0]
+    raise refusals[-1]
 
 
 def _found(folder: Path, asked: Asked) -> Found:
@@ -97,7 +96,7 @@ def _found(folder: Path, asked: Asked) -> Found:
     return found
 
 
-def _gone_through(found: Found, settings: Settings, asked: Asked, ledger: Any) -> Run:
+def _gone_through(found: Found, settings: VerifyOptions, asked: Asked, ledger: Any) -> Run:
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
     from blueprint.verifying.runs.going import Run
     from blueprint.verifying.runs.work import record_of
@@ -123,7 +122,7 @@ def _gone_through(found: Found, settings: Settings, asked: Asked, ledger: Any) -
 
 
 @contextmanager
-def _executor(work: Work, settings: Settings, asked: Asked) -> Iterator[Executor]:
+def _executor(work: Work, settings: VerifyOptions, asked: Asked) -> Iterator[Executor]:
     """Gives what goes through the steps, and ends it."""
     from blueprint.verifying.runs.processes import Processes, cores
 

@@ -1,6 +1,6 @@
 """A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
 
-from blueprint.dumps.batch import SCHEMA, Minibatch, MinibatchError, Raw
+from blueprint.dumps.batch import SCHEMA, Dump, Minibatch, MinibatchError, Raw
 from blueprint.dumps.formats import metadata_of
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.place import Place
@@ -9,6 +9,7 @@ from blueprint.dumps.save import save
 
 __all__ = [
     "SCHEMA",
+    "Dump",
     "Inspection",
     "Minibatch",
     "MinibatchError",

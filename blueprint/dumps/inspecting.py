@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps.batch import Minibatch, MinibatchError, Raw
-from blueprint.dumps.classic import is_rollout
 from blueprint.dumps.formats import open_raw
+from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.names import TENSOR, rows
 from blueprint.dumps.read import minibatch_of
@@ -80,9 +80,10 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         MinibatchError: the file cannot be read at all, or its names or metadata contradict themselves.
     """
     raw = open_raw(Path(path))
-    if is_rollout(raw):
+    kind = kind_of_file(raw)
+    if kind.is_one is not None:
         raise MinibatchError(
-            f"{path}: a rollout of classic PPO, and no step of RLHF: blueprint verify says what of it is understood."
+            f"{path}: {kind.called}, and no step of RLHF: blueprint verify says what of it is understood."
         )
     try:
         found = recognise(raw)

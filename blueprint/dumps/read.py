@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import SCHEMA, Minibatch, MinibatchError, Raw
+from blueprint.dumps.batch import SCHEMA, Dump, Minibatch, MinibatchError, Raw
 from blueprint.dumps.checks import Places, check_numbers, check_responses
-from blueprint.dumps.classic import Rollout, is_rollout, rollout_of
 from blueprint.dumps.formats import open_raw
 from blueprint.dumps.forwards import forward_dtype, old_from
+from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.kinds import without_critic
 from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.place import place_of
@@ -23,30 +23,28 @@ from blueprint.dumps.share import share_of
 from blueprint.dumps.unknown import not_understood
 
 
-def read_minibatch(path: str | PathLike[str]) -> Minibatch:
-    """Reads a dump of a training step; its notes also list the names that were not understood.
+def read_dump(path: str | PathLike[str]) -> Dump:
+    """Reads a dump of whichever kind; its notes also list the names that were not understood.
 
     Raises:
         MinibatchError: the file cannot be read, two readings are possible, something needed is missing, shapes disagree, or
             what stands inside the mask cannot be (NaN, log-probs above 0 …); in one sentence that begins with the path.
     """
     raw = open_raw(Path(path))
-    if is_rollout(raw):
-        raise MinibatchError(
-            f"{path}: a rollout of classic PPO, which is verified by itself: name this one file alone."
-        )
+    return kind_of_file(raw).read(raw, Path(path))
+
+
+def read_minibatch(path: str | PathLike[str]) -> Minibatch:
+    """Reads a dump of a training step of RLHF. Raises MinibatchError as `read_dump`, and for a dump of another kind."""
+    raw = open_raw(Path(path))
+    kind = kind_of_file(raw)
+    if kind.is_one is not None:
+        raise MinibatchError(f"{path}: {kind.called}, which is verified by itself: name this one file alone.")
     return minibatch_from(raw, Path(path))
 
 
-def read_dump(path: str | PathLike[str]) -> Minibatch | Rollout:
-    """Reads a dump of a training step of RLHF, or of a rollout of classic PPO. Raises MinibatchError as either reader."""
-    path = Path(path)
-    raw = open_raw(path)
-    return rollout_of(raw, path) if is_rollout(raw) else minibatch_from(raw, path)
-
-
 def minibatch_from(raw: Raw, path: Path) -> Minibatch:
-    """Makes a minibatch of a file as it was read. Raises MinibatchError as `read_minibatch`."""
+    """Makes a minibatch of a file as it was read. Raises MinibatchError as `read_dump`."""
     try:
         found = recognise(raw)
         batch = minibatch_of(raw, found, str(path))
@@ -60,7 +58,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
     """Makes a minibatch of a file whose names are recognised.
 
     Raises:
-        MinibatchError: as `read_minibatch`, without the path.
+        MinibatchError: as `read_dump`, without the path.
     """
     check_schema(raw.metadata.get("schema", SCHEMA))
     said = mentioned(raw.metadata, found.preset or found.library)
@@ -72,10 +70,10 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
     return Minibatch(
         path,
         shaped.tensors,
-        shaped.slots,
-        shaped.first,
         shaped.dtypes,
         {name: found.called[name] for name in shaped.tensors if name in found.called},
+        shaped.slots,
+        shaped.first,
         library=found.library,
         version=None if version is None else str(version),
         step=_step(raw.metadata.get("step")),

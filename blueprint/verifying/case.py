@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from blueprint.dumps import Minibatch
+from blueprint.dumps import Dump, Minibatch
 from blueprint.dumps.joining import joined
 from blueprint.verifying.causes import Match
 from blueprint.verifying.lines import settled
@@ -13,7 +13,8 @@ from blueprint.verifying.parts import NO_LINES, Lines
 from blueprint.verifying.prepared import Prepared, Preparing
 from blueprint.verifying.settings import Setting
 from blueprint.verifying.step_lines import StepLine
-from blueprint.verifying.verify import Verdict, Watch, verify
+from blueprint.verifying.verdict import Verdict, Watch
+from blueprint.verifying.verify import verify
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Verified:
     verdicts: Sequence[Verdict]
     lines: Sequence[StepLine]
 
-    def prepared_of(self, batch: Minibatch) -> Prepared:
+    def prepared_of(self, batch: Dump) -> Prepared:
         """Returns a file as it was prepared."""
         return next(each for each in self.prepared if each.batch.path == batch.path)
 

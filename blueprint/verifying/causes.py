@@ -35,11 +35,15 @@ class Match:
 
 @dataclass(frozen=True)
 class Causes:
-    """matches: the likeliest first. tried, known: how many causes were tried, of how many that might have been."""
+    """matches: the likeliest first. tried, known: how many causes were tried, of how many that might have been.
+
+    unexplained: what is said where none of them matches.
+    """
 
     matches: tuple[Match, ...] = ()
     tried: int = 0
     known: int = 0
+    unexplained: str = "No single known convention explains it, no slip, and no pair of those that were tried."
 
 
 NOTHING = Causes()

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.dumps.classic import Rollout
+from blueprint.dumps.batch import Dump, MinibatchError
+from blueprint.dumps.kind import catalogue_of
 from blueprint.inputs.catalogue import Catalogue, Preset
 from blueprint.inputs.errors import NumbersError, nearest, suggestion
 from blueprint.inputs.setting import OFF, Setting, says_off
 from blueprint.quoting import unquoted
 from blueprint.verifying.neighbours import shown
 from blueprint.verifying.settings import Settings, laid_over, plain
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.verifying.verdict import VerifyOptions
+
+DEFAULT = VerifyOptions()
 
 
 @dataclass(frozen=True)
@@ -31,32 +32,20 @@ class Chosen:
         return "\n".join([f"{title}.", *(f"  {each}" for each in self.differs)])
 
 
-def choose(batch: Minibatch, preset: str | None = None, overrides: Sequence[str] = ()) -> Chosen:
+def choose(dump: Dump, options: VerifyOptions = DEFAULT) -> Chosen:
     """Chooses the preset that is named, else that of the file's library; overrides such as `ppo.gamma=0.99` go over it.
 
     Raises MinibatchError for an unknown preset, a file that does not say its library, or an override that is none.
     """
-    return chosen_of(rlhf(), batch, preset, overrides)
-
-
-def check_asked(preset: str | None, overrides: Sequence[str], known: Catalogue) -> None:
-    """Raises MinibatchError for a preset that a catalogue has not, or an override that is none, whatever the file."""
-    if preset is not None:
-        _preset(known, preset)
-    for each in overrides:
-        _override(known, each)
-
-
-def chosen_of(known: Catalogue, file: Minibatch | Rollout, preset: str | None, overrides: Sequence[str]) -> Chosen:
-    """Chooses among the presets of a catalogue: those of RLHF, or of classic PPO. Raises MinibatchError as `choose`."""
-    named = preset or file.preset
+    known = catalogue_of(dump)
+    named = options.preset or dump.preset
     if named is None:
-        raise MinibatchError(f"{file.path} {_unnamed(known, file.library)}, of {', '.join(known.presets)}")
+        raise MinibatchError(f"{dump.path} {_unnamed(known, dump.library)}, of {', '.join(known.presets)}")
     found = _preset(known, named)
-    yours = dict(_override(known, each) for each in overrides)
-    said = {plain(key): value for key, value in file.hyperparameters.items() if plain(key) in known.settings}
+    yours = dict(_override(known, each) for each in options.overrides)
+    said = {plain(key): value for key, value in dump.hyperparameters.items() if plain(key) in known.settings}
     values = laid_over(found.values, said, yours)
-    why = "as asked" if preset else f"because the file says {file.library or named}"
+    why = "as asked" if options.preset else f"because the file says {dump.library or named}"
     differs = [
         f"{dotted(key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
         f"{found.name}: {shown(found.values[key])})"
@@ -64,6 +53,14 @@ def chosen_of(known: Catalogue, file: Minibatch | Rollout, preset: str | None, o
         if _number(values[key]) != _number(found.values[key])
     ]
     return Chosen(found, values, why, tuple(differs))
+
+
+def check_asked(options: VerifyOptions, known: Catalogue) -> None:
+    """Raises MinibatchError for a preset that a catalogue has not, or an override that is none, whatever the file."""
+    if options.preset is not None:
+        _preset(known, options.preset)
+    for each in options.overrides:
+        _override(known, each)
 
 
 def _unnamed(known: Catalogue, library: str | None) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Array
-from blueprint.verifying.inputs import file_row
 
 Rows = Mapping[str, Array]
 
@@ -176,7 +175,7 @@ class Tally:
         moved, first = int(self.batch.first[start + at]), int(columns[0])
         return Spot(
             start + at,
-            file_row(self.batch, start + at),
+            self.batch.file_row(start + at),
             moved + first,
             moved + int(columns[-1]),
             len(columns),

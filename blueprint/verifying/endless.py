@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.verifying.inputs import file_row
 from blueprint.verifying.recompute import Replay
 
 DERIVATION = (
@@ -28,7 +27,7 @@ def ending(found: Replay) -> str | None:
         if lost.any():
             at, column = (int(i) for i in np.argwhere(lost)[0])
             of = f", of a log-ratio of {rows[read][at, column]:.6g}" if name in FROM else ""
-            where = f"row {file_row(found.batch, start + at)}, column {int(found.batch.first[start + at]) + column}"
+            where = f"row {found.batch.file_row(start + at)}, column {int(found.batch.first[start + at]) + column}"
             value = rows[name][at, column]
             return f"{name} is {value:g} in {where}{of}: beyond the largest number, 1.8e308; so is what is computed from it"
     return None

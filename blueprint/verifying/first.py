@@ -6,7 +6,7 @@ That holds within what two forwards of the same model may be apart (`noise.py`),
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import erfc, sqrt
 from types import MappingProxyType
 
@@ -20,6 +20,7 @@ from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE, Line
 from blueprint.verifying.logged import CALLED
 from blueprint.verifying.noise import MOST, forward, limits
 from blueprint.verifying.patterns import patterns
+from blueprint.verifying.verdict import First
 
 MEANS = "before the first update, rms"
 
@@ -29,20 +30,6 @@ EXPECTED = MappingProxyType(
 """What is logged before the first update, where the file has no new log-probs."""
 
 PAIRS = (("logprobs_old", "logprobs_new"), ("values_old", "values_new"))
-
-
-@dataclass(frozen=True)
-class First:
-    """What must hold before the first update. lines: of log-probs and values. said: what it looks like, in sentences."""
-
-    lines: tuple[Line, ...] = ()
-    said: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def differs(self) -> Line | None:
-        """The first line that no noise of a forward explains."""
-        return next((line for line in self.lines if line.says == DIFFERS), None)
 
 
 def before_first_update(batch: Minibatch) -> First:
@@ -149,10 +136,9 @@ def _spot(batch: Minibatch, each: Gap, wrong: np.ndarray) -> Spot:
     at = int(wrong.any(axis=1).argmax())
     columns = wrong[at].nonzero()[0]
     row, moved = int(each.rows[at]), int(batch.first[each.rows[at]])
-    file_row = row if batch.rows is None else int(batch.rows[row])
     first, last = int(columns[0]), int(columns[-1])
     numbers = float(each.new[at, first]), float(each.old[at, first])
-    return Spot(row, file_row, moved + first, moved + last, len(columns), *numbers)
+    return Spot(row, batch.file_row(row), moved + first, moved + last, len(columns), *numbers)
 
 
 def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list[str]) -> Iterator[str]:

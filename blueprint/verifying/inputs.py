@@ -50,11 +50,6 @@ def moved(values: Array, options: Options) -> Tensor:
     return torch.from_numpy(np.require(values, requirements="W")).to(options.values["gamma"].device)
 
 
-def file_row(batch: Minibatch, row: int) -> int:
-    """Returns which row of the file a response is."""
-    return row if batch.rows is None else int(batch.rows[row])
-
-
 def texts_of(batch: Minibatch, rows: Rows, options: Options) -> Texts:
     """Returns some responses of a dump as inputs, [1, N, T].
 
@@ -108,7 +103,7 @@ def _score(batch: Minibatch, rows: Rows, mask: Tensor, options: Options) -> Tens
     found = scores.nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf).sum(dim=-1) if scores.dim() == 3 else scores
     wrong = (~found.isfinite()).nonzero()
     if len(wrong):
-        row = file_row(batch, _row(rows, int(wrong[0, 1])))
+        row = batch.file_row(_row(rows, int(wrong[0, 1])))
         raise MinibatchError(f"{batch.path}: the score of row {row} is not finite: a number must stand there")
     return found
 
@@ -137,7 +132,7 @@ def _row(rows: Rows, at: int) -> int:
 
 def _refusal(batch: Minibatch, rows: Rows, name: str, at: tuple[int, int], value: float) -> str:
     row, called = _row(rows, at[0]), batch.called.get(TENSORS[name], TENSORS[name])
-    where = f"{batch.path}: {called} is {value:g} in row {file_row(batch, row)}, column {int(batch.first[row]) + at[1]}"
+    where = f"{batch.path}: {called} is {value:g} in row {batch.file_row(row)}, column {int(batch.first[row]) + at[1]}"
     if batch.mask[row, at[1]]:
         return f"{where}, inside the mask: a number must stand there"
     readers = " or ".join(READERS[name])

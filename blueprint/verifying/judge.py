@@ -93,6 +93,11 @@ class Judge:
                 found[quantity.name] = self._number(quantity, value, near)
         return found
 
+    def called(self, name: str) -> str:
+        """Returns what the file calls a quantity."""
+        said = {quantity.name: said for quantity, _, said in self.logged.numbers}.get(name, name)
+        return self.batch.called.get(name) or self.batch.called.get(said, said)
+
     def cells(self, name: str) -> Array:
         """Returns where a tensor is compared, [B, T]."""
         parts = []
@@ -193,11 +198,3 @@ def _clearly_nearer(other: Compared, own: Compared) -> bool:
     few words that agree with the other row by chance must not decide.
     """
     return own.deviating > 0 and 2 * other.deviating <= own.deviating
-
-
-def called(batch: Minibatch, found: Replay, name: str) -> str:
-    """Returns what the file calls a quantity."""
-    if name in batch.called:
-        return batch.called[name]
-    said = {quantity.name: said for quantity, _, said in logged_in(batch, found).numbers}
-    return batch.called.get(said.get(name, name), said.get(name, name))

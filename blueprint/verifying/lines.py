@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from blueprint.dumps import Minibatch
 from blueprint.verifying.compare import SHARE, Compared
-from blueprint.verifying.judge import called
-from blueprint.verifying.logged import before
-from blueprint.verifying.recompute import Replay
 
 AGREES, TOO_COARSE, FOLLOWS, DIFFERS = "agrees", "too coarse", "follows", "DIFFERS"
 NEEDS_OTHERS = "needs the others"
@@ -43,19 +40,31 @@ class Line:
         return min(found.tolerance, SHARE * found.size) if self.says == AGREES else found.allowed
 
 
+def everything_before(name: str, quantities: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns all that a quantity is made of, directly (`after`) or through others."""
+    direct = quantities[name].after
+    return tuple(dict.fromkeys((*direct, *(far for each in direct for far in everything_before(each, quantities)))))
+
+
 def lines_of(
-    batch: Minibatch, found: Replay, straight: Mapping[str, Compared], local: Mapping[str, Compared]
+    quantities: Mapping[str, Any],
+    called: Callable[[str], str],
+    straight: Mapping[str, Compared],
+    local: Mapping[str, Compared],
 ) -> list[Line]:
-    """Says of each quantity whether it agrees, or else whether it follows from what the file has before it."""
+    """Says of each quantity whether it agrees, or else whether it follows from what the file has before it.
+
+    quantities: all of a kind of dump, each with those that it is made of, `after`. called: what the file calls one.
+    """
     lines: list[Line] = []
     for name, compared in straight.items():
         says, within = TOO_COARSE if compared.too_coarse else AGREES, dict[str, float]()
         if not compared.agrees:
-            earlier = [straight[each] for each in before(name) if each in straight]
+            earlier = [straight[each] for each in everything_before(name, quantities) if each in straight]
             follows = bool(earlier) and name in local and local[name].agrees
             says = FOLLOWS if follows else DIFFERS
             within = _within(earlier) if follows and all(each.agrees for each in earlier) else within
-        lines.append(Line(called(batch, found, name), compared, says, within))
+        lines.append(Line(called(name), compared, says, within))
     return lines
 
 

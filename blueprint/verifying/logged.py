@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from blueprint.verifying.lines import everything_before
+
 _WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps")
 _KL = ("kl_coef", "kl_estimator", "reward.kl_in", "reward.kl_clamp_in", "reward.kl_clamp_out", "reward.kl_clamp_of")
 _KL_IN_LOSS = ("loss.kl_coef", "reward.kl_in")
@@ -114,5 +116,4 @@ ALL = MappingProxyType({each.name: each for each in (*TENSORS, *NUMBERS)})
 
 def before(name: str) -> tuple[str, ...]:
     """Returns everything that a quantity is made of, directly or through others."""
-    direct = ALL[name].after
-    return tuple(dict.fromkeys((*direct, *(far for each in direct for far in before(each)))))
+    return everything_before(name, ALL)

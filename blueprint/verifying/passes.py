@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +14,7 @@ from blueprint.verifying.beyond import sums_beyond
 from blueprint.verifying.given import given_rows, placed_rows
 from blueprint.verifying.inputs import Rows, per_word, texts_of
 from blueprint.verifying.settings import Setting, number_of, options_of
+from blueprint.verifying.verdict import Progress
 from blueprint.witness.conventions import Options, Texts, Tiled, recompute
 from blueprint.witness.conventions.recompute import counts, signal
 from blueprint.witness.models import Named
@@ -23,8 +24,6 @@ FLOOR = 1e-12
 
 TILE_TOKENS = 1 << 15
 """Words of a tile. About a hundred rows of one are held at once, in float64."""
-
-Progress = Callable[[int], None]
 
 
 @contextmanager

@@ -59,7 +59,10 @@ def _permuted(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:
     best, own = costs.argmin(axis=1), np.diagonal(costs)
     moved = np.flatnonzero((best != np.arange(len(best))) & (costs.min(axis=1) <= EXPLAINS * own) & np.isfinite(own))
     if len(moved) > 1:
-        listed = [f"row {_row(batch, gap, at)} is the old row {_row(batch, gap, int(best[at]))}" for at in moved[:3]]
+        listed = [
+            f"row {batch.file_row(int(gap.rows[at]))} is the old row {batch.file_row(int(gap.rows[int(best[at])]))}"
+            for at in moved[:3]
+        ]
         yield Pattern(f"the rows are permuted: {', '.join(listed)}{' …' if len(moved) > 3 else ''}", True)
 
 
@@ -77,7 +80,7 @@ def _some_rows(batch: Minibatch, gap: Gap, usual: float) -> Iterator[Pattern]:
     loud = sizes > usual
     if not loud.any() or loud[there].all() or sizes[~loud].max() > TWICE * sizes[loud].min():
         return
-    rows = [str(_row(batch, gap, int(at))) for at in np.flatnonzero(loud)]
+    rows = [str(batch.file_row(int(gap.rows[int(at)]))) for at in np.flatnonzero(loud)]
     listed = ", ".join(rows[:MOST_LISTED]) + (" …" if len(rows) > MOST_LISTED else "")
     padded = padded_rows(batch)
     if padded is not None and np.array_equal(padded[gap.rows][there], loud[there]):
@@ -130,8 +133,3 @@ def _slope(gap: Gap, size: Array, about_mean: bool) -> tuple[float, bool, float]
     left = y - slope * x
     error = float(np.sqrt((((x * left).sum(axis=1)) ** 2).sum())) / square
     return slope, len(x) >= FEWEST_ROWS and abs(slope) > CERTAIN * error, 1 - float((left**2).sum() / (y**2).sum())
-
-
-def _row(batch: Minibatch, gap: Gap, at: int) -> int:
-    row = int(gap.rows[at])
-    return row if batch.rows is None else int(batch.rows[row])

@@ -9,7 +9,6 @@ import numpy as np
 
 from blueprint.dumps.batch import Array
 from blueprint.verifying.alone import Explained
-from blueprint.verifying.inputs import file_row
 from blueprint.verifying.logged import TENSORS
 from blueprint.verifying.question import Question
 
@@ -29,7 +28,7 @@ def permuted(question: Question) -> Iterator[Explained]:
 
 def _explained(question: Question, said: str, order: Array, largest: float) -> Explained:
     first = int((order != np.arange(len(order))).argmax())
-    here, there = file_row(question.batch, first), file_row(question.batch, int(order[first]))
+    here, there = question.batch.file_row(first), question.batch.file_row(int(order[first]))
     compared = replace(question.compared, deviating=0, largest=largest, spot=None)
     return Explained(f"{said}: row {here} has what belongs to row {there}", compared)
 

@@ -17,8 +17,9 @@ from blueprint.dumps.batch import Array
 from blueprint.verifying.gathered import Gathered
 from blueprint.verifying.inputs import entropy_everywhere
 from blueprint.verifying.needs import PADS, missing, starts
-from blueprint.verifying.passes import TILE_TOKENS, Progress, Work, one_thread, unseen
+from blueprint.verifying.passes import TILE_TOKENS, Work, one_thread, unseen
 from blueprint.verifying.settings import Setting, Settings, laid_over
+from blueprint.verifying.verdict import Progress
 
 
 @dataclass(frozen=True)

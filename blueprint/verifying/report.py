@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from blueprint.verifying.causes import Match
+from blueprint.verifying.causes import NOTHING, Match
 from blueprint.verifying.coarse import reasons, summary, why
 from blueprint.verifying.compare import Axes, Compared, Spot
 from blueprint.verifying.lines import AGREES, DIFFERS, FOLLOWS, TOO_COARSE, Line
-from blueprint.verifying.verify import Verdict
+from blueprint.verifying.verdict import Verdict
 
 HEADINGS = ("quantity", "in the file", "logged", "recomputed", "largest difference", "tolerance", "verdict")
 LOSSES = ("policy_loss", "value_loss", "entropy", "total_loss")
@@ -19,7 +19,9 @@ MOST_CAUSES, MOST_STILL = 8, 3
 
 def text_of(verdict: Verdict) -> str:
     """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
-    parts = [table(verdict.lines)] if verdict.lines else list(_nothing_logged(verdict))
+    head = verdict.replayed.batch.head
+    parts = [f"{head}\n"] if head else []
+    parts += [table(verdict.lines)] if verdict.lines else list(_nothing_logged(verdict))
     parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
     parts += list(_told(verdict)) if verdict.first and verdict.first not in verdict.before_update.lines else []
     if verdict.before_update.said:
@@ -100,15 +102,17 @@ def _causes(verdict: Verdict) -> Iterator[str]:
     search = verdict.search
     if search is None:
         return
-    yield from causes_told(verdict.causes, verdict.lines)
+    yield from causes_told(verdict.causes, verdict.lines, search.unexplained)
     if not verdict.causes and search.tried < search.known:
         yield f"  {search.tried:,} of {search.known:,} were tried: the others would take too long on a file of this size."
 
 
-def causes_told(causes: Sequence[Match], lines: Sequence[Line]) -> Iterator[str]:
+def causes_told(
+    causes: Sequence[Match], lines: Sequence[Line], unexplained: str = NOTHING.unexplained
+) -> Iterator[str]:
     """Says what explains a deviation, and what then still deviates; lines: all that was logged."""
     if not causes:
-        yield "  No single known convention explains it, no slip, and no pair of those that were tried."
+        yield f"  {unexplained}"
     for each in causes[:MOST_CAUSES]:
         yield f"  It matches with {each.said}{_rest(lines, each)}"
     if len(causes) > MOST_CAUSES:
@@ -140,6 +144,7 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "preset": verdict.preset,
         "agrees": all(line.says == AGREES for line in verdict.lines),
         "deviates": not verdict.agrees,
+        **found.batch.facts,
         "quantities": [quantity(line) for line in verdict.lines],
         "not_compared": dict(verdict.uncompared),
         "first": quantity(verdict.first) if verdict.first else None,

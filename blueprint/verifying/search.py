@@ -31,7 +31,7 @@ from blueprint.verifying.neighbours import (
     paired,
     values_of,
 )
-from blueprint.verifying.passes import Progress, unseen
+from blueprint.verifying.passes import unseen
 from blueprint.verifying.permuted import permuted
 from blueprint.verifying.probe import possible
 from blueprint.verifying.question import Question
@@ -39,6 +39,7 @@ from blueprint.verifying.recompute import replay
 from blueprint.verifying.settings import laid_over
 from blueprint.verifying.slips import tables
 from blueprint.verifying.trying import parts_explain, tried
+from blueprint.verifying.verdict import Progress
 from blueprint.workbooks.common.conventions.data import rlhf
 
 PAIRS, PAIRS_WORDS = 1200, 1 << 24

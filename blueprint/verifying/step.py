@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
-from blueprint.dumps import Minibatch, MinibatchError, read_minibatch
+from blueprint.dumps import Dump, Minibatch, MinibatchError, read_dump
 from blueprint.dumps.step_files import in_order, rows_twice
 from blueprint.verifying.case import Case, Verified
 from blueprint.verifying.causes import Match
 from blueprint.verifying.choose import Chosen, choose, dotted
+from blueprint.verifying.kind import verifier_of
 from blueprint.verifying.lines import AGREES
+from blueprint.verifying.logged import ALL
 from blueprint.verifying.neighbours import shown
 from blueprint.verifying.prepared import Prepared, Preparing
 from blueprint.verifying.scopes import TOLD, scope_of
@@ -20,108 +23,91 @@ from blueprint.verifying.settings import laid_over
 from blueprint.verifying.step_causes import causes_in_step
 from blueprint.verifying.step_lines import StepLine, explained, first_line, step_lines
 from blueprint.verifying.straight import FEWEST
-from blueprint.verifying.verify import Verdict, Watch, quiet
+from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions, Watch, quiet
+
+AnyPath = str | PathLike[str]
+DEFAULT = VerifyOptions()
 
 
-@dataclass(frozen=True)
-class Part:
-    """One file of a step: how it was verified, and what it came to."""
-
-    path: Path
-    chosen: Chosen
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
-class StepVerdict:
-    """What the files of one step come to.
-
-    step: its number, as the files say it, else None.
-    parts: a verdict for each file, in the order of ranks, epochs, minibatches and microbatches.
-    unread: by file that could not be read, or not be computed with, why, in a sentence.
-    lines: every logged quantity, where it is worst. first: the one that deviates first. causes: what explains it, the best
-        first; looked for once, for all files.
-    lacking: what is not there of the step, in sentences' parts. notes: sentences on what was assumed.
-    """
-
-    step: int | None
-    parts: tuple[Part, ...]
-    unread: Mapping[Path, str]
-    lines: tuple[StepLine, ...] = ()
-    first: StepLine | None = None
-    causes: tuple[Match, ...] = ()
-    lacking: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that were verified."""
-        return tuple(part.path for part in self.parts)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every logged number of every file that could be compared agrees."""
-        return self.first is None
+def read_dumps(paths: Sequence[AnyPath]) -> tuple[list[Dump], dict[Path, str]]:
+    """Returns the dumps that could be read, and by path of the others why not."""
+    dumps, unread = list[Dump](), dict[Path, str]()
+    for path in dict.fromkeys(map(Path, paths)):
+        try:
+            dumps.append(read_dump(path))
+        except MinibatchError as error:
+            unread[path] = str(error)
+    return dumps, unread
 
 
-def verify_step(
-    paths: Sequence[Path],
-    preset: str | None = None,
-    overrides: Sequence[str] = (),
-    tolerance: float = 1.0,
-    device: str = "cpu",
-    watch: Watch = quiet,
-) -> StepVerdict:
+def verify_step(paths: Sequence[AnyPath], options: VerifyOptions = DEFAULT, watch: Watch = quiet) -> StepVerdict:
     """Computes the files of one step again and compares them with everything that they logged.
 
-    `tolerance` multiplies every tolerance. A file that cannot be read stops none of the others: it is named in `unread`.
+    A file that cannot be read stops none of the others: it is named in `unread`.
 
     Raises:
         MinibatchError: an unknown preset, an override that is none, no preset where a file does not say its library; files of
-            several steps, libraries or settings; or two that both say they are the same part of the step.
+            several steps, libraries, kinds or settings; or two that both say they are the same part of the step.
     """
-    unread: dict[Path, str] = {}
-    batches = [batch for path in dict.fromkeys(paths) if (batch := _read(path, unread))]
-    return verify_batches(batches, preset, overrides, tolerance, device, watch, unread)
+    dumps, unread = read_dumps(paths)
+    return verify_dumps(dumps, options, watch, unread)
 
 
-def verify_batches(
-    batches: Sequence[Minibatch],
-    preset: str | None = None,
-    overrides: Sequence[str] = (),
-    tolerance: float = 1.0,
-    device: str = "cpu",
+def verify_dumps(
+    dumps: Sequence[Dump],
+    options: VerifyOptions = DEFAULT,
     watch: Watch = quiet,
-    not_read: Mapping[Path, str] = MappingProxyType({}),
+    unread: Mapping[Path, str] = MappingProxyType({}),
 ) -> StepVerdict:
-    """Verifies the files of one step that were read, as `verify_step`; `not_read` are the others."""
+    """Verifies the dumps of one step that were read, as `verify_step`; `unread` are the others."""
+    if not dumps:
+        return StepVerdict(None, (), unread)
+    other = next((each for each in dumps if each.kind != dumps[0].kind), None)
+    if other is not None:
+        raise MinibatchError(
+            f"{dumps[0].path} and {other.path} are dumps of different kinds, {dumps[0].kind} and {other.kind}: verify them apart."
+        )
+    return verifier_of(dumps[0]).verify(dumps, options, watch, unread)
+
+
+def verify_one(dump: Dump, options: VerifyOptions = DEFAULT, watch: Watch = quiet) -> Part:
+    """Returns how one dump was verified, and what it came to, with its causes; what only others can tell is left open.
+
+    Raises MinibatchError as `verify_step`, and where the dump cannot be computed again.
+    """
+    step = verify_dumps([dump], options, watch)
+    if not step.parts:
+        raise MinibatchError(next(iter(step.unread.values())))
+    return alone(step)
+
+
+def alone(step: StepVerdict) -> Part:
+    """Returns the one file of a step, with the causes that were found."""
+    (part,) = step.parts
+    return replace(part, verdict=replace(part.verdict, causes=step.causes))
+
+
+def verify_minibatches(
+    batches: Sequence[Minibatch], options: VerifyOptions, watch: Watch, not_read: Mapping[Path, str]
+) -> StepVerdict:
+    """Verifies minibatches of one step as parts of one batch."""
     unread = dict(not_read)
     batches, notes = in_order(batches)
-    if not batches:
-        return StepVerdict(None, (), unread)
-    chosen = _one_choice(batches, preset, overrides)
+    chosen = _one_choice(batches, options)
     settings = laid_over(chosen.values)
-    preparing = Preparing(batches, settings, scope_of(chosen.preset.name), device)
-    case = Case(preparing, settings, chosen.preset.name, tolerance, device, watch)
+    preparing = Preparing(batches, settings, scope_of(chosen.preset.name), options.device)
+    case = Case(preparing, settings, chosen.preset.name, options.tolerance, options.device, watch)
     step, first, causes = _judged(case, preparing.prepared(), unread)
     parts = tuple(Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts)
     said = tuple(_lacking(step.prepared)), (*notes, *filter(None, [rows_twice(batches), _whitened_alone(step)]))
     return StepVerdict(batches[0].step, parts, unread, tuple(step.lines), first, causes, *said)
 
 
-def _read(path: Path, unread: dict[Path, str]) -> Minibatch | None:
-    try:
-        return read_minibatch(path)
-    except MinibatchError as error:
-        unread[path] = str(error)
-        return None
-
-
-def _one_choice(batches: Sequence[Minibatch], preset: str | None, overrides: Sequence[str]) -> Chosen:
+def _one_choice(batches: Sequence[Minibatch], options: VerifyOptions) -> Chosen:
     """Returns the conventions of all files. Raises MinibatchError where two files contradict each other."""
-    first = choose(batches[0], preset, overrides)
+    first = choose(batches[0], options)
     for batch in batches[1:]:
-        other = choose(batch, preset, overrides)
+        other = choose(batch, options)
         if other.preset.name != first.preset.name:
             odd, one, two = "library", first.preset.name, other.preset.name
         else:
@@ -166,7 +152,7 @@ def _verified(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str])
             kept.append(each)
         except MinibatchError as error:
             unread[Path(each.batch.path)] = str(error)
-    return Verified(case, kept, verdicts, step_lines(verdicts))
+    return Verified(case, kept, verdicts, step_lines(verdicts, ALL))
 
 
 def _causes(step: Verified, first: StepLine | None) -> tuple[Match, ...]:

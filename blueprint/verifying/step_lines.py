@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from blueprint.dumps import Minibatch
+from blueprint.dumps.batch import Dump
 from blueprint.dumps.place import COUNTED_IN, Place
 from blueprint.verifying.first import MEANS, PAIRS
 from blueprint.verifying.lines import AGREES, DIFFERS, FOLLOWS, Line, following, settled
-from blueprint.verifying.logged import ALL
-from blueprint.verifying.verify import Verdict
+from blueprint.verifying.verdict import Verdict
 
 GRAVEST = (DIFFERS, FOLLOWS)
 """What a line says, the gravest first; all else is no deviation, and graver than that it agrees."""
@@ -26,10 +25,10 @@ class StepLine:
     """
 
     line: Line
-    worst: Minibatch
+    worst: Dump
     files: int
-    deviating: tuple[Minibatch, ...]
-    first: tuple[Line, Minibatch] | None
+    deviating: tuple[Dump, ...]
+    first: tuple[Line, Dump] | None
 
     @property
     def name(self) -> str:
@@ -42,18 +41,20 @@ class StepLine:
         return self.line.compared.means == MEANS
 
 
-def step_lines(verdicts: Sequence[Verdict]) -> list[StepLine]:
-    """Returns the lines of a step, in the order of derivation."""
-    found: dict[tuple[bool, str], list[tuple[Line, Minibatch]]] = {}
+def step_lines(verdicts: Sequence[Verdict], quantities: Collection[str]) -> list[StepLine]:
+    """Returns the lines of a step, in the order of derivation, which is that of the quantities."""
+    found: dict[tuple[bool, str], list[tuple[Line, Dump]]] = {}
     for verdict in verdicts:
         for line in verdict.lines:
             key = line.compared.means == MEANS, line.compared.name
             found.setdefault(key, []).append((line, verdict.replayed.batch))
-    order = [(True, name) for name in (*(new for _, new in PAIRS), *ALL)] + [(False, name) for name in ALL]
+    order = [(True, name) for name in (*(new for _, new in PAIRS), *quantities)] + [
+        (False, name) for name in quantities
+    ]
     return [_together(found[each]) for each in order if each in found]
 
 
-def _together(lines: Sequence[tuple[Line, Minibatch]]) -> StepLine:
+def _together(lines: Sequence[tuple[Line, Dump]]) -> StepLine:
     worst, batch = max(lines, key=lambda each: (_gravity(each[0]), _taken(each[0])))
     wrong = [(line, each) for line, each in lines if not settled(line)]
     first = next((each for each in wrong if each[0].says == worst.says), None)
@@ -85,7 +86,7 @@ def explained(lines: Sequence[StepLine], first: StepLine) -> list[StepLine]:
     ]  # fmt: skip
 
 
-def only_in(deviating: Sequence[Minibatch], batches: Sequence[Minibatch]) -> Iterator[str]:
+def only_in(deviating: Sequence[Dump], batches: Sequence[Dump]) -> Iterator[str]:
     """Yields what the files in which something deviates have in common, and none of the others: rank 1, epoch 0 …"""
     some = {id(each) for each in deviating}
     others = [each for each in batches if id(each) not in some]

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from blueprint.dumps import Minibatch
+from blueprint.dumps.batch import Dump
 from blueprint.dumps.place import COUNTED_IN, KEYS, Place
 from blueprint.verifying.coarse import reasons, summary
 from blueprint.verifying.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
 from blueprint.verifying.report import cause_data, causes_told, data_of, quantity, table, text_of, where
-from blueprint.verifying.step import StepVerdict
 from blueprint.verifying.step_lines import StepLine, only_in
+from blueprint.verifying.verdict import StepVerdict
 
 MOST_LISTED = 4
 
@@ -56,7 +56,7 @@ def _table(found: StepVerdict) -> str:
     return table([each.line for each in found.lines], ("deviates in", "worst in"), files)
 
 
-def _name(batch: Minibatch) -> str:
+def _name(batch: Dump) -> str:
     return Path(batch.path).name
 
 
@@ -136,6 +136,7 @@ def data_of_step(found: StepVerdict) -> dict[str, Any]:
         "step": found.step,
         "agrees": all(part_data["agrees"] for part_data in map(data_of, (part.verdict for part in found.parts))),
         "deviates": not found.agrees,
+        **found.parts[0].verdict.replayed.batch.facts,
         "quantities": [_line(each) for each in found.lines],
         "first": _line(first) | {"file": first.first[1].path} if first and first.first else None,
         "causes": [cause_data(each) for each in found.causes],

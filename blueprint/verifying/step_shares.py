@@ -13,7 +13,7 @@ from blueprint.verifying.causes import Match
 from blueprint.verifying.lines import DIFFERS, Line
 from blueprint.verifying.prepared import Prepared, share_among
 from blueprint.verifying.scopes import Scope
-from blueprint.verifying.verify import Verdict
+from blueprint.verifying.verdict import Verdict
 
 PARTS = Scope("", shares=True)
 """Shares of a minibatch as verl has them: words and responses of all its files, times the ranks."""

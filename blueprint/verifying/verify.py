@@ -2,63 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying.causes import NOTHING, Causes, Match
+from blueprint.verifying.causes import NOTHING, Causes
 from blueprint.verifying.compare import Compared
 from blueprint.verifying.endless import ending
-from blueprint.verifying.first import First, before_first_update
+from blueprint.verifying.first import before_first_update
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.lines import DIFFERS, Line, first_of, following, left_open, lines_of, settled
 from blueprint.verifying.logged import ALL, CALLED, PARTS, TENSORS, before
 from blueprint.verifying.measured import judged
 from blueprint.verifying.parts import NO_LINES, Lines, beyond_it, from_there_on, shares_beyond
-from blueprint.verifying.passes import TILE_TOKENS, Progress, passes, unseen
+from blueprint.verifying.passes import TILE_TOKENS, passes
 from blueprint.verifying.question import Question, as_given
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.search import causes_of
 from blueprint.verifying.settings import Settings, laid_over
-
-Watch = Callable[[str, int], Progress]
-"""Is told what begins and how many words it will go through, and returns what is called with how many were done."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a minibatch comes to under a preset.
-
-    preset: its name, for people. replayed: the minibatch computed again.
-    lines: every logged quantity that can be compared, in the order of derivation.
-    uncompared: logged quantities that cannot be, and what the file lacks for them.
-    first: the first that differs by itself, or else the first that deviates at all; and causes: which single known
-        convention explains it, the best first. search: how much was tried for that; None where nobody asked for a cause.
-    left_open: tensors that only the other files of the step can judge, and the straight line that they lie on.
-    before_update: what must hold before the first update, where the file says that it is of that time; its lines stand first.
-    """
-
-    preset: str
-    replayed: Replay
-    lines: tuple[Line, ...]
-    uncompared: Mapping[str, str]
-    first: Line | None
-    causes: tuple[Match, ...]
-    notes: tuple[str, ...]
-    search: Causes | None = NOTHING
-    left_open: Lines = field(default_factory=dict)
-    before_update: First = field(default_factory=First)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every logged number that could be compared agrees."""
-        return self.first is None
-
-
-def quiet(what: str, words: int) -> Progress:
-    """Shows no progress."""
-    return unseen
+from blueprint.verifying.verdict import Progress, Verdict, Watch, quiet
 
 
 def verify(
@@ -86,7 +48,7 @@ def verify(
     judge, straight = judged(batch, found, factor)
     asked = _Asked(preset, watch, whole, known, explain, shares)
     if all(each.agrees for each in straight.values()):
-        come_to = _ComeTo(lines_of(batch, found, straight, {}), None, NOTHING)
+        come_to = _ComeTo(lines_of(ALL, judge.called, straight, {}), None, NOTHING)
     else:
         come_to = _deviating(judge, _as_the_preset_has_it(judge, straight), factor, asked)
     lines, first, causes, open_ = come_to
@@ -147,7 +109,7 @@ def _lines(
     judge: Judge, straight: Mapping[str, Compared], own: Mapping[str, Compared], open_: Collection[str]
 ) -> list[Line]:
     """Says of each quantity what it comes to; with what some of them were whitened may be left open."""
-    lines = lines_of(judge.batch, judge.found, from_there_on(straight, own, open_), own)
+    lines = lines_of(ALL, judge.called, from_there_on(straight, own, open_), own)
     return [left_open(line) if line.compared.name in open_ else line for line in lines]
 
 

@@ -38,6 +38,8 @@ class Kind:
         notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
         models: the file that tells of the models and of the loop around its step, for the first sheet.
         measured: whether numbers are those in which the changes that First hour proposes were measured.
+        dumps, verifier: how dumps of real runs are read (`dumps.kind.DumpKind`), and how they are verified and made into numbers
+            of such a workbook (`verifying.kind.Verifier`).
     """
 
     name: str
@@ -51,6 +53,8 @@ class Kind:
     notes: tuple[Path, ...] = ()
     models: Path | None = None
     measured: Callable[[Any], bool] | Address | None = None
+    dumps: Any | Address | None = None
+    verifier: Any | Address | None = None
 
     def part(self, name: str) -> Any:
         """Return a part of the record, imported now if it was given by its address.

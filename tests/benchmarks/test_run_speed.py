@@ -15,9 +15,10 @@ from typing import Any
 from blueprint.verifying.runs.executor import Died
 from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
-from blueprint.verifying.runs.step import File, Settings, Step
+from blueprint.verifying.runs.step import File, Step
 from blueprint.verifying.runs.summary import summary_of
 from blueprint.verifying.runs.work import head_of
+from blueprint.verifying.verdict import VerifyOptions
 
 MANY, FEW = 10_000, 300
 MOST_BYTES = 6_000
@@ -46,7 +47,7 @@ class AtOnce:
             name: {"logged": at / 7, "recomputed": at / 7} for name in ("ratio", "approx_kl", "clip_fraction", "kl")
         }
         known = {"outcome": "agrees", "reason": "", "first": "", "cause": "", "quantities": lines, "watched": watched}
-        self.found = [(at, head_of(step, Settings()) | known)]
+        self.found = [(at, head_of(step, VerifyOptions()) | known)]
 
     def wait(self) -> list[tuple[int, dict[str, Any] | Died]]:
         found, self.found = self.found, []
@@ -63,7 +64,7 @@ def went(ledger: Path, count: int) -> int:
     """Goes through a run and gathers what is told of it; returns how many steps that is."""
     steps = [Step(number, (File(f"step_{number}.safetensors", 1 << 20, number),)) for number in range(count)]
     with Ledger(ledger) as kept:
-        run = Run(steps, Settings(), kept)
+        run = Run(steps, VerifyOptions(), kept)
         run.go(AtOnce(), lambda done: None)
         return len(summary_of(run.records()).steps)
 

@@ -37,7 +37,7 @@ def made(size: tuple[int, int]) -> Minibatch:
     tensors["response_mask"] = np.arange(size[1]) < drawn.integers(1, size[1] + 1, (size[0], 1))
     tensors["scores"] = drawn.random(size[0], dtype=np.float32)
     slots, first = np.full(size[0], size[1]), np.zeros(size[0], dtype=int)
-    return Minibatch("made", tensors, slots, first, dict.fromkeys(tensors, "float32"), {})
+    return Minibatch("made", tensors, dict.fromkeys(tensors, "float32"), {}, slots, first)
 
 
 def _seconds(work: Callable[[], Any]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blueprint.dumps import Minibatch, MinibatchError, inspect, read_dump, read_minibatch, save
-from blueprint.dumps.classic import Rollout, read_rollout
+from blueprint.workbooks.classic_ppo.dumps import Rollout, read_rollout
 from tests.verifying.classic.rollouts import Array, golden, written
 
 

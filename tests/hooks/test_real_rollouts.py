@@ -10,9 +10,10 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch")
 
-from blueprint.dumps.classic import Rollout, read_rollout
-from blueprint.verifying.classic import Verdict, choose, verify
+from blueprint.verifying import Verdict, choose
 from blueprint.verifying.lines import AGREES
+from blueprint.workbooks.classic_ppo.dumps import Rollout, read_rollout
+from blueprint.workbooks.classic_ppo.verifying import verify
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 RUNS = [

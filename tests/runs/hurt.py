@@ -8,13 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from blueprint.verifying.runs.step import Settings, Step
+from blueprint.verifying.runs.step import Step
 from blueprint.verifying.runs.work import head_of
+from blueprint.verifying.verdict import VerifyOptions
 
 
 def done(step: Step, kind: str = "agrees") -> dict[str, Any]:
     """Returns a record, with the process that made it."""
-    return head_of(step, Settings()) | {
+    return head_of(step, VerifyOptions()) | {
         "outcome": kind,
         "reason": "",
         "quantities": [],

@@ -11,10 +11,11 @@ import pytest
 from blueprint.verifying.runs.executor import Died
 from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
-from blueprint.verifying.runs.step import File, Settings, Step
+from blueprint.verifying.runs.step import File, Step
 from blueprint.verifying.runs.work import head_of
+from blueprint.verifying.verdict import VerifyOptions
 
-SETTINGS = Settings()
+SETTINGS = VerifyOptions()
 
 
 def steps(count: int) -> list[Step]:
@@ -102,9 +103,14 @@ def test_what_is_finished_is_not_done_again_unless_it_changed(ledger: Callable[[
 
 @pytest.mark.parametrize(
     "settings",
-    [Settings(preset="verl"), Settings(overrides=("gamma=1",)), Settings(tolerance=2.0), Settings(device="cuda")],
+    [
+        VerifyOptions(preset="verl"),
+        VerifyOptions(overrides=("gamma=1",)),
+        VerifyOptions(tolerance=2.0),
+        VerifyOptions(device="cuda"),
+    ],
 )
-def test_with_other_settings_everything_is_done_again(ledger: Callable[[], Ledger], settings: Settings) -> None:
+def test_with_other_settings_everything_is_done_again(ledger: Callable[[], Ledger], settings: VerifyOptions) -> None:
     went(Run(steps(3), SETTINGS, ledger()), Backwards())
     assert Run(steps(3), settings, ledger()).known == 0
 

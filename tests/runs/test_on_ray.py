@@ -21,7 +21,7 @@ from blueprint.commands.verify import verify
 from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.on_ray import OnRay
-from blueprint.verifying.runs.step import Settings
+from blueprint.verifying.verdict import VerifyOptions
 from tests.runs.hurt import patient, work
 from tests.runs.made import a_run, a_step
 from tests.runs.test_processes import steps
@@ -45,7 +45,7 @@ def cluster() -> Iterator[Any]:
 def went(executor: OnRay, ledger: Path, count: int) -> list[dict[str, Any]]:
     """Goes through steps and returns their records; each stands in the ledger once."""
     with Ledger(ledger) as kept:
-        run = Run(steps(count), Settings(), kept)
+        run = Run(steps(count), VerifyOptions(), kept)
         run.go(executor, lambda done: None)
         executor.close()
         found = [dict(record) for record in run.records()]

@@ -14,7 +14,8 @@ pytest.importorskip("torch", reason="the processes verify, which needs torch: in
 from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.processes import Processes
-from blueprint.verifying.runs.step import File, Settings, Step
+from blueprint.verifying.runs.step import File, Step
+from blueprint.verifying.verdict import VerifyOptions
 from tests.runs.hurt import slow, work
 
 
@@ -26,7 +27,7 @@ def test_a_killed_worker_costs_nothing_and_counts_nothing_twice(tmp_path: Path) 
     """Step 3 kills its process once, step 5 every time; all others are verified once, by two processes."""
     executor = Processes(partial(work, tmp_path, deadly={3: 1, 5: 9}), 2)
     with Ledger(tmp_path / "ledger.jsonl") as ledger:
-        run = Run(steps(9), Settings(), ledger)
+        run = Run(steps(9), VerifyOptions(), ledger)
         run.go(executor, lambda done: None)
         executor.close()
         found = list(run.records())

@@ -13,9 +13,9 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from blueprint.dumps import save
 from blueprint.verifying.runs.finding import find
-from blueprint.verifying.runs.step import Settings
 from blueprint.verifying.runs.summary import Told, told, worst_of
 from blueprint.verifying.runs.work import record_of
+from blueprint.verifying.verdict import VerifyOptions
 from tests.runs.made import a_step, batch
 from tests.steps.trl import Args, write
 from tests.verifying.classic.rollouts import golden, written
@@ -26,7 +26,7 @@ RESULTS = ("rewards", "advantages", "returns")
 def recorded(folder: Path, **settings: Any) -> dict[str, Any]:
     """Verifies the only step of a folder; its record must survive JSON."""
     (step,) = find(folder).steps
-    found = record_of(folder, step, Settings(**settings))
+    found = record_of(folder, step, VerifyOptions(**settings))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     return found
 

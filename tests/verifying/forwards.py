@@ -91,4 +91,4 @@ def step(old: Forward, new: Forward, rows: int = 24, **said: object) -> Minibatc
     arrays |= {"response_mask": (torch.arange(SLOTS) < lengths).numpy(), "prompt_ids": tokens[:, :PROMPT].numpy()}
     dtypes = dict.fromkeys(tensors, "float32")
     whole = {"place": Place(optimizer_step=0), **said}
-    return Minibatch("step", arrays, np.full(rows, SLOTS), np.zeros(rows, int), dtypes, {}, **whole)  # type: ignore[arg-type]
+    return Minibatch("step", arrays, dtypes, {}, np.full(rows, SLOTS), np.zeros(rows, int), **whole)  # type: ignore[arg-type]

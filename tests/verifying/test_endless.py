@@ -12,7 +12,8 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 from blueprint.dumps import Minibatch
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.recompute import replay
-from blueprint.verifying.verify import Verdict, verify
+from blueprint.verifying.verdict import Verdict
+from blueprint.verifying.verify import verify
 from blueprint.workbooks.common.conventions.data import rlhf
 
 PRESET = "nemo_rl"

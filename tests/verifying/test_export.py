@@ -11,9 +11,9 @@ import pytest
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.page.recalculate import compare, with_ironcalc
 from blueprint.page.watch import expected
-from blueprint.verifying.agree import NEAR, agreement
-from blueprint.verifying.window import chosen_window, deviating_window, worst_window
 from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.minibatch.verifying.agree import NEAR, agreement
+from blueprint.workbooks.minibatch.verifying.window import chosen_window, deviating_window, worst_window
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice
 from tests.replayed import (

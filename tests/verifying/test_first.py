@@ -71,7 +71,7 @@ def test_the_noise_that_was_measured_on_real_models_is_not_accused(rms: float) -
     noisy = old + rms * drawn.standard_t(5, old.shape) / np.sqrt(5 / 3)
     tensors = {"logprobs_old": old, "logprobs_new": noisy, "response_mask": np.ones_like(old, bool)}
     sizes = np.full(64, 128), np.zeros(64, int)
-    batch = Minibatch("noise", tensors, *sizes, {}, {}, place=Place(optimizer_step=0))
+    batch = Minibatch("noise", tensors, {}, {}, *sizes, place=Place(optimizer_step=0))
     found = before_first_update(batch)
     assert [line.says for line in found.lines] == ["agrees" if rms < USUAL["bfloat16"] else "too coarse"]
     assert found.differs is None

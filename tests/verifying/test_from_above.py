@@ -16,6 +16,7 @@ from blueprint.verifying import Replay, data_of, replay, text_of, verify
 from blueprint.verifying.compare import SHARE, Compared
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.lines import lines_of
+from blueprint.verifying.logged import ALL
 from blueprint.verifying.measured import asked, judged, measured
 from blueprint.verifying.tolerances import TOLERANCES, half_unit, stored, widened
 from blueprint.workbooks.common.conventions.data import rlhf
@@ -144,7 +145,7 @@ def worker_file(dtype: str = "float32", rows: int = 8) -> Minibatch:
     tensors = {name: as_dtype(each, dtype) for name, each in floats.items()}
     mask = np.arange(64) < drawn.integers(5, 65, (rows, 1))
     slots, first = np.full(rows, 64), np.zeros(rows, dtype=int)
-    return Minibatch("worker", {**tensors, "response_mask": mask}, slots, first, dict.fromkeys(tensors, dtype), {})
+    return Minibatch("worker", {**tensors, "response_mask": mask}, dict.fromkeys(tensors, dtype), {}, slots, first)
 
 
 VERL = rlhf().preset("verl").values
@@ -154,7 +155,7 @@ def said(batch: Minibatch, loss: float) -> str:
     """Returns what `verify` says of a policy loss, without looking for causes."""
     logged = replace(batch, logged={"policy_loss": loss})
     found = replay(logged, VERL)
-    (line,) = lines_of(logged, found, judged(logged, found, 1.0)[1], {})
+    (line,) = lines_of(ALL, Judge(logged, found).called, judged(logged, found, 1.0)[1], {})
     return line.says
 
 

@@ -13,6 +13,7 @@ from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.verifying import replay, text_of, verify
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.lines import lines_of
+from blueprint.verifying.logged import ALL
 from blueprint.verifying.needs import missing, reads
 from tests.verifying.dumps import FIRST, changed, dump, settings
 
@@ -188,7 +189,7 @@ def test_scores_on_several_words_are_rewards_of_words() -> None:
     given = changed(inputs, scores=scores)
     found = replay(given, settings(run))
     np.testing.assert_array_equal(found.rows(range(4))["rewards"], scores)
-    lines = lines_of(given, found, Judge(given, found).compared(), {})
+    lines = lines_of(ALL, Judge(given, found).called, Judge(given, found).compared(), {})
     assert lines
     assert "scores" not in {line.called for line in lines}
 

@@ -11,12 +11,12 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import verify
-from blueprint.verifying.export import numbers_of
-from blueprint.verifying.larger import as_part
 from blueprint.verifying.probe import cut
 from blueprint.verifying.settings import laid_over
-from blueprint.verifying.window import worst_window
 from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.minibatch.verifying.export import numbers_of
+from blueprint.workbooks.minibatch.verifying.larger import as_part
+from blueprint.workbooks.minibatch.verifying.window import worst_window
 from tests.replayed import RESPONSES, SLOTS, minibatch, replayed, values_of
 
 FORMS = ("rsqrt_var_plus", "clamp", "std_plus", "std_max")

@@ -28,7 +28,7 @@ def made() -> Minibatch:
     mask = np.arange(SLOTS) < drawn.integers(1, SLOTS + 1, (RESPONSES, 1))
     tensors = {name: drawn.normal(size=mask.shape) for name in INPUTS} | {"scores": drawn.normal(size=RESPONSES)}
     slots, first = np.full(RESPONSES, SLOTS), np.zeros(RESPONSES, dtype=int)
-    return Minibatch("made", {**tensors, "response_mask": mask}, slots, first, dict.fromkeys(INPUTS, "float64"), {})
+    return Minibatch("made", {**tensors, "response_mask": mask}, dict.fromkeys(INPUTS, "float64"), {}, slots, first)
 
 
 def logged_by(batch: Minibatch, settings: dict[str, Setting]) -> Minibatch:

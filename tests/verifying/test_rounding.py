@@ -112,7 +112,7 @@ def dump(step: Step, gae_lambda: float, dtype: str) -> Minibatch:
     logged = losses_of(step, advantages, returns)
     dtypes = dict.fromkeys(tensors, dtype)
     slots, first = np.full(size[0], size[1]), np.zeros(size[0], dtype=int)
-    return Minibatch("made", {**tensors, "response_mask": mask}, slots, first, dtypes, {}, logged=logged)
+    return Minibatch("made", {**tensors, "response_mask": mask}, dtypes, {}, slots, first, logged=logged)
 
 
 def verdict_of(computed: str, written: str, gae_lambda: float) -> Verdict:

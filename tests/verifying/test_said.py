@@ -18,7 +18,7 @@ from blueprint.verifying.passes import TILE_TOKENS
 from blueprint.verifying.question import Question, as_given
 from blueprint.verifying.search import causes_of
 from blueprint.verifying.tolerances import TOLERANCES, held_in
-from blueprint.verifying.verify import quiet
+from blueprint.verifying.verdict import quiet
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.replayed import FIRST, RESPONSES, SLOTS, minibatch, replayed, with_everything_logged
 from tests.verifying.dumps import as_dtype

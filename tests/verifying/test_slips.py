@@ -21,7 +21,7 @@ from blueprint.verifying.slips import Own
 from blueprint.verifying.slips.numbers import Sums
 from blueprint.verifying.slips.tables import AS_THEY_ARE, NUMBERS, TENSORS
 from blueprint.verifying.slips.totals import TOTAL
-from blueprint.verifying.verify import Verdict
+from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.replayed import minibatch, replayed, with_everything_logged
 from tests.verifying.dumps import LIBRARIES

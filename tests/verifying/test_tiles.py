@@ -38,7 +38,7 @@ def made(seed: int, holes: bool = False) -> Minibatch:
     tensors: dict[str, Array] = {name: drawn.normal(size=mask.shape) for name in INPUTS}
     tensors |= {"scores": drawn.normal(size=RESPONSES), "ended": drawn.random(RESPONSES) < 0.5, "response_mask": mask}
     slots, first = np.array([9, 9, 9, 6, 9, 9, 5]), np.zeros(RESPONSES, dtype=int)
-    return Minibatch("made", tensors, slots, first, dict.fromkeys(INPUTS, "float64"), {})
+    return Minibatch("made", tensors, dict.fromkeys(INPUTS, "float64"), {}, slots, first)
 
 
 def at_once(batch: Minibatch, settings: dict[str, Setting]) -> Named:

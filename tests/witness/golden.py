@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-import blueprint.inputs
+import blueprint.workbooks.common
 from blueprint.witness.conventions import WORDS, Options, Texts, from_distributions, log_softmax_at, recompute
 from blueprint.witness.conventions.options import NUMBERS
 from blueprint.witness.models import Named
 
 RECORDED = Path(__file__).parents[1] / "data" / "golden_runs.json"
-PRESETS = Path(blueprint.inputs.__file__).parent / "presets" / "rlhf.csv"
+PRESETS = Path(blueprint.workbooks.common.__file__).parent / "presets.csv"
 FLOOR = 1e-12
 ALL = (0, 1, 2, 3)
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from blueprint.verifying.runs.executor import Died, Executor
 from blueprint.verifying.runs.ledger import Ledger, Record
-from blueprint.verifying.runs.step import Settings, Step, key_of, program
+from blueprint.verifying.runs.step import Step, key_of, program
 from blueprint.verifying.runs.work import DIFFERS, head_of, refused
+from blueprint.verifying.verdict import VerifyOptions
 
 
 class Run:
@@ -19,7 +20,7 @@ class Run:
         stands behind it does not depend on which process was the faster.
     """
 
-    def __init__(self, steps: Sequence[Step], settings: Settings, ledger: Ledger, fail_fast: bool = False) -> None:
+    def __init__(self, steps: Sequence[Step], settings: VerifyOptions, ledger: Ledger, fail_fast: bool = False) -> None:
         """Takes what is finished from the ledger."""
         self.steps, self.settings, self.ledger, self.fail_fast = steps, settings, ledger, fail_fast
         self.keys = [key_of(step, settings) for step in steps]

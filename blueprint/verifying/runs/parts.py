@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.dumps import Minibatch, MinibatchError, read_dump
-from blueprint.verifying.runs.step import Settings
 from blueprint.verifying.runs.watched import Pair, pairs_of
+from blueprint.verifying.verdict import VerifyOptions
 
 if TYPE_CHECKING:
-    from blueprint.dumps import Place
     from blueprint.verifying import StepVerdict, Verdict
 
 NEEDS = {
@@ -53,22 +51,23 @@ class Found:
 JOINED = ("says", "quantities", "data", "watched", "before", "unread")
 
 
-def verified(paths: Sequence[Path], settings: Settings) -> Found:
-    """Verifies the files of a step. Raises MinibatchError as `verify_step`."""
-    from blueprint.verifying import verify_step
+def verified(paths: Sequence[Path], options: VerifyOptions) -> Found:
+    """Verifies the files of a step, those of each kind together. Raises MinibatchError as `verify_step`."""
+    from blueprint.verifying import read_dumps, verify_dumps
 
-    step = verify_step(paths, settings.preset, settings.overrides, settings.tolerance, settings.device)
-    found = _of_minibatches(step)
-    for path, reason in step.unread.items():
-        found += _of_rollout(path, settings) or Found(unread=(reason,))
+    dumps, unread = read_dumps(paths)
+    found = Found(unread=tuple(unread.values()))
+    for kind in dict.fromkeys(dump.kind for dump in dumps):
+        found += _of_step(verify_dumps([dump for dump in dumps if dump.kind == kind], options))
     return found
 
 
-def _of_minibatches(step: StepVerdict) -> Found:
+def _of_step(step: StepVerdict) -> Found:
     from blueprint.verifying import data_of_step, text_of_step
 
+    unread = tuple(step.unread.values())
     if not step.parts:
-        return Found()
+        return Found(unread=unread)
     data = data_of_step(step)
     watched = [_numbers(part.verdict) for part in step.parts]
     places = [part.verdict.replayed.batch.place for part in step.parts]
@@ -81,7 +80,8 @@ def _of_minibatches(step: StepVerdict) -> Found:
         quantities=tuple(data.pop("quantities")),
         data=(data if step.first else {name: each for name, each in data.items() if name != "files"},),
         watched=tuple(watched),
-        before=tuple(_before(zip(places, watched, strict=True))),
+        before=tuple(each for place, each in zip(places, watched, strict=True) if place and place.before_first_update),
+        unread=unread,
     )
 
 
@@ -89,34 +89,3 @@ def _numbers(verdict: Verdict) -> dict[str, Pair]:
     replayed = verdict.replayed
     computed = {name: replayed.whole[name] for name, needs in NEEDS.items() if replayed.available(needs)}
     return pairs_of(verdict.lines, computed)
-
-
-def _before(files: Iterable[tuple[Place | None, Mapping[str, Pair]]]) -> Iterator[Mapping[str, Pair]]:
-    """Yields the numbers of those files that say they come before the first update."""
-    return (watched for place, watched in files if place and place.before_first_update)
-
-
-def _of_rollout(path: Path, settings: Settings) -> Found | None:
-    """Verifies a rollout of classic PPO; returns None for any other file, and one that cannot be read."""
-    from blueprint.verifying.classic import choose, data_of, text_of, verify
-
-    try:
-        rollout = read_dump(path)
-    except MinibatchError:
-        return None
-    if isinstance(rollout, Minibatch):
-        return None
-    chosen = choose(rollout, settings.preset, settings.overrides)
-    verdict = verify(rollout, chosen.values, chosen.preset.name, settings.tolerance)
-    data, watched = data_of(verdict), pairs_of(verdict.lines, verdict.replayed.whole)
-    return Found(
-        first=verdict.first.compared.name if verdict.first else "",
-        cause=verdict.causes[0].said if verdict.causes else "",
-        where=path,
-        text=f"{chosen}\n\n{text_of(verdict)}" if verdict.first else "",
-        says=tuple(line.says for line in verdict.lines),
-        quantities=tuple(data.pop("quantities")),
-        data=(data,),
-        watched=(watched,),
-        before=tuple(_before([(rollout.place, watched)])),
-    )

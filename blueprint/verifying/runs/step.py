@@ -10,7 +10,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-ROOMS = ("minibatch", "numbers", "replay", "runs", "witness")
+from blueprint.verifying.verdict import VerifyOptions
+
+ROOMS = ("dumps", "inputs", "verifying", "witness", "workbooks")
 """What a verdict depends on."""
 
 
@@ -44,17 +46,7 @@ class Step:
         return sum(file.size for file in self.files)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How every step of a run is verified; as the options of `blueprint verify` say it."""
-
-    preset: str | None = None
-    overrides: tuple[str, ...] = ()
-    tolerance: float = 1.0
-    device: str = "cpu"
-
-
-def key_of(step: Step, settings: Settings) -> str:
+def key_of(step: Step, settings: VerifyOptions) -> str:
     """Returns what tells whether a verdict on a step is still good: its files, the settings and this program."""
     said = {"files": [asdict(file) for file in step.files], "settings": asdict(settings), "program": program()}
     return _digest([json.dumps(said, sort_keys=True).encode()])
@@ -63,7 +55,7 @@ def key_of(step: Step, settings: Settings) -> str:
 @cache
 def program() -> str:
     """Returns the version of this package, and a digest of the code and tables that verdicts are made with."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     paths = sorted(
         path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in (".py", ".csv", ".toml")
     )

@@ -10,15 +10,16 @@ from blueprint.dumps import MinibatchError
 from blueprint.quoting import sentence
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
 from blueprint.verifying.runs.parts import Found, verified
-from blueprint.verifying.runs.step import Settings, Step, key_of, program
+from blueprint.verifying.runs.step import Step, key_of, program
 from blueprint.verifying.runs.watched import AT_FIRST_UPDATE, WATCHED, mean_of
+from blueprint.verifying.verdict import VerifyOptions
 
 AGREES, TOO_COARSE, NEEDS_OTHERS = "agrees", "too coarse", "needs the others"
 DIFFERS, NOTHING = "differs", "nothing logged"
 """What a step may come to, besides `NOT_VERIFIED`: too coarse where no quantity of it can be told."""
 
 
-def record_of(folder: Path, step: Step, settings: Settings) -> dict[str, Any]:
+def record_of(folder: Path, step: Step, settings: VerifyOptions) -> dict[str, Any]:
     """Verifies a step and returns its record for the ledger; whatever goes wrong is in it, as a reason."""
     began = time.monotonic()
     try:
@@ -32,7 +33,7 @@ def record_of(folder: Path, step: Step, settings: Settings) -> dict[str, Any]:
     return head_of(step, settings) | found | {"seconds": round(time.monotonic() - began, 3)}
 
 
-def head_of(step: Step, settings: Settings) -> dict[str, Any]:
+def head_of(step: Step, settings: VerifyOptions) -> dict[str, Any]:
     """Returns what a record begins with: which step it is, and what exactly was verified."""
     files = [{"name": file.name, "size": file.size, "mtime_ns": file.mtime_ns} for file in step.files]
     known = {"key": key_of(step, settings), "program": program()}
@@ -45,7 +46,7 @@ def refused(reason: str) -> dict[str, Any]:
     return {"outcome": NOT_VERIFIED, "reason": reason} | nothing | {"quantities": [], "data": [], "watched": {}}
 
 
-def _verified(folder: Path, step: Step, settings: Settings) -> dict[str, Any]:
+def _verified(folder: Path, step: Step, settings: VerifyOptions) -> dict[str, Any]:
     found = verified([folder / file.name for file in step.files], settings)
     return {
         "outcome": _outcome(found),

@@ -16,4 +16,6 @@ KIND = Kind(
     numbers=HERE / "numbers",
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
+    dumps="blueprint.workbooks.classic_ppo.dumps:DUMPS",
+    verifier="blueprint.workbooks.classic_ppo.verifying:VERIFIER",
 )

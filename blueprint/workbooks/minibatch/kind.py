@@ -28,4 +28,6 @@ KIND = Kind(
     settings="blueprint.workbooks.common.conventions.data:LIVE",
     notes=(HERE.parent / "common" / "notes", HERE / "notes.toml"),
     models=HERE.parent / "common" / "guides" / "models.toml",
+    dumps="blueprint.workbooks.minibatch.dumps:DUMPS",
+    verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
 )

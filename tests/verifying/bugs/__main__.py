@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blueprint.verifying import verify
-from blueprint.verifying.verify import Verdict
+from blueprint.verifying.verdict import Verdict
 from tests.verifying.bugs import kept
 from tests.verifying.bugs.planted import Bug, planted
 from tests.verifying.bugs.running import PRESETS, RUN, Step, dump, inputs, settings

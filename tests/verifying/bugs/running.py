@@ -227,5 +227,5 @@ def dump(library: str, step: Step) -> Minibatch:
     dtypes = {name: str(each.dtype) for name, each in tensors.items()}
     called = {name: name for name in tensors}
     return Minibatch(
-        f"{library}.npz", tensors, slots, first, dtypes, called, preset=PRESETS[library], logged=dict(step.logged)
+        f"{library}.npz", tensors, dtypes, called, slots, first, preset=PRESETS[library], logged=dict(step.logged)
     )

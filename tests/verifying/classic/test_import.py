@@ -12,11 +12,12 @@ pytest.importorskip("torch", reason="import needs torch")
 
 from blueprint.book import Book
 from blueprint.cli import main
-from blueprint.dumps.classic import read_rollout
 from blueprint.page.read import read
-from blueprint.verifying.classic import choose, recompute
-from blueprint.verifying.classic.export import Window, numbers_of
+from blueprint.verifying import choose
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.classic_ppo.dumps import read_rollout
+from blueprint.workbooks.classic_ppo.verifying import recompute
+from blueprint.workbooks.classic_ppo.verifying.export import Window, numbers_of
 from tests.verifying.classic.rollouts import ROLLOUT, Array, golden, written
 from tests.verifying.classic.trainers import Run, trained
 from tests.witness.stage import arrays

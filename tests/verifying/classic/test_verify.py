@@ -13,9 +13,10 @@ from click.testing import CliRunner
 pytest.importorskip("torch", reason="verify needs torch")
 
 from blueprint.cli import main
-from blueprint.dumps.classic import read_rollout
-from blueprint.verifying.classic import Verdict, choose, text_of, verify
+from blueprint.verifying import Verdict, choose, text_of
 from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE
+from blueprint.workbooks.classic_ppo.dumps import read_rollout
+from blueprint.workbooks.classic_ppo.verifying import verify
 from tests.verifying.classic.rollouts import golden, written
 from tests.verifying.classic.trainers import Run, trained
 
@@ -228,7 +229,7 @@ def test_a_minibatch_of_the_whole_rollout_needs_no_rows(tmp_path: Path) -> None:
     without = {name: each for name, each in tensors.items() if name != "rows"} | wide
     verdict = verdict_on(written(tmp_path, without, metadata))
     assert verdict.agrees, text_of(verdict)
-    assert verdict.rollout.whole
+    assert verdict.replayed.batch.whole
 
 
 def test_tolerance_is_multiplied(tmp_path: Path) -> None:

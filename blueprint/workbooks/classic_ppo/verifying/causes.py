@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blueprint.dumps.batch import Array
-from blueprint.dumps.classic import Rollout
 from blueprint.inputs.setting import OFF
-from blueprint.verifying.classic.ways import PLAIN, Ways
-from blueprint.verifying.classic.work import transposed
 from blueprint.verifying.neighbours import shown
 from blueprint.verifying.settings import Settings
+from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.presets import CLASSIC
+from blueprint.workbooks.classic_ppo.verifying.ways import PLAIN, Ways
+from blueprint.workbooks.classic_ppo.verifying.work import transposed
 
 
 class Try(NamedTuple):

@@ -11,9 +11,14 @@ import numpy as np
 
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.dumps.batch import Array
+from blueprint.verifying.kind import ViewOptions
 from blueprint.verifying.recompute import Replay
+from blueprint.verifying.verdict import Verdict
 
 NOWHERE: Mapping[int, int] = MappingProxyType({})
+WORST = 2
+"""Responses that are shown where nobody asks for some, and nothing deviates."""
+
 MOST_RESPONSES = 64
 FEWEST_TOKENS, MOST_TOKENS = 16, 64
 
@@ -67,6 +72,23 @@ class Picked:
         return self.row(values, 1)[:, -1]
 
 
+def window_of(verdict: Verdict, options: ViewOptions) -> Window:
+    """Picks what is shown; unasked, the word that deviates first.
+
+    Raises MinibatchError for a row that is not there, and for two wishes at once.
+    """
+    found, spot = verdict.replayed, verdict.first.compared.spot if verdict.first else None
+    by = options.by or ("ratio" if "logprobs_new" in found.batch.tensors else "advantage")
+    if options.rows is not None and options.worst is not None:
+        raise MinibatchError("--rows names the responses, --worst finds them: use one of the two")
+    if options.rows is not None:
+        return chosen_window(found, options.rows, by, options.tokens)
+    if options.worst is None and spot is not None:
+        return deviating_window(found, spot.episode, spot.first, by, options.tokens)
+    count = min(WORST, len(found.batch.slots)) if options.worst is None else options.worst
+    return worst_window(found, count, by, options.tokens)
+
+
 def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
     """Takes the responses with the worst words of the whole minibatch, the worst first.
 
@@ -87,15 +109,10 @@ def deviating_window(replay: Replay, row: int, column: int, by: str, tokens: int
     row: the response, as the minibatch counts them.
     """
     worst = [each for each in worst_window(replay, min(2, len(replay.batch.slots)), by, tokens).episodes if each != row]
-    told = f"the response that deviates first, row {row_of(replay.batch, row)}"
+    told = f"the response that deviates first, row {replay.batch.file_row(row)}"
     told += f", and the one with the largest {MEASURES[by].told}" if worst else ""
     at = {row: column - int(replay.batch.first[row])}
     return _around(replay, [row, *worst[:1]], by, tokens, told, at)
-
-
-def row_of(batch: Minibatch, episode: int) -> int:
-    """Returns in which row of the file a response stands; some files have rows that are left out."""
-    return episode if batch.rows is None else int(batch.rows[episode])
 
 
 def episodes_in(batch: Minibatch, rows: Sequence[int]) -> list[int]:
@@ -118,7 +135,7 @@ def chosen_window(replay: Replay, rows: Sequence[int], by: str, tokens: int) -> 
     episodes = episodes_in(replay.batch, rows)
     twice = next((each for at, each in enumerate(episodes) if each in episodes[:at]), None)
     if twice is not None:
-        raise MinibatchError(f"row {row_of(replay.batch, twice)} is asked for twice: name each row once")
+        raise MinibatchError(f"row {replay.batch.file_row(twice)} is asked for twice: name each row once")
     return _around(replay, episodes, by, tokens, f"rows {', '.join(map(str, rows))}")
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError
-from blueprint.dumps.classic.rollout import OF_MINIBATCH, OF_STEPS
 from blueprint.quoting import unquoted
+from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, OF_STEPS
 
 TIME, ENVIRONMENT = ORDERS = ("time", "environment")
 ORDER = {"cleanrl": TIME, "sb3": ENVIRONMENT, "torchrl": ENVIRONMENT}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
-from blueprint.dumps.place import Place
+from blueprint.dumps.batch import Array, Dump
 
 OF_STEPS = (
     "rewards_env", "terminal_values", "rewards", "values_old", "done", "terminated", "logprobs_old", "advantages", "returns",
@@ -19,35 +18,37 @@ OF_MINIBATCH = ("logprobs_new", "values_new", "entropy", "advantages_used", "log
 
 
 @dataclass(frozen=True)
-class Rollout:
-    """A dump under neutral names. Rows are environments, columns steps, counted from 0: [N, T]; whatever the file has.
+class Rollout(Dump):
+    """A dump of a rollout. Rows are environments, columns steps, counted from 0: [N, T]; whatever the file has.
 
     tensors: those of OF_STEPS, [N, T], `logits_old` [N, T, A]; those of OF_MINIBATCH, [M] and [M, A]; `next_values` [N], the
         value of the state behind the last step. `done` is 1 where the episode ended after the step, and `terminated` 1
         where not only a time limit ended it; the latter is `done` in a file that does not say it.
     at: [M, 2], environment and step of each row of the minibatch.
-    called, dtypes: by neutral name, what the file calls it, and the dtype that its numbers had.
-    place: where in the run it belongs, as far as the metadata say it.
     """
 
-    path: str
-    tensors: Mapping[str, Array]
     at: Array
-    dtypes: Mapping[str, str]
-    called: Mapping[str, str]
-    library: str | None = None
-    version: str | None = None
-    preset: str | None = None
-    hyperparameters: Mapping[str, float | str] = field(default_factory=dict)
-    logged: Mapping[str, float] = field(default_factory=dict)
-    place: Place | None = None
-    notes: tuple[str, ...] = ()
+
+    kind = "classic_ppo"
 
     @property
     def shape(self) -> tuple[int, int]:
         """Environments and steps."""
         environments, steps = self.tensors["rewards"].shape
         return environments, steps
+
+    @property
+    def head(self) -> str:
+        """Says how many environments, steps and rows of a minibatch there are."""
+        environments, steps = self.shape
+        many = f"{environments} environment{'s' * (environments > 1)}, {steps:,} step{'s' * (steps > 1)} each"
+        minibatch = "all of them in one minibatch" if self.whole else f"a minibatch of {len(self.at):,}"
+        return f"A rollout of classic PPO: {many}, {minibatch}."
+
+    @property
+    def facts(self) -> Mapping[str, int]:
+        """Says how many environments and steps there are."""
+        return {"environments": self.shape[0], "steps": self.shape[1]}
 
     @property
     def whole(self) -> bool:

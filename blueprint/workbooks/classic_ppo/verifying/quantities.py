@@ -16,8 +16,13 @@ class Quantity(NamedTuple):
 
 SIGNAL = ("rewards", "values_old")
 LOGPROBS = ("logprobs_old", "logprobs_new")
-FIRST = (Quantity("first.logprobs", made_of=LOGPROBS), Quantity("first.values", made_of=("values_old", "values_new")))
+FIRST = {
+    "first.logprobs": Quantity("first.logprobs", made_of=LOGPROBS),
+    "first.values": Quantity("first.values", made_of=("values_old", "values_new")),
+}
 """What must be alike before the first update of a rollout: new log-probs and old, new values and old."""
+
+FIRST_CALLED = {"first.logprobs": "new log-probs against old", "first.values": "new values against old"}
 
 ROWS = (
     Quantity("rewards", made_of=("rewards_env", "terminal_values")),
@@ -42,4 +47,4 @@ NUMBERS = (
     Quantity("clip_fraction", (), LOGPROBS),
     Quantity("explained_variance.old", ("rewards", "advantages", "returns"), SIGNAL),
 )
-ALL = {each.name: each for each in (*FIRST, *ROWS, *NUMBERS)}
+ALL = FIRST | {each.name: each for each in (*ROWS, *NUMBERS)}

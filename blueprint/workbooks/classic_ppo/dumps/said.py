@@ -7,9 +7,9 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from blueprint.dumps.batch import MinibatchError
-from blueprint.dumps.classic.names import LOGGED, SETTING, Row, meant
 from blueprint.inputs.setting import OFF, says_off
 from blueprint.quoting import unquoted
+from blueprint.workbooks.classic_ppo.dumps.names import LOGGED, SETTING, Row, meant
 from blueprint.workbooks.classic_ppo.presets import CLASSIC
 
 CLIP_VALUES = "clip_vloss"

@@ -33,7 +33,7 @@ class Row:
 @cache
 def rows(kind: str) -> tuple[Row, ...]:
     """Returns the rows of a kind."""
-    text = files("blueprint.dumps.classic").joinpath("names.csv").read_text(encoding="utf-8")
+    text = files("blueprint.workbooks.classic_ppo.dumps").joinpath("names.csv").read_text(encoding="utf-8")
     lines = (line for line in csv.DictReader(text.splitlines()) if line["kind"] == kind)
     return tuple(_row(line) for line in lines)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array
-from blueprint.dumps.classic import Rollout
-from blueprint.verifying.classic.quantities import FIRST, NUMBERS, ROWS, Quantity
-from blueprint.verifying.classic.work import Replayed
 from blueprint.verifying.compare import Axes, Compared, Spot, distance
 from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
+from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.verifying.quantities import FIRST, FIRST_CALLED, NUMBERS, ROWS, Quantity
+from blueprint.workbooks.classic_ppo.verifying.work import Replayed
 
 STEPS, ROWS_OF_MINIBATCH = Axes("environment", "step", "step"), Axes("row of the minibatch", "", "row")
 OF_DIFFERENCES = 0.05
@@ -31,12 +31,16 @@ class Judge:
     def compared(self, found: Replayed) -> dict[str, Compared]:
         """Returns what each logged quantity comes to, in the order of derivation."""
         tensors, logged = self.rollout.tensors, self.rollout.logged
-        both = {each: self.first_with(each, self.rollout) for each in FIRST if self._asks(each)}
+        both = {each: self.first_with(each, self.rollout) for each in FIRST.values() if self._asks(each)}
         both |= {each: self._row(each, found) for each in ROWS if each.name in tensors and each.name in found.rows}
         both |= {
             each: self._number(each, found) for each in NUMBERS if each.name in logged and each.name in found.whole
         }
         return {each.name: compared for each, compared in both.items()}
+
+    def called(self, name: str) -> str:
+        """Returns what the file calls a quantity, or what it is called that must hold before the first update."""
+        return FIRST_CALLED.get(name) or self.rollout.called.get(name, name)
 
     def uncompared(self) -> dict[str, str]:
         """Returns by what the file calls it what was logged and cannot be computed, and what that takes."""

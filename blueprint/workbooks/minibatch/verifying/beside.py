@@ -9,7 +9,7 @@ import numpy as np
 from blueprint.dumps.batch import Array
 from blueprint.verifying.lines import Line
 from blueprint.verifying.recompute import Replay
-from blueprint.verifying.window import Picked
+from blueprint.workbooks.minibatch.verifying.window import Picked
 
 PLACED = {"score.place": "score.placed"}
 """Rows that a workbook shows as another one, which says the same: the score on its slot."""

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps.batch import Array
-from blueprint.dumps.classic import Rollout
-from blueprint.verifying.classic.ways import Ways
 from blueprint.verifying.settings import Settings
+from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.verifying.ways import Ways
 
 Given = Mapping[str, Array]
 NOTHING: Given = MappingProxyType({})
@@ -27,12 +27,17 @@ class Replayed:
     sigma: what normalised advantages were divided by. clip: the lowest and the highest ratio that count.
     """
 
+    batch: Rollout
     rows: dict[str, Array]
     whole: dict[str, float]
     sizes: dict[str, float]
     lacks: dict[str, str]
     sigma: float = 1.0
     clip: tuple[float, float] = (0.0, float("inf"))
+
+    def available(self, quantity: str) -> bool:
+        """Tells whether a number can be computed from what the file has."""
+        return quantity in self.whole
 
 
 class Work:
@@ -43,7 +48,7 @@ class Work:
         self.until = until
         self.rollout, self.settings, self.ways, self.given = rollout, settings, ways, given
         reach = self.number("clip_range")
-        self.found = Replayed({}, {}, {}, {}, clip=(1 - reach, 1 + reach + self.number("clip_more")))
+        self.found = Replayed(rollout, {}, {}, {}, {}, clip=(1 - reach, 1 + reach + self.number("clip_more")))
         self.known: dict[str, Tensor] = {name: torch.from_numpy(array) for name, array in rollout.tensors.items()}
 
     def number(self, key: str) -> float:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.classic.names import LIBRARIES, TENSOR, library_of, meant, rows
-from blueprint.dumps.classic.rollout import OF_MINIBATCH, Rollout
-from blueprint.dumps.classic.said import said_in
-from blueprint.dumps.classic.shaping import shaped
 from blueprint.dumps.formats import open_raw
 from blueprint.dumps.place import KEYS, place_of
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
+from blueprint.workbooks.classic_ppo.dumps.names import LIBRARIES, TENSOR, library_of, meant, rows
+from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout
+from blueprint.workbooks.classic_ppo.dumps.said import said_in
+from blueprint.workbooks.classic_ppo.dumps.shaping import shaped
 from blueprint.workbooks.classic_ppo.presets import classic_presets
 
 METADATA = (
@@ -71,9 +71,9 @@ def _rollout(raw: Raw, path: str) -> Rollout:
     return Rollout(
         path,
         tensors,
-        at,
         {name: raw.dtypes[own] for name, own in called.items()},
         called | said.called,
+        at,
         library=library,
         version=None if version is None else str(version),
         preset=_preset(raw.metadata.get("preset"), library),

@@ -9,7 +9,7 @@ from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Moments
 from blueprint.verifying.recompute import Replay
 from blueprint.verifying.straight import Straight
-from blueprint.verifying.verify import Verdict
+from blueprint.verifying.verdict import Verdict
 
 CALLED = {"rewards": "reward", "advantages": "advantage"}
 """By whitened tensor, the beginning of the names of its moments."""
@@ -20,7 +20,8 @@ def as_part(verdict: Verdict) -> Minibatch:
 
     Computed again with them, its whitened numbers are those of the file.
     """
-    found, fitted = verdict.replayed, dict(verdict.replayed.batch.moments)
+    found: Replay = verdict.replayed
+    fitted = dict(found.batch.moments)
     fitted |= {CALLED[name]: _moments(CALLED[name], line, found) for name, line in verdict.left_open.items() if line}
     return replace(found.batch, moments=fitted)
 

@@ -9,16 +9,18 @@ import numpy as np
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.dumps.batch import Array
 from blueprint.dumps.checks import rounding
-from blueprint.verifying.beside import logged_numbers, logged_rows
-from blueprint.verifying.choose import dotted
+from blueprint.verifying.choose import Chosen, dotted
 from blueprint.verifying.inputs import TENSORS, per_word, texts_of
+from blueprint.verifying.kind import Shown, ViewOptions
 from blueprint.verifying.recompute import Replay
 from blueprint.verifying.report import text_of
 from blueprint.verifying.settings import Setting, number_of, options_of
-from blueprint.verifying.verify import Verdict
-from blueprint.verifying.window import Picked, Window, row_of
+from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
+from blueprint.workbooks.minibatch.verifying.agree import agreement
+from blueprint.workbooks.minibatch.verifying.beside import logged_numbers, logged_rows
+from blueprint.workbooks.minibatch.verifying.window import Picked, Window, window_of
 
 ROWS = {
     "old.logprobs": "old_logprobs",
@@ -43,6 +45,17 @@ STATISTICS = (
     "loss.mean_ratio", "reward.count", "reward.mean", "reward.variance", "advantage.count",
     "advantage.mean", "advantage.variance",
 )  # fmt: skip
+
+
+def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
+    """Shows a few words of a minibatch. Raises MinibatchError for rows that are not there, and other such wishes."""
+    found, window = verdict.replayed, window_of(verdict, options)
+    return Shown(
+        window.told,
+        stand_ins(found.batch),
+        lambda name: numbers_of(found, window, name, verdict.preset, verdict),
+        lambda arrays: agreement(arrays, found, window),
+    )
 
 
 def numbers_of(
@@ -119,7 +132,7 @@ def _given(replay: Replay, window: Window, picked: Picked, rows: Mapping[str, Ar
     batch, episodes = replay.batch, np.asarray(window.episodes)
     texts = texts_of(batch, episodes, options_of(replay.options))
     found = {
-        "episode.number": np.array([float(row_of(batch, each)) for each in window.episodes]),
+        "episode.number": np.array([float(batch.file_row(each)) for each in window.episodes]),
         "mask": picked.row(texts.mask[0].numpy()),
         "slots": picked.row(texts.slots[0].numpy(), 1),
         "response.ended": texts.ended[0].numpy(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,17 @@ import numpy as np
 
 from blueprint.dumps import MinibatchError
 from blueprint.dumps.batch import Array
-from blueprint.dumps.classic import Rollout
-from blueprint.verifying.classic.work import Replayed
+from blueprint.verifying.choose import Chosen
+from blueprint.verifying.kind import Agreement, Shown, ViewOptions
 from blueprint.verifying.settings import Settings
+from blueprint.verifying.verdict import Verdict
+from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.presets import classic_presets
 from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
+from blueprint.workbooks.classic_ppo.verifying.work import Replayed
 
+NEAR = 1e-9
+"""How far the workbook's advantages may be from the replay's: both are of float64."""
 FEW = 4
 """Environments that are shown where nobody asks for some."""
 SMALLEST_SHARE = 1e-300
@@ -87,6 +92,23 @@ def numbers_of(
     )
 
 
+def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
+    """Shows steps of a rollout: around what deviates first, or else its end.
+
+    Raises MinibatchError for an environment that is not there.
+    """
+    rollout, found = verdict.replayed.batch, verdict.replayed
+    spot, axes = (verdict.first.compared.spot, verdict.first.compared.axes) if verdict.first else (None, None)
+    at = (spot.row, spot.first) if spot and axes and axes.column else None
+    window = window_on(rollout, options.rows, options.tokens, at)
+    return Shown(
+        window.told(rollout.shape),
+        tuple(f"Note: {each}" for each in remarks(rollout)),
+        lambda name: numbers_of(rollout, found, chosen.values, chosen.preset.name, window, name),
+        lambda arrays: agreement(arrays, found, window),
+    )
+
+
 def remarks(rollout: Rollout) -> list[str]:
     """Says what of a workbook is not as the library had it."""
     said = []
@@ -103,11 +125,12 @@ def remarks(rollout: Rollout) -> list[str]:
     return said
 
 
-def agreement(arrays: dict[str, Array], found: Replayed, window: Window) -> float:
+def agreement(arrays: Mapping[str, Array], found: Replayed, window: Window) -> Agreement:
     """Returns how far advantages and returns of a workbook are from the rollout's."""
-    shown = _Shown(window)
-    pairs = ((arrays["advantages"][:, :-1], found.rows["advantages"]), (arrays["returns"], found.rows["returns"]))
-    return max(float(np.abs(ours - shown.cut(theirs)).max()) for ours, theirs in pairs)
+    cut = _Shown(window).cut
+    ours = {"advantages": arrays["advantages"][:, :-1], "returns": arrays["returns"]}
+    apart = {name: float(np.abs(each - cut(found.rows[name])).max()) for name, each in ours.items()}
+    return Agreement(apart, NEAR * (1 + float(abs(found.rows["advantages"]).max())))
 
 
 class _Shown:

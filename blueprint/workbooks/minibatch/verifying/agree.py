@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from blueprint.dumps.batch import Array
+from blueprint.verifying.kind import Agreement
 from blueprint.verifying.recompute import Replay
-from blueprint.verifying.window import Picked, Window
+from blueprint.workbooks.minibatch.verifying.window import Picked, Window
 
 NEAR = 1e-12
 """How far |a − b| may be, over 1 + the largest of the row. Both are float64; a cell has 15 digits."""
@@ -23,23 +23,6 @@ FLAGS = ("clip_fraction.changed", "clip_fraction.outside", "clip_fraction.flag")
 
 OF_VALUES = ("value_loss", "adds.value_loss", "vf_coef.used", "value.")
 """Names, or their beginnings, of what a workbook lacks whose dump has too little for a value loss."""
-
-
-class Agreement(NamedTuple):
-    """By name how far a row or a number is from the replay's, over 1 + its largest; and how far it may be."""
-
-    distances: Mapping[str, float]
-    near: float
-
-    @property
-    def worst(self) -> float:
-        """The largest distance."""
-        return max(self.distances.values(), default=0.0)
-
-    @property
-    def apart(self) -> list[str]:
-        """What is farther than rounding, in order."""
-        return [name for name, off in self.distances.items() if not off <= self.near]
 
 
 def agreement(values: Mapping[str, Array], replay: Replay, window: Window) -> Agreement:

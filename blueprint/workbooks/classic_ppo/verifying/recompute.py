@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from blueprint.dumps.classic import Rollout
-from blueprint.verifying.classic.ways import PLAIN, Ways
-from blueprint.verifying.classic.work import NOTHING, Given, Replayed, Work
 from blueprint.verifying.settings import Settings
+from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.verifying.ways import PLAIN, Ways
+from blueprint.workbooks.classic_ppo.verifying.work import NOTHING, Given, Replayed, Work
 from blueprint.workbooks.classic_ppo.witness import advantage, loss
 
 FLOOR = 1e-12
