@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.commands import verify as cli_verify
 from blueprint.commands.verify import verify
 from blueprint.dumps import Minibatch, save
 from tests.verifying.dumps import FIRST, dump
@@ -170,7 +169,7 @@ def test_what_cannot_be_read_or_computed_ends_with_3(tmp_path: Path) -> None:
 def test_a_large_minibatch_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = of(FIRST["verl"], tmp_path / "run.npz")
     assert run(path).stderr == ""
-    monkeypatch.setattr(cli_verify, "LONG", 1)
+    monkeypatch.setattr("blueprint.commands.verify_files.LONG", 1)
     assert "recomputing" in run(path).stderr
 
 

@@ -16,6 +16,7 @@ from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.dumps.batch import Array
 from blueprint.verifying.gathered import Gathered
 from blueprint.verifying.inputs import entropy_everywhere
+from blueprint.verifying.logged import NUMBERS
 from blueprint.verifying.needs import PADS, missing, starts
 from blueprint.verifying.passes import TILE_TOKENS, Work, one_thread, unseen
 from blueprint.verifying.settings import Setting, Settings, laid_over
@@ -47,6 +48,11 @@ class Replay:
     def available(self, quantity: str) -> bool:
         """Tells whether a quantity of `NEEDS` can be computed from what the file has."""
         return quantity not in self.missing
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that libraries log, as far as the file has what they are made of."""
+        return {each.name: self.whole[each.name] for each in NUMBERS if self.available(each.needs)}
 
     def rows(self, episodes: Sequence[int]) -> dict[str, Array]:
         """Returns every row of chosen responses, [N, T] or with an edge, and their numbers [N], as in the whole batch.

@@ -133,7 +133,7 @@ def _rest(lines: Sequence[Line], match: Match) -> str:
 def _nothing_logged(verdict: Verdict) -> Iterator[str]:
     found = verdict.replayed
     yield f"{found.batch.path} has no results that could be compared: no rewards, advantages, returns or logged numbers."
-    yield from (f"  {name}, recomputed: {found.whole[name]:.9g}" for name in LOSSES if found.available(name))
+    yield from (f"  {name}, recomputed: {found.numbers[name]:.9g}" for name in LOSSES if name in found.numbers)
 
 
 def data_of(verdict: Verdict) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "causes": [cause_data(each) for each in verdict.causes],
         "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known} if verdict.search else None,
         "before_first_update": list(verdict.before_update.said),
-        "recomputed": {name: number(found.whole[name]) for name in LOSSES if found.available(name)},
+        "recomputed": {name: number(found.numbers[name]) for name in LOSSES if name in found.numbers},
         "notes": list(verdict.notes),
     }
 

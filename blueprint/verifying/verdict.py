@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from blueprint.dumps.batch import Dump
 from blueprint.verifying.causes import NOTHING, Causes, Match
 from blueprint.verifying.lines import DIFFERS, Line
 
@@ -39,21 +38,6 @@ class VerifyOptions:
     device: str = "cpu"
 
 
-class Recomputed(Protocol):
-    """A dump computed again; whole: numbers of all of it, by name."""
-
-    @property
-    def batch(self) -> Dump:
-        """The dump."""
-
-    @property
-    def whole(self) -> Mapping[str, float]:
-        """Its numbers, by name."""
-
-    def available(self, quantity: str) -> bool:
-        """Tells whether a quantity can be computed from what the file has."""
-
-
 @dataclass(frozen=True)
 class First:
     """What must hold before the first update. lines: of log-probs and values. said: what it looks like, in sentences."""
@@ -72,7 +56,7 @@ class First:
 class Verdict:
     """What a dump comes to under a preset.
 
-    preset: its name, for people. replayed: the dump computed again.
+    preset: its name, for people. replayed: the dump computed again: its `batch`, and its `numbers` by name.
     lines: every logged quantity that can be compared, in the order of derivation.
     uncompared: logged quantities that cannot be, and what the file lacks for them.
     first: the first that differs by itself, or else the first that deviates at all; and causes: which single known

@@ -11,13 +11,7 @@ from blueprint.verifying.runs.watched import Pair, pairs_of
 from blueprint.verifying.verdict import VerifyOptions
 
 if TYPE_CHECKING:
-    from blueprint.verifying import StepVerdict, Verdict
-
-NEEDS = {
-    "loss.mean_ratio": "ratio", "approx_kl.used": "approx_kl", "clip_fraction.used": "clip_fraction", "kl.statistic": "kl",
-    "policy_loss": "policy_loss", "value_loss": "value_loss", "entropy": "entropy", "total_loss": "total_loss",
-}  # fmt: skip
-"""What each number that is followed needs, by the names of `Replay.available`."""
+    from blueprint.verifying import StepVerdict
 
 
 @dataclass(frozen=True)
@@ -69,7 +63,7 @@ def _of_step(step: StepVerdict) -> Found:
     if not step.parts:
         return Found(unread=unread)
     data = data_of_step(step)
-    watched = [_numbers(part.verdict) for part in step.parts]
+    watched = [pairs_of(part.verdict.lines, part.verdict.replayed.numbers) for part in step.parts]
     places = [part.verdict.replayed.batch.place for part in step.parts]
     return Found(
         first=step.first.name if step.first else "",
@@ -83,9 +77,3 @@ def _of_step(step: StepVerdict) -> Found:
         before=tuple(each for place, each in zip(places, watched, strict=True) if place and place.before_first_update),
         unread=unread,
     )
-
-
-def _numbers(verdict: Verdict) -> dict[str, Pair]:
-    replayed = verdict.replayed
-    computed = {name: replayed.whole[name] for name, needs in NEEDS.items() if replayed.available(needs)}
-    return pairs_of(verdict.lines, computed)

@@ -35,9 +35,10 @@ class Replayed:
     sigma: float = 1.0
     clip: tuple[float, float] = (0.0, float("inf"))
 
-    def available(self, quantity: str) -> bool:
-        """Tells whether a number can be computed from what the file has."""
-        return quantity in self.whole
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """The numbers that libraries log, as far as the file has what they are made of."""
+        return self.whole
 
 
 class Work:
