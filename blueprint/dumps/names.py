@@ -1,4 +1,4 @@
-"""The table of names, `names.csv`: what each library calls a tensor, a hyperparameter or a logged result.
+"""The table of names: what each library calls a tensor or a logged result, `names.csv`, and a hyperparameter, its record.
 
 A row is a neutral name, a column a library; `read at` tells the versions. In a cell stand names, separated by blanks; a
 name with `?` yields to others that say the same, one with `!` goes before them. A tensor's name with `?` is a second meaning
@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from blueprint.inputs.setting import dotted
+from blueprint.workbooks.common.conventions.data import LIVE
 
 LIBRARIES = ("trl_0.11.4", "trl_1.12", "openrlhf", "verl", "nemo_rl")
 """The columns of the table; each is also the name of a preset."""
@@ -110,6 +113,14 @@ def _read() -> tuple[tuple[Row, Mapping[str | None, str]], ...]:
     return tuple(found)
 
 
+@cache
 def _lines() -> list[dict[str, str]]:
+    """Reads the table, and after it what settings are called, of their records."""
     text = files("blueprint.dumps").joinpath("names.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    lines = list(csv.DictReader(text.splitlines()))
+    empty = dict.fromkeys(lines[0], "")
+    settings = [(key, called) for key, setting in LIVE.items() for called in setting.called]
+    return lines + [
+        empty | {"kind": SETTING, "name": dotted(key), "words": called.get("values", "")} | called
+        for key, called in settings
+    ]

@@ -37,6 +37,8 @@ class Setting:
         follows: the setting that means this one too, where only that one is given.
         part_of: the setting without which this one says nothing.
         tuned: every user sets it anew, so that it is no rule of a library.
+        called: its names by library, separated by blanks; a name with ? yields to others that say the same, one with ! goes
+            before them. `values` says what a library's values mean; a setting has several where they mean different things.
     """
 
     value: float | str
@@ -54,6 +56,7 @@ class Setting:
     follows: str = ""
     part_of: str = ""
     tuned: bool = False
+    called: tuple[Mapping[str, str], ...] = field(default=(), compare=False)
 
     @property
     def told(self) -> str:
@@ -126,6 +129,8 @@ def _read(record: Mapping[str, Any]) -> dict[str, Any]:
     """Translate a record: words as a tuple, numbers as floats; a limit has no highest number."""
     named = {"value" if name == "default" else name: each for name, each in record.items()}
     read: dict[str, Any] = {name: float(named[name]) for name in _NUMBERS if isinstance(named.get(name), int | float)}
+    if "called" in named:
+        read["called"] = tuple(named["called"])
     if "words" in named:
         read |= {"words": tuple(named["words"]), "decimals": 0}
     if record.get("limit"):
