@@ -1,0 +1,121 @@
+"""A new convention is its record and the definition that reads it: made in a copy of the package, it is seen everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blueprint
+
+PACKAGE = Path(blueprint.__file__).parent
+REPOSITORY = PACKAGE.parent
+RECORD = """
+[value.scale]
+symbol = "f_s"
+meaning = "another factor of the value loss"
+default = 1
+high = 10
+phrase = "value loss scaled by {}"
+note = "No library has it."
+
+[[value.scale.called]]
+verl = "critic.loss_scale"
+"""
+READS = re.compile(r'(\w+)\.used\["value\.factor"\]')
+"""How the definition of the value loss reads the factor that is there already."""
+
+ASK = """
+import json
+from blueprint.book import Book
+from blueprint.dumps.mentioned import mentioned
+from blueprint.inputs import load, schema_of, toml_of
+from blueprint.which.words import said
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.conventions.data import rlhf
+from tests.dumps.pages import SETTING, names
+
+once, twice = (Book(blueprint_of(load("default", ["conventions=live", f"value.scale={scale}"]))) for scale in (1, 2))
+values = rlhf().preset("verl").values | {"value.scale": 2.0}
+print(json.dumps({
+    "losses": [float(book.values.cell(book.blocks["value_loss"])) for book in (once, twice)],
+    "rows": [name for name in once.blocks if name.endswith("value.scale")],
+    "note": once.blueprint.notes["value.scale"],
+    "table": [line for line in names(SETTING).splitlines() if "value.scale" in line],
+    "file": [line for line in toml_of(load("default", ["value.scale=2"])).splitlines() if line.startswith("scale")],
+    "schema": schema_of()["$defs"]["weights"]["properties"]["value"]["properties"]["scale"],
+    "mentioned": mentioned({"hyperparameters": {"critic.loss_scale": 3}}, "verl").settings["value.scale"],
+    "said": said("value.scale", values),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copies the package and makes a convention there: it touches two files, the record's and the definition's."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(PACKAGE, folder / "blueprint", ignore=shutil.ignore_patterns("__pycache__"))
+    with open(folder / "blueprint" / "workbooks" / "common" / "conventions.toml", "a", encoding="utf-8") as records:
+        records.write(RECORD)
+    reading = [
+        path for path in (folder / "blueprint" / "workbooks").rglob("*.py") if READS.search(path.read_text("utf-8"))
+    ]
+    assert len(reading) == 1
+    definition = reading[0].read_text(encoding="utf-8")
+    reading[0].write_text(READS.sub(r'\g<0> * \1.used["value.scale"]', definition), encoding="utf-8")
+    return folder
+
+
+def run(copy: Path, *command: str) -> str:
+    """Runs Python on the copy; the tests are those of the repository."""
+    way = os.pathsep.join([str(copy), str(REPOSITORY)])
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": way, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def seen(copy: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(copy, "-c", ASK))
+    return found
+
+
+def test_the_definition_reads_it(seen: dict[str, Any]) -> None:
+    once, twice = seen["losses"]
+    assert twice == pytest.approx(2 * once, rel=1e-12)
+
+
+def test_it_stands_on_the_sheets_with_its_note(seen: dict[str, Any]) -> None:
+    assert seen["rows"] == ["value.scale", "presets.value.scale", "library.value.scale"]
+    assert seen["note"] == "No library has it."
+
+
+def test_it_is_in_the_table_of_the_docs(seen: dict[str, Any]) -> None:
+    assert seen["table"] == ["| `value.scale` | | | | `critic.loss_scale` | | | |"]
+
+
+def test_numbers_files_metadata_and_sentences_know_it(seen: dict[str, Any]) -> None:
+    assert seen["file"] == ["scale = 2.0                     # f_s: another factor of the value loss; 0 to 10"]
+    assert seen["schema"]["description"] == "f_s: another factor of the value loss"
+    assert seen["mentioned"] == 3
+    assert seen["said"] == "value loss scaled by 2"
+
+
+def test_it_is_listed_by_presets(copy: Path) -> None:
+    assert "value.scale = 1  (0 … 10)\n    another factor of the value loss\n" in run(
+        copy, "-m", "blueprint", "presets", "--keys"
+    )
