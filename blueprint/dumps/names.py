@@ -117,10 +117,10 @@ def _read() -> tuple[tuple[Row, Mapping[str | None, str]], ...]:
 def _lines() -> list[dict[str, str]]:
     """Reads the table, and after it what settings are called, of their records."""
     text = files("blueprint.dumps").joinpath("names.csv").read_text(encoding="utf-8")
-    lines = list(csv.DictReader(text.splitlines()))
-    empty = dict.fromkeys(lines[0], "")
+    lines: list[dict[str, str]] = list(csv.DictReader(text.splitlines()))
+    empty: dict[str, str] = dict.fromkeys(lines[0], "")
     settings = [(key, called) for key, setting in LIVE.items() for called in setting.called]
     return lines + [
-        empty | {"kind": SETTING, "name": dotted(key), "words": called.get("values", "")} | called
+        empty | {"kind": SETTING, "name": dotted(key), "words": called.get("values", ""), **called}
         for key, called in settings
     ]
