@@ -1,7 +1,8 @@
 """Labels: the symbol, meaning, unit, decimals and source of each quantity, by the name of its block.
 
 They are data, `labels.csv` beside what has them: a kind may say of a quantity what it is in its own words. The column `in`
-says where a row holds: nowhere in particular, or where conventions are live. `source` is a name in `sources.py` beside it.
+says where a row holds: nowhere in particular, or where conventions are live. `source` is a name in `sources.py` beside it, or the
+key of a convention, whose record then says where it was read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from blueprint.language import NotationError
+from blueprint.workbooks.common.conventions.data import LIVE
 
 COMMON = "blueprint.workbooks.common"
 
@@ -46,8 +48,9 @@ class Labels:
 def labels(live: bool = False, own: str = "") -> Labels:
     """Reads the labels that kinds share, and those of the kind whose package is `own`."""
     found: dict[str, Label] = {}
+    of_conventions = {key: convention.source for key, convention in LIVE.items()}
     for package in filter(None, (COMMON, own)):
-        sources = vars(import_module(f"{package}.sources"))
+        sources = vars(import_module(f"{package}.sources")) | of_conventions
         table = files(package).joinpath("labels.csv").read_text(encoding="utf-8")
         for row in csv.DictReader(table.splitlines()):
             if row["in"] == "" or live:
