@@ -71,7 +71,7 @@ MAY_READ |= {
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.worksheet"),
-    "openpyxl": ("page.read", "page.relative", "page.opened"),
+    "openpyxl": ("page.read", "page.written", "page.opened"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),

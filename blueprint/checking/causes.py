@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from blueprint.checking.files import Checked, address_of, cell_of
-from blueprint.page.relative import as_seen_from
-from blueprint.page.shape import Along
+from blueprint.page.place import Along
 from blueprint.page.spelled import is_error
+from blueprint.page.written import as_seen_from
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 
 At = tuple[int, ...]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from blueprint.checking.causes import odd_cells
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
-from blueprint.page.relative import Area, read_by
+from blueprint.page.written import Area, read_by
 
 
 class Spot(NamedTuple):

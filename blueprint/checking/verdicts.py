@@ -14,7 +14,7 @@ from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compa
 from blueprint.checking.files import Checked, cell_of
 from blueprint.checking.roots import Roots, Spot
 from blueprint.checking.rounding import carried, left_open, undecided
-from blueprint.page.shape import Along
+from blueprint.page.place import Along
 from blueprint.quoting import unquoted
 
 Array = npt.NDArray[Any]

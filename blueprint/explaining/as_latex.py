@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from blueprint.language.spelling.latex import latex_symbol
-from blueprint.language.spelling.latex_numbers import escaped, latex_equation, latex_explained
+from blueprint.language.spelling.latex import escaped, latex_equation, latex_explained, latex_symbol
 
 if TYPE_CHECKING:
     from blueprint.explaining.tree import Explanation

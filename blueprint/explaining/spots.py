@@ -11,7 +11,7 @@ from typing import NamedTuple
 from blueprint.language import NotationError
 from blueprint.page import grid
 from blueprint.page.layout import Layout
-from blueprint.page.shape import Along, shape_of
+from blueprint.page.place import Along, shape_of
 
 _ADDRESS = re.compile(r"(?P<sheet>.+)!\$?(?P<letters>[A-Za-z]{1,3})\$?(?P<row>[1-9][0-9]*)", re.DOTALL)
 _PLAIN = re.compile(r"=(?P<reference>(?:'(?:[^']|'')+'!|[^'!(),:+*/<>&\"^ -]+!)?[$\w.]+)")

@@ -1,9 +1,4 @@
-"""What a file must be before anything takes it apart: a whole zip archive, of bearable size, of plain XML.
-
-An xlsx file is a zip archive of XML parts. Both can be made to explode: a few kB that unpack to gigabytes, entities
-that repeat each other ("billion laughs"), a merged range of 17 billion cells, a million fonts. All that
-is looked for here, once, before openpyxl reads anything, in every part and in bounded memory.
-"""
+"""Archives: a file is judged before it is opened, so that none explodes; what a reader stumbles on becomes a sentence."""
 
 from __future__ import annotations
 
@@ -13,9 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from blueprint.page.errors import ReadError
 from blueprint.page.parts import Parts, TooMuch
-from blueprint.quoting import quoted
+from blueprint.quoting import Told, quoted
+
+
+class ReadError(Told):
+    """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""
+
 
 LARGEST = 100_000_000
 """Bytes to which a file may unpack: 20 times the largest workbook of the repository, with 5.1 MB.

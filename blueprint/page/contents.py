@@ -1,4 +1,4 @@
-"""Contents: every block with name, symbol, meaning, kind, place, and what it reads. Readers of a saved copy find it by this."""
+"""Contents: every block with name, symbol, meaning, kind, place, and what it reads, by which readers find it; and links back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from blueprint.language import Block
 from blueprint.language.schedule import needs
 from blueprint.language.spelling.text import equations
 from blueprint.page import grid, own
-from blueprint.page.layout import Jump, Label, Layout
+from blueprint.page.layout import Hop, Jump, Label, Layout
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Blueprint
-from blueprint.page.shape import shape_of
+from blueprint.page.place import shape_of
 
 SHEET = own.CONTENTS
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
@@ -144,3 +144,16 @@ def _row(block: Block, layout: Layout, readers: list[Block]) -> tuple[str, ...]:
 
 def _names(blocks: list[Block]) -> str:
     return ", ".join(block.name for block in blocks)
+
+
+def lay_links(layout: Layout) -> None:
+    """Adds the links below the title of every sheet but the first."""
+    first = layout.blueprint.sheets[0].title
+    for sheet in [*layout.body]:
+        if sheet == first:
+            continue
+        column = 0 if sheet == SHEET else grid.SYMBOL
+        layout.hops.append(Hop(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!A1", f"← {first}"))
+        if first in layout.maps:
+            target = f"{grid.quoted(first)}!{grid.letters(grid.SYMBOL)}{layout.maps[first] + 1}"
+            layout.hops.append(Hop(sheet, grid.BANNER_ROW, column + 1, target, "map of the flow"))

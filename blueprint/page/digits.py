@@ -2,11 +2,12 @@
 
 Numbers are rounded by ROUND and joined by &, which every program does alike in every language; the format codes of
 TEXT would depend on the reader's decimal sign. Very small and very large numbers are counted in a power of ten, which
-stands beside them: 1.2346E-9.
+stands beside them: 1.2346E-9. Two programs may round a tie apart, or know other digits beyond the fifteenth.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -102,3 +103,29 @@ class Operand:
     @property
     def _counted(self) -> str:
         return f"{self.cell}/{self.unit}" if self.unit else self.cell
+
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+FIFTEEN_DIGITS = 1e-14
+
+
+class Print(str):
+    """A text that prints numbers, and so may be rounded by another program in another way; a word is no print."""
+
+
+def same_print(ours: str, theirs: str) -> bool:
+    """Tells whether two texts are the same but for the last decimal of a number, or for what is beyond 15 digits."""
+    if ours == theirs:
+        return True
+    if NUMBER.sub("#", ours) != NUMBER.sub("#", theirs):
+        return False
+    pairs = zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=True)
+    return all(_same_number(a, b) for a, b in pairs)
+
+
+def _same_number(ours: str, theirs: str) -> bool:
+    decimals = max(len(text.partition(".")[2]) for text in (ours, theirs))
+    last = (
+        1.001 * 10.0**-decimals if decimals else 0.0
+    )  # 1.001: the difference of two printed decimals is itself rounded
+    return abs(float(ours) - float(theirs)) <= max(last, FIFTEEN_DIGITS * abs(float(ours)))

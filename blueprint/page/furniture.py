@@ -10,13 +10,12 @@ from blueprint.page.columns import Columns
 from blueprint.page.digits import LARGE_FORMAT, MOST
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
-from blueprint.page.paper import area_of, head_of
+from blueprint.page.paper import Rows, area_of, head_of, rows_of
 from blueprint.page.picking import PLACE
-from blueprint.page.plainly import put
 from blueprint.page.printing import set_up_print
-from blueprint.page.rows import Rows, rows_of
 from blueprint.page.ruler import Ruler, pixels
 from blueprint.page.steps import UNITS
+from blueprint.page.worksheet import put
 
 Look = Callable[[Any, dress.Properties], Any]
 

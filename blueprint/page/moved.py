@@ -13,9 +13,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
+from blueprint.page.place import Along
 from blueprint.page.read import Found
 from blueprint.page.respelled import Place, shape_of
-from blueprint.page.shape import Along
 from blueprint.page.written import Cell, Written
 
 Signature = tuple[tuple[str, ...], ...]

@@ -1,12 +1,19 @@
-"""Where one block stands: the cell of its first member and the step to the next one along each axis."""
+"""Where one block stands: the cell of its first member, the step to the next one along each axis, and how Contents says so.
+
+Several axes downwards lie one inside the other: each member of an outer one has a heading, and below it the inner ones.
+`n→2/12 t→8(start,end) v↓8`: two weeks every 12 columns, 8 days with a start and an end cell, 8 cities downwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
 
-from blueprint.language import Axis, Block
-from blueprint.language.values import Values
+from blueprint.language import Axis, Block, Values
+from blueprint.quoting import quoted
 
 
 @dataclass(frozen=True)
@@ -47,3 +54,95 @@ def spans(block: Block, values: Values) -> list[range]:
     return [
         range(-values.before(block, axis), values.size(axis) + int((axis, 1) in block.edges)) for axis in block.axes
     ]
+
+
+class Heading(NamedTuple):
+    """A row that names a member of an outer axis."""
+
+    row: int
+    axis: Axis
+    member: int
+
+
+class Nest:
+    """The rows of one block. `across`: the axes that run to the right."""
+
+    def __init__(self, block: Block, across: Sequence[Axis], values: Values):
+        self.block, self.values = block, values
+        self.axes = [axis for axis in block.axes if axis not in across]
+        self.steps, high = dict[Axis, tuple[int, int]](), 1
+        for axis in reversed(self.axes):
+            self.steps[axis] = (high, 0)
+            high = 1 + high * extent_of(block, axis, values)
+
+    @property
+    def outer(self) -> list[Axis]:
+        """The axes whose members have headings, the outermost first."""
+        return self.axes[:-1]
+
+    def above(self, depth: int = 0) -> int:
+        """Returns how many rows stand above the first member of all axes from a depth on: edges, and headings."""
+        edges = sum(self.values.before(self.block, axis) * self.steps[axis][0] for axis in self.axes[depth:])
+        return edges + len(self.outer[depth:])
+
+    def headings(self, place: Place) -> Iterator[Heading]:
+        """Yields the headings of a block that has its place."""
+        for depth, axis in enumerate(self.outer):
+            for members in product(*(range(self.values.size(each)) for each in self.outer[: depth + 1])):
+                first = self._row(place, dict(zip(self.outer, members, strict=False)))
+                yield Heading(first - self.above(depth + 1) - 1, axis, members[-1])
+
+    def members(self, place: Place) -> Iterator[tuple[int, int]]:
+        """Yields the row and the number of each member of the innermost axis."""
+        for members in product(*(range(self.values.size(axis)) for axis in self.axes)):
+            yield self._row(place, dict(zip(self.axes, members, strict=True))), members[-1]
+
+    def _row(self, place: Place, at: dict[Axis, int]) -> int:
+        return place.cell(self.block, tuple(at.get(axis, 0) for axis in self.block.axes))[0]
+
+
+_AXIS = re.compile(r"(?P<letter>\S+?)(?P<way>[→↓])(?P<size>\d+)(?:/(?P<step>\d+))?(?:\((?P<edges>[a-z,]+)\))?")
+
+
+class Along(NamedTuple):
+    """One axis of a block: its letter, members, rows and columns from one to the next, and which edge cells exist."""
+
+    letter: str
+    size: int
+    down: int
+    right: int
+    start: bool
+    end: bool
+
+    @property
+    def cells(self) -> int:
+        """Returns how many cells lie along the axis, edges included."""
+        return self.size + self.start + self.end
+
+    def __str__(self) -> str:
+        step = self.down or self.right
+        edges = ",".join(word for word, there in (("start", self.start), ("end", self.end)) if there)
+        way = "↓" if self.down else "→"
+        return f"{self.letter}{way}{self.size}{f'/{step}' if step > 1 else ''}{f'({edges})' if edges else ''}"
+
+
+def shape_of(block: Block, place: Place, values: Values) -> tuple[Along, ...]:
+    """Returns how a block lies in its range."""
+    return tuple(
+        Along(axis.letter, values.size(axis), *place.steps[axis], (axis, -1) in block.edges, (axis, 1) in block.edges)
+        for axis in block.axes
+    )
+
+
+def parse_shape(text: str) -> tuple[Along, ...]:
+    """Takes a printed shape apart. Raises ValueError if it is none."""
+    found = []
+    for word in text.split():
+        match = _AXIS.fullmatch(word)
+        if not match or match["step"] == "0":
+            raise ValueError(f"{quoted(word)} says not how a block lies")
+        step = int(match["step"] or 1)
+        edges = (match["edges"] or "").split(",")
+        down, right = (step, 0) if match["way"] == "↓" else (0, step)
+        found.append(Along(match["letter"], int(match["size"]), down, right, "start" in edges, "end" in edges))
+    return tuple(found)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.page import grid, own
-from blueprint.page.contents import lay_contents
+from blueprint.page.contents import lay_contents, lay_links
 from blueprint.page.delivered import lay_delivered
 from blueprint.page.formulas import lay_formulas
 from blueprint.page.layout import Layout
-from blueprint.page.links import lay_links
-from blueprint.page.nesting import Nest
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
-from blueprint.page.overlap import refuse_overlaps
 from blueprint.page.pen import Pen
-from blueprint.page.place import Place, extent_of
-from blueprint.page.refuse import refuse_unfit
+from blueprint.page.place import Nest, Place, extent_of
+from blueprint.page.refuse import refuse_overlaps, refuse_unfit
 from blueprint.page.views import place_view
 from blueprint.page.walk import lay_walk
 from blueprint.page.wide import with_wide_weights

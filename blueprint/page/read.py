@@ -20,10 +20,10 @@ import numpy.typing as npt
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
+from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
 from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, RANGE_NAME, WORDS
-from blueprint.page.errors import ReadError as ReadError
-from blueprint.page.shape import Along, parse_shape
+from blueprint.page.place import Along, parse_shape
 from blueprint.page.spelled import NoNumber, limit_or_blank, number_or_blank, word_or_blank
 from blueprint.quoting import quoted, unquoted
 

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from blueprint.page.prints import Print, same_print
+from blueprint.page.digits import Print, same_print
 from blueprint.page.spelled import ERRORS
 
 __all__ = [

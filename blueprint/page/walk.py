@@ -12,13 +12,12 @@ from blueprint.language.spelling.text import reference, text
 from blueprint.page import grid
 from blueprint.page.byhand import MORE, WITHIN, Line
 from blueprint.page.constants import LAST, Constants
-from blueprint.page.digits import Operand, unit_formula, unit_of
-from blueprint.page.kinds import is_limit, is_whole, meaning, neighbour, style_of
+from blueprint.page.digits import Operand, Print, unit_formula, unit_of
 from blueprint.page.layout import Jump, Label, Layout, Live
+from blueprint.page.line_text import Number, is_limit, is_whole, meaning, neighbour, pieces, style_of
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Choice
 from blueprint.page.picking import Picker, shift
-from blueprint.page.prints import Print
 from blueprint.page.steps import (
     DIGITS,
     DUE,
@@ -35,7 +34,6 @@ from blueprint.page.steps import (
     name,
     origin,
 )
-from blueprint.page.told import Number, pieces
 
 ROUGHLY = "≈ "
 """What stands before numbers of which fifteen digits are too few: all that is left of two large numbers, or nearly a tie."""

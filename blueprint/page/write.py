@@ -15,17 +15,15 @@ from blueprint.page import contents, delivered, dress, formulas, grid, own
 from blueprint.page.cells import Run, echo_formula, runs
 from blueprint.page.charts import hang
 from blueprint.page.furniture import Furniture, set_up_own
-from blueprint.page.guard import rule_of
+from blueprint.page.guard import note_of, note_options, rule_of
 from blueprint.page.layout import Echo, Hop, Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.picking import PLACE
-from blueprint.page.plainly import put
-from blueprint.page.remarks import note_of, note_options
 from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.steps import VALUE
 from blueprint.page.watch import fingerprint, watch_of
-from blueprint.page.worksheet import PlainSheet
+from blueprint.page.worksheet import PlainSheet, put
 from blueprint.program import PROGRAM
 
 NEW_YEAR_2026 = 1_767_225_600

@@ -18,10 +18,9 @@ from blueprint.language import Block, Values
 from blueprint.page.layout import Layout
 from blueprint.page.moved import Stands
 from blueprint.page.opened import Opened
-from blueprint.page.place import spans
+from blueprint.page.place import shape_of, spans
 from blueprint.page.placing import lay_out
 from blueprint.page.respelled import Place
-from blueprint.page.shape import shape_of
 from blueprint.page.watch import fingerprint, formulas_of
 from blueprint.page.written import Written
 from blueprint.reopening.saved import numbers_of

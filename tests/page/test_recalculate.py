@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 import xlsxwriter
 
-from blueprint.page.prints import Print
+from blueprint.page.digits import Print
 from blueprint.page.recalculate import Absent, Cells, Failure, compare, prove, with_ironcalc
 from tests.audit import formulas, spoil
 from tests.page import soffice

@@ -1,4 +1,4 @@
-"""The mathematics in LaTeX."""
+"""The mathematics in LaTeX: equations, and a cell's equation with the numbers put in."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import re
 
 from blueprint.language.axes import Edge
 from blueprint.language.blocks import Block
+from blueprint.language.cells import filled_by
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
+from blueprint.language.spelling.numbers import Writing, explained
 from blueprint.language.spelling.rules import ANYTHING, BIG, PRODUCT, SIGN, SUM, Rule, Spelled, call, spell
+from blueprint.language.values import Values
 
 LATEX: dict[str, Rule] = {
     "add": Rule("{} + {}", SUM, (SIGN, SUM)),
@@ -111,3 +114,42 @@ def _index(index: Index) -> str:
             return rf"{axis.letter}_{{\text{{{'first' if side < 0 else 'last'}}}}} {'-' if side < 0 else '+'} 1"
         case _:
             return latex_symbol(str(index))
+
+
+ESCAPES = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+# The thin space between letters that are multiplied would make one number of two.
+NUMBERS = Writing(
+    LATEX | {"mul": Rule(r"{} \cdot {}", PRODUCT, (PRODUCT, BIG))},
+    BRACKETS,
+    "-",
+    r" \cdot ",
+    r"\text{{``{}''}}",
+    r"\text{blank}",
+    r"\max\left( {} \right)",
+    r"\text{{place of }} {} \text{{ in }} \left( {} \right)",
+    r"\dots",
+    lambda word: escaped(word),
+)
+
+
+def escaped(word: str) -> str:
+    """Returns a word with those signs spelled out that mean something to LaTeX, or that it has no letter for."""
+    greek = {letter: f"${spelled.strip()}$" for letter, spelled in LETTERS.items()}
+    return "".join(ESCAPES.get(sign) or greek.get(sign, sign) for sign in word)
+
+
+def latex_equation(block: Block, places: tuple[int, ...], values: Values) -> str:
+    """Spells the equation that fills a cell, with `&` before its equals sign; nothing for a typed cell."""
+    filled = filled_by(block, places, values)
+    if filled is None:
+        return ""
+    return f"{latex_reference(block, filled.definition.target)} &= {latex(filled.definition.expr)}"
+
+
+def latex_explained(block: Block, places: tuple[int, ...], values: Values) -> str:
+    """Spells a cell as its equation with the numbers put in, and the result; a typed cell is its number."""
+    return explained(block, places, values, NUMBERS)

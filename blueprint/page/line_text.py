@@ -1,0 +1,109 @@
+"""What a line of the walk says: what it is called, how its value looks, and its equation as print with numbers between."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from blueprint.language.axes import Position
+from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref
+from blueprint.language.spelling.rules import ANYTHING, ATOM, Rule, Spelled, spell
+from blueprint.language.spelling.text import TEXT, text
+from blueprint.page.byhand import WITHIN
+from blueprint.page.digits import SHOWN
+from blueprint.page.dress import READS
+from blueprint.page.picking import shift
+from blueprint.page.steps import Leaf, blocks_of, origin
+
+
+def meaning(leaf: Leaf, whole: str) -> str:
+    """Says what a line holds; `whole` is what all members together are called."""
+    if isinstance(leaf, Reduce):
+        return f"sum over the whole {whole}"
+    if shift(leaf):
+        return f"{neighbour(leaf)}: {leaf.block.symbol}"
+    looked_up = (index for index in leaf.at if isinstance(index, Lookup) and not isinstance(index.id, Constant))
+    for index in looked_up:
+        what = index.axis.meaning.removesuffix(" id")
+        return f"{leaf.block.symbol} of {what} {text(index.id, frozenset(leaf.block.axes))}"
+    return leaf.block.about.meaning
+
+
+def neighbour(leaf: Ref) -> str:
+    """Names the member beside the chosen one that a leaf stands for: `the next day`."""
+    index = next(index for index in leaf.at if isinstance(index, Position) and index.by)
+    return f"the next {index.axis.meaning}" if index.by > 0 else f"the {index.axis.meaning} before"
+
+
+def is_limit(leaf: Leaf) -> bool:
+    """Tells whether a line may hold the word off instead of a number."""
+    return isinstance(leaf, Ref) and leaf.block.limit
+
+
+def is_whole(leaf: Leaf) -> bool:
+    """Tells whether a quantity is printed as it stands: what is counted, and what may be the word off."""
+    return is_limit(leaf) or max(block.about.decimals for block in blocks_of(leaf)) == 0
+
+
+def decimals_of(leaf: Leaf) -> int:
+    """Returns with how many decimals a line's number is shown."""
+    return max(SHOWN, *(block.about.decimals for block in blocks_of(leaf)))
+
+
+def style_of(leaf: Leaf, is_word: bool, derived: bool) -> str:
+    """Returns the dress of a value: whole numbers as such, others with the decimals by which one checks them."""
+    decimals = "word" if is_word else "0" if is_whole(leaf) and not is_limit(leaf) else str(decimals_of(leaf))
+    reads = "" if isinstance(leaf, Reduce) else leaf.block.about.reads
+    return f"live {decimals}" + " key" * derived + (READS + reads if reads else "")
+
+
+PRINT: dict[str, Rule] = {**TEXT, WITHIN: Rule("{1} ≤ {2} < {3}", ANYTHING, (ANYTHING,) * 4)}
+# Marks around a number, and around what needs brackets where it is no single positive number.
+MARK, END, OPEN, CLOSE = "\1", "\2", "\3", "\4"
+_NUMBER = re.compile(f"{OPEN}{MARK}(\\d+){END}{CLOSE}|{MARK}(\\d+){END}")
+
+
+class Number(NamedTuple):
+    """A number within a told equation: a cell, a sum, a choice of cells, or what holds for a limit that is off or on.
+
+    factor: bracketed if it is negative.
+    """
+
+    shown: Expr
+    factor: bool
+
+
+def pieces(expr: Expr) -> list[str | Number]:
+    """Takes an equation's right side apart into print and numbers, in the order of print."""
+    numbers: list[Expr] = []
+
+    def number(inner: Expr) -> Spelled:
+        numbers.append(inner)
+        return Spelled(f"{MARK}{len(numbers) - 1}{END}", ANYTHING)
+
+    def render(inner: Expr) -> Spelled:
+        match inner:
+            case Ref():
+                return number(origin(inner))
+            case Reduce() | Op("choose") | Op("where", (Op("is_off"), *_)):
+                return number(inner)
+            case Op():
+                return spell(inner, PRINT, render, OPEN + "{}" + CLOSE)
+            case Constant(value):
+                return Spelled(f"“{value}”" if isinstance(value, str) else str(value), ATOM)
+        raise AssertionError(f"{inner} has no number of its own")
+
+    return _split(render(expr).text, numbers)
+
+
+def _split(marked: str, numbers: list[Expr]) -> list[str | Number]:
+    """Cuts a marked text at its numbers; the marks that are left are brackets."""
+    found: list[str | Number] = []
+    end = 0
+    for match in _NUMBER.finditer(marked):
+        found += [marked[end : match.start()], Number(numbers[int(match[1] or match[2])], match[1] is not None)]
+        end = match.end()
+    found.append(marked[end:])
+    brackets = str.maketrans({OPEN: "(", CLOSE: ")"})
+    cut = (piece.translate(brackets) if isinstance(piece, str) else piece for piece in found)
+    return [piece for piece in cut if piece != ""]
