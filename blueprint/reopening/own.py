@@ -18,7 +18,7 @@ from blueprint.language.spelling.numbers import number
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.page.read import Found
-from blueprint.page.relative import Area, read_by
+from blueprint.page.written import Area, read_by
 from blueprint.reopening.book import SavedBook
 from blueprint.reopening.saved import NO_KIND
 
