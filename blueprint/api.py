@@ -66,9 +66,9 @@ def check(*paths: AnyPath, device: str = "auto", dtype: str = "float64") -> Outc
     Raises ReadError for a file that cannot be read, WitnessError for a device, and ImportError without torch.
     """
     from blueprint.checking.checker import check as held_against_torch
-    from blueprint.checking.files import read_checked
+    from blueprint.checking.files import Checked
 
-    return held_against_torch([read_checked(Path(path)) for path in paths], device, dtype)
+    return held_against_torch([Checked(Path(path)) for path in paths], device, dtype)
 
 
 def verify(

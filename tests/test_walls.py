@@ -32,7 +32,7 @@ MAY_READ = {
     ),
     "verifying.runs": ("dumps", "quoting", "verifying"),
     "witness": ("witness",),
-    "checking": ("checking", "page", "quoting", "reopening", "witness", "workbooks.registry"),
+    "checking": ("checking", "language", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("explaining", "frames", "language", "page"),
     "reopening": (

@@ -37,6 +37,9 @@ class Kind:
             of what is typed in one (`reopening.saved.Saved`), or of its sizes where that is all there is.
         notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
         models: the file that tells of the models and of the loop around its step, for the first sheet.
+        witness: how torch computes its files, independently of the definitions (`witness.KindWitness`).
+        whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
+            block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
         measured: whether numbers are those in which the changes that First hour proposes were measured.
         dumps, verifier: how dumps of real runs are read (`dumps.kind.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.kind.Verifier`).
@@ -55,6 +58,8 @@ class Kind:
     measured: Callable[[Any], bool] | Address | None = None
     dumps: Any | Address | None = None
     verifier: Any | Address | None = None
+    witness: Any = None
+    whole: Mapping[str, tuple[int | str, str]] | Address | None = None
 
     def part(self, name: str) -> Any:
         """Return a part of the record, imported now if it was given by its address.

@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.book import Book
-from blueprint.checking.files import address_of
 from blueprint.inputs import load
 from blueprint.page.contents import kind_of
+from blueprint.page.grid import letters
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import Found, locate
 from blueprint.page.recalculate import Cells
@@ -99,7 +99,7 @@ class Sheets:
         """Returns a block with the values of its formulas; what is no formula there, such as a 0 at an edge, is as saved."""
         place, saved = self.places[name], self.book.values.arrays[self.book.blocks[name]]
         at = {
-            (row, column): (cells.get((place.sheet, address_of(row, column)), saved[i]))
+            (row, column): (cells.get((place.sheet, f"{letters(column - 1)}{row}"), saved[i]))
             for i, row, column in place.cells()
         }
         return _array(place, at)
