@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.checking.checker import Outcome
-    from blueprint.inputs.load import Numbers
+    from blueprint.inputs.result import Numbers
     from blueprint.reopening import SavedBook
     from blueprint.verifying import StepVerdict, Verdict
 

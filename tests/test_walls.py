@@ -43,7 +43,7 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
-        "reopening", "verifying", "which", "witness", "workbooks.common", "workbooks.registry",
+        "reopening", "verifying", "which", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry",
     ),
     "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
     "program": (),

@@ -28,9 +28,8 @@ class Kind:
 
     Attributes:
         name: that of its folder. title: what sentences call it, such as "classic PPO".
-        levels: by the word that stands under `level` in a numbers file, the table that checks such a file.
+        levels: by the word that stands under `level` in a numbers file, what such files hold: a Level of `blueprint.inputs`.
         build: from numbers, and an outside witness's numbers for Checks if there are any, to the blueprint.
-        presets: what libraries do, a function that returns their Catalogue.
         settings: by key, the records of its settings: default, words or range, symbol, meaning, note.
         numbers: the folder of its built-in numbers files.
         saved: by the level that a saved file says, a typed block that only such files have, and a function that makes numbers
@@ -49,8 +48,8 @@ class Kind:
     title: str
     levels: Mapping[str, Any]
     build: Callable[[Any, Any], Blueprint] | Address
-    presets: Callable[[], Any] | Address | None = None
     settings: Mapping[str, Any] | Address | None = None
+    presets: Callable[[], Any] | Address | None = None
     numbers: Path | None = None
     saved: Mapping[str, tuple[str, Callable[[Any], Any] | Address]] | None = None
     notes: tuple[Path, ...] = ()
@@ -73,8 +72,17 @@ class Kind:
         return imported(found)
 
     def level(self, word: str) -> Any:
-        """Return the table that checks files of a level."""
+        """Return what numbers files of a level hold."""
         return imported(self.levels[word])
+
+    def chooses(self) -> Any:
+        """Return the first level at which presets can be chosen, None if there is none."""
+        return next((level for level in map(self.level, self.levels) if level.presets), None)
+
+    def built_in(self) -> dict[str, Path]:
+        """Return the built-in numbers files by name, the default first."""
+        files = sorted(self.numbers.glob("*.toml")) if self.numbers else []
+        return {path.stem: path for path in sorted(files, key=lambda path: path.stem != "default")}
 
 
 def imported(part: Any) -> Any:

@@ -74,14 +74,21 @@ def kind_named(name: str) -> Kind:
     """
     if name in _own():
         return _own()[name]
-    for kind in kinds():
-        if kind.name == name:
-            return kind
-    raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {', '.join(_names())}.")
+    others = {kind.name: kind for kind in kinds()}
+    if name not in others:
+        raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {', '.join(others)}.")
+    return others[name]
 
 
-def _names() -> list[str]:
-    return [kind.name for kind in kinds()]
+def kind_of_level(word: object) -> Kind | None:
+    """Return the kind to which a level belongs; those of other packages are looked for only if it is none of ours."""
+    found = (kind for group in (_own().values(), kinds()) for kind in group if word in kind.levels)
+    return next(found, None)
+
+
+def level_of(numbers: Any) -> Any:
+    """Return the level at which numbers begin, as their kind describes it."""
+    return kind_of(numbers).level(numbers.level)
 
 
 def kind_of(numbers: Any) -> Kind:

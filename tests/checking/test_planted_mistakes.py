@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, Deviation, compare, widened
 from blueprint.inputs import load
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 from blueprint.language import NotationError
 from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,13 +17,12 @@ from torch import Tensor
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, WHITENED, compare, widened
 from blueprint.inputs import load
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 from blueprint.language import NotationError
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
 from blueprint.witness import WitnessError, witness
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
 from blueprint.workbooks.classic_ppo.witness import advantage, loss
 from tests.page.workshop import made
 from tests.witness.stage import Array, arrays
@@ -127,13 +125,13 @@ def with_mistake(numbers: Numbers, theirs: dict[str, Array], name: str, equation
 
 def shorter(numbers: Numbers) -> Numbers:
     """Returns four steps of the first environment, in which an episode ends; a KL controller as it is."""
-    if not isinstance(numbers, ClassicNumbers):
+    if numbers.level != "classic":
         return numbers
-    rows = ("actions", "rewards", "done", "terminated", "values_old", "values_new", "logits_old", "logits_new")
-    cut: dict[str, Any] = {name: (getattr(numbers, name)[0][:4],) for name in rows}
-    return replace(numbers, next_values=numbers.next_values[:1], **cut)
+    cut = {key: each if key == "preset" else each[:1, :4] for key, each in numbers.parts.items() if key != NEXT}
+    return replace(numbers, parts={**cut, NEXT: numbers[NEXT][:1]})
 
 
+NEXT = "rollout.next_values"
 IN_A_CIRCLE = {"identity.after": "identity.to_go", "kl_coef.before": "kl_coef.after"}
 """Rows that read each other: what is wrong in one is wrong in the other, a cell further."""
 

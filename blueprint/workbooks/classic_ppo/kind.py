@@ -8,7 +8,7 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "classic_ppo",
     "classic PPO",
-    {"classic": "blueprint.workbooks.classic_ppo.schema:ClassicFile"},
+    {"classic": "blueprint.workbooks.classic_ppo.schema:LEVEL"},
     "blueprint.workbooks.classic_ppo.build:classic_ppo",
     presets="blueprint.workbooks.classic_ppo.presets:classic_presets",
     settings="blueprint.workbooks.classic_ppo.presets:CLASSIC",

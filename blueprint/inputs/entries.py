@@ -54,6 +54,18 @@ def _log_probability(number: float) -> float:
     return number
 
 
+def _zero_or_one(number: float) -> float:
+    if number not in (0, 1):
+        raise ValueError("0 or 1")
+    return number
+
+
+def _at_least_one(number: int) -> int:
+    if number < 1:
+        raise ValueError("a whole number of at least 1")
+    return number
+
+
 def one_of(words: tuple[str, ...]) -> Callable[[object], object]:
     """Make a check that a value is one of a few words."""
 
@@ -127,7 +139,8 @@ Seed = Annotated[
     WithJsonSchema({"type": "integer", "minimum": 0, "maximum": _LARGEST_SEED}),
 ]
 Draw = Annotated[Number, AfterValidator(between(DRAW_LOW, DRAW_HIGH)), _numeric(minimum=DRAW_LOW, maximum=DRAW_HIGH)]
-Flag = Annotated[Number, WithJsonSchema({"enum": [0, 1]})]
+Flag = Annotated[Number, AfterValidator(_zero_or_one), WithJsonSchema({"enum": [0, 1]})]
+Positive = Annotated[Whole, AfterValidator(_at_least_one), WithJsonSchema({"type": "integer", "minimum": 1})]
 LogProb = Annotated[Number, AfterValidator(_log_probability), _numeric(maximum=0)]
 Ratio = Annotated[Number, AfterValidator(_ratio), _numeric(exclusiveMinimum=0)]
 Title = Annotated[Text, AfterValidator(_line(_LONGEST_TITLE)), _textual(_LONGEST_TITLE)]
@@ -143,5 +156,3 @@ Prompt = Annotated[
     WithJsonSchema({"anyOf": [{**_SENTENCE, "pattern": r"\S"}, {**_WORDS, "minItems": 1}]}),
 ]
 Response = Annotated[list[Text], BeforeValidator(_split), WithJsonSchema({"anyOf": [_SENTENCE, _WORDS]})]
-Vector = list[Number]
-Matrix = list[list[Number]]
