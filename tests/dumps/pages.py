@@ -1,8 +1,12 @@
-"""The tables of docs/minibatch.md as they follow from names.csv."""
+"""The tables of docs/minibatch.md as they follow from names.csv and the records of settings.
+
+`python -m tests.dumps.pages` writes them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from blueprint.dumps.names import (
     AID,
@@ -18,6 +22,8 @@ from blueprint.dumps.names import (
     read_at,
     rows,
 )
+
+PAGE = Path(__file__).parents[2] / "docs" / "minibatch.md"
 
 
 def tensors() -> str:
@@ -55,10 +61,15 @@ def _quoted(names: str) -> str:
     return " ".join(f"`{name}`" for name in names.split())
 
 
-def page(template: str) -> str:
-    """Fills the tables into a page that has a word in capitals where each stands."""
-    filled = template.replace("TENSORS", tensors()).replace("ALIASES", names(TENSOR, AID, UNUSED))
-    return filled.replace("SETTINGS", names(SETTING)).replace("LOGGED", names(LOGGED)).replace("BEYOND", unexpressed())
+def page(text: str) -> str:
+    """Returns the page with its tables made anew: each stands where one with the same head stood, in the same order."""
+    wanted = [tensors(), names(TENSOR, AID, UNUSED), names(SETTING), unexpressed(), names(LOGGED)]
+    parts = text.split("\n\n")
+    for at, part in enumerate(parts):
+        if wanted and part.split("\n")[0] == wanted[0].split("\n")[0]:
+            parts[at] = wanted.pop(0) + "\n" * (part.endswith("\n"))
+    assert not wanted
+    return "\n\n".join(parts)
 
 
 def _spelled(found: Iterable[Alias]) -> str:
@@ -72,3 +83,7 @@ def _words(row: Row) -> str:
 def _table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
     body = ["|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines]
     return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *body])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
