@@ -8,39 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from blueprint.dumps.names import (
-    AID,
-    BEYOND,
-    LIBRARIES,
-    LOGGED,
-    SETTING,
-    TENSOR,
-    UNUSED,
-    Alias,
-    Row,
-    aliases,
-    read_at,
-    rows,
-)
+from blueprint.dumps.names import AID, BEYOND, LOGGED, NAMES, SETTING, TENSOR, UNUSED, Alias, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "minibatch.md"
 
 
 def tensors() -> str:
     """Returns the table of neutral tensors."""
-    listed = [row for row in rows() if row.kind in (TENSOR, AID)]
+    listed = [row for row in NAMES.rows if row.kind in (TENSOR, AID)]
     return _table(("name", "shape", "what it is"), ((f"`{row.name}`", row.shape, row.meaning) for row in listed))
 
 
 def names(*kinds: str) -> str:
     """Returns the table of what libraries call the rows of some kinds."""
-    heads = [f"{library}: {read_at()[library]}" for library in LIBRARIES]
-    listed = [row for row in rows() if row.kind in kinds]
+    heads = [f"{library}: {NAMES.read_at[library]}" for library in NAMES.libraries]
+    listed = [row for row in NAMES.rows if row.kind in kinds]
     lines = []
     for row in listed:
         name = "not needed" if row.kind == UNUSED else f"`{row.name}`"
-        mine = [alias for alias in aliases(*kinds) if alias.row is row]
-        cells = [_spelled(alias for alias in mine if alias.library == library) for library in LIBRARIES]
+        mine = [alias for alias in NAMES.aliases(*kinds) if alias.row is row]
+        cells = [_spelled(alias for alias in mine if alias.library == library) for library in NAMES.libraries]
         others = _spelled(alias for alias in mine if alias.library is None and alias.spelling != row.name)
         lines.append((name, *cells, others, *([_words(row)] if SETTING in kinds else [])))
     return _table(("neutral", *heads, "also", *(["values"] if SETTING in kinds else [])), lines)
@@ -49,7 +36,7 @@ def names(*kinds: str) -> str:
 def unexpressed() -> str:
     """Returns the table of settings that no convention expresses."""
     lines = []
-    for alias in aliases(BEYOND):
+    for alias in NAMES.aliases(BEYOND):
         row, values = alias.row, [value for value in alias.row.words if value != "if"]
         fine = " ".join(f"`{value}`" for value in values)
         needed = f"where there is `{row.words['if']}`" if "if" in row.words else ""
