@@ -62,9 +62,9 @@ class Names:
         """Reads a table, and after it what settings are called, of their records."""
         lines: list[dict[str, str]] = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
         self.libraries = tuple(column for column in lines[0] if column not in COLUMNS)
-        empty: dict[str, str] = {**dict.fromkeys(lines[0], ""), "kind": SETTING}
+        empty = dict.fromkeys(lines[0], "")
         lines += [
-            empty | {"name": dotted(key), "words": called.get("values", ""), **called}
+            empty | {"kind": SETTING, "name": dotted(key), "words": called.get("values", ""), **called}
             for key, setting in settings.items()
             for called in setting.called
         ]
@@ -81,8 +81,8 @@ class Names:
         """Yields what a row is called: by its own name first, then column by column."""
         if row.kind not in (UNUSED, BEYOND):
             yield Alias(row.name, row, None)
-        cells = {**{name: line[name] for name in self.libraries}, None: line["also"]}
-        listed = [(library, word) for library, cell in cells.items() for word in cell.split()]
+        cells = [*((name, line[name]) for name in self.libraries), (None, line["also"])]
+        listed = [(library, word) for library, cell in cells for word in cell.split()]
         for library, word in sorted(listed, key=lambda each: each[1] == row.name):
             spelling, sign = word.rstrip("?!").removeprefix("-"), -1 if word.startswith("-") else 1
             yield Alias(spelling, row, library, STRENGTHS.get(word[-1], 1), sign)
