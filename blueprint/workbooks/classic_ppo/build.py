@@ -74,8 +74,8 @@ def _checks(
     residuals: list[Block | Identity] = [
         checks.no_action(run.head.actions, run.counts.actions),
         *checks.flags(made.ends),
-        checks.sums_to_one("old", run.old.p),
-        checks.sums_to_one("new", run.new.p),
+        checks.sums_to_one("old", run.old.over.p),
+        checks.sums_to_one("new", run.new.over.p),
         checks.not_negative("k3", "k3 is never negative", watch.kl.k3),
         checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
         checks.centred(made.white, run.counts.N),
@@ -110,7 +110,7 @@ def _typed(numbers: Numbers, run: Rollout, watch: Watched) -> dict[Block, object
         run.terminated: numbers["rollout.terminated"],
         run.V_old: values,
         run.V_new: numbers["rollout.values_new"],
-        run.old.logits: numbers["rollout.logits_old"],
-        run.new.logits: numbers["rollout.logits_new"],
+        run.old.over.logits: numbers["rollout.logits_old"],
+        run.new.over.logits: numbers["rollout.logits_new"],
         watch.rounding: EQUAL_RETURNS,
     }

@@ -27,14 +27,13 @@ from blueprint.language import (
 )
 from blueprint.workbooks.common.axes import n, t, v
 from blueprint.workbooks.common.definitions.choices import ROWS
+from blueprint.workbooks.common.definitions.distribution import Distribution, softmax
 from blueprint.workbooks.common.definitions.networks import (
-    Distribution,
     Memory,
     Network,
     Temperature,
     logits,
     rnn,
-    softmax,
     tempered,
 )
 from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Length, Prompts, Slots, Texts, Turn
