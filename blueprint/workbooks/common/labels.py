@@ -1,7 +1,7 @@
 """Labels: the symbol, meaning, unit, decimals and source of each quantity, by the name of its block.
 
 They are data, `labels.csv` beside what has them: a kind may say of a quantity what it is in its own words. The column `in`
-says where a row holds: nowhere in particular, or where conventions are live. `source` is a name in `sources.py` beside it, or the
+says where a row holds: nowhere in particular, or where conventions are live. `source` is a name in `sources.toml` beside it, or the
 key of a convention, whose record then says where it was read.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from blueprint.language import NotationError
-from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.sources import sources_in
 
 COMMON = "blueprint.workbooks.common"
 
@@ -48,10 +48,10 @@ class Labels:
 def labels(live: bool = False, own: str = "") -> Labels:
     """Reads the labels that kinds share, and those of the kind whose package is `own`."""
     found: dict[str, Label] = {}
-    of_conventions = {key: convention.source for key, convention in LIVE.items()}
     for package in filter(None, (COMMON, own)):
-        sources = vars(import_module(f"{package}.sources")) | of_conventions
-        table = files(package).joinpath("labels.csv").read_text(encoding="utf-8")
+        folder = Path(str(files(package)))
+        sources = sources_in(folder)
+        table = (folder / "labels.csv").read_text(encoding="utf-8")
         for row in csv.DictReader(table.splitlines()):
             if row["in"] == "" or live:
                 source = sources[row["source"]] if row["source"] else ""

@@ -1,40 +1,32 @@
-"""Where each piece comes from: the paper with its equation, or the library with version and function.
+"""Where each piece comes from: the paper with its equation, or the library with version and function, as `sources.toml` has it."""
 
-Equation numbers were looked up in the papers' texts. Papers without a number for a formula are cited by section.
-"""
+from __future__ import annotations
 
-_PPO = "Schulman et al. 2017, arXiv:1707.06347"
-_GAE = "Schulman et al. 2016, arXiv:1506.02438"
-_BASELINES = "openai/baselines ea25b9e"
-_OPENAI = "openai/lm-human-preferences cbfd210"
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-RNN = "torch.nn.RNN (tanh); the idea: Elman 1990, Cognitive Science 14, 179-211"
-SOFTMAX = "Goodfellow, Bengio & Courville 2016, Deep Learning, sec. 4.1 (the largest score is taken off before exp)"
-TEMPERATURE = (
-    "TRL 1.12 ppo_trainer.py (temperature + 1e-7); OpenRLHF 0.11.2, verl 0.9.1; never divided: TRL 0.11.4, trlX"
-)
-DRAW = "inverse transform sampling: Devroye 1986, Non-Uniform Random Variate Generation, ch. II.2"
-LOGPROBS = f"{_OPENAI}, utils/core.py logprobs_from_logits; TRL 0.11.4 core.py logprobs_from_logits"
-SCORE = f"on the last word: TRL 0.11.4 PPOTrainer.compute_rewards; always in the last slot: {_OPENAI}, train_policy.py"
-_KL = "Schulman 2020, Approximating KL Divergence (joschu.net/blog/kl-approx.html)"
-REFERENCE_KL = f"{_KL}, with r = π_ref / π_old"
-POLICY_KL = f"{_KL}, with r = π_θ / π_old"
-PENALISED = f"{_PPO}, eq. 8 (KL to the policy before the update)"
-UPDATE = "in place of a training step: the new weights are the old ones and a typed change"
-EXACT_KL = "TRL 0.11.4 PPOTrainer._kl_penalty, kl_penalty = full"
-REWARD = "Ziegler et al. 2019, arXiv:1909.08593, eq. 2; per word: Ouyang et al. 2022, arXiv:2203.02155, sec. 3.5"
-TD_ERROR = f"{_GAE}, sec. 3 (eq. 11); {_PPO}, eq. 12"
-GAE = f"{_GAE}, eq. 16, as the backward recursion of {_BASELINES} ppo2/runner.py"
-VALUES = "no bootstrap after the last word: TRL 0.11.4 PPOTrainer.compute_advantages, verl 0.9.1, OpenRLHF 0.11.2"
-RETURNS = f"{_BASELINES}, ppo2/runner.py: returns = advantages + values"
-WHITEN = f"TRL 0.11.4 core.py masked_whiten (n - 1); {_OPENAI}, utils/core.py whiten (n)"
-RATIO = f"{_PPO}, sec. 3"
-CLIP = f"{_PPO}, eq. 7"
-VALUE_CLIP = f"{_BASELINES}, ppo2/model.py (not in the paper, whose eq. 9 has neither clip nor half)"
-ENTROPY = f"{_OPENAI}, utils/core.py entropy_from_logits"
-TOTAL = f"{_PPO}, eq. 9, with the sign turned: a loss is made smaller; c3·KL: eq. 8"
-CLIP_FRACTION_LOSS = f"{_OPENAI}, train_policy.py: the clipped loss is the larger one; TRL, verl, OpenRLHF alike"
-CLIP_FRACTION_RATIO = f"{_BASELINES}, ppo2/model.py; CleanRL fe8d8a0 and Stable-Baselines3 2.9.2 alike"
-APPROX_KL_K1 = f"verl 0.9.1 compute_policy_loss_vanilla, ppo_kl; {_KL}"
-APPROX_KL_K3 = f"CleanRL fe8d8a0 ppo.py, Stable-Baselines3 2.9.2 ppo/ppo.py; {_KL}"
-EXPLAINED_VARIANCE = f"{_BASELINES}, common/math_util.py explained_variance (0 instead of nan for equal returns)"
+from blueprint.inputs.prose import data_in
+from blueprint.workbooks.common.conventions.data import LIVE
+
+HERE = Path(__file__).parent
+
+
+@cache
+def sources_in(folder: Path = HERE) -> Mapping[str, str]:
+    """Reads `sources.toml` of a folder; what is not in it, kinds share, or the record of a convention says, by its key."""
+    found = data_in(folder / "sources.toml")
+    shared = {key: convention.source for key, convention in LIVE.items()} if folder == HERE else sources_in()
+    return {**shared, **{name: text.format(**found["papers"]) for name, text in found["sources"].items()}}
+
+
+def source_of(name: str, folder: Path = HERE) -> str:
+    """Returns a source by its name. Raises AttributeError, since it is asked for as an attribute of a module."""
+    if name not in sources_in(folder):
+        raise AttributeError(f"{name}: there is no such source in {folder / 'sources.toml'}")
+    return sources_in(folder)[name]
+
+
+def __getattr__(name: str) -> str:
+    """Returns a source: `sources.CLIP` is the text under CLIP."""
+    return source_of(name)
