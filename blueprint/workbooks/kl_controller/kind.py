@@ -7,7 +7,7 @@ from blueprint.workbooks.kind import Kind
 KIND = Kind(
     "kl_controller",
     "the adaptive KL controller",
-    {"controller": "blueprint.workbooks.kl_controller.schema:LEVEL"},
+    {"controller": "blueprint.workbooks.kl_controller.schema:ControllerFile"},
     "blueprint.workbooks.kl_controller.build:kl_controller",
     settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",

@@ -1,0 +1,75 @@
+"""The gradient of the total loss by automatic differentiation, for every parameter of the new policy and the new critic.
+
+The texts, the old models, the advantages and the returns are data of the step and carry no gradient, as in every library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from blueprint.witness import WitnessError
+from blueprint.witness.batch import Batch
+from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
+from blueprint.witness.distributions import distribution_rows, kl_rows, logprobs
+from blueprint.witness.ppo import signal, update
+from blueprint.witness.rows import Rows
+from blueprint.witness.settings import Array, File
+from blueprint.workbooks.rlhf_ppo.witness.compute import compute_ppo
+from blueprint.workbooks.rlhf_ppo.witness.models import Policy, Scored
+from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of
+
+
+def gradients(files: Sequence[File], device: str = "auto", dtype: str = "float64") -> list[dict[str, Array]]:
+    """Returns dL/dθ for each file by the name of the parameter's block, such as `policy.Y` or `critic.head.w`.
+
+    Shapes are those of the parameters; L is `total_loss`. Where a minimum or maximum has two equal arguments, torch gives
+    each half of the gradient. Raises WitnessError for a file without weights, and as `witness` does.
+    """
+    number_format = chosen_dtype(dtype)
+    place = chosen_device(device, number_format)
+    with ieee_products():
+        return [_of_file(Batch([file], "rollout.draw", number_format, place)) for file in files]
+
+
+def _of_file(batch: Batch) -> dict[str, Array]:
+    if "old.W" not in batch.files[0]:
+        raise WitnessError(
+            "the file starts at log-probs or logits, so there are no parameters to differentiate: give one with weights"
+        )
+    rows = Rows(batch)
+    with torch.no_grad():
+        compute_ppo(batch, rows)
+    policy = Policy({part: rows[f"policy.{part}"] for part in POLICY})
+    critic = Scored({part: rows[f"critic.{part}"] for part in SCORED})
+    parameters = {
+        "policy.E": policy.E,
+        "policy.W": policy.W,
+        "policy.Y": policy.Y,
+        "critic.E": critic.E,
+        "critic.W": critic.W,
+        "critic.head.w": critic.w,
+        "critic.head.b": critic.b,
+    }
+    found = torch.autograd.grad(total_loss(batch, rows, policy, critic), list(parameters.values()))
+    return {name: each[0].cpu().numpy() for name, each in zip(parameters, found, strict=True)}
+
+
+def total_loss(batch: Batch, rows: Rows, policy: Policy, critic: Scored) -> Tensor:
+    """Returns the total loss, a number, of a new policy and a new critic on the texts that the rows hold."""
+    read, written = rows["rollout.read"].long(), rows["rollout.written"][..., 1:].long()
+    slots, options = slots_of(rows), batch.options
+    new = distribution_rows(policy.logits(policy.memory(read)) / temperature_of(batch)[..., None])
+    old = {part: rows[f"old.{part}"] for part in ("p", "p_log_p")}
+    texts = replace(
+        texts_of(rows, rows["mask"][..., 1:-1]),
+        logprobs=logprobs(new["log_p"], written, slots),
+        kl_new_reference=kl_rows(new, rows["reference.log_p"], slots)["exact"],
+        kl_old_new=kl_rows(old, new["log_p"], slots)["exact"],
+        entropy=-slots * new["p_log_p"],
+        values=slots * critic.score(critic.memory(read)),
+    )
+    return update(texts, signal(texts, options), options)["total_loss"].sum()
