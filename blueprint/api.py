@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.checking.checker import Outcome
-    from blueprint.inputs.load import Numbers
+    from blueprint.inputs.result import Numbers
     from blueprint.reopening import SavedBook
     from blueprint.verifying import StepVerdict, Verdict
 
@@ -66,9 +66,9 @@ def check(*paths: AnyPath, device: str = "auto", dtype: str = "float64") -> Outc
     Raises ReadError for a file that cannot be read, WitnessError for a device, and ImportError without torch.
     """
     from blueprint.checking.checker import check as held_against_torch
-    from blueprint.checking.files import read_checked
+    from blueprint.checking.files import Checked
 
-    return held_against_torch([read_checked(Path(path)) for path in paths], device, dtype)
+    return held_against_torch([Checked(Path(path)) for path in paths], device, dtype)
 
 
 def verify(

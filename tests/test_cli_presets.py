@@ -82,7 +82,7 @@ def test_live_conventions_of_the_default_preset_give_the_plain_builds_loss(tmp_p
 def test_keys_lists_every_convention_with_what_may_stand_there() -> None:
     said = call("presets", "--keys").stdout
     assert re.findall(r"^(\S+) = ", said, re.MULTILINE) == [
-        key if "." in key else f"ppo.{key}" for key in rlhf().settings
+        key if "." in key else f"ppo.{key}" for of in (rlhf(), classic_presets()) for key in of.settings
     ]
     assert "reward.score_slot = last  (or end, one_past, two_past)\n    where the score lands\n" in said
     assert "loss.dual_clip = off  (1 … off)\n" in said

@@ -23,7 +23,7 @@ MAY_READ = {
     "quoting": (),
     "page": ("page", "language", "program", "quoting", "unfinished"),
     "inputs": ("inputs", "quoting", "workbooks.registry"),
-    "workbooks.registry": ("witness", "workbooks.common", "workbooks.kind", *KERNEL),
+    "workbooks.registry": ("workbooks.common", "workbooks.kind", *KERNEL),
     "workbooks.kind": ("dumps.kind", "verifying.kind", "workbooks.common", *KERNEL),
     "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
     "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "unfinished"),
@@ -32,7 +32,7 @@ MAY_READ = {
     ),
     "verifying.runs": ("dumps", "quoting", "verifying"),
     "witness": ("witness",),
-    "checking": ("checking", "page", "quoting", "reopening", "witness", "workbooks.registry"),
+    "checking": ("checking", "language", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("explaining", "frames", "language", "page"),
     "reopening": (
@@ -43,7 +43,7 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
-        "reopening", "verifying", "which", "witness", "workbooks.common", "workbooks.registry",
+        "reopening", "verifying", "which", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry",
     ),
     "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
     "program": (),

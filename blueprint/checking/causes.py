@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from blueprint.checking.files import Checked, address_of, cell_of
+from blueprint.checking.files import Checked
 from blueprint.page.place import Along
 from blueprint.page.spelled import is_error
 from blueprint.page.written import as_seen_from
@@ -42,7 +42,7 @@ def cause_of(file: Checked, name: str, at: At) -> Found:
     forms = _forms(file, name, at)
     here = forms.pop(at)
     place = file.places[name]
-    cell = address_of(*place.address(at))
+    cell = place.cell(at)
     others = Counter(forms.values())
     if others and here not in others:
         said = "a number stands there" if here is None else f"its formula is {_shown(here)}"
@@ -56,15 +56,15 @@ def cause_of(file: Checked, name: str, at: At) -> Found:
 
 def _of_value(file: Checked, name: str, at: At, formula: str) -> Found:
     """Classes a deviation of a cell that has the formula of its row, by what an engine makes of it."""
-    shown = file.shown(name, at)
+    shown = file.says(name, at)
     if is_error(shown):
         return Found(Cause.FORMULA, f"{_shown(formula)} comes to the error {shown}")
     if file.computed is None:
         return Found(Cause.ARITHMETIC, f"its formula is {_shown(formula)}; no engine here can say what it comes to")
-    computed = file.computed.get((file.places[name].sheet, file.address(name, at)))
+    computed = file.computed.get((file.places[name].sheet, file.places[name].cell(at)))
     if not _same(computed, shown):
         return Found(Cause.STALE, f"its formula comes to {_print(computed)}, but the file still shows {_print(shown)}")
-    if (other := file.compared.at(cell_of(file, name, at))) is not None:
+    if (other := file.compared.at(file.cell(name, at))) is not None:
         return Found(Cause.FORMULA, f"the whole row is {_shown(formula)}; a fresh workbook has {other.meant}")
     return Found(Cause.ARITHMETIC, f"the whole row is {_shown(formula)} and comes to what it shows")
 
@@ -80,13 +80,9 @@ def odd_cells(file: Checked, name: str, at: At) -> Iterator[At]:
 def _forms(file: Checked, name: str, at: At) -> dict[At, str | None]:
     """Returns the formulas of a cell and of those beside it, each as it would read in the cell; None for a number."""
     place = file.places[name]
-    cell = address_of(*place.address(at))
-    forms: dict[At, str | None] = {}
-    for index in _beside(file, name, at):
-        here = place.address(index)
-        written = file.formula(place.sheet, *here)
-        forms[index] = written and as_seen_from(written, address_of(*here), cell)
-    return forms
+    beside = {index: file.formula(place.sheet, *place.address(index)) for index in _beside(file, name, at)}
+    cell = place.cell(at)
+    return {at: written and as_seen_from(written, place.cell(at), cell) for at, written in beside.items()}
 
 
 def _beside(file: Checked, name: str, at: At) -> list[At]:

@@ -6,11 +6,11 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from blueprint.language import Axis
 from blueprint.page import grid
 from blueprint.page.moved import Moved
 from blueprint.page.opened import Opened
@@ -48,13 +48,15 @@ class Compared:
     """What a comparison of all formulas came to.
 
     expected: how many formulas a fresh workbook has. open: of how many it is not sure where they stand in the file, or
-    where a cell that they read does. why: why none could be compared, else "".
+    where a cell that they read does. why: why none could be compared, else "". axes: along which axes the blocks of such a
+    workbook lie, by their names.
     """
 
     others: tuple[Other, ...] = ()
     expected: int = 0
     open: int = 0
     why: str = ""
+    axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
 
     @property
     def compared(self) -> int:
@@ -66,15 +68,15 @@ class Compared:
         return next((other for other in self.others if other.cell == cell), None)
 
 
-def formulas_of(path: Path, book: Any, places: dict[str, Found] | None = None) -> Compared:
-    """Compares the formulas of a file that was opened for its numbers; places: where its blocks stand, if that is known."""
+def formulas_of(file: Opened) -> Compared:
+    """Compares the formulas of a file."""
     try:
-        file = Opened(path, book, places)
         like = Like(file)
     except ReadError as error:
-        return Compared(why=str(error).removeprefix(f"{path}: "))
+        return Compared(why=str(error).removeprefix(f"{file.path}: "))
     version = file.noted.get("formulas", "none") if file.noted else ""
-    return against_fresh(like, file.places, written_in(path), lambda cell: file.value(*cell), version)
+    compared = against_fresh(like, file.places, written_in(file.path), lambda cell: file.value(*cell), version)
+    return replace(compared, axes=like.fresh().axes)
 
 
 def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Value, version: str = "") -> Compared:

@@ -115,7 +115,7 @@ def _number(value: float | str) -> float | str | None:
 
 
 def _quantity(verdict: Verdict, line: Deviation) -> dict[str, Any]:
-    where = verdict.file.address(line.name, line.at) if line.cells else ""
+    where = verdict.file.places[line.name].cell(line.at) if line.cells else ""
     return {
         "quantity": line.name,
         "range": verdict.file.range(line.name),
@@ -129,7 +129,7 @@ def _quantity(verdict: Verdict, line: Deviation) -> dict[str, Any]:
 
 def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, ...]:
     says = "agrees" if line.agrees else "follows" if line.name in followers else "DIFFERS"
-    where = verdict.file.address(line.name, line.at) if line.largest else ""
+    where = verdict.file.places[line.name].cell(line.at) if line.largest else ""
     return line.name, verdict.file.range(line.name), str(line.cells), f"{line.largest:.1e}", where, says
 
 

@@ -11,22 +11,16 @@ import numpy.typing as npt
 from blueprint.checking.causes import Found, cause_of
 from blueprint.checking.coverage import Missed, comparable
 from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compare, widened
-from blueprint.checking.files import Checked, cell_of
+from blueprint.checking.files import Checked
 from blueprint.checking.roots import Roots, Spot
 from blueprint.checking.rounding import carried, left_open, undecided
+from blueprint.language import Axis
 from blueprint.page.place import Along
 from blueprint.quoting import unquoted
 
 Array = npt.NDArray[Any]
 
 CHECKS = "check."
-MEMBERS = {
-    "n": "episode", "t": "decision", "v": "word", "l": "library", "a": "action", "u": "update", "i": "response",
-}  # fmt: skip
-IN_CLASSIC = {"n": "environment", "t": "step"}
-"""What members of an axis are called, by its letter; some letters are other things in classic PPO."""
-FROM_0 = ("v", "a")
-"""Axes whose members are ids, which are counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -131,14 +125,16 @@ def _firsts(file: Checked, witness: Mapping[str, Array], deviating: list[Deviati
 
 def _first(file: Checked, witness: Mapping[str, Array], root: Spot, follows: tuple[str, ...]) -> First:
     place = file.places[root.name]
-    members = MEMBERS | IN_CLASSIC if file.facts.get("level") == "classic" else MEMBERS
-    at = [_member(along, i, members) for along, i in zip(place.shape, root.at, strict=True)]
+    known = file.compared.axes.get(root.name, ())
+    alike = len(known) == len(place.shape)
+    axes = known if alike else [Axis(along.letter, along.letter, 1) for along in place.shape]
+    at = [_member(*each) for each in zip(axes, place.shape, root.at, strict=True)]
     what = f"{root.name} of {', '.join(at)}" if at else root.name
     return First(
         root.name,
-        cell_of(file, *root),
+        file.cell(*root),
         what,
-        file.shown(*root),
+        file.says(*root),
         _simple(witness[root.name][root.at]),
         cause_of(file, *root),
         follows,
@@ -149,12 +145,12 @@ def _simple(value: Any) -> float | str:
     return value if isinstance(value, str) else float(value)
 
 
-def _member(along: Along, index: int, members: Mapping[str, str]) -> str:
-    """Names a member of an axis as the sheet does: time and episodes from 1, ids from 0, edges by name."""
-    member, called = index - along.start, members.get(along.letter, along.letter)
+def _member(axis: Axis, along: Along, index: int) -> str:
+    """Names a member of an axis as the sheet does: by its number, edges by name."""
+    member = index - along.start
     if not 0 <= member < along.size:
-        return f"the {'start' if member < 0 else 'end'} of {called}s"
-    return f"{called} {member + (along.letter not in FROM_0)}"
+        return f"the {'start' if member < 0 else 'end'} of {axis.plural}"
+    return f"{axis.meaning} {member + axis.start}"
 
 
 def _print(value: float | str) -> str:

@@ -16,8 +16,8 @@ from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
     from blueprint.book import Book
-    from blueprint.inputs.load import Numbers
     from blueprint.inputs.read import Source
+    from blueprint.inputs.result import Numbers
     from blueprint.workbooks.common.sheets.beside import Witnessed
 
 EXAMPLES = """\b
@@ -113,7 +113,7 @@ def build(
 
 def _tell_numbers(loaded: Numbers, found: Source) -> None:
     """Says what of the numbers is not as the file has it."""
-    from blueprint.inputs.keys import read_as_off
+    from blueprint.inputs import read_as_off
 
     for line in read_as_off(found):
         say(line)
@@ -127,11 +127,10 @@ def _witnessed(book: Book) -> Witnessed:
     from blueprint.workbooks.common.sheets.beside import Witnessed
 
     need_torch("build --witness")
-    from blueprint.witness import WitnessError
-    from blueprint.workbooks.registry import witness_of
+    from blueprint.witness import WitnessError, witness
 
     try:
-        found = witness_of([{block.name: array for block, array in book.values.arrays.items()}])
+        found = witness([{block.name: array for block, array in book.values.arrays.items()}])
     except WitnessError as error:
         raise Refused(f"--witness: {error}") from error
     record = found.record

@@ -67,13 +67,13 @@ def need_torch(command: str) -> None:
 
 def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:
     """Reads the files, with a progress bar where there are many; returns them, and a sentence for each that fails."""
-    from blueprint.checking.files import read_checked
+    from blueprint.checking.files import Checked
     from blueprint.page.read import ReadError
 
     files, refused = [], []
     for path in _watched(paths):
         try:
-            files.append(read_checked(path))
+            files.append(Checked(path))
         except ReadError as error:
             refused.append(str(error))
     return files, refused

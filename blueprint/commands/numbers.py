@@ -14,8 +14,8 @@ from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.quoting import printable
 
 if TYPE_CHECKING:
-    from blueprint.inputs.load import Numbers
     from blueprint.inputs.read import Source
+    from blueprint.inputs.result import Numbers
 
 EXAMPLES = """\b
 Examples:
@@ -105,9 +105,7 @@ def _is_workbook(name: str) -> bool:
 
 def _write(found: Source, overrides: list[str], output: Path | None, force: bool) -> None:
     """Writes or prints the numbers file; the schema goes beside it."""
-    from blueprint.inputs import load
-    from blueprint.inputs.doors import toml_of
-    from blueprint.inputs.keys import read_as_off
+    from blueprint.inputs import load, read_as_off, toml_of
 
     loaded = load(found, overrides)
     for line in read_as_off(found):

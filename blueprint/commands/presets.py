@@ -9,7 +9,9 @@ import click
 from blueprint.commands.refusals import Refused
 
 if TYPE_CHECKING:
-    from blueprint.inputs.catalogue import Catalogue, Preset
+    from blueprint.inputs.catalogue import Preset
+    from blueprint.inputs.level import Level
+    from blueprint.workbooks.kind import Kind
 
 EXAMPLES = """\b
 Examples:
@@ -26,53 +28,50 @@ Examples:
 def presets(name: str | None, keys: bool) -> None:
     """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
     from blueprint.inputs.errors import NumbersError
-    from blueprint.workbooks.classic_ppo.presets import classic_presets
-    from blueprint.workbooks.common.conventions.data import rlhf
+    from blueprint.workbooks.registry import kinds
 
-    if keys:
-        return _tell_keys()
-
-    of_texts, of_classic = rlhf(), classic_presets()
+    offered = [(kind, level) for kind in kinds() if (level := kind.chooses())]
     if name is not None:
+        found = next((level for _, level in offered if name in level.presets().presets), offered[0][1])
         try:
-            found = of_classic if name in of_classic.presets and name not in of_texts.presets else of_texts
-            return _tell(found, found.preset(name))
+            return _tell(found, found.presets().preset(name))
         except NumbersError as error:
             raise Refused(str(error)) from error
-    click.echo("RLHF PPO: blueprint build --preset NAME")
-    _tell_all(of_texts)
-    click.echo("Classic PPO: blueprint build --numbers classic --preset NAME")
-    _tell_all(of_classic)
+    for kind, level in offered:
+        click.echo(_heading(kind))
+        if keys:
+            _tell_keys(level)
+        else:
+            for preset in level.presets().presets.values():
+                _tell(level, preset)
+        click.echo()
 
 
-def _tell_keys() -> None:
+def _heading(kind: Kind) -> str:
+    """Says what chooses a preset of a kind: with its first built-in numbers, if it has any."""
+    numbers = next(iter(kind.built_in()), "FILE")
+    of = "" if numbers == "default" else f" --numbers {numbers}"
+    return f"{kind.title[0].upper()}{kind.title[1:]}: blueprint build{of} --preset NAME"
+
+
+def _tell_keys(level: Level) -> None:
     """Prints every convention: its key, what it means, and what may stand there, the default first."""
-    from blueprint.inputs.setting import dotted, shown_value
-    from blueprint.workbooks.common.conventions.data import rlhf
+    from blueprint.inputs.setting import shown_value
 
-    for key, setting in rlhf().settings.items():
+    for key, setting in level.by_dotted_key.items():
         others = [word for word in setting.words if word != setting.value]
-        allowed = (
-            f"or {', '.join(others)}"
-            if others
-            else f"{shown_value(setting.low, '-')} … {shown_value(setting.high, '-')}"
-        )
-        click.echo(f"{dotted(key)} = {shown_value(setting.value, '-')}  ({allowed})\n    {setting.meaning}")
+        limits = f"{shown_value(setting.low, '-')} … {shown_value(setting.high, '-')}"
+        allowed = f"or {', '.join(others)}" if others else limits
+        click.echo(f"{key} = {shown_value(setting.value, '-')}  ({allowed})\n    {setting.meaning}")
 
 
-def _tell_all(catalogue: Catalogue) -> None:
-    for preset in catalogue.presets.values():
-        _tell(catalogue, preset)
-    click.echo()
-
-
-def _tell(catalogue: Catalogue, preset: Preset) -> None:
+def _tell(level: Level, preset: Preset) -> None:
     """Prints one preset."""
-    from blueprint.inputs.setting import dotted, shown_value
+    from blueprint.inputs.setting import shown_value
 
     click.echo(f"\n{preset.name}: {preset.title}, {preset.version}")
     click.echo(f"  {preset.source}\n  {preset.why}")
     for key, value in preset.values.items():
-        default = catalogue.settings[key].value
+        default = level.settings[key].value
         if value != default:
-            click.echo(f"    {dotted(key)} = {shown_value(value, '-')}  (default {shown_value(default, '-')})")
+            click.echo(f"    {level.dotted(key)} = {shown_value(value, '-')}  (default {shown_value(default, '-')})")

@@ -48,11 +48,9 @@ def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Bat
     from blueprint.book import Book
     from blueprint.inputs import load
     from blueprint.which import Batch, answers
-    from blueprint.workbooks.registry import blueprint_of
-    from blueprint.workbooks.rlhf_ppo.inputs.logits import LogitNumbers
-    from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+    from blueprint.workbooks.registry import blueprint_of, level_of
 
-    if not isinstance(load(numbers), LogitNumbers | WeightNumbers):
+    if "compare" not in level_of(load(numbers)).keys:
         raise Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
     loaded = load(numbers, [*overrides, "conventions=live"])
     return Batch(

@@ -13,8 +13,8 @@ from blueprint.dumps.batch import Minibatch, MinibatchError, Raw
 from blueprint.dumps.formats import open_raw
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
-from blueprint.dumps.names import TENSOR, rows
-from blueprint.dumps.read import minibatch_of
+from blueprint.dumps.names import NAMES, TENSOR
+from blueprint.dumps.read import minibatch_of, naming
 from blueprint.dumps.recognise import METADATA, Recognised, recognise
 from blueprint.workbooks.common.conventions.data import rlhf
 
@@ -85,25 +85,23 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         raise MinibatchError(
             f"{path}: {kind.called}, and no step of RLHF: blueprint verify says what of it is understood."
         )
-    try:
+    with naming(Path(path)):
         found = recognise(raw)
         said = mentioned(raw.metadata, found.preset or found.library)
-    except MinibatchError as error:
-        raise MinibatchError(f"{path}: {error}") from error
     batch, refusal = None, ""
     try:
         batch = minibatch_of(raw, found, str(path))
     except MinibatchError as error:
         refusal = str(error)
     has = {*found.called, *(batch.tensors if batch else ())}
-    meanings = {row.name: row.meaning for row in rows()}
+    meanings = {row.name: row.meaning for row in NAMES.rows}
     return Inspection(
         str(path),
         raw.format,
         tuple(_tensor(raw, neutral, name, meanings[neutral]) for neutral, name in found.called.items()),
         found.unused,
         found.unknown,
-        tuple(row.name for row in rows() if row.kind == TENSOR and row.name not in has),
+        tuple(row.name for row in NAMES.rows if row.kind == TENSOR and row.name not in has),
         _recomputable(_needs(found.preset, said), has),
         found.library,
         _version(raw, found),

@@ -1,27 +1,36 @@
-"""The table of names: what each library calls a tensor or a logged result, `names.csv`, and a hyperparameter, its record.
+"""Tables of names: what each library calls a tensor or a result, `names.csv` of each kind of dump, and a setting, its record.
 
 A row is a neutral name, a column a library; `read at` tells the versions. In a cell stand names, separated by blanks; a
-name with `?` yields to others that say the same, one with `!` goes before them. A tensor's name with `?` is a second meaning
-of it: in TRL 0.11.4 `logprobs` are the old ones in `step`, and the new ones in `train_minibatch`, beside `old_logprobs`.
+name with `?` yields to others that say the same, one with `!` goes before them, and one with `-` in front is the number with its
+sign turned. A tensor's name with `?` is a second meaning of it: in TRL 0.11.4 `logprobs` are the old ones in `step`, and the new
+ones in `train_minibatch`, beside `old_logprobs`.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
 
-from blueprint.inputs.setting import dotted
+from blueprint.inputs.setting import Setting, dotted
 from blueprint.workbooks.common.conventions.data import LIVE
 
-LIBRARIES = ("trl_0.11.4", "trl_1.12", "openrlhf", "verl", "nemo_rl")
-"""The columns of the table; each is also the name of a preset."""
-
 TENSOR, AID, UNUSED, SETTING, LOGGED, BEYOND = "tensor", "aid", "unused", "setting", "logged", "beyond"
-"""Kinds of rows: what a minibatch keeps, what only helps to read it, what is known and not needed, metadata, and settings
+"""Kinds of rows: what a dump keeps, what only helps to read it, what is known and not needed, metadata, and settings
 that no convention expresses, with the logged numbers that they change."""
+
+COLUMNS = ("kind", "name", "shape", "meaning", "words", "also")
+"""Columns that are no library's."""
+STRENGTHS = {"?": 0, "!": 2}
+
+ALIKE = 0.85
+"""How alike two names must be, as difflib counts it, without their underlines: token_type_ids and token_ids are not."""
+ENDED = 2
+"""So many letters may be missing at the end: lamda is lam."""
+SHORTEST = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,90 +46,113 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Alias:
-    """What a library (None: anyone) calls a row. strength: 2 goes before others, 0 yields to others."""
+    """What a library (None: anyone) calls a row. strength: 2 goes before others, 0 yields to others; sign: −1 turns it."""
 
     spelling: str
     row: Row
     library: str | None
-    strength: int
+    strength: int = 1
+    sign: int = 1
 
 
-@cache
-def rows() -> tuple[Row, ...]:
-    """Returns the rows of the table but for `read at`."""
-    return tuple(row for row, _ in _read())
+class Names:
+    """The table of a kind of dump. libraries: its columns, each also the name of a preset; read_at: which version of each."""
 
-
-@cache
-def aliases(*kinds: str) -> tuple[Alias, ...]:
-    """Returns what the rows of some kinds are called: by their own name first, then column by column."""
-    return tuple(alias for row, cells in _read() if row.kind in kinds for alias in _aliases(row, cells))
-
-
-@cache
-def second_meanings() -> Mapping[str, tuple[str, frozenset[str]]]:
-    """Returns what tensors are called by a name that has another meaning first; and all names of that other meaning.
-
-    The second one is meant where the file has one of those names too.
-    """
-    found = {}
-    for second in (each for each in aliases(TENSOR) if each.strength == 0):
-        beside = [each for each in aliases(TENSOR) if each.library == second.library and each.strength]
-        first = next(each.row for each in beside if each.spelling == second.spelling)
-        others = frozenset(each.spelling for each in beside if each.row is first) - {second.spelling}
-        found[second.spelling] = (second.row.name, others)
-    return found
-
-
-@cache
-def read_at() -> dict[str, str]:
-    """Returns by library the version whose source the names are from."""
-    return next({library: line[library] for library in LIBRARIES} for line in _lines() if line["kind"] == "read at")
-
-
-@cache
-def own_to(library: str) -> frozenset[str]:
-    """Returns the names of tensors that only one library uses, TRL's two trainers told apart."""
-    used: dict[str, set[str | None]] = {}
-    for alias in aliases(TENSOR, AID, UNUSED):
-        used.setdefault(alias.spelling, set()).add(alias.library)
-    return frozenset(spelling for spelling, by in used.items() if by == {library})
-
-
-def _aliases(row: Row, cells: Mapping[str | None, str]) -> list[Alias]:
-    own = [Alias(row.name, row, None, 1)] if row.kind not in (UNUSED, BEYOND) else []
-    listed = [(library, word) for library, cell in cells.items() for word in cell.split()]
-    strengths = {"?": 0, "!": 2}
-    return (
-        own
-        + [
-            Alias(word.rstrip("?!"), row, library, strengths.get(word[-1], 1))
-            for library, word in listed
-            if word != row.name
+    def __init__(self, path: Path, settings: Mapping[str, Setting]) -> None:
+        """Reads a table, and after it what settings are called, of their records."""
+        lines: list[dict[str, str]] = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+        self.libraries = tuple(column for column in lines[0] if column not in COLUMNS)
+        empty = dict.fromkeys(lines[0], "")
+        lines += [
+            empty | {"kind": SETTING, "name": dotted(key), "words": called.get("values", ""), **called}
+            for key, setting in settings.items()
+            for called in setting.called
         ]
-        + [Alias(row.name, row, library, 1) for library, word in listed if word == row.name]
-    )
+        self.read_at = next(
+            {name: line[name] for name in self.libraries} for line in lines if line["kind"] == "read at"
+        )
+        known = [(_row(line), line) for line in lines if line["kind"] != "read at"]
+        self.rows = tuple(row for row, _ in known)
+        self._aliases: dict[str, list[Alias]] = {}
+        for row, line in known:
+            self._aliases.setdefault(row.kind, []).extend(self._of(row, line))
+
+    def _of(self, row: Row, line: Mapping[str, str]) -> Iterator[Alias]:
+        """Yields what a row is called: by its own name first, then column by column."""
+        if row.kind not in (UNUSED, BEYOND):
+            yield Alias(row.name, row, None)
+        cells = [*((name, line[name]) for name in self.libraries), (None, line["also"])]
+        listed = [(library, word) for library, cell in cells for word in cell.split()]
+        for library, word in sorted(listed, key=lambda each: each[1] == row.name):
+            spelling, sign = word.rstrip("?!").removeprefix("-"), -1 if word.startswith("-") else 1
+            yield Alias(spelling, row, library, STRENGTHS.get(word[-1], 1), sign)
+
+    def aliases(self, *kinds: str) -> list[Alias]:
+        """Returns what the rows of some kinds are called."""
+        return [alias for kind in kinds for alias in self._aliases.get(kind, ())]
+
+    def neutral(self, *kinds: str) -> frozenset[str]:
+        """Returns the neutral names of some kinds."""
+        return frozenset(row.name for row in self.rows if row.kind in kinds)
+
+    def spelled(self, *kinds: str) -> frozenset[str]:
+        """Returns all names of some kinds."""
+        return frozenset(alias.spelling for alias in self.aliases(*kinds))
+
+    def meant(self, kind: str, name: str, library: str | None) -> list[str]:
+        """Returns the neutral names that a tensor's name may mean: itself, or else what the file's library calls so.
+
+        Where no library is known, every library's names count.
+        """
+        if name in self.neutral(kind):
+            return [name]
+        columns = (library, None) if library in self.libraries else (*self.libraries, None)
+        found = (each for each in self.aliases(kind) if each.spelling == name and each.library in columns)
+        return list(dict.fromkeys(each.row.name for each in found))
+
+    @cached_property
+    def second_meanings(self) -> Mapping[str, tuple[str, frozenset[str]]]:
+        """Returns what tensors are called by a name that has another meaning first; and all names of that other meaning.
+
+        The second one is meant where the file has one of those names too.
+        """
+        found = {}
+        for second in (each for each in self.aliases(TENSOR) if each.strength == 0):
+            beside = [each for each in self.aliases(TENSOR) if each.library == second.library and each.strength]
+            first = next(each.row for each in beside if each.spelling == second.spelling)
+            others = frozenset(each.spelling for each in beside if each.row is first) - {second.spelling}
+            found[second.spelling] = (second.row.name, others)
+        return found
+
+    def own_to(self, library: str) -> frozenset[str]:
+        """Returns the names of tensors that only one library uses, TRL's two trainers told apart."""
+        used: dict[str, set[str | None]] = {}
+        for alias in self.aliases(TENSOR, AID, UNUSED):
+            used.setdefault(alias.spelling, set()).add(alias.library)
+        return frozenset(spelling for spelling, by in used.items() if by == {library})
 
 
-@cache
-def _read() -> tuple[tuple[Row, Mapping[str | None, str]], ...]:
-    found = []
-    for line in _lines():
-        if line["kind"] != "read at":
-            words = dict(pair.split("=", 1) for pair in line["words"].split())
-            cells: dict[str | None, str] = {library: line[library] for library in LIBRARIES} | {None: line["also"]}
-            found.append((Row(line["kind"], line["name"], line["shape"], line["meaning"], words), cells))
-    return tuple(found)
+def _row(line: Mapping[str, str]) -> Row:
+    words = dict(pair.split("=", 1) for pair in line["words"].split())
+    return Row(line["kind"], line["name"], line["shape"], line["meaning"], words)
 
 
-@cache
-def _lines() -> list[dict[str, str]]:
-    """Reads the table, and after it what settings are called, of their records."""
-    text = files("blueprint.dumps").joinpath("names.csv").read_text(encoding="utf-8")
-    lines: list[dict[str, str]] = list(csv.DictReader(text.splitlines()))
-    empty: dict[str, str] = dict.fromkeys(lines[0], "")
-    settings = [(key, called) for key, setting in LIVE.items() for called in setting.called]
-    return lines + [
-        empty | {"kind": SETTING, "name": dotted(key), "words": called.get("values", ""), **called}
-        for key, called in settings
-    ]
+NAMES = Names(Path(__file__).parent / "names.csv", LIVE)
+"""The names of steps of RLHF."""
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """Returns the known name that a misspelt one is nearest to, or None where none is alike."""
+    plain = {_plain(each): each for each in sorted(known, reverse=True)}
+    found = get_close_matches(_plain(name), plain, 1, ALIKE)
+    begun = [each for each in plain if len(each) >= SHORTEST and _begins(_plain(name), each)]
+    return plain[(found or begun)[0]] if found or begun else None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _begins(name: str, known: str) -> bool:
+    short, long = sorted((name, known), key=len)
+    return len(short) >= SHORTEST and long.startswith(short) and len(long) - len(short) <= ENDED

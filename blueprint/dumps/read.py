@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -15,7 +17,7 @@ from blueprint.dumps.formats import open_raw
 from blueprint.dumps.forwards import forward_dtype, old_from
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.kinds import without_critic
-from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.place import place_of
 from blueprint.dumps.recognise import Recognised, recognise
 from blueprint.dumps.shaping import shape
@@ -45,11 +47,18 @@ def read_minibatch(path: str | PathLike[str]) -> Minibatch:
 
 def minibatch_from(raw: Raw, path: Path) -> Minibatch:
     """Makes a minibatch of a file as it was read. Raises MinibatchError as `read_dump`."""
-    try:
+    with naming(path):
         found = recognise(raw)
         batch = minibatch_of(raw, found, str(path))
-        unknown = not_understood(raw, found, mentioned(raw.metadata, found.preset or found.library))
-        return replace(batch, notes=(*batch.notes, *unknown))
+        said = mentioned(raw.metadata, found.preset or found.library)
+        return replace(batch, notes=(*batch.notes, *not_understood(raw, found.unknown, said)))
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Makes sentences of what is refused begin with the path of the file."""
+    try:
+        yield
     except MinibatchError as error:
         raise MinibatchError(f"{path}: {error}") from error
 
@@ -60,13 +69,12 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
     Raises:
         MinibatchError: as `read_dump`, without the path.
     """
-    check_schema(raw.metadata.get("schema", SCHEMA))
     said = mentioned(raw.metadata, found.preset or found.library)
+    known = said_of_file(raw.metadata, said)
     shaped = shape(raw, found)
     places = Places(found.called, shaped.first, shaped.rows)
     check_responses(shaped.tensors["response_mask"])
     check_numbers(shaped.tensors, shaped.dtypes, places)
-    version = raw.metadata.get("version")
     return Minibatch(
         path,
         shaped.tensors,
@@ -75,18 +83,31 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         shaped.slots,
         shaped.first,
         library=found.library,
-        version=None if version is None else str(version),
-        step=_step(raw.metadata.get("step")),
         preset=found.preset,
-        hyperparameters=said.settings,
-        logged=said.logged,
         notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *said.notes),
         rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
-        place=place_of(raw.metadata),
         old_from=old_from(raw.metadata),
         forward_dtype=forward_dtype(raw.metadata),
         share=share_of(raw.metadata),
+        **known,
     )
+
+
+def said_of_file(metadata: Mapping[str, Any], said: Mentioned) -> dict[str, Any]:
+    """Returns the fields of a `Dump` that its metadata alone tell, and those of its library's settings and numbers.
+
+    Raises:
+        MinibatchError: a later schema than ours, and what is no number.
+    """
+    check_schema(metadata.get("schema", SCHEMA))
+    version = metadata.get("version")
+    return {
+        "version": None if version is None else str(version),
+        "step": _step(metadata.get("step")),
+        "place": place_of(metadata),
+        "hyperparameters": said.settings,
+        "logged": said.logged,
+    }
 
 
 def check_schema(found: Any) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.alike import nearest
 from blueprint.dumps.batch import Array, MinibatchError, Raw
 from blueprint.dumps.forwards import KEYS as FORWARD_KEYS
-from blueprint.dumps.names import AID, LIBRARIES, TENSOR, UNUSED, aliases, own_to, rows, second_meanings
+from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
 from blueprint.dumps.place import KEYS
 from blueprint.dumps.share import INFO
 from blueprint.dumps.share import KEYS as SHARE_KEYS
@@ -50,7 +49,7 @@ def recognise(raw: Raw) -> Recognised:
         MinibatchError: two tensors that could be the same quantity; metadata that name none of the file's tensors.
     """
     library, preset, notes = _library(raw)
-    told = _told(raw)
+    told = told_names(raw, NAMES, "no neutral name")
     candidates: dict[str, list[str]] = {}
     unused, unknown = [], {}
     for name in [*raw.tensors, *raw.texts]:
@@ -62,17 +61,17 @@ def recognise(raw: Raw) -> Recognised:
         else:
             candidates.setdefault(_scores_or(neutral, name, raw), []).append(name)
     called = {neutral: _one(neutral, names, raw, preset, set(told), notes) for neutral, names in candidates.items()}
-    order = [row.name for row in rows() if row.kind in (TENSOR, AID)]
+    order = [row.name for row in NAMES.rows if row.kind in (TENSOR, AID)]
     sorted_called = {neutral: called[neutral] for neutral in order if neutral in called}
     return Recognised(sorted_called, tuple(unused), unknown, library, preset, notes)
 
 
 def _neutral(name: str) -> str | None:
     """Returns the neutral name of a tensor; a neutral name means itself, whatever a library calls by it."""
-    if name in {row.name for row in rows() if row.kind in (TENSOR, AID)}:
+    if name in NAMES.neutral(TENSOR, AID):
         return name
     for kind in (TENSOR, AID, UNUSED):
-        for alias in aliases(kind):
+        for alias in NAMES.aliases(kind):
             if alias.spelling == name and (kind != TENSOR or alias.strength):
                 return UNUSED if kind == UNUSED else alias.row.name
     return None
@@ -80,7 +79,7 @@ def _neutral(name: str) -> str | None:
 
 def _second(name: str, raw: Raw) -> str | None:
     """Returns the second meaning of a name, where another tensor of the file has the first one."""
-    meaning, others = second_meanings().get(name, (None, frozenset()))
+    meaning, others = NAMES.second_meanings.get(name, (None, frozenset()))
     return meaning if others & raw.tensors.keys() and meaning not in raw.tensors else None
 
 
@@ -91,10 +90,10 @@ def _scores_or(neutral: str, name: str, raw: Raw) -> str:
     return "scores" if neutral == "rewards" and one_each and wide else neutral
 
 
-def _told(raw: Raw) -> dict[str, str]:
-    """Returns what metadata say in `names`: {name in the file: neutral name}."""
+def told_names(raw: Raw, names: Names, none: str) -> dict[str, str]:
+    """Returns what metadata say in `names`: {name in the file: neutral name}. none: what any other name is."""
     said = raw.metadata.get("names", {})
-    known = {row.name for row in rows() if row.kind in (TENSOR, AID)} | {UNUSED}
+    known = names.neutral(TENSOR, AID) | {UNUSED}
     if not isinstance(said, dict) or not all(isinstance(each, str) for each in said.values()):
         raise MinibatchError('metadata, names: expected {"name in the file": "neutral name", …}.')
     for name, neutral in said.items():
@@ -105,7 +104,7 @@ def _told(raw: Raw) -> dict[str, str]:
         if neutral not in known:
             near = nearest(neutral, known)
             hint = f"did you mean {near}?" if near else f"write one of {', '.join(sorted(known))}."
-            raise MinibatchError(f"metadata, names: {unquoted(neutral)} is no neutral name; {hint}")
+            raise MinibatchError(f"metadata, names: {unquoted(neutral)} is {none}; {hint}")
     return dict(said)
 
 
@@ -134,20 +133,20 @@ def _library(raw: Raw) -> tuple[str | None, str | None, list[str]]:
     library, version, preset = (_word(raw.metadata, key) for key in ("library", "version", "preset"))
     if preset:
         _check_preset(preset)
-    own = [each for each in LIBRARIES if own_to(each) & raw.tensors.keys()]
+    own = [each for each in NAMES.libraries if NAMES.own_to(each) & raw.tensors.keys()]
     if library:
         of_names = next((each for each in own if len(own) == 1 and each.startswith(library.lower())), None)
         return library, preset or preset_of(library, version) or of_names, []
     if len(own) != 1:
         return None, preset, []
-    shows = sorted(own_to(own[0]) & raw.tensors.keys())
+    shows = sorted(NAMES.own_to(own[0]) & raw.tensors.keys())
     return own[0], preset or own[0], [f"taken for {own[0]}, because only it has {_listed(shows)}"]
 
 
 def preset_of(library: str, version: str | None) -> str | None:
     """Returns the preset of a library by what metadata call it: "TRL" 0.11.4, "NeMo-RL", "verl" …"""
     plain = library.lower().replace("-", "_").replace(" ", "_")
-    if plain in LIBRARIES:
+    if plain in NAMES.libraries:
         return plain
     if plain == "trl" and version:
         numbers = [int(part) for part in version.lstrip("v").split(".")[:2] if part.isdecimal() and len(part) < 5]
@@ -170,7 +169,7 @@ def _word(metadata: Mapping[str, Any], key: str) -> str | None:
 
 
 def _nearest(name: str) -> str | None:
-    return nearest(name, {alias.spelling for alias in aliases(TENSOR, AID)})
+    return nearest(name, NAMES.spelled(TENSOR, AID))
 
 
 def _listed(names: list[str]) -> str:

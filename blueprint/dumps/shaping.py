@@ -13,7 +13,7 @@ from blueprint.dumps.formats.limits import said_shape
 from blueprint.dumps.kinds import refuse_pairs
 from blueprint.dumps.layout import RESPONSE, layout_of
 from blueprint.dumps.masks import Masks, said, zero_one
-from blueprint.dumps.names import AID, TENSOR, rows
+from blueprint.dumps.names import AID, NAMES, TENSOR
 from blueprint.dumps.recognise import Recognised
 from blueprint.dumps.words import Words, whole_numbers
 from blueprint.quoting import unquoted
@@ -84,7 +84,7 @@ def check_enough(found: Recognised) -> None:
     Raises:
         MinibatchError: naming what is missing.
     """
-    meanings = {row.name: row.meaning for row in rows() if row.kind in (TENSOR, AID)}
+    meanings = {row.name: row.meaning for row in NAMES.rows if row.kind in (TENSOR, AID)}
     if "logprobs_old" not in found.called:
         refuse_pairs(found)
         has = ", ".join(unquoted(called) for called in found.called.values()) or "nothing that is known"
@@ -117,7 +117,7 @@ def _axes(name: str, array: Array, called: str) -> Array:
         array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     expected = (1,) if name in _PER_ROW else (1, 2) if name in _EITHER else (2,)
     if array.ndim not in expected:
-        row = next(row for row in rows() if row.name == name)
+        row = next(row for row in NAMES.rows if row.name == name)
         raise MinibatchError(f"{said(name, called)}: found the shape {said_shape(array.shape)}, expected {row.shape}.")
     return array
 

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from blueprint.dumps.names import BEYOND, LIBRARIES, Row, aliases
+from blueprint.dumps.names import BEYOND, Names, Row
 from blueprint.quoting import unquoted
 
 FINE = "ok"
 """Stands in the table at the values with which a setting changes nothing."""
 
 
-def unexpressed(said: Mapping[str, Any], library: str | None) -> dict[str, str]:
+def unexpressed(said: Mapping[str, Any], library: str | None, names: Names) -> dict[str, str]:
     """Returns, by neutral name of a logged number that cannot be compared, which setting of the file forbids it, and why.
 
     said: hyperparameters as the file has them, by dotted names.
     """
     found: dict[str, str] = {}
     for name, value in said.items():
-        for row in beyond(name, library):
+        for row in beyond(name, library, names):
             if _text(value) not in row.words and _counts(row, said):
                 reason = f"{unquoted(name)} = {unquoted(_text(value))} ({row.meaning})"
                 found |= {logged: reason for logged in row.name.split() if logged not in found}
     return found
 
 
-def beyond(name: str, library: str | None) -> list[Row]:
+def beyond(name: str, library: str | None, names: Names) -> list[Row]:
     """Returns the rows of the table that a setting means, in a library if that is known."""
     last = name.rpartition(".")[2]
-    mine = [each for each in aliases(BEYOND) if library not in LIBRARIES or each.library == library]
+    mine = [each for each in names.aliases(BEYOND) if library not in names.libraries or each.library == library]
     return [alias.row for alias in mine if alias.spelling in (name, last)]
 
 
-def notes(logged: Mapping[str, float], reasons: Mapping[str, str]) -> tuple[str, ...]:
+def notes(logged: Collection[str], reasons: Mapping[str, str]) -> tuple[str, ...]:
     """Returns a sentence for each setting that keeps logged numbers from being compared."""
     by_reason: dict[str, list[str]] = {}
     for name in logged:

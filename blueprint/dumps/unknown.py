@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from blueprint.dumps.alike import nearest
 from blueprint.dumps.batch import Raw
 from blueprint.dumps.mentioned import Mentioned
-from blueprint.dumps.names import AID, LOGGED, SETTING, TENSOR, aliases
-from blueprint.dumps.recognise import METADATA, Recognised
+from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, Names, nearest
+from blueprint.dumps.recognise import METADATA
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import LIVE
 
@@ -18,19 +17,25 @@ MOST_LOOKED_AT = 500
 """Names for which a known one is looked for: a whole training configuration, and not what a hostile file may hold."""
 
 
-def not_understood(raw: Raw, found: Recognised, said: Mentioned) -> tuple[str, ...]:
-    """Returns a sentence for each kind of names that were not understood and therefore change nothing."""
+def not_understood(
+    raw: Raw,
+    unknown: Collection[str],
+    said: Mentioned,
+    metadata: Collection[str] = METADATA,
+    names: Names = NAMES,
+    settings: Collection[str] = LIVE,
+) -> tuple[str, ...]:
+    """Returns a sentence for each kind of names that were not understood and therefore change nothing.
+
+    unknown: of tensors. metadata, settings: the keys that are understood.
+    """
     kinds: dict[str, tuple[Sequence[str], Collection[str]]] = {
-        "tensors": (list(found.unknown), _spelled(TENSOR, AID)),
-        "hyperparameters": (said.unknown_settings, _spelled(SETTING) | set(LIVE)),
-        "logged numbers": (said.unknown_logged, _spelled(LOGGED)),
-        "metadata": ([key for key in raw.metadata if key not in METADATA], METADATA),
+        "tensors": (list(unknown), names.spelled(TENSOR, AID)),
+        "hyperparameters": (said.unknown_settings, names.spelled(SETTING) | set(settings)),
+        "logged numbers": (said.unknown_logged, names.spelled(LOGGED)),
+        "metadata": ([key for key in raw.metadata if key not in metadata], metadata),
     }
-    return tuple(_sentence(kind, names, known) for kind, (names, known) in kinds.items() if names)
-
-
-def _spelled(*kinds: str) -> set[str]:
-    return {alias.spelling for alias in aliases(*kinds)}
+    return tuple(_sentence(kind, listed, known) for kind, (listed, known) in kinds.items() if listed)
 
 
 def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:

@@ -2,14 +2,21 @@
 
 from blueprint.inputs.doors import SCHEMA_FILE, origins, schema_of, toml_of
 from blueprint.inputs.errors import NumbersError, name_of
-from blueprint.inputs.keys import read_as_off
-from blueprint.inputs.load import Numbers, load
+from blueprint.inputs.level import Draft, Level
+from blueprint.inputs.load import load, read_as_off
 from blueprint.inputs.read import Source, names, read, source_of, tables_of
+from blueprint.inputs.result import Numbers
+from blueprint.inputs.setting import Setting
+from blueprint.inputs.shapes import Part
 
 __all__ = [
     "SCHEMA_FILE",
+    "Draft",
+    "Level",
     "Numbers",
     "NumbersError",
+    "Part",
+    "Setting",
     "Source",
     "load",
     "name_of",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from blueprint.inputs.load import Numbers
 from blueprint.inputs.read import Source
+from blueprint.inputs.result import Numbers
 
 if TYPE_CHECKING:
     from blueprint.inputs.origin import Origin
@@ -18,8 +18,8 @@ SCHEMA_FILE = "blueprint-numbers.schema.json"
 def toml_of(numbers: Numbers, schema: str = f"./{SCHEMA_FILE}") -> str:
     """Write numbers of any level as a complete numbers file, each key with a comment; `load` gives the same numbers back.
 
-    schema: where an editor finds the JSON Schema, seen from the folder of
-    the file: the first line holds Taplo's directive (taplo.tamasfe.dev, Configuration, Directives; read in taplo 0.9).
+    schema: where an editor finds the JSON Schema, seen from the folder of the file: the first line holds Taplo's directive
+    (taplo.tamasfe.dev, Configuration, Directives; read in taplo 0.9).
     """
     from blueprint.inputs.write import written
 
@@ -27,7 +27,7 @@ def toml_of(numbers: Numbers, schema: str = f"./{SCHEMA_FILE}") -> str:
 
 
 def schema_of() -> dict[str, Any]:
-    """Describe numbers files of every level as a JSON Schema (draft 2020-12)."""
+    """Describe numbers files of every level of every kind as a JSON Schema (draft 2020-12)."""
     from blueprint.inputs import json_schema
 
     return json_schema.schema_of()

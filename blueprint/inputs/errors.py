@@ -54,6 +54,18 @@ def shown(value: object) -> str:
             return str(value)
 
 
+def place(loc: Sequence[int | str], rows: bool = False) -> str:
+    """Spell a place in the file: the dotted key, then row and item, counted from 1; a single number is an item, or a row."""
+    keys = ".".join(unquoted(step) for step in loc if isinstance(step, str))
+    match [step + 1 for step in loc if isinstance(step, int)]:
+        case [only]:
+            return f"{keys}, {'row' if rows else 'item'} {only}"
+        case [row, item, *_]:
+            return f"{keys}, row {row}, item {item}"
+        case _:
+            return keys
+
+
 def check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
     """Refuse a number of things outside its bounds, both included."""
     if not low <= found <= high:

@@ -1,18 +1,15 @@
 """Describe numbers files as JSON Schema (draft 2020-12), for editors that complete and check them.
 
-Made from the same models that check a file when it is loaded. What a schema cannot say, such as that shapes belong
+Made from the same levels that check a file when it is loaded. What a schema cannot say, such as that shapes belong
 together, is checked there alone; what a file may hold, the schema never refuses.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from blueprint.inputs.explain import LEVELS
-from blueprint.inputs.keys import settings_of
+from blueprint.inputs.explain import level_named
 from blueprint.inputs.setting import OFF, Setting
-from blueprint.workbooks.classic_ppo.presets import classic_presets
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.common.conventions.table import TABLES
+from blueprint.workbooks.registry import kinds
 
 Node = dict[str, Any]
 
@@ -26,15 +23,15 @@ def schema_of() -> Node:
     where Taplo 0.9 looks for what may be written (`collect_schemas` in taplo-common/src/schema/mod.rs, which goes
     through oneOf, anyOf and allOf, and not through `then`).
     """
-    levels = {name: level_schema(name) for name in LEVELS}
-    there = {name: {"$ref": f"#/$defs/{name}"} for name in LEVELS}
+    levels = {word: level_schema(word) for kind in kinds() for word in kind.levels}
+    there = {name: {"$ref": f"#/$defs/{name}"} for name in levels}
     return {
         "$schema": DRAFT,
         "title": "Numbers of a blueprint workbook",
         "description": "A numbers file of `blueprint build --numbers`; its level decides which tables it has.",
         "type": "object",
         "required": ["level"],
-        "properties": {"level": {"enum": list(LEVELS), "description": "where the numbers begin"}},
+        "properties": {"level": {"enum": list(levels), "description": "where the numbers begin"}},
         "allOf": [
             {"if": {"properties": {"level": {"const": name}}, "required": ["level"]}, "then": ref}
             for name, ref in there.items()
@@ -44,15 +41,22 @@ def schema_of() -> Node:
     }
 
 
-def level_schema(level: str) -> Node:
+def level_schema(word: str) -> Node:
     """Return the schema of one level, every table written out in its place."""
-    made = LEVELS[level].model_json_schema()
-    whole = _tidied(made, made.get("$defs", {}))
-    whole["title"] = f'Numbers of level "{level}"'
-    for key, setting in settings_of(level).items():
-        table, _, name = key.partition(".")
-        whole["properties"][table]["properties"][name] = _setting(setting)
-    return _with_words(whole, level)
+    level = level_named(word)
+    made = level.file.model_json_schema()
+    whole: Node = _tidied(made, made.get("$defs", {}))
+    whole["title"] = f'Numbers of level "{word}"'
+    keys = whole["properties"]
+    for key, setting in level.settings.items():
+        table, _, name = level.dotted(key).partition(".")
+        keys[table]["properties"][name] = _setting(setting)
+    if level.presets:
+        presets = {"enum": list(level.presets().presets)}
+        keys["preset"] |= presets
+        if "compare" in keys:
+            keys["compare"]["anyOf"] = [{"type": "array", "items": presets}, {"type": "string"}]
+    return whole
 
 
 def _tidied(node: Any, defs: Mapping[str, Any]) -> Any:
@@ -84,20 +88,3 @@ def _setting(setting: Setting) -> Node:
     if not setting.limit:
         return node | number | {"default": setting.value}
     return node | {"anyOf": [number, {"const": "off"}], "default": "off" if setting.value == OFF else setting.value}
-
-
-def _with_words(whole: Node, level: str) -> Node:
-    """Add which presets there are, and what this level has not."""
-    of_level: Node = whole["properties"]
-    if level == "classic":
-        of_level["preset"] |= {"enum": list(classic_presets().presets)}
-    elif "preset" in of_level:
-        presets = list(rlhf().presets)
-        of_level["preset"] |= {"enum": presets}
-        of_level["compare"]["anyOf"] = [{"type": "array", "items": {"enum": presets}}, {"type": "string"}]
-    if level == "logits":
-        of_level["conventions"]["enum"] = ["live"]
-    for table in ("ppo", "controller", *TABLES):
-        if table in of_level:
-            of_level[table]["description"] = "settings; one that is left out is as in the preset"
-    return whole

@@ -9,8 +9,8 @@ from typing import Any
 
 from blueprint.inputs.errors import NumbersError, name_of, nearest, shown, suggestion
 from blueprint.quoting import printable, unquoted
+from blueprint.workbooks.registry import kinds
 
-_WORKBOOKS = Path(__file__).parents[1] / "workbooks"
 _LOOKED_AT = 2000
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -35,8 +35,8 @@ def _built_in() -> list[str]:
 
 
 def _files() -> dict[str, Path]:
-    """Find the files of the built-in sets, which each kind of workbook has in its own folder."""
-    return {path.stem: path for path in _WORKBOOKS.glob("*/numbers/*.toml")}
+    """Find the files of the built-in sets, which each kind of workbook has in a folder of its own."""
+    return {name: path for kind in kinds() for name, path in kind.built_in().items()}
 
 
 def read(source: str | PathLike[str]) -> Source:

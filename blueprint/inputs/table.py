@@ -1,16 +1,16 @@
 """Make the tables of a numbers file: they refuse unknown keys, and those of settings are made from what may stand there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator
 
-from blueprint.inputs.kinds import Number, Text, between, one_of
+from blueprint.inputs.entries import About, Number, Text, Title, between, one_of
 from blueprint.inputs.setting import OFF, Setting, says_off
 
 
 class Table(BaseModel):
-    """Refuse unknown keys; built when a file of its level is first read, since a file has one level of five."""
+    """Refuse unknown keys; built when a file of its level is first read, since a file has one level of many."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -20,23 +20,15 @@ class Table(BaseModel):
         return cls.model_construct()
 
 
-def entry(described: str, default: Any = None, *, example: Any = None, needed: bool = False) -> Any:
-    """Describe a key: what a written file says beside it, and an example where it may be left out without a default."""
-    examples = None if example is None else [example]
-    return Field(... if needed else default, description=described, examples=examples)
+class NumbersFile(Table):
+    """What every numbers file has."""
+
+    level: Text
+    title: Title = Field("", description="heads the workbook; else the file's name")
+    about: About = Field("", description="a sentence below the title")
 
 
-def table_of(name: str, settings: Mapping[str, Setting]) -> type[Table]:
-    """Make a table of settings, each of which may be left out."""
-    fields: dict[str, Any] = {key: field(setting) for key, setting in settings.items()}
-    return create_model(name, __base__=Table, **fields)
-
-
-def _unlimited(value: object, known: Callable[[object], float]) -> float:
-    return OFF if says_off(value) else known(value)
-
-
-def field(setting: Setting) -> tuple[Any, Any]:
+def setting_field(setting: Setting) -> tuple[Any, Any]:
     """Translate a setting into a field of a table that may be left out: its kind, and nothing as its default."""
     if setting.words:
         return Annotated[Text, BeforeValidator(one_of(setting.words))] | None, None
@@ -45,6 +37,10 @@ def field(setting: Setting) -> tuple[Any, Any]:
         return Annotated[Number, AfterValidator(limit), WrapValidator(_unlimited)] | None, None
     check = _whole(setting) if setting.whole else between(setting.low, setting.high)
     return Annotated[Number, AfterValidator(check)] | None, None
+
+
+def _unlimited(value: object, known: Callable[[object], float]) -> float:
+    return OFF if says_off(value) else known(value)
 
 
 def _whole(setting: Setting) -> Callable[[float], float]:

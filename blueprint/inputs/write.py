@@ -1,16 +1,15 @@
 """Write numbers as a complete TOML file: every key that there is at their level, what it is, and what may stand there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
 from blueprint.inputs.json_schema import Node, level_schema
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 from blueprint.inputs.setting import OFF
 from blueprint.inputs.spell import spelled
-from blueprint.inputs.values import assumed, given, level_of, preset_of
-from blueprint.workbooks.common.conventions.table import TABLES
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.inputs.values import assumed, given
+from blueprint.workbooks.registry import level_of
 
 _COMMENT_AT, _LONGEST = 32, 120
 _HEAD = """\
@@ -21,26 +20,12 @@ _HEAD = """\
 
 def written(numbers: Numbers, schema: str) -> str:
     """Return the text of the file; see `toml_of`."""
-    level = level_of(numbers)
-    keys: Node = level_schema(level)["properties"]
+    keys: Node = level_schema(numbers.level)["properties"]
     page = _Page(numbers)
     lines = [f"#:schema {schema}", _HEAD]
-    for name in (name for name in _FIRST if name in keys):
-        lines += page.key(name, keys[name])
-    for name in _tables(keys):
-        lines += page.table(name, keys[name])
+    for name, node in keys.items():
+        lines += page.table(name, node) if "properties" in node else page.key(name, node)
     return "\n".join(lines) + "\n"
-
-
-_FIRST = ("level", "title", "about", "seed", "preset", "conventions", "compare")
-
-
-def _tables(keys: Node) -> list[str]:
-    """List the tables in the order of the file: settings stand before the models."""
-    settings = [name for name in ("ppo", *TABLES) if name in keys]
-    others = [name for name, node in keys.items() if "properties" in node and name not in settings]
-    before = others.index("old") if "old" in others else 0
-    return [*others[:before], *settings, *others[before:]]
 
 
 class _Page:
@@ -48,18 +33,20 @@ class _Page:
 
     def __init__(self, numbers: Numbers) -> None:
         self._numbers, self._given, self._assumed = numbers, given(numbers), assumed(numbers)
-        preset = preset_of(numbers)
-        self._preset = preset.name if preset else "default"
+        self._level = level_of(numbers)
+        self._preset = f"preset {numbers.preset or 'default'}"
 
     def table(self, name: str, node: Node) -> Iterator[str]:
-        """Yield the lines of a table; none for conventions that are not live."""
+        """Yield the lines of a table; none for settings that are not in use, such as conventions that are not live."""
         keys: Node = node["properties"]
         dotted = [f"{name}.{key}" for key in keys]
-        if name in TABLES and not any(key in self._given or key in self._assumed for key in dotted):
+        is_given = any(key in self._given for key in dotted)
+        settings = all(key in self._level.by_dotted_key for key in dotted)
+        if settings and not is_given and not any(key in self._assumed for key in dotted):
             return
-        left_out = not any(key in self._given for key in dotted) and "required" in node
+        left_out = not is_given and "required" in node
         yield ""
-        yield _beside(f"{'# ' if left_out else ''}[{name}]", node["description"].replace("the preset", self._named()))
+        yield _beside(f"{'# ' if left_out else ''}[{name}]", node["description"].replace("the preset", self._preset))
         for key, inner in keys.items():
             yield from self.key(f"{name}.{key}", inner)
 
@@ -69,29 +56,11 @@ class _Page:
         value = self._given.get(dotted, self._assumed.get(dotted, _example(node)))
         if value is None:
             return
-        remarks = self._remarks(dotted) if dotted in self._given else ()
+        remarks = self._level.remarks(self._numbers, dotted) if dotted in self._given else ()
         off = value == OFF if isinstance(value, float) and "anyOf" in node else False
         first, *more = spelled("off" if off else value, _is_whole(node), remarks)
         behind = "" if dotted in self._given else "# "
         yield from _with_comment(f"{behind}{key} = {first}", [f"{behind}{line}" for line in more], _said(node))
-
-    def _named(self) -> str:
-        return f"preset {self._preset}"
-
-    def _remarks(self, dotted: str) -> Sequence[str]:
-        """Say beside each row of weights what it belongs to."""
-        if not isinstance(self._numbers, WeightNumbers):
-            return ()
-        weights = self._numbers.weights
-        memory = [f"h{each}" for each in range(1, weights["old.W"].shape[1] + 1)]
-        match dotted.rpartition(".")[2].removeprefix("delta_"):
-            case "E":
-                return self._numbers.vocabulary
-            case "W":
-                return [*(f"x{each}" for each in range(1, weights["old.E"].shape[1] + 1)), *memory, "1"]
-            case "Y":
-                return memory
-        return ()
 
 
 def _example(node: Node) -> Any:

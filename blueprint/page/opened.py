@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page import grid
 from blueprint.page.archive import refusing
@@ -27,20 +26,20 @@ class Opened:
 
     def __init__(self, path: Path, shown: Any = None, found: dict[str, Found] | None = None):
         self.path = path
-        self._shown = opened(path) if shown is None else shown
-        self.places: dict[str, Found] = places(self._shown, path) if found is None else found
-        self._cells: dict[str, Any] = {page.title: page for page in self._shown}  # openpyxl looks names up one by one
-        self._formulas: dict[str, dict[tuple[int, int], str]] = {}
+        self.shown = opened(path) if shown is None else shown
+        self.places: dict[str, Found] = places(self.shown, path) if found is None else found
+        self._cells: dict[str, Any] = {page.title: page for page in self.shown}  # openpyxl looks names up one by one
+        self.formulas_by_sheet: dict[str, dict[tuple[int, int], str]] = {}
 
     @cached_property
     def noted(self) -> dict[str, str]:
         """What the file says about itself, such as its seed; programs that drop document properties leave it empty."""
-        return noted(self._shown)
+        return noted(self.shown)
 
     @property
     def title(self) -> str:
         """The title of the document."""
-        return str(self._shown.properties.title or self.path.stem)
+        return str(self.shown.properties.title or self.path.stem)
 
     def named(self, name: str) -> str | None:
         """Returns what a defined name stands for, such as `Inputs!$D$8`; None if there is no such name."""
@@ -48,7 +47,7 @@ class Opened:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        return {name.casefold(): text for name, text in names_in(self._shown).items()}
+        return {name.casefold(): text for name, text in names_in(self.shown).items()}
 
     def words_on(self, sheet: str, rows: int) -> Iterator[tuple[int, int, str]]:
         """Yields row, column and text of the words in the first rows of a sheet; a chart of its own has none."""
@@ -58,7 +57,7 @@ class Opened:
     @property
     def sheets(self) -> list[str]:
         """The names of the sheets."""
-        return list(self._shown.sheetnames)
+        return list(self.shown.sheetnames)
 
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""
@@ -92,8 +91,7 @@ class Opened:
     def address(self, name: str, at: tuple[int, ...]) -> str:
         """Returns sheet and cell of a block's cell, edge cells counted: `Weeks!N51`."""
         found = self.places[name]
-        row, column = found.address(at)
-        return f"{grid.quoted(found.sheet)}!{get_column_letter(column)}{row}"
+        return f"{grid.quoted(found.sheet)}!{found.cell(at)}"
 
     def value(self, sheet: str, row: int, column: int) -> Any:
         """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""
@@ -101,9 +99,9 @@ class Opened:
 
     def formula(self, sheet: str, row: int, column: int) -> str | None:
         """Returns the formula of a cell; None for a cell without."""
-        if sheet not in self._formulas:
-            self._formulas[sheet] = self._formulas_on(sheet)
-        return self._formulas[sheet].get((row, column))
+        if sheet not in self.formulas_by_sheet:
+            self.formulas_by_sheet[sheet] = self._formulas_on(sheet)
+        return self.formulas_by_sheet[sheet].get((row, column))
 
     def remark(self, name: str, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.

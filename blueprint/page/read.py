@@ -20,6 +20,7 @@ import numpy.typing as npt
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
+from blueprint.page import grid
 from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
 from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, RANGE_NAME, WORDS
@@ -66,6 +67,11 @@ class Found:
         """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
         for at in product(*(range(along.cells) for along in self.shape)):
             yield at, *self.address(at)
+
+    def cell(self, at: tuple[int, ...]) -> str:
+        """Returns the address of a cell, without its sheet, by its index, edge cells counted."""
+        row, column = self.address(at)
+        return f"{grid.letters(column - 1)}{row}"
 
     def address(self, at: tuple[int, ...]) -> tuple[int, int]:
         """Returns row and column (1-based) of a cell by its index, edge cells counted."""
@@ -228,12 +234,6 @@ def array_of(found: Found, book: Any, odd: dict[tuple[int, ...], str] | None = N
                 raise ReadError(said) from error
             values[at], odd[at] = np.nan, str(cell.value)
     return values
-
-
-def formula_in(book: Any, sheet: str, row: int, column: int) -> str | None:
-    """Returns the formula of a cell of a file opened for its formulas, that of an array too; None for a cell without."""
-    cell = book[sheet].cell(row, column)
-    return str(getattr(cell.value, "text", cell.value)) if cell.data_type == "f" else None
 
 
 def names_in(book: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blueprint.inputs.errors import NumbersError
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 from blueprint.language import NotationError
 from blueprint.page.opened import Opened
 from blueprint.page.read import ReadError

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blueprint.language import Block, Values
+from blueprint.language import Axis, Block, Values
 from blueprint.page.layout import Layout
 from blueprint.page.moved import Stands
 from blueprint.page.opened import Opened
@@ -33,12 +33,13 @@ KINDS_AT_HAND = 12
 
 
 class Fresh(NamedTuple):
-    """A fresh workbook: its formulas by sheet and cell, its blocks, the cells of computed limits, and its fingerprint."""
+    """A fresh workbook: its formulas by sheet and cell, its blocks, the cells of computed limits, its fingerprint and axes."""
 
     formulas: Written
     blocks: dict[str, Stands]
     limits: dict[tuple[str, int], Place]
     fingerprint: str
+    axes: dict[str, tuple[Axis, ...]]
 
 
 Off = frozenset[tuple[str, int]]
@@ -93,7 +94,8 @@ def _made(alike: _Alike, off: Off) -> Fresh:
     for sheet, row, column, text in formulas_of(layout):
         formulas[sheet][row + 1, column + 1] = text.removeprefix("=")
     stands = {block.name: _stands(block, layout) for block in layout.places}
-    return Fresh(formulas, stands, dict(_limits(layout)), fingerprint(layout))
+    axes = {block.name: block.axes for block in layout.places}
+    return Fresh(formulas, stands, dict(_limits(layout)), fingerprint(layout), axes)
 
 
 def _filled(block: Block, values: Values, off: Off) -> np.ndarray:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from blueprint.inputs.catalogue import Catalogue
     from blueprint.inputs.result import Settings
     from blueprint.page.opened import Opened
+    from blueprint.page.read import Found
+    from blueprint.workbooks.kind import Kind
 
 YOURS = ".yours"
 HEADED = " by hand"
@@ -133,19 +135,21 @@ Made = Callable[[Saved], Any]
 """Makes numbers of a file: what the record of a kind says of each level of its files."""
 
 
-def known_as(file: Opened) -> Made | None:
-    """Returns what makes numbers of a file of its kind and level; None for a blueprint that is of no kind.
+def known_as(file: Opened) -> tuple[Kind, Made] | None:
+    """Returns a file's kind, and what makes numbers of a file of its level; None for a blueprint that is of no kind.
 
     A file that says its level is of that one, if it has its sign; one that lost its properties is known by its sign.
     """
     said, places = file.noted.get("level"), file.places
-    levels = ((level, *found) for kind in kinds() for level, found in (kind.saved or {}).items())
+    levels = ((kind, level, *found) for kind in kinds() for level, found in (kind.saved or {}).items())
     found = (
-        make
-        for level, sign, make in levels
-        if said in (None, level) and sign in places and places[sign].kind == "typed"
+        (kind, make) for kind, level, sign, make in levels if said in (None, level) and _is_typed(places.get(sign))
     )
-    return next(map(imported, found), None)
+    return next(((kind, imported(make)) for kind, make in found), None)
+
+
+def _is_typed(found: Found | None) -> bool:
+    return found is not None and found.kind == "typed"
 
 
 def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
@@ -153,7 +157,7 @@ def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = Non
 
     Raises ReadError for a file of no kind, and for what no numbers can hold.
     """
-    make = known_as(file)
-    if make is None:
+    known = known_as(file)
+    if known is None:
         raise ReadError(NO_KIND.format(path=file.path))
-    return make(Saved(file, arrays))
+    return known[1](Saved(file, arrays))

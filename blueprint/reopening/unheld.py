@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 from blueprint.language import Values
 from blueprint.page import own
 from blueprint.page.outline import Blueprint

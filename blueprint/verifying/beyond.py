@@ -9,7 +9,8 @@ from torch import Tensor
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Moments
-from blueprint.witness.sums import Spread, Tiled
+from blueprint.witness.conventions import Tiled
+from blueprint.witness.conventions.sums import Spread
 
 WHITENED = ("reward", "advantage")
 """What is whitened, by the names of `Minibatch.moments`."""

@@ -28,9 +28,8 @@ class Kind:
 
     Attributes:
         name: that of its folder. title: what sentences call it, such as "classic PPO".
-        levels: by the word that stands under `level` in a numbers file, the table that checks such a file.
+        levels: by the word that stands under `level` in a numbers file, what such files hold: a Level of `blueprint.inputs`.
         build: from numbers, and an outside witness's numbers for Checks if there are any, to the blueprint.
-        presets: what libraries do, a function that returns their Catalogue.
         settings: by key, the records of its settings: default, words or range, symbol, meaning, note.
         numbers: the folder of its built-in numbers files.
         saved: by the level that a saved file says, a typed block that only such files have, and a function that makes numbers
@@ -38,6 +37,8 @@ class Kind:
         notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
         models: the file that tells of the models and of the loop around its step, for the first sheet.
         witness: how torch computes its files, independently of the definitions (`witness.KindWitness`).
+        whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
+            block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
         measured: whether numbers are those in which the changes that First hour proposes were measured.
         dumps, verifier: how dumps of real runs are read (`dumps.kind.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.kind.Verifier`).
@@ -47,8 +48,8 @@ class Kind:
     title: str
     levels: Mapping[str, Any]
     build: Callable[[Any, Any], Blueprint] | Address
-    presets: Callable[[], Any] | Address | None = None
     settings: Mapping[str, Any] | Address | None = None
+    presets: Callable[[], Any] | Address | None = None
     numbers: Path | None = None
     saved: Mapping[str, tuple[str, Callable[[Any], Any] | Address]] | None = None
     notes: tuple[Path, ...] = ()
@@ -56,7 +57,8 @@ class Kind:
     measured: Callable[[Any], bool] | Address | None = None
     dumps: Any | Address | None = None
     verifier: Any | Address | None = None
-    witness: Any | Address | None = None
+    witness: Any = None
+    whole: Mapping[str, tuple[int | str, str]] | Address | None = None
 
     def part(self, name: str) -> Any:
         """Return a part of the record, imported now if it was given by its address.
@@ -70,8 +72,17 @@ class Kind:
         return imported(found)
 
     def level(self, word: str) -> Any:
-        """Return the table that checks files of a level."""
+        """Return what numbers files of a level hold."""
         return imported(self.levels[word])
+
+    def chooses(self) -> Any:
+        """Return the first level at which presets can be chosen, None if there is none."""
+        return next((level for level in map(self.level, self.levels) if level.presets), None)
+
+    def built_in(self) -> dict[str, Path]:
+        """Return the built-in numbers files by name, the default first."""
+        files = sorted(self.numbers.glob("*.toml")) if self.numbers else []
+        return {path.stem: path for path in sorted(files, key=lambda path: path.stem != "default")}
 
 
 def imported(part: Any) -> Any:

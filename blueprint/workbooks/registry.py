@@ -12,9 +12,6 @@ from blueprint.quoting import unquoted
 from blueprint.workbooks.kind import Kind, KindError, imported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import blueprint.witness
     from blueprint.page.outline import Blueprint
     from blueprint.workbooks.common.sheets.beside import Witnessed
 
@@ -77,14 +74,21 @@ def kind_named(name: str) -> Kind:
     """
     if name in _own():
         return _own()[name]
-    for kind in kinds():
-        if kind.name == name:
-            return kind
-    raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {', '.join(_names())}.")
+    others = {kind.name: kind for kind in kinds()}
+    if name not in others:
+        raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {', '.join(others)}.")
+    return others[name]
 
 
-def _names() -> list[str]:
-    return [kind.name for kind in kinds()]
+def kind_of_level(word: object) -> Kind | None:
+    """Return the kind to which a level belongs; those of other packages are looked for only if it is none of ours."""
+    found = (kind for group in (_own().values(), kinds()) for kind in group if word in kind.levels)
+    return next(found, None)
+
+
+def level_of(numbers: Any) -> Any:
+    """Return the level at which numbers begin, as their kind describes it."""
+    return kind_of(numbers).level(numbers.level)
 
 
 def kind_of(numbers: Any) -> Kind:
@@ -105,12 +109,3 @@ def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
     presets = kind.part("presets")() if kind.presets else None
     measured = bool(kind.measured) and kind.part("measured")(numbers)
     return with_guides(made, measured, kind.models, presets)
-
-
-def witness_of(
-    files: Sequence[Mapping[str, Any]], device: str = "auto", dtype: str = "float64"
-) -> blueprint.witness.Witnessed:
-    """Recompute files of any kind that has a witness in torch, many at once; see `blueprint.witness.witness`."""
-    from blueprint.witness import witness
-
-    return witness(files, [kind.part("witness") for kind in kinds() if kind.witness], device, dtype)

@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from blueprint.checking.checker import check
-from blueprint.checking.files import read_checked
+from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
 from blueprint.page.read import Found
@@ -17,7 +17,7 @@ SIGNAL, LOSS = "Reward & advantage", "Loss"
 
 def judged(path: Path) -> Verdict:
     """Checks one file."""
-    return check([read_checked(path)]).verdicts[0]
+    return check([Checked(path)]).verdicts[0]
 
 
 def row_of(places: dict[str, Found], name: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.causes import Cause
-from blueprint.checking.files import Checked, address_of, read_checked
+from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict, judge
-from blueprint.workbooks.registry import witness_of as witness
+from blueprint.witness import witness
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, judged, run
 from tests.page.workshop import blocks_in, made
@@ -49,17 +50,23 @@ class Bench:
         formula, cell.value = cell.value, 0.5
         self.model.set_user_input(sheet, *place, "0.5")
         self.model.evaluate()
-        file = replace(self.file, arrays=blocks_in(self.model, self.file.places))
-        file.__dict__["formulas"] = self.written
+        file = copy(self.file)
+        file.arrays = blocks_in(self.model, self.file.places)
+        file.formulas_by_sheet = {name: _formulas(self.written[name]) for name in self.written.sheetnames}
         verdict = judge(file, self.torch, "float64")
         cell.value = formula
         self.model.set_user_input(sheet, *place, formula)
         return verdict
 
 
+def _formulas(page: Any) -> dict[tuple[int, int], str]:
+    cells = (cell for row in page.iter_rows() for cell in row if cell.data_type == "f")
+    return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value)) for cell in cells}
+
+
 def bench(path: Path) -> Bench:
     """Opens a saved workbook for typing."""
-    file, model = read_checked(path), ironcalc.load_from_xlsx(str(path))
+    file, model = Checked(path), ironcalc.load_from_xlsx(str(path))
     return Bench(file, openpyxl.load_workbook(path), model, witness([file.arrays])[0])
 
 
@@ -81,7 +88,7 @@ def test_a_number_typed_over_a_cell_of_a_recursion_is_blamed_there(tmp_path: Pat
     assert len(planted) >= 20
     for name, at in planted:
         found = on.file.places[name]
-        expected = f"{found.sheet}!{address_of(*found.address(at))}"
+        expected = f"{found.sheet}!{found.cell(at)}"
         firsts = on.overwritten(name, at).firsts
         assert [(first.cell, first.cause.cause) for first in firsts] == [(expected, Cause.FORMULA)], (name, at)
         assert re.search("a number stands there|numbers stand there", firsts[0].cause.why)

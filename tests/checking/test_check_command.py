@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
-from blueprint.checking.files import read_checked
+from blueprint.checking.files import Checked
 from blueprint.cli import main
 from blueprint.page.grid import letters
 from blueprint.page.read import Found, locate
@@ -103,7 +103,7 @@ def test_a_build_puts_torch_beside_the_sheet(tmp_path: Path, numbers: str) -> No
     places = locate(target)
     beside = [name for name in places if name.startswith("witness.") and name != "witness.near"]
     assert len(beside) >= 5
-    arrays = read_checked(target).arrays
+    arrays = Checked(target).arrays
     for name in beside:
         assert float(arrays[name]) == pytest.approx(float(arrays[name.removeprefix("witness.")]), abs=1e-12)
         assert float(arrays[name]) != 0 or float(arrays[name.removeprefix("witness.")]) == 0

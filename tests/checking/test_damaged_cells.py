@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.checker import check
-from blueprint.checking.files import read_checked
+from blueprint.checking.files import Checked
 from blueprint.checking.report import data, line_of, table, told
 from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
@@ -70,7 +70,7 @@ def whole(tmp_path: Path) -> Path:
 def answered(path: Path) -> Verdict | str:
     """Checks a file and prints the verdict in every way; returns it, or the sentence with which the file is refused."""
     try:
-        verdict = check([read_checked(path)]).verdicts[0]
+        verdict = check([Checked(path)]).verdicts[0]
     except (ReadError, WitnessError) as error:
         return str(error)
     printed = [table(verdict), line_of(verdict), told(verdict), json.dumps(data(verdict))]

@@ -20,7 +20,6 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking.formulas import ANOTHER_VERSION, Compared, against_fresh, formulas_of
 from blueprint.page.opened import Opened
-from blueprint.page.read import opened
 from blueprint.page.respelled import same_in_place
 from blueprint.page.written import Written, written_in
 from blueprint.reopening.fresh import Like
@@ -93,7 +92,7 @@ def named(cell: tuple[str, int, int]) -> str:
 
 def compared(path: Path) -> Compared:
     """Compares the formulas of a file."""
-    return formulas_of(path, opened(path))
+    return formulas_of(Opened(path))
 
 
 def intact(result: Compared) -> bool:

@@ -1,40 +1,33 @@
-"""The tables of docs/minibatch.md as they follow from names.csv."""
+"""The tables of docs/minibatch.md as they follow from names.csv and the records of settings.
+
+`python -m tests.dumps.pages` writes them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
-from blueprint.dumps.names import (
-    AID,
-    BEYOND,
-    LIBRARIES,
-    LOGGED,
-    SETTING,
-    TENSOR,
-    UNUSED,
-    Alias,
-    Row,
-    aliases,
-    read_at,
-    rows,
-)
+from blueprint.dumps.names import AID, BEYOND, LOGGED, NAMES, SETTING, TENSOR, UNUSED, Alias, Row
+
+PAGE = Path(__file__).parents[2] / "docs" / "minibatch.md"
 
 
 def tensors() -> str:
     """Returns the table of neutral tensors."""
-    listed = [row for row in rows() if row.kind in (TENSOR, AID)]
+    listed = [row for row in NAMES.rows if row.kind in (TENSOR, AID)]
     return _table(("name", "shape", "what it is"), ((f"`{row.name}`", row.shape, row.meaning) for row in listed))
 
 
 def names(*kinds: str) -> str:
     """Returns the table of what libraries call the rows of some kinds."""
-    heads = [f"{library}: {read_at()[library]}" for library in LIBRARIES]
-    listed = [row for row in rows() if row.kind in kinds]
+    heads = [f"{library}: {NAMES.read_at[library]}" for library in NAMES.libraries]
+    listed = [row for row in NAMES.rows if row.kind in kinds]
     lines = []
     for row in listed:
         name = "not needed" if row.kind == UNUSED else f"`{row.name}`"
-        mine = [alias for alias in aliases(*kinds) if alias.row is row]
-        cells = [_spelled(alias for alias in mine if alias.library == library) for library in LIBRARIES]
+        mine = [alias for alias in NAMES.aliases(*kinds) if alias.row is row]
+        cells = [_spelled(alias for alias in mine if alias.library == library) for library in NAMES.libraries]
         others = _spelled(alias for alias in mine if alias.library is None and alias.spelling != row.name)
         lines.append((name, *cells, others, *([_words(row)] if SETTING in kinds else [])))
     return _table(("neutral", *heads, "also", *(["values"] if SETTING in kinds else [])), lines)
@@ -43,7 +36,7 @@ def names(*kinds: str) -> str:
 def unexpressed() -> str:
     """Returns the table of settings that no convention expresses."""
     lines = []
-    for alias in aliases(BEYOND):
+    for alias in NAMES.aliases(BEYOND):
         row, values = alias.row, [value for value in alias.row.words if value != "if"]
         fine = " ".join(f"`{value}`" for value in values)
         needed = f"where there is `{row.words['if']}`" if "if" in row.words else ""
@@ -55,10 +48,15 @@ def _quoted(names: str) -> str:
     return " ".join(f"`{name}`" for name in names.split())
 
 
-def page(template: str) -> str:
-    """Fills the tables into a page that has a word in capitals where each stands."""
-    filled = template.replace("TENSORS", tensors()).replace("ALIASES", names(TENSOR, AID, UNUSED))
-    return filled.replace("SETTINGS", names(SETTING)).replace("LOGGED", names(LOGGED)).replace("BEYOND", unexpressed())
+def page(text: str) -> str:
+    """Returns the page with its tables made anew: each stands where one with the same head stood, in the same order."""
+    wanted = [tensors(), names(TENSOR, AID, UNUSED), names(SETTING), unexpressed(), names(LOGGED)]
+    parts = text.split("\n\n")
+    for at, part in enumerate(parts):
+        if wanted and part.split("\n")[0] == wanted[0].split("\n")[0]:
+            parts[at] = wanted.pop(0) + "\n" * (part.endswith("\n"))
+    assert not wanted
+    return "\n\n".join(parts)
 
 
 def _spelled(found: Iterable[Alias]) -> str:
@@ -72,3 +70,7 @@ def _words(row: Row) -> str:
 def _table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
     body = ["|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines]
     return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *body])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 import blueprint.witness
 from blueprint.dumps import MinibatchError, Raw, read_minibatch
-from blueprint.dumps.names import AID, LIBRARIES, LOGGED, SETTING, TENSOR, UNUSED, Alias, aliases, own_to, rows
+from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, UNUSED, Alias
 from blueprint.dumps.recognise import preset_of, recognise
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 from tests.dumps.batches import batch, raw_npz
@@ -19,7 +19,7 @@ from tests.dumps.pages import names, tensors, unexpressed
 PAGE = (Path(__file__).parents[2] / "docs" / "minibatch.md").read_text(encoding="utf-8")
 WORDWISE = [
     alias
-    for alias in aliases(TENSOR)
+    for alias in NAMES.aliases(TENSOR)
     if alias.row.shape == "[B, T]" and alias.row.name != "response_ids" and alias.strength
 ]
 
@@ -41,23 +41,23 @@ def test_every_librarys_names_are_understood(alias: Alias) -> None:
 
 def test_what_a_name_means_does_not_depend_on_the_library_but_for_rewards() -> None:
     meant: dict[str, set[str]] = {}
-    for alias in aliases(TENSOR, AID):
+    for alias in NAMES.aliases(TENSOR, AID):
         if alias.strength:
             meant.setdefault(alias.spelling, set()).add(alias.row.name)
     assert {name: neutral for name, neutral in meant.items() if len(neutral) > 1} == {"rewards": {"rewards", "scores"}}
-    assert not meant.keys() & {alias.spelling for alias in aliases(UNUSED)}
+    assert not meant.keys() & {alias.spelling for alias in NAMES.aliases(UNUSED)}
 
 
 def test_every_library_is_a_preset_and_has_names_of_its_own() -> None:
-    assert set(LIBRARIES) <= rlhf().presets.keys()
-    for library in LIBRARIES:
-        own = own_to(library)
+    assert set(NAMES.libraries) <= rlhf().presets.keys()
+    for library in NAMES.libraries:
+        own = NAMES.own_to(library)
         assert own
         assert recognise(raw(sorted(own)[0])).preset == library
 
 
 def test_settings_are_keys_of_a_numbers_file_and_words_may_stand_there() -> None:
-    for row in (row for row in rows() if row.kind == SETTING):
+    for row in (row for row in NAMES.rows if row.kind == SETTING):
         setting = LIVE[row.name.removeprefix("ppo.")]
         words = {word for said, word in row.words.items() if said not in ("if", "times")}
         assert words <= {*setting.words, "off", "0"}, row.name
@@ -66,7 +66,7 @@ def test_settings_are_keys_of_a_numbers_file_and_words_may_stand_there() -> None
 def test_logged_results_are_rows_of_the_witness() -> None:
     folder = Path(blueprint.witness.__file__).parent
     source = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
-    for row in (row for row in rows() if row.kind == LOGGED):
+    for row in (row for row in NAMES.rows if row.kind == LOGGED):
         assert f'"{row.name}"' in source, row.name
 
 

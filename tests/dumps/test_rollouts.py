@@ -59,7 +59,7 @@ def test_clip_vloss_says_how_far_values_may_move(tmp_path: Path) -> None:
     for clipped, reach in ((True, 0.3), (False, float("inf"))):
         said = {"library": "CleanRL", "hyperparameters": {"clip_coef": 0.3, "clip_vloss": clipped, "learning_rate": 1}}
         found = rollout(tmp_path, neutral(), said)
-        assert found.hyperparameters == {"clip_range": 0.3, "value_clip_range": reach}
+        assert found.hyperparameters == {"ppo.clip_range": 0.3, "ppo.value_clip_range": reach}
         assert found.notes == ("hyperparameters that are not understood and change nothing: learning_rate",)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 
 
 def differing(first: Numbers, second: Numbers) -> list[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from blueprint.inputs import load
 from blueprint.inputs.read import names
 from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
-from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 
 
 def table(text: str) -> NDArray[np.float64]:
@@ -102,14 +102,14 @@ def test_default_weight(default: WeightNumbers, name: str) -> None:
 
 def test_very_very_sleepy() -> None:
     numbers = load("very-very-sleepy")
-    assert isinstance(numbers, TokenNumbers)
-    assert numbers.words == (("very", "very", "sleepy"),)
-    assert numbers.logprobs_old == ((-0.9, -2.5, -0.5),)
-    assert numbers.logprobs_ref == ((-1.5, -1.0, -0.5),)
-    assert numbers.values == ((3.0, 3.5, 4.0),)
-    assert numbers.scores == ((0.0, 0.0, 5.0),)
-    assert numbers.case_advantages == (2.0, 2.0, -2.0, -2.0)
-    assert numbers.case_ratios == (1.1, 1.5, 0.9, 0.5)
+    assert (numbers.kind, numbers.level) == ("rlhf_ppo", "per-token")
+    assert numbers["per_token.words"] == (("very", "very", "sleepy"),)
+    assert numbers["per_token.logprobs_old"] == ((-0.9, -2.5, -0.5),)
+    assert numbers["per_token.logprobs_ref"] == ((-1.5, -1.0, -0.5),)
+    assert numbers["per_token.values"] == ((3.0, 3.5, 4.0),)
+    assert numbers["per_token.scores"] == ((0.0, 0.0, 5.0),)
+    assert numbers["cases.advantages"].tolist() == [2.0, 2.0, -2.0, -2.0]
+    assert numbers["cases.ratios"].tolist() == [1.1, 1.5, 0.9, 0.5]
     assert numbers.ppo == {
         "gamma": 0.9,
         "gae_lambda": 0.8,

@@ -6,13 +6,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import blueprint.inputs
 from blueprint.inputs import load, read
 from blueprint.inputs.doors import origins, toml_of
 from blueprint.inputs.errors import NumbersError
+from blueprint.workbooks import kinds
 
-FOLDER = Path(blueprint.inputs.__file__).parent
-TEXTS = [(FOLDER / f"{name}.toml").read_bytes() for name, _ in blueprint.inputs.names()]
+TEXTS = [path.read_bytes() for kind in kinds() for path in kind.built_in().values()]
 TEXTS += [toml_of(load("default", ["preset=verl", "rollout.responses=['very', '']"])).encode()]
 PIECES = [b"nan", b"inf", b"-", b'"', b"[", b"]", b"=", b"\n", b"{}", b"1e400", b"0x" + b"f" * 5000, b"true", b"\xff"]
 PIECES += [b"1" * 5000, b"[" * 3000, b"a." * 3000, b"1979-05-27", b"'''", b"\\u0000", b"\\udc00", "é".encode()]

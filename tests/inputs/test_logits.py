@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
-from blueprint.workbooks.rlhf_ppo.inputs.logits import LogitNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 
 ROLLOUT = json.loads((Path(__file__).parents[1] / "data" / "golden_runs.json").read_text(encoding="utf-8"))["rollout"]
 
@@ -34,10 +34,10 @@ scores = [1, -1]
 """
 
 
-def loaded(source: str | Path, *overrides: str) -> LogitNumbers:
+def loaded(source: str | Path, *overrides: str) -> RlhfNumbers:
     """Loads numbers of this level."""
     found = load(source, overrides)
-    assert isinstance(found, LogitNumbers)
+    assert isinstance(found, RlhfNumbers)
     return found
 
 
@@ -53,54 +53,55 @@ def test_the_built_in_batch_is_the_one_on_which_the_libraries_were_run() -> None
     numbers = loaded("ten-libraries")
     slots = slice(ROLLOUT["Q"] - 1, -1)  # the column that reads a word scores the word behind it
     for ours, theirs in (("old", "old"), ("reference", "ref"), ("policy", "new")):
-        assert np.array_equal(numbers.logits[ours], np.array(ROLLOUT[f"logits_{theirs}"])[:, slots])
+        assert np.array_equal(numbers[f"{ours}.logits"], np.array(ROLLOUT[f"logits_{theirs}"])[:, slots])
     for ours, theirs in (("old_critic", "old"), ("critic", "new")):
-        assert np.array_equal(numbers.values[ours], np.array(ROLLOUT[f"values_full_{theirs}"])[:, slots])
-    ids = {word: number for number, word in enumerate(numbers.vocabulary)}
-    assert [[ids[word] for word in row] for row in numbers.words] == ROLLOUT["responses"]
-    assert numbers.mask.sum(axis=1).tolist() == ROLLOUT["response_lens"]
-    assert numbers.scores.tolist() == ROLLOUT["scores"]
-    assert (ids[numbers.end_word], numbers.conventions.live) == (ROLLOUT["eos_id"], True)
+        assert np.array_equal(numbers[f"{ours}.values"], np.array(ROLLOUT[f"values_full_{theirs}"])[:, slots])
+    ids = {word: number for number, word in enumerate(numbers["text.vocabulary"])}
+    assert [[ids[word] for word in row] for row in numbers["text.responses"]] == ROLLOUT["responses"]
+    assert numbers["text.mask"].sum(axis=1).tolist() == ROLLOUT["response_lens"]
+    assert numbers["reward_model.scores"].tolist() == ROLLOUT["scores"]
+    assert (ids[numbers["text.end_word"]], numbers.conventions.live) == (ROLLOUT["eos_id"], True)
 
 
 def test_the_mask_reaches_up_to_the_first_end_word_unless_it_is_given(small: Path) -> None:
-    assert loaded(small).mask.tolist() == [[1, 1, 0], [1, 1, 1]]
-    assert loaded(small, 'text.end_word="b"').mask.tolist() == [[1, 1, 1], [1, 0, 0]]
-    assert loaded(small, "text.mask=[[1, 0, 1], [0, 0, 0]]").mask.tolist() == [[1, 0, 1], [0, 0, 0]]
+    assert loaded(small)["text.mask"].tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert loaded(small, 'text.end_word="b"')["text.mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert loaded(small, "text.mask=[[1, 0, 1], [0, 0, 0]]")["text.mask"].tolist() == [[1, 0, 1], [0, 0, 0]]
 
 
 def test_a_minibatch_is_taken_in_the_order_asked_for(small: Path) -> None:
     numbers = loaded(small, "text.episodes=[2]")
-    assert (numbers.words, numbers.scores.tolist(), numbers.logits["old"].shape) == (
+    assert (numbers["text.responses"], numbers["reward_model.scores"].tolist(), numbers["old.logits"].shape) == (
         (("b", "b", "b"),),
         [-1],
         (1, 3, 3),
     )
-    assert loaded(small, "text.episodes=[2, 1]").scores.tolist() == [-1, 1]
+    assert loaded(small, "text.episodes=[2, 1]")["reward_model.scores"].tolist() == [-1, 1]
 
 
 # (override, the sentence)
 REFUSED = [
-    ('text.responses=[["a"], ["b", "b"]]', "text.responses, row 2: found 2 words, expected 1, as in row 1."),
+    ('text.responses=[["a"], ["b", "b"]]',
+     "text.responses, row 2: found 2 words, expected 1, one per slot, as text.responses has."),
     ('text.responses=[["c", "a", "a"], ["b", "b", "b"]]', 'text.responses, row 1: found "c", expected a word of the vocabulary.'),
-    ("text.responses=[[], []]", "text.responses, row 1: found 0 words, expected 1 to 500."),
+    ("text.responses=[[], []]", "text.responses, row 1: found 0 slots, expected 1 to 500."),
     ('conventions="plain"', "conventions: found plain, expected live, the only ones of numbers that begin at logits."),
-    ("text.responses=[]", "text.responses: found 0 episodes, expected 1 to 64."),
+    ("text.responses=[]", "text.responses: found 0 responses, expected 1 to 64."),
     ('text.vocabulary=["a"]', "text.vocabulary: found 1 word, expected 2 to 64."),
-    ('text.vocabulary=["a", "A", "b", "<eos>"]',
+    ('text.vocabulary=["a", "A", "b"]',
      "text.vocabulary: two words are equal but for capitals; a sheet cannot tell them apart."),
     ('text.end_word="stop"', 'text.end_word: found "stop", expected a word of the vocabulary.'),
-    ("text.mask=[[1, 0, 2], [1, 1, 1]]", "text.mask: found 2.0, expected 0 or 1."),
-    ("text.mask=[[1, 0], [1, 1, 1]]", "text.mask, row 1: found 2 numbers, expected 3, one per slot."),
+    ("text.mask=[[1, 0, 2], [1, 1, 1]]", "text.mask, row 1, item 3: found 2, expected 0 or 1."),
+    ("text.mask=[[1, 0], [1, 1, 1]]", "text.mask, row 1: found 2 numbers, expected 3, one per slot, as text.responses has."),
     ("text.episodes=[3]", "text.episodes: found [3], expected numbers from 1 to 2, each once."),
     ("text.episodes=[1, 1]", "text.episodes: found [1, 1], expected numbers from 1 to 2, each once."),
-    ("old.logits=[[[0, 1, 2]]]", "old.logits: found 1 episode, expected 2, one per response."),
+    ("old.logits=[[[0, 1, 2]]]", "old.logits: found 1 row, expected 2, one per response, as text.responses has."),
     ("old.logits=[[[0, 1], [0, 1], [0, 1]], [[0, 1, 2], [0, 1, 2], [0, 1, 2]]]",
-     "old.logits, episode 1: found 3 rows of 2, expected 3 rows of 3, a number per word."),
+     "old.logits, row 1, item 1: found 2 numbers, expected 3, one per word, as text.vocabulary has."),
     ("old.logits=[[[0, nan, 1]]]", "old.logits, row 1, item 1: found nan, expected a finite number."),
-    ("critic.values=[[1, 2, 3]]", "critic.values: found 1 row, expected 2, one per response."),
-    ("reward_model.scores=[1]", "reward_model.scores: found 1 number, expected 2, one per response."),
-    ("rollout.draws=[]", "rollout: unknown key, write one of"),
+    ("critic.values=[[1, 2, 3]]", "critic.values: found 1 row, expected 2, one per response, as text.responses has."),
+    ("reward_model.scores=[1]", "reward_model.scores: found 1 number, expected 2, one per response, as text.responses has."),
+    ("rollout.draws=[]", "rollout: not at this level; numbers that begin at weights or classic have it."),
     ("policy.Y=[]", "policy.Y: unknown key, "),
 ]  # fmt: skip
 

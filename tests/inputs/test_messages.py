@@ -123,8 +123,8 @@ KEYS = [
     ("[rollout]\nxyz = 1", "rollout.xyz: unknown key, write one of rollout.draws, rollout.responses."),
     (
         '"x\\ny" = 1',
-        "x\\ny: unknown key, write one of level, title, about, seed, sizes, text, rollout, ppo, old, reference, "
-        + "policy, old_critic, …",
+        "x\\ny: unknown key, write one of level, title, about, seed, preset, conventions, compare, sizes, "
+        + "text, rollout, ppo, batch, …",
     ),
     ("ppo = 3", "ppo: found 3, expected a table."),
 ]
@@ -142,8 +142,14 @@ def test_file_of_level_weights(tmp_path: Path, lines: str, sentence: str) -> Non
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
-        ("per_token.values=[[1,2]]", "per_token.values, row 1: found 2 numbers, expected 3, one per word."),
-        ("per_token.scores=[[0,0,5],[1]]", "per_token.scores: found 2 rows, expected 1, as many as words has."),
+        (
+            "per_token.values=[[1,2]]",
+            "per_token.values, row 1: found 2 numbers, expected 3, one per word, as per_token.words has.",
+        ),
+        (
+            "per_token.scores=[[0,0,5],[1]]",
+            "per_token.scores: found 2 rows, expected 1, one per episode, as per_token.words has.",
+        ),
         ("per_token.words=[]", "per_token.words: found 0 episodes, expected 1 to 64."),
         ("per_token.words=[[]]", "per_token.words, row 1: found 0 words, expected 1 to 500."),
         (
@@ -151,9 +157,9 @@ def test_file_of_level_weights(tmp_path: Path, lines: str, sentence: str) -> Non
             "per_token.logprobs_ref, row 1, item 3: found 0.1, expected a log-probability of at most 0.",
         ),
         ("cases.ratios=[0,1,1,1]", "cases.ratios, item 1: found 0, expected a ratio of probabilities above 0."),
-        ("cases.ratios=[1]", "cases.ratios: found 1 number, expected 4, as many as advantages."),
+        ("cases.ratios=[1]", "cases.ratios: found 1 number, expected 4, one per case, as cases.advantages has."),
         ("per_token={}", "per_token.words: found nothing, expected a value, as nothing is drawn at this level."),
-        ("seed=1", "seed: unknown key, write one of level, title, about, ppo, per_token, cases."),
+        ("seed=1", "seed: not at this level; numbers that begin at weights have it."),
         (
             "level=wights",
             'level: found "wights", expected "weights" or "logits" or "per-token" or "classic" or "controller".',

@@ -151,7 +151,7 @@ def test_an_impossible_wish_is_refused_in_a_sentence(overrides: list[str], sente
     ("numbers", "override", "sentence"),
     [
         ("very-very-sleepy", "preset=verl",
-         "preset: not at this level; live conventions need numbers that begin at weights or logits."),
+         "preset: not at this level; numbers that begin at weights, logits or classic have it."),
         ("very-very-sleepy", "loss.dual_clip=3", "loss: not at this level;"),
         ("very-very-sleepy", "ppo.kl_estimator=full",
          'ppo.kl_estimator: found "full", expected "k1" or "k2" or "k3" (live conventions need logits or weights).'),
@@ -166,8 +166,8 @@ def test_numbers_without_conventions_say_so(numbers: str, override: str, sentenc
 
 
 def test_any_convention_makes_all_of_them_live_and_one_clip_range_means_both_sides() -> None:
-    assert not load().conventions.live  # type: ignore[union-attr]
-    assert not load("default", ["ppo.gamma=1", "compare="]).conventions.live  # type: ignore[union-attr]
+    assert not load().conventions.live  # type: ignore[attr-defined]
+    assert not load("default", ["ppo.gamma=1", "compare="]).conventions.live  # type: ignore[attr-defined]
     for override in (
         "preset=verl",
         "reward.score_clip=5",
@@ -175,8 +175,8 @@ def test_any_convention_makes_all_of_them_live_and_one_clip_range_means_both_sid
         "ppo.value_clip_range=off",
         "compare=verl",
     ):
-        assert load("default", [override]).conventions.live, override  # type: ignore[union-attr]
+        assert load("default", [override]).conventions.live, override  # type: ignore[attr-defined]
     asked = load("default", ["compare=verl, trlx,"])
-    assert asked.conventions.compare == ("verl", "trlx")  # type: ignore[union-attr]
+    assert asked.conventions.compare == ("verl", "trlx")  # type: ignore[attr-defined]
     both = load("default", ["preset=verl", "ppo.clip_range=0.1"])
     assert (both.ppo["clip_range"], both.ppo["loss.clip_range_high"]) == (0.1, 0.1)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from blueprint.inputs import load
 from blueprint.inputs.doors import toml_of
+from blueprint.inputs.explain import level_named
 from blueprint.inputs.json_schema import level_schema
-from blueprint.inputs.keys import settings_of
-from blueprint.inputs.load import Numbers
 from blueprint.inputs.read import names
+from blueprint.inputs.result import Numbers
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.inputs.equal import differing
@@ -134,7 +134,7 @@ def _of_schema(level: str) -> list[str]:
 
 
 def _is_convention(key: str) -> bool:
-    return key in settings_of("weights") and not key.startswith("ppo.")
+    return key in level_named("weights").by_dotted_key and not key.startswith("ppo.")
 
 
 @pytest.mark.parametrize(("overrides", "preset"), [([], "default"), (["preset=trl_1.12"], "trl_1.12")])
@@ -143,7 +143,7 @@ def test_left_out_settings_are_shown_as_the_preset_has_them(tmp_path: Path, over
     text = toml_of(load("default", overrides))
     assert isinstance(before := load("default", overrides), WeightNumbers)
     assert before.ppo == {}
-    names = {key.rpartition(".")[2] for key in settings_of("weights")}
+    names = {key.rpartition(".")[2] for key in level_named("weights").by_dotted_key}
     lines = [line.removeprefix("# ") if line.split(" = ")[0][2:] in names else line for line in text.splitlines()]
     (tmp_path / "mine.toml").write_text("\n".join(lines), encoding="utf-8")
     after = load(tmp_path / "mine.toml")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from blueprint.workbooks import Kind, KindError, add_kind, kind_named, kinds, registry
+from blueprint.workbooks.kind import imported
 
 
 @pytest.fixture(autouse=True)
@@ -20,14 +21,18 @@ def own(name: str = "mine", *levels: str) -> Kind:
     return Kind(name, f"the kind {name}", dict.fromkeys(levels), lambda numbers, _: numbers)
 
 
-def test_our_own_kinds_are_found_by_their_folders() -> None:
+def test_every_part_of_every_record_is_where_it_says() -> None:
     assert [kind.name for kind in kinds()] == ["rlhf_ppo", "classic_ppo", "kl_controller", "minibatch"]
+    for kind in kinds():
+        for field in fields(kind)[2:]:  # name and title are words
+            assert imported(getattr(kind, field.name)) is not None or field.default is None, (kind.name, field.name)
+        assert all(kind.level(word) for word in kind.levels)
 
 
 def test_what_a_kind_has_not_is_said() -> None:
     with pytest.raises(KindError) as refused:
-        own().part("presets")
-    assert str(refused.value) == "the kind mine: this kind of workbook has no presets; its record says what it has."
+        own().part("settings")
+    assert str(refused.value) == "the kind mine: this kind of workbook has no settings; its record says what it has."
 
 
 def test_a_kind_of_ones_own_is_known_once_it_is_added_and_replaced_when_it_is_added_again() -> None:

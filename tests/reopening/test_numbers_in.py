@@ -12,8 +12,8 @@ import pytest
 from blueprint import Book
 from blueprint.inputs import load
 from blueprint.inputs.doors import toml_of
-from blueprint.inputs.load import Numbers
 from blueprint.inputs.read import source_of
+from blueprint.inputs.result import Numbers
 from blueprint.page.read import ReadError
 from blueprint.reopening import back_from, book_of, numbers_in
 from blueprint.workbooks import blueprint_of
@@ -108,7 +108,7 @@ def test_weights_draws_and_prompts_that_were_typed(folder: Path, tmp_path: Path)
 
 def test_the_token_level_with_an_edit(folder: Path, tmp_path: Path) -> None:
     back = back_from(typed_into(folder / "sleepy.xlsx", tmp_path / "edited.xlsx", "reference.logprobs", (0, 1), -3))
-    assert fields_that_differ(load("very-very-sleepy"), back.numbers) == ["logprobs_ref"]
+    assert fields_that_differ(load("very-very-sleepy"), back.numbers) == ["parts.per_token.logprobs_ref"]
 
 
 def test_a_preset_clip_stays_the_upper_one_where_only_the_lower_was_typed(kinds: Path, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_mask_with_a_hole_has_no_place_among_ragged_rows(folder: Path, tmp_pat
     back = back_from(typed_into(folder / "sleepy.xlsx", tmp_path / "hole.xlsx", "mask", (0, 1), 0))
     assert ["(mask): 0, and 1 in" in line for line in back.unheld] == [True]
     shorter = back_from(typed_into(folder / "sleepy.xlsx", tmp_path / "short.xlsx", "mask", (0, 2), 0))
-    assert [len(row) for row in shorter.numbers.words] == [2]  # type: ignore[union-attr]
+    assert [len(row) for row in shorter.numbers["per_token.words"]] == [2]
     assert {line.partition("(")[2].partition(")")[0] for line in shorter.unheld} >= {"word_written", "old.logprobs"}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,14 +17,13 @@ from torch import Tensor
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, WHITENED, compare, widened
 from blueprint.inputs import load
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 from blueprint.language import NotationError
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
-from blueprint.witness import WitnessError, advantages, losses
+from blueprint.witness import WitnessError, witness
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
-from blueprint.workbooks.registry import witness_of as witness
+from blueprint.workbooks.classic_ppo.witness import advantage, loss
 from tests.page.workshop import made
 from tests.witness.stage import Array, arrays
 from tests.witness.windows import computed_in, typed_in
@@ -128,13 +125,13 @@ def with_mistake(numbers: Numbers, theirs: dict[str, Array], name: str, equation
 
 def shorter(numbers: Numbers) -> Numbers:
     """Returns four steps of the first environment, in which an episode ends; a KL controller as it is."""
-    if not isinstance(numbers, ClassicNumbers):
+    if numbers.level != "classic":
         return numbers
-    rows = ("actions", "rewards", "done", "terminated", "values_old", "values_new", "logits_old", "logits_new")
-    cut: dict[str, Any] = {name: (getattr(numbers, name)[0][:4],) for name in rows}
-    return replace(numbers, next_values=numbers.next_values[:1], **cut)
+    cut = {key: each if key == "preset" else each[:1, :4] for key, each in numbers.parts.items() if key != NEXT}
+    return replace(numbers, parts={**cut, NEXT: numbers[NEXT][:1]})
 
 
+NEXT = "rollout.next_values"
 IN_A_CIRCLE = {"identity.after": "identity.to_go", "kl_coef.before": "kl_coef.after"}
 """Rows that read each other: what is wrong in one is wrong in the other, a cell further."""
 
@@ -163,31 +160,31 @@ def test_whatever_equation_is_another_one_its_row_is_named_first(
     assert missed == {}
 
 
-def forgetting_ends(rewards: Tensor, values: Tensor, ahead: Tensor, *others: Any) -> dict[str, Tensor]:
+def forgetting_ends(rewards: Tensor, values: Tensor, stop: Tensor, gamma: Tensor) -> Tensor:
     """Looks at V(next) across the end of an episode."""
-    return GAE(rewards, values, torch.cat([values[..., 1:], ahead[..., -1:]], dim=-1), *others)
+    return rewards + gamma * values[..., 1:] - values[..., :-1]
 
 
-def by_n(*given: Any) -> dict[str, Tensor]:
+def by_n(advantages: Tensor, eps: Tensor) -> dict[str, Tensor]:
     """Takes the variance over N instead of N − 1."""
-    found = MOMENTS(*given)
-    return found | {"variance": found["variance"] * 15 / 16}
+    found = RIGHT(advantages, eps)
+    return found | {"advantage.variance": found["advantage.variance"] * 15 / 16}
 
 
-def unclipped(values: Tensor, limit: Tensor, around: Tensor) -> Tensor:
+def unclipped(values: Tensor, old: Tensor, reach: Tensor) -> Tensor:
     """Never clips a value."""
     return values
 
 
-GAE, MOMENTS = advantages.gae, advantages.moment_rows
+RIGHT = advantage.normalised_rows
 
 
 @pytest.mark.parametrize(
     ("room", "name", "wrong", "first"),
     [
-        (advantages, "gae", forgetting_ends, "td_errors"),
-        (advantages, "moment_rows", by_n, "advantage.variance"),
-        (import_module("blueprint.workbooks.classic_ppo.witness.compute"), "within", unclipped, "value.clipped"),
+        (advantage, "td_errors", forgetting_ends, "td_errors"),
+        (advantage, "normalised_rows", by_n, "advantage.variance"),
+        (loss, "clipped_values", unclipped, "value.clipped"),
     ],
 )
 def test_a_mistake_in_the_witness_is_seen(
@@ -236,7 +233,6 @@ def test_float32_agrees_coarsely() -> None:
 def test_gradients_of_the_loss_are_those_of_torch() -> None:
     """The smaller surrogate passes no gradient where the clip holds it, as in the paper."""
     apart = torch.tensor([[[0.5, -0.5, 0.1]]], requires_grad=True)
-    clipped = losses.between(apart.exp(), torch.tensor(0.8), torch.tensor(1.2))
-    found = losses.surrogates(apart.exp(), clipped, torch.tensor([[[1.0, 1.0, 1.0]]]))
+    found = loss.surrogate_rows(apart, torch.tensor([[[1.0, 1.0, 1.0]]]), 0.8, 1.2)
     (slopes,) = torch.autograd.grad(found["surrogate"].sum(), apart)
     assert [bool(slope) for slope in slopes.flatten()] == [False, True, True]

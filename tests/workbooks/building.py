@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.book import Book
+from blueprint.inputs import Numbers
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
 
 Array = npt.NDArray[np.float64]
-Build = Callable[[WeightNumbers | TokenNumbers], Book]
+Build = Callable[[Numbers], Book]
 
 
-def plain(numbers: WeightNumbers | TokenNumbers) -> Book:
+def plain(numbers: Numbers) -> Book:
     """Returns the book of some numbers, as a user would make it."""
     return Book(blueprint_of(numbers))
 

@@ -1,4 +1,7 @@
-"""The page docs/glossary.md as it follows from the table of terms; `python -m tests.workbooks.glossary_page` writes it."""
+"""The page docs/glossary.md and the list of words in CONTRIBUTING.md, as they follow from the glossary.
+
+`python -m tests.workbooks.glossary_page` writes both.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,15 @@ from blueprint.language import Block
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.guides.glossary import Term, terms
 
-PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
+REPOSITORY = Path(__file__).parents[2]
+PAGE, CONTRIBUTING = REPOSITORY / "docs" / "glossary.md", REPOSITORY / "CONTRIBUTING.md"
+BEFORE, BEHIND = "<!-- words -->\n", "<!-- /words -->"
+"""Between these the list of words stands in CONTRIBUTING.md."""
 HEAD = """# Glossary
 
 The words of RLHF PPO, with the symbol and the row by which each goes in the workbooks. Every workbook has this list as a sheet,
-*Glossary*, with links to its own rows; page and sheet are made of one table,
-`blueprint/workbooks/common/guides/terms.csv`. The name of a row can be asked for:
+*Glossary*, with links to its own rows; page and sheet are made of `blueprint/workbooks/common/guides/glossary.toml`.
+There is one word for one thing; the last column has words that mean the same elsewhere. The name of a row can be asked for:
 `blueprint explain td_errors --episode 1 --token 5`.
 """
 OF_LIVE = "*with live conventions*"
@@ -31,15 +37,30 @@ def page() -> str:
 
 
 def _group(title: str, listed: list[Term], plain: Mapping[str, Block], live: Mapping[str, Block]) -> str:
-    lines = [f"## {title}\n", "| symbol | term | meaning | row |", "|---|---|---|---|"]
+    lines = [f"## {title}\n", "| symbol | term | meaning | row | not |", "|---|---|---|---|---|"]
     for term in listed:
         block = term.found(plain)
         blocks = plain if block is not None else live
         symbol, found = term.symbol(blocks).replace("|", "\\|"), block if block is not None else term.found(live)
         row = "" if found is None else f"`{found.name}`" + ("" if block is not None else f" {OF_LIVE}")
-        lines.append(f"| {symbol} | {term.term} | {term.meaning.replace('|', chr(92) + '|')} | {row} |")
+        lines.append(
+            f"| {symbol} | {term.term} | {term.meaning.replace('|', chr(92) + '|')} | {row} | {', '.join(term.avoided)} |"
+        )
     return "\n".join(lines) + "\n"
+
+
+def words() -> str:
+    """Returns the list of words: what we write, and what we do not."""
+    listed = [f"| {term.term} | {', '.join(term.avoided)} |" for term in terms() if term.avoided]
+    return "\n".join(["| we write | not |", "|---|---|", *listed, ""])
+
+
+def contributing() -> str:
+    """Returns CONTRIBUTING.md with its list of words."""
+    head, _, rest = CONTRIBUTING.read_text(encoding="utf-8").partition(BEFORE)
+    return head + BEFORE + words() + BEHIND + rest.partition(BEHIND)[2]
 
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    CONTRIBUTING.write_text(contributing(), encoding="utf-8")

@@ -79,7 +79,9 @@ def test_converted_default_is_the_printed_example() -> None:
 
 def test_conversion_uses_nothing_of_the_package_but_the_type() -> None:
     source = Path(convert.__file__).read_text(encoding="utf-8")
-    assert re.findall(r"^from (blueprint.*)$", source, re.MULTILINE) == ["blueprint.inputs import WeightNumbers"]
+    assert re.findall(r"^from (blueprint.*)$", source, re.MULTILINE) == [
+        "blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers"
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(golden.WEIGHTS))

@@ -18,15 +18,21 @@ MESSAGES = [
     ("preset=ppo", "preset ppo: unknown, write one of default, cleanrl, sb3, torchrl, rlax."),
     ("rollout.done=[[0, 2], [0, 1]]", "rollout.done, row 1, item 2: found 2, expected 0 or 1."),
     ("rollout.done=[[0, true], [0, 1]]", "rollout.done, row 1, item 2: found true, expected a number."),
-    ("rollout.done=[[0], [0]]", "rollout.done, row 1: found 1 step, expected 8, as the first row of actions has."),
-    (f"rollout.rewards=[{ROW}]", "rollout.rewards: found 1 row, expected 2, one per environment."),
+    (
+        "rollout.done=[[0], [0]]",
+        "rollout.done, row 1: found 1 number, expected 8, one per step, as rollout.actions has.",
+    ),
+    (
+        f"rollout.rewards=[{ROW}]",
+        "rollout.rewards: found 1 row, expected 2, one per environment, as rollout.actions has.",
+    ),
     (
         f"rollout.rewards=[{ROW}, [0]]",
-        "rollout.rewards, row 2: found 1 step, expected 8, as the first row of actions has.",
+        "rollout.rewards, row 2: found 1 number, expected 8, one per step, as rollout.actions has.",
     ),
     (
         "rollout.actions=[[1, 1, 3, 3, 0, 0, 0, 0], [1, 3]]",
-        "rollout.actions, row 2: found 2 steps, expected 8, as the first row of actions has.",
+        "rollout.actions, row 2: found 2 numbers, expected 8, one per step, as rollout.actions has.",
     ),
     (
         f"rollout.actions=[{ROW}, [0, 0, 4, 0, 0, 0, 0, 0]]",
@@ -39,8 +45,14 @@ MESSAGES = [
     ("rollout.actions=[[0.5]]", "rollout.actions, row 1, item 1: found 0.5, expected a whole number."),
     ("rollout.actions=[]", "rollout.actions: found 0 environments, expected 1 to 64."),
     ("rollout.actions=[[]]", "rollout.actions, row 1: found 0 steps, expected 1 to 500."),
-    ("rollout.next_values=[1]", "rollout.next_values: found 1 number, expected 2, one per environment."),
-    (f"rollout.logits_old={LOGITS}", "rollout.logits_old: found 1 row, expected 2, one per environment."),
+    (
+        "rollout.next_values=[1]",
+        "rollout.next_values: found 1 number, expected 2, one per environment, as rollout.actions has.",
+    ),
+    (
+        f"rollout.logits_old={LOGITS}",
+        "rollout.logits_old: found 1 row, expected 2, one per environment, as rollout.actions has.",
+    ),
     (
         f"rollout.terminated=[[1, 0, 0, 0, 0, 0, 0, 0], {ROW}]",
         "rollout.terminated, row 1, item 1: found 1, expected 0, because the episode is not done there.",
@@ -69,11 +81,14 @@ def test_every_step_has_a_score_per_action(tmp_path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(NumbersError) as refused:
         load(path)
-    assert str(refused.value) == "rollout.logits_new, row 1, item 2: found 3 numbers, expected 2, one per action."
+    assert (
+        str(refused.value)
+        == "rollout.logits_new, row 1, item 2: found 3 numbers, expected 2, one per action, as rollout.logits_old has."
+    )
     path.write_text(path.read_text(encoding="utf-8").replace("[[1, 2], [1, 2]]", "[[1], [1]]"), encoding="utf-8")
     with pytest.raises(NumbersError) as refused:
         load(path)
-    assert str(refused.value) == "rollout.logits_old, row 1, item 1: found 1 number, expected 2 to 64."
+    assert str(refused.value) == "rollout.logits_old, row 1, item 1: found 1 action, expected 2 to 64."
 
 
 def test_off_is_a_limit_that_limits_nothing() -> None:

@@ -11,30 +11,23 @@ import numpy.typing as npt
 import pytest
 
 from blueprint.book import Book
-from blueprint.inputs import load
+from blueprint.inputs import Numbers, load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.classic_ppo.build import classic_ppo
-from blueprint.workbooks.classic_ppo.presets import CLASSIC
-from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
+from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
 
 Array = npt.NDArray[np.float64]
 ROUNDING = 1e-12
 SEEDS = range(40)
 
 
-def built_in() -> ClassicNumbers:
+def built_in() -> Numbers:
     """Returns the built-in rollout."""
     loaded = load("classic")
-    assert isinstance(loaded, ClassicNumbers)
     return loaded
 
 
-def rows(array: npt.NDArray[Any]) -> tuple[tuple[float, ...], ...]:
-    """Turns an array into the rows of a numbers file."""
-    return tuple(tuple(map(float, row)) for row in array)
-
-
-def drawn(seed: int) -> ClassicNumbers:
+def drawn(seed: int) -> Numbers:
     """Draws a rollout and settings; some have a single environment, step or end, some no end at all."""
     rng = np.random.default_rng(seed)
     environments, steps, actions = rng.integers(1, 4), rng.integers(1, 9), rng.integers(2, 6)
@@ -42,19 +35,20 @@ def drawn(seed: int) -> ClassicNumbers:
     done = rng.random(shape) < rng.choice([0, 0.3, 1])
     logits = rng.normal(size=(*shape, actions)).round(2)
     after = (logits + 0.5 * rng.normal(size=logits.shape)).round(2)
+    preset, ppo = str(rng.choice(["default", "cleanrl", "sb3", "torchrl", "rlax"])), _settings(rng)
+    given = {
+        "actions": rng.integers(0, actions, shape),
+        "rewards": rng.normal(size=shape).round(2),
+        "done": done.astype(float),
+        "terminated": (done & (rng.random(shape) < 0.5)).astype(float),
+        "values_old": rng.normal(size=shape).round(2),
+        "values_new": rng.normal(size=shape).round(2),
+        "next_values": rng.normal(size=environments).round(2),
+        "logits_old": logits,
+        "logits_new": after,
+    }
     return replace(
-        built_in(),
-        preset=str(rng.choice(["default", "cleanrl", "sb3", "torchrl", "rlax"])),
-        ppo=_settings(rng),
-        actions=rows(rng.integers(0, actions, shape)),
-        rewards=rows(rng.normal(size=shape).round(2)),
-        done=rows(done),
-        terminated=rows(done & (rng.random(shape) < 0.5)),
-        values_old=rows(rng.normal(size=shape).round(2)),
-        values_new=rows(rng.normal(size=shape).round(2)),
-        next_values=tuple(map(float, rng.normal(size=environments).round(2))),
-        logits_old=tuple(map(rows, logits)),
-        logits_new=tuple(map(rows, after)),
+        built_in(), ppo=ppo, parts={"preset": preset} | {f"rollout.{key}": each for key, each in given.items()}
     )
 
 
@@ -74,14 +68,18 @@ def log_softmax(scores: tuple[float, ...]) -> list[float]:
     return [score - total for score in scores]
 
 
-def by_hand(numbers: ClassicNumbers) -> dict[str, Any]:
+def in_use(numbers: Numbers) -> dict[str, float | str]:
+    """Returns every setting that is in use: the file's, else the preset's."""
+    return {**classic_presets().preset(numbers["preset"]).values, **numbers.ppo}
+
+
+def by_hand(numbers: Numbers) -> dict[str, Any]:
     """Computes the loss and what is watched, environment by environment, from the last step to the first."""
-    use = numbers.settings()
+    use = in_use(numbers)
     gamma, lam = float(use["gamma"]), float(use["gae_lambda"])
     A: list[list[float]] = []
-    for r, v, done, over, last in zip(
-        numbers.rewards, numbers.values_old, numbers.done, numbers.terminated, numbers.next_values, strict=True
-    ):
+    names = ("rewards", "values_old", "done", "terminated", "next_values")
+    for r, v, done, over, last in zip(*(numbers[f"rollout.{name}"] for name in names), strict=True):
         row: list[float] = []
         advantage, ahead = 0.0, last
         for t in reversed(range(len(r))):
@@ -91,16 +89,19 @@ def by_hand(numbers: ClassicNumbers) -> dict[str, Any]:
             ahead = v[t]
             row.insert(0, advantage)
         A.append(row)
-    R = np.add(A, numbers.values_old)
+    R = np.add(A, numbers["rollout.values_old"])
     return {"advantages": np.array(A), "returns": R} | losses(numbers, np.array(A), R)
 
 
-def losses(numbers: ClassicNumbers, A: Array, R: Array) -> dict[str, Any]:
+def losses(numbers: Numbers, A: Array, R: Array) -> dict[str, Any]:
     """Computes everything behind the advantages."""
-    use = numbers.settings()
-    old, new = ([[log_softmax(s) for s in env] for env in z] for z in (numbers.logits_old, numbers.logits_new))
-    each = [(n, t) for n, row in enumerate(numbers.actions) for t in range(len(row))]
-    taken = {at: int(numbers.actions[at[0]][at[1]]) for at in each}
+    use = in_use(numbers)
+    old, new = (
+        [[log_softmax(s) for s in env] for env in z]
+        for z in (numbers["rollout.logits_old"], numbers["rollout.logits_new"])
+    )
+    each = [(n, t) for n, row in enumerate(numbers["rollout.actions"]) for t in range(len(row))]
+    taken = {at: int(numbers["rollout.actions"][at[0]][at[1]]) for at in each}
     d = np.array([new[n][t][taken[n, t]] - old[n][t][taken[n, t]] for n, t in each]).reshape(A.shape)
     H = np.array([-sum(math.exp(x) * x for x in new[n][t]) for n, t in each])
     used = whitened(A, use)
@@ -110,7 +111,7 @@ def losses(numbers: ClassicNumbers, A: Array, R: Array) -> dict[str, Any]:
     value = value_losses(numbers, R).mean()
     total = policy + float(use["vf_coef"]) * value - float(use["ent_coef"]) * H.mean()
     spread = R.var()
-    foresaw = 1 - (R - np.array(numbers.values_old)).var() / spread if spread > 1e-12 else 0.0
+    foresaw = 1 - (R - np.array(numbers["rollout.values_old"])).var() / spread if spread > 1e-12 else 0.0
     return {
         "ratio": ratio, "advantages_used": used, "policy_loss": policy, "value_loss": value, "entropy": H.mean(),
         "total_loss": total, "approx_kl.k1": -d.mean(), "approx_kl.k3": (ratio - 1 - d).mean(),
@@ -128,10 +129,14 @@ def whitened(A: Array, use: dict[str, float | str]) -> Array:
     return np.asarray((A - A.mean()) / (sigma + eps if use["whiten_form"] == "std_plus" else max(sigma, eps)))
 
 
-def value_losses(numbers: ClassicNumbers, R: Array) -> Array:
+def value_losses(numbers: Numbers, R: Array) -> Array:
     """Returns the value loss of every step."""
-    use = numbers.settings()
-    old, new, reach = np.array(numbers.values_old), np.array(numbers.values_new), float(use["value_clip_range"])
+    use = in_use(numbers)
+    old, new, reach = (
+        np.array(numbers["rollout.values_old"]),
+        np.array(numbers["rollout.values_new"]),
+        float(use["value_clip_range"]),
+    )
 
     def distance(V: Array) -> Array:
         e = np.abs(V - R)
@@ -162,10 +167,10 @@ def test_the_random_rollouts_reach_every_word_and_every_kind_of_end() -> None:
     every = [drawn(seed) for seed in SEEDS]
     for key, setting in CLASSIC.items():
         if setting.words:
-            assert {numbers.settings()[key] for numbers in every} == set(setting.words), key
-    assert {sum(map(sum, numbers.done)) > 0 for numbers in every} == {True, False}
-    assert any(numbers.done != numbers.terminated for numbers in every)
-    assert any(len(numbers.actions) == len(numbers.actions[0]) == 1 for numbers in every)
+            assert {in_use(numbers)[key] for numbers in every} == set(setting.words), key
+    assert {sum(map(sum, numbers["rollout.done"])) > 0 for numbers in every} == {True, False}
+    assert any((numbers["rollout.done"] != numbers["rollout.terminated"]).any() for numbers in every)
+    assert any(len(numbers["rollout.actions"]) == len(numbers["rollout.actions"][0]) == 1 for numbers in every)
 
 
 # Where a setting can only be felt: a guard that is large against σ, a clip that is reached.
@@ -180,8 +185,9 @@ FELT: dict[str, dict[str, float | str]] = {
 def test_every_setting_counts(key: str) -> None:
     """Changed alone, each setting changes the loss; so none is read under another's name."""
     setting = CLASSIC[key]
+    given = built_in()
     # All ends are time limits, so that it matters which end cuts V(next) off.
-    before = replace(built_in(), terminated=rows(np.zeros((2, 8))), ppo=FELT.get(key, {}))
+    before = replace(given, parts={**given.parts, "rollout.terminated": np.zeros((2, 8))}, ppo=FELT.get(key, {}))
     other = next((word for word in setting.words if word != setting.value), 0.35)
     after = replace(before, ppo=before.ppo | {key: other})
     first, second = (Book(blueprint_of(numbers)) for numbers in (before, after))

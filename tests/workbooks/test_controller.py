@@ -13,7 +13,7 @@ from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
 from blueprint.page.cells import address
 from blueprint.page.recalculate import Cells, with_ironcalc
-from blueprint.workbooks.kl_controller.schema import CONTROLLER, ControllerNumbers
+from blueprint.workbooks.kl_controller.schema import CONTROLLER
 from tests.audit import formulas, spoil, watches
 from tests.page.finished import Engine
 from tests.page.fits import clipped
@@ -157,15 +157,19 @@ def test_every_setting_has_a_name() -> None:
         ("responses.kl_sums=[[]]", "responses.kl_sums, row 1: found 0 responses, expected 1 to 64."),
         (
             "responses.kl_sums=[[1, 2], [1]]",
-            "responses.lengths: found 6 rows, expected 2, one per update.",
+            "responses.kl_sums, row 2: found 1 number, expected 2, one per response, as responses.kl_sums has.",
+        ),
+        (
+            "responses.kl_sums=[[1, 2], [1, 2]]",
+            "responses.lengths: found 6 rows, expected 2, one per update, as responses.kl_sums has.",
         ),
         (
             "responses.lengths=[[1, 2, 3, 4], [1], [1], [1], [1], [1]]",
-            "responses.lengths, row 2: found 1 response, expected 4, as the first row of kl_sums has.",
+            "responses.lengths, row 2: found 1 number, expected 4, one per response, as responses.kl_sums has.",
         ),
         (
             "responses.lengths=[[1, 0, 3, 4]]",
-            "responses.lengths, row 1, item 2: found 0, expected a length of at least 1 word.",
+            "responses.lengths, row 1, item 2: found 0, expected a whole number of at least 1.",
         ),
         ("controller.kl_stat=sum", 'controller.kl_stat: found "sum", expected "seq_sum" or "token_mean".'),
         ("controller.target=0", "controller.target: found 0, expected a number from 0.001 to 1000."),
@@ -180,6 +184,5 @@ def test_what_is_refused(override: str, sentence: str) -> None:
 
 def test_the_numbers_are_frozen_and_tell_only_what_the_file_gives() -> None:
     loaded = load("kl-controller", ["controller.target=4"])
-    assert isinstance(loaded, ControllerNumbers)
     assert loaded.ppo == {"target": 4.0}
-    assert loaded.kl_sums[0] == (10, 14, 11, 13)
+    assert loaded["responses.kl_sums"][0].tolist() == [10, 14, 11, 13]

@@ -13,14 +13,14 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.book import Book
-from blueprint.checking.files import address_of
 from blueprint.inputs import load
 from blueprint.page.contents import kind_of
+from blueprint.page.grid import letters
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import Found, locate
 from blueprint.page.recalculate import Cells
+from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.registry import witness_of as witness
 from tests.page.finished import Engine
 from tests.page.soffice import with_libreoffice
 from tests.reopening.typing_in import all_cells_typed_into
@@ -99,7 +99,7 @@ class Sheets:
         """Returns a block with the values of its formulas; what is no formula there, such as a 0 at an edge, is as saved."""
         place, saved = self.places[name], self.book.values.arrays[self.book.blocks[name]]
         at = {
-            (row, column): (cells.get((place.sheet, address_of(row, column)), saved[i]))
+            (row, column): (cells.get((place.sheet, f"{letters(column - 1)}{row}"), saved[i]))
             for i, row, column in place.cells()
         }
         return _array(place, at)

@@ -167,14 +167,15 @@ def test_the_glossary_has_the_symbol_and_the_row_of_each_term(name: str) -> None
     shown = [(entry.cells[0], entry.cells[1], entry.cells[-1]) for entry in entries(book, "Glossary")]
     assert shown == [(term.symbol(book.blocks), term.term, term.meaning) for term in known(book.blocks)]
     for entry, term in zip(entries(book, "Glossary"), known(book.blocks), strict=True):
-        assert (isinstance(entry.cells[2], Box) and entry.cells[2].block is term.found(book.blocks)) or not term.blocks
+        assert (isinstance(entry.cells[2], Box) and entry.cells[2].block is term.found(book.blocks)) or not term.rows
 
 
 def test_page_and_sheet_are_made_of_one_table() -> None:
     assert glossary_page.PAGE.read_text(encoding="utf-8") == glossary_page.page()
+    assert glossary_page.CONTRIBUTING.read_text(encoding="utf-8") == glossary_page.contributing()
     assert len({term.term for term in terms()}) == len(terms()) > 45
     everywhere = {name for book in BOOKS.values() for name in book.blocks}
-    assert [name for term in terms() for name in term.blocks if name not in everywhere] == []
+    assert [name for term in terms() for name in term.rows if name not in everywhere] == []
 
 
 def test_where_libraries_differ_is_the_table_of_presets() -> None:

@@ -19,10 +19,9 @@ pytest.importorskip("torch", reason="the witness is written in torch")
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.read import locate
+from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.registry import witness_of as witness
-from blueprint.workbooks.rlhf_ppo.inputs.logits import LogitNumbers
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in
 
@@ -35,14 +34,12 @@ PRESETS = tuple(name for name in rlhf().presets if name != "default")
 def far(preset: str) -> Book:
     """Returns the book of the libraries' batch with old words made rare, so that the ratios become large."""
     base = load("ten-libraries", [f"preset={preset}", f"compare={preset}"])
-    assert isinstance(base, LogitNumbers)
-    ids = {word: number for number, word in enumerate(base.vocabulary)}
-    old, new = np.array(base.logits["old"]), np.array(base.logits["policy"])
-    for n, (row, shift) in enumerate(zip(base.words, SHIFTS, strict=True)):
+    ids = {word: number for number, word in enumerate(base["text.vocabulary"])}
+    old, new = np.array(base["old.logits"]), np.array(base["policy.logits"])
+    for n, (row, shift) in enumerate(zip(base["text.responses"], SHIFTS, strict=True)):
         for t, word in enumerate(row):
             (old if shift > 0 else new)[n, t, ids[word]] -= abs(shift)
-    logits = {**base.logits, "old": old, "policy": new}
-    return Book(blueprint_of(replace(base, logits=logits)))
+    return Book(blueprint_of(replace(base, parts={**base.parts, "old.logits": old, "policy.logits": new})))
 
 
 def cells(book: Book, name: str) -> Array:

@@ -3,9 +3,9 @@
 import pytest
 
 from blueprint.book import Book
+from blueprint.inputs import Numbers
 from blueprint.language import NotationError
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
 from tests.workbooks.building import Build, plain
 from tests.workbooks.misspelled import MISSPELLED, Misspelled
 from tests.workbooks.planted import MISTAKES, Planted
@@ -17,7 +17,7 @@ ALL = (*MISTAKES, *MISSPELLED)
 def with_mistake(mistake: Planted) -> Build:
     """Returns a way to build books in which the mistake is planted; one that cannot be computed is caught at once."""
 
-    def build(numbers: WeightNumbers | TokenNumbers) -> Book:
+    def build(numbers: Numbers) -> Book:
         blueprint = blueprint_of(numbers)
         mistake.plant({block.name: block for block in blueprint.blocks()})
         try:

@@ -21,9 +21,8 @@ pytest.importorskip("torch", reason="the witness is written in torch")
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.read import locate
+from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.registry import witness_of as witness
-from blueprint.workbooks.rlhf_ppo.inputs.logits import LogitNumbers
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in
 
@@ -86,14 +85,13 @@ def far(name: str) -> Book:
     said = PAID | IN_LOSS | dict(CASES[name].given)
     keys = [f"{key if '.' in key else f'ppo.{key}'}={value}" for key, value in said.items()]
     base = load("ten-libraries", ["preset=verl", "compare=verl", *keys])
-    assert isinstance(base, LogitNumbers)
-    ids = {word: number for number, word in enumerate(base.vocabulary)}
-    logits = {name: np.array(each) for name, each in base.logits.items()}
-    for n, (row, shift) in enumerate(zip(base.words, SHIFTS, strict=True)):
+    ids = {word: number for number, word in enumerate(base["text.vocabulary"])}
+    logits = {f"{name}.logits": np.array(base[f"{name}.logits"]) for name in ("old", "reference", "policy")}
+    for n, (row, shift) in enumerate(zip(base["text.responses"], SHIFTS, strict=True)):
         for t, word in enumerate(row):
             for policy in ("reference",) if shift > 0 else ("old", "policy"):
-                logits[policy][n, t, ids[word]] -= abs(shift)
-    return Book(blueprint_of(replace(base, logits=logits)))
+                logits[f"{policy}.logits"][n, t, ids[word]] -= abs(shift)
+    return Book(blueprint_of(replace(base, parts={**base.parts, **logits})))
 
 
 def cells(book: Book, name: str) -> Array:

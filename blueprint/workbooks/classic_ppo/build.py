@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.classic_ppo import checks, inputs
@@ -13,7 +14,6 @@ from blueprint.workbooks.classic_ppo.axes import a, n, t
 from blueprint.workbooks.classic_ppo.losses import Loss, loss
 from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
-from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
 from blueprint.workbooks.classic_ppo.signal import Signal, signal
 from blueprint.workbooks.classic_ppo.start import shown_on_start, start_sheet
 from blueprint.workbooks.classic_ppo.use import use_of
@@ -29,21 +29,22 @@ from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.start import Made
 
 
-def classic_ppo(numbers: ClassicNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of classic PPO; the norm of the value loss is laid out as the numbers ask for it.
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    table = preset_table(classic_presets(), numbers.preset)
+    preset = classic_presets().preset(numbers["preset"])
+    table = preset_table(classic_presets(), preset.name)
     chosen = settings(numbers.ppo, CLASSIC, table)
-    norm, built = str(numbers.settings()["value_norm"]), inputs.built_norm()
+    norm, built = str(numbers.ppo.get("value_norm", preset.values["value_norm"])), inputs.built_norm()
     run = rollout()
     made = signal(run, chosen)
     losses = loss(run, made, norm, chosen)
     watch = watched(run, made, losses, chosen)
     outside = beside(witnessed, shown_on_start(run, made, losses, watch)) if witnessed else None
     checked, judged, tolerances = _checks(run, made, losses, watch, chosen, built, outside)
-    facts = facts_of(numbers.name, "classic") | {"preset": numbers.preset}
+    facts = facts_of(numbers.name, "classic") | {"preset": preset.name}
     start = start_sheet(Made(numbers.title, numbers.about, facts), run, made, losses, watch, judged.verdict)
     inputs_sheet = inputs.inputs_sheet(table, chosen, built)
     return Blueprint(
@@ -73,8 +74,8 @@ def _checks(
     residuals: list[Block | Identity] = [
         checks.no_action(run.head.actions, run.counts.actions),
         *checks.flags(made.ends),
-        checks.sums_to_one("old", run.old.p),
-        checks.sums_to_one("new", run.new.p),
+        checks.sums_to_one("old", run.old.over.p),
+        checks.sums_to_one("new", run.new.over.p),
         checks.not_negative("k3", "k3 is never negative", watch.kl.k3),
         checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
         checks.centred(made.white, run.counts.N),
@@ -87,29 +88,29 @@ def _checks(
     return replace(sheet, across=(n, t), grey=None), judged, tolerances
 
 
-def _sizes(numbers: ClassicNumbers) -> dict[Axis, int]:
+def _sizes(numbers: Numbers) -> dict[Axis, int]:
     """Reads how many environments, steps, actions and presets there are."""
-    actions = len(numbers.logits_old[0][0])
-    return {n: len(numbers.actions), t: len(numbers.actions[0]), a: actions, PRESET: len(classic_presets().presets)}
+    environments, steps, actions = numbers["rollout.logits_old"].shape
+    return {n: environments, t: steps, a: actions, PRESET: len(classic_presets().presets)}
 
 
-def _ranges(numbers: ClassicNumbers, run: Rollout) -> dict[Block, tuple[float, float]]:
+def _ranges(numbers: Numbers, run: Rollout) -> dict[Block, tuple[float, float]]:
     """Returns what may be typed besides the settings."""
-    last = len(numbers.logits_old[0][0]) - 1
+    last = numbers["rollout.logits_old"].shape[-1] - 1
     return {run.head.actions: (0, last), run.head.done: (0, 1), run.terminated: (0, 1)}
 
 
-def _typed(numbers: ClassicNumbers, run: Rollout, watch: Watched) -> dict[Block, object]:
+def _typed(numbers: Numbers, run: Rollout, watch: Watched) -> dict[Block, object]:
     """Lists what is given; the value after the last step stands in the end column of V_old."""
-    values = np.column_stack([numbers.values_old, numbers.next_values])
+    values = np.column_stack([numbers["rollout.values_old"], numbers["rollout.next_values"]])
     return {
-        run.head.actions: np.array(numbers.actions, dtype=float),
-        run.head.done: np.array(numbers.done),
-        run.rewards: np.array(numbers.rewards),
-        run.terminated: np.array(numbers.terminated),
+        run.head.actions: np.array(numbers["rollout.actions"], dtype=float),
+        run.head.done: numbers["rollout.done"],
+        run.rewards: numbers["rollout.rewards"],
+        run.terminated: numbers["rollout.terminated"],
         run.V_old: values,
-        run.V_new: np.array(numbers.values_new),
-        run.old.logits: np.array(numbers.logits_old),
-        run.new.logits: np.array(numbers.logits_new),
+        run.V_new: numbers["rollout.values_new"],
+        run.old.over.logits: numbers["rollout.logits_old"],
+        run.new.over.logits: numbers["rollout.logits_new"],
         watch.rounding: EQUAL_RETURNS,
     }

@@ -8,7 +8,7 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "classic_ppo",
     "classic PPO",
-    {"classic": "blueprint.workbooks.classic_ppo.schema:ClassicFile"},
+    {"classic": "blueprint.workbooks.classic_ppo.schema:LEVEL"},
     "blueprint.workbooks.classic_ppo.build:classic_ppo",
     presets="blueprint.workbooks.classic_ppo.presets:classic_presets",
     settings="blueprint.workbooks.classic_ppo.presets:CLASSIC",
@@ -19,4 +19,5 @@ KIND = Kind(
     dumps="blueprint.workbooks.classic_ppo.dumps:DUMPS",
     verifier="blueprint.workbooks.classic_ppo.verifying:VERIFIER",
     witness="blueprint.workbooks.classic_ppo.witness:WITNESS",
+    whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
 )

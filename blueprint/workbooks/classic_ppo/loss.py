@@ -111,15 +111,6 @@ def _distance(prefix: str, symbol: str, meaning: str, V: Block, R: Block, norm: 
     return Distance(error, size, smooth)
 
 
-def entropy(p_log_p: Block) -> Block:
-    """Measures how undecided the new policy is at each step."""
-    H = block(
-        "policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(actions)", source=sources.ENTROPY
-    )
-    H[n, t] = -p_log_p[n, t]
-    return H
-
-
 def mean(name: str, symbol: str, meaning: str, x: Block, N: Block, source: str = "") -> Block:
     """Averages a row over all N steps of the batch."""
     made = block(name, (), symbol, meaning, source=source)

@@ -60,8 +60,8 @@ def rollout() -> Rollout:
     told = "value before the step; at the end V(next)"
     V_old = typed("values.old", (n, t), "V_old", told, decimals=2, source=sources.BOOTSTRAP, edges=(t.last + 1,))
     V_new = typed("values.new", (n, t), "V", "value of the new critic before the step", decimals=2)
-    old = policy("old", "old policy", "π_old", head.actions)
-    new = policy("policy", "new policy", "π_θ", head.actions)
+    old = policy("old", "old policy", head.actions)
+    new = policy("policy", "new policy", head.actions)
     many = counts()
     sections = (
         Section("What happened", (Note(ENDS), Note(TERMINATED), r, over)),
@@ -87,5 +87,6 @@ def counts() -> Counts:
 
 
 def _policy_section(title: str, made: Policy) -> Section:
-    steps = (minor(made.top), minor(made.exponentials), minor(made.logsumexp), minor(made.logp))
-    return Section(title, (made.logits, *steps, Row(made.p, "probability"), made.p_log_p, key(made.logprobs)))
+    over = made.over
+    steps = map(minor, (over.top, over.exponentials, over.logsumexp, over.logp))
+    return Section(title, (over.logits, *steps, Row(over.p, "probability"), over.p_log_p, key(made.logprobs)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from blueprint.workbooks.classic_ppo.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.labels import labels
@@ -11,7 +13,11 @@ SHARED = {"advantage.eps_form": "whiten_form"}
 """What a convention is called here that RLHF has, too."""
 
 
+SHOWN = Choices({}, {}, n=n, t=t, labels=labels(own=__package__))
+"""Along what rows lie, and what they are called; nothing to be chosen."""
+
+
 def use_of(chosen: Settings) -> Choices:
     """Returns the settings in use, along environments and steps."""
     switch = {**chosen.switch, **{name: chosen.switch[own] for name, own in SHARED.items()}}
-    return Choices(chosen.used, switch, n=n, t=t, labels=labels(own=__package__))
+    return replace(SHOWN, used=chosen.used, switch=switch)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from blueprint.inputs import Numbers
 from blueprint.language import Block, link
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
 from blueprint.workbooks.common.definitions.checks import Master, all_in_range
@@ -18,7 +19,7 @@ from blueprint.workbooks.common.sheets.inputs import settings_sections
 from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
 from blueprint.workbooks.kl_controller import definitions as controller
 from blueprint.workbooks.kl_controller.definitions import Controlled, Fed, i, u
-from blueprint.workbooks.kl_controller.schema import CONTROLLER, ControllerNumbers
+from blueprint.workbooks.kl_controller.schema import CONTROLLER
 
 HEADING = "The adaptive KL controller by hand"
 READING = (
@@ -42,7 +43,7 @@ LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key
 LONGEST = 1_000_000
 
 
-def kl_controller(numbers: ControllerNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of the adaptive KL controller; with a witness's number beside β after all updates if there is one."""
     chosen = settings(numbers.ppo, CONTROLLER)
     given = controller.fed(chosen)
@@ -56,7 +57,7 @@ def kl_controller(numbers: ControllerNumbers, witnessed: Witnessed | None = None
     return Blueprint(
         title=numbers.title,
         sheets=(_start(told, made, judged.verdict), inputs, _controller(given, made), checked),
-        sizes={u: len(numbers.kl_sums), i: len(numbers.kl_sums[0])},
+        sizes={u: len(numbers["responses.kl_sums"]), i: len(numbers["responses.kl_sums"][0])},
         typed=chosen.typed | tolerances | _typed(numbers, given),
         choices=chosen.choices,
         ranges=chosen.ranges | {given.lengths: (1, LONGEST)},
@@ -65,8 +66,11 @@ def kl_controller(numbers: ControllerNumbers, witnessed: Witnessed | None = None
     )
 
 
-def _typed(numbers: ControllerNumbers, given: Fed) -> dict[Block, object]:
-    return {given.sums: np.array(numbers.kl_sums), given.lengths: np.array(numbers.lengths, dtype=float)}
+def _typed(numbers: Numbers, given: Fed) -> dict[Block, object]:
+    return {
+        given.sums: numbers["responses.kl_sums"],
+        given.lengths: np.array(numbers["responses.lengths"], dtype=float),
+    }
 
 
 def _statistics() -> Section:

@@ -7,7 +7,7 @@ from blueprint.workbooks.kind import Kind
 KIND = Kind(
     "kl_controller",
     "the adaptive KL controller",
-    {"controller": "blueprint.workbooks.kl_controller.schema:ControllerFile"},
+    {"controller": "blueprint.workbooks.kl_controller.schema:LEVEL"},
     "blueprint.workbooks.kl_controller.build:kl_controller",
     settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blueprint.workbooks.kl_controller.schema import ControllerNumbers
+import numpy as np
+
+from blueprint.inputs import Numbers
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
 
 
-def numbers_in(file: Saved) -> ControllerNumbers:
+def numbers_in(file: Saved) -> Numbers:
     """Return what is typed in a file, or, of a blank one, numbers of its sizes."""
-    sums, lengths = file.rows("responses.kl"), file.whole("responses.length")
-    return ControllerNumbers(**file.head(), ppo=file.settings(), kl_sums=sums, lengths=lengths)
+    lengths = np.array(file.whole("responses.length"))
+    parts = {"responses.kl_sums": file.array("responses.kl", 2), "responses.lengths": lengths}
+    return Numbers(kind="kl_controller", level="controller", **file.head(), ppo=file.settings(), parts=parts)

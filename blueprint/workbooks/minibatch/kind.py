@@ -31,4 +31,5 @@ KIND = Kind(
     dumps="blueprint.workbooks.minibatch.dumps:DUMPS",
     verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
     witness="blueprint.workbooks.minibatch.witness:WITNESS",
+    whole="blueprint.workbooks.common.facts:RESPONSE",
 )

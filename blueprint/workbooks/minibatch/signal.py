@@ -34,7 +34,9 @@ def signal_of(given: Dump, whole: Whole, use: Choices) -> Signal:
     """Defines and outlines what the dump does not give itself."""
     S = link("signal.S", given.S)
     at = places(S, given.mask, whole.more)
-    scored = Scored(link("signal.score", given.score), given.ended, given.padded) if given.score is not None else None
+    scored = None
+    if given.score is not None:
+        scored = Scored(*(link(f"signal.{name}", getattr(given, name)) for name in ("score", "ended", "padded")))
     made = signal(
         Given(
             m=given.mask, logp_old=link("signal.logp_old", given.logp_old), logp_ref=link("signal.logp_ref", given.logp_ref),

@@ -5,28 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.workbooks.kind import Kind
+from blueprint.workbooks.kind import Kind, imported
 
 if TYPE_CHECKING:
     from blueprint.page.outline import Blueprint
     from blueprint.workbooks.common.sheets.beside import Witnessed
 
 
+_BUILDS = {
+    "weights": "blueprint.workbooks.rlhf_ppo.weights_level:weights_level",
+    "logits": "blueprint.workbooks.rlhf_ppo.logits_level:logits_level",
+    "per-token": "blueprint.workbooks.rlhf_ppo.token_level:token_level",
+}
+
+
 def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
-    # Each level is imported where it is needed: a build needs one of them, and all together take as long as its start.
-    from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
-
-    if isinstance(numbers, WeightNumbers):
-        from blueprint.workbooks.rlhf_ppo.weights_level import weights_level
-
-        return weights_level(numbers, witnessed)
-    if isinstance(numbers, TokenNumbers):
-        from blueprint.workbooks.rlhf_ppo.token_level import token_level
-
-        return token_level(numbers, witnessed)
-    from blueprint.workbooks.rlhf_ppo.logits_level import logits_level
-
-    return logits_level(numbers, witnessed)
+    # Only the level that is built is imported: all together take as long as the start of a build.
+    made: Blueprint = imported(_BUILDS[numbers.level])(numbers, witnessed)
+    return made
 
 
 HERE = Path(__file__).parent
@@ -34,9 +30,9 @@ KIND = Kind(
     "rlhf_ppo",
     "RLHF PPO",
     {
-        "weights": "blueprint.workbooks.rlhf_ppo.inputs.files:WeightFile",
-        "logits": "blueprint.workbooks.rlhf_ppo.inputs.files:LogitFile",
-        "per-token": "blueprint.workbooks.rlhf_ppo.inputs.files:TokenFile",
+        "weights": "blueprint.workbooks.rlhf_ppo.inputs.weights:LEVEL",
+        "logits": "blueprint.workbooks.rlhf_ppo.inputs.logits:LEVEL",
+        "per-token": "blueprint.workbooks.rlhf_ppo.inputs.tokens:LEVEL",
     },
     _build,
     presets="blueprint.workbooks.common.conventions.data:rlhf",
@@ -51,4 +47,5 @@ KIND = Kind(
     models=HERE.parent / "common" / "guides" / "models.toml",
     measured="blueprint.workbooks.rlhf_ppo.measured:is_default",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
+    whole="blueprint.workbooks.common.facts:RESPONSE",
 )

@@ -13,7 +13,8 @@ from blueprint.workbooks.common.conventions.inputs import chosen_of
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
 from blueprint.workbooks.common.sheets.beside import Witnessed
-from blueprint.workbooks.rlhf_ppo.inputs.logits import LogitNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
+from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.live.plan import live_plan
 from blueprint.workbooks.rlhf_ppo.sheets.given import given_models, given_texts, texts_sheet
 from blueprint.workbooks.rlhf_ppo.whole import whole
@@ -21,7 +22,7 @@ from blueprint.workbooks.rlhf_ppo.whole import whole
 LEAD = "everything typed that is not a logit, a value or a score; those stand on their own sheets"
 
 
-def logits_level(numbers: LogitNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+def logits_level(numbers: RlhfNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint that begins at logits; with a witness's numbers if there are any."""
     chosen = chosen_of(numbers.ppo, numbers.conventions, without=("update_step",))
     texts = given_texts()
@@ -38,17 +39,23 @@ def logits_level(numbers: LogitNumbers, witnessed: Witnessed | None = None) -> B
     return whole(plan, witnessed)
 
 
-def _sizes(numbers: LogitNumbers) -> dict[Axis, int]:
-    return {n: len(numbers.words), t: len(numbers.words[0]), v: len(numbers.vocabulary)}
+def _sizes(numbers: RlhfNumbers) -> dict[Axis, int]:
+    episodes, slots, words = numbers["old.logits"].shape
+    return {n: episodes, t: slots, v: words}
 
 
-def _typed(numbers: LogitNumbers) -> dict[str, object]:
+def _typed(numbers: RlhfNumbers) -> dict[str, object]:
     """Lists what is typed by the names of its blocks."""
-    logits = {f"{name}.logits": array for name, array in numbers.logits.items()}
-    values = {f"{name}.out": array for name, array in numbers.values.items()}
-    texts = {"vocabulary": list(numbers.vocabulary), "end_word": numbers.end_word, "mask": numbers.mask}
-    words = {"word_written": np.array(numbers.words, dtype=object), "reward_model.score": numbers.scores}
-    return texts | words | logits | values | {"explained_variance.floor": EQUAL_RETURNS}
+    return {
+        "vocabulary": list(numbers["text.vocabulary"]),
+        "end_word": numbers["text.end_word"],
+        "mask": numbers["text.mask"],
+        "word_written": np.array(numbers["text.responses"], dtype=object),
+        "reward_model.score": numbers["reward_model.scores"],
+        **{f"{name}.logits": numbers[f"{name}.logits"] for name in POLICIES},
+        **{f"{name}.out": numbers[f"{name}.values"] for name in CRITICS},
+        "explained_variance.floor": EQUAL_RETURNS,
+    }
 
 
 def _mask(m: Block) -> Block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from blueprint.inputs.load import Numbers
+from blueprint.inputs.result import Numbers
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 
 DEFAULT_NUMBERS = "0caa17c935e28402"

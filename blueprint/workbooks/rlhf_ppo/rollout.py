@@ -25,16 +25,15 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common import sources
 from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common.definitions.choices import ROWS
+from blueprint.workbooks.common.definitions.distribution import Distribution, softmax
 from blueprint.workbooks.common.definitions.networks import (
-    Distribution,
     Memory,
     Network,
     Temperature,
     logits,
     rnn,
-    softmax,
     tempered,
 )
 from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Length, Prompts, Slots, Texts, Turn
@@ -71,8 +70,7 @@ def prompts(with_responses: bool = False) -> Prompts:
     """Makes the typed prompts and their ids; the start column writes the first word. Responses may be typed too."""
     vocabulary = typed("vocabulary", (v,), "vocab", "words; the first one (id 0) ends a text", text=True)
     given = typed("given", (n, t), "prompt", "given word; blank: the policy writes", text=True, edges=(t.first - 1,))
-    is_given = block("is_given", (n, t), "given", "1 where the word is given", unit="0 or 1", decimals=0)
-    given_id = block("given_id", (n, t), "id", "its id in the vocabulary, counted from 0", decimals=0)
+    is_given, given_id = ROWS.rows("is_given", "given_id")
     decisions = block("decisions", (), "T", "decisions: longest prompt + words allowed", decimals=0)
     for at in ((n, t.first - 1), (n, t)):
         is_given[at] = filled(given[at])
@@ -101,9 +99,7 @@ def rollout(
     given: Prompts, weights: Memory, Y: Block, max_new_tokens: Block, temperature: Temperature | None = None
 ) -> Rollout:
     """Lets the old policy read the prompt and write the response, one drawn (or typed) word after the other."""
-    s = block("rollout.read", (n, t), "s", "id of the word read", decimals=0)
-    a = block("rollout.written", (n, t), "a", "id of the word written", decimals=0)
-    m = block("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
+    s, a, m = ROWS.rows("rollout.read", "rollout.written", "mask")
     a[n, t.first - 1] = given.given_id[n, t.first - 1]
     m[n, t.first - 1] = 0
     m[n, t.last + 1] = 0
@@ -127,7 +123,7 @@ def typed_or_drawn(given: Prompts, drawn: Block) -> tuple[Block, ...]:
     """Takes the word that is typed for the response, and where none is the drawn one; nothing if none can be typed."""
     if given.response is None:
         return ()
-    forced = block("rollout.forced", (n, t), "takes", "id of the word typed, else of the one drawn", decimals=0)
+    forced = ROWS.row("rollout.forced")
     word = given.response[n, t]
     forced[n, t] = where(filled(word), match(v, given.vocabulary[v], word), drawn[n, t])
     return given.response, forced
@@ -143,7 +139,7 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
     upto = block(
         "old.cumulative", (n, t, v), "F", "probability of the word and all before it", unit="0 … 1", decimals=3
     )
-    drawn = block("rollout.drawn", (n, t), "draw", "id of the word on which u falls", source=sources.DRAW, decimals=0)
+    drawn = ROWS.row("rollout.drawn")
     upto[n, t, v.first - 1] = 0
     upto[n, t, v] = upto[n, t, v - 1] + p[n, t, v]
     drawn[n, t] = find(v, upto[n, t, v - 1], u[n, t])
@@ -152,11 +148,9 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
 
 def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Turn:
     """Defines the mask m[n, t]: the policy writes where no word is given, the text has not ended, and words are left."""
-    room = block("rollout.room", (n, t), "left", "response words still allowed", decimals=0)
-    allowed = block("rollout.allowed", (n, t), "may", "1 while a word may still be written", decimals=0)
-    is_end = block("rollout.is_end", (n, t), "is_end", "1 where the end word (id 0) is written", decimals=0)
-    ends = block("rollout.ends", (n, t), "ends", "1 where the end word ends the response", decimals=0)
-    ended = block("rollout.ended", (n, t), "ended", "1 once the end word was written", decimals=0)
+    room, allowed, is_end, ends, ended = ROWS.rows(
+        "rollout.room", "rollout.allowed", "rollout.is_end", "rollout.ends", "rollout.ended"
+    )
     room[n, t.first - 1] = max_new_tokens
     ends[n, t.first - 1] = 0
     ended[n, t.first - 1] = 0
@@ -174,8 +168,7 @@ def slots_of(is_given: Block, decisions: Block, max_new_tokens: Block) -> Slots:
 
     There are max_new_tokens for each response, and none in the last column, which writes nothing.
     """
-    count = block("slots.number", (n, t), "slot_count", "slots up to here", decimals=0)
-    S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
+    count, S = ROWS.rows("slots.number", "slots")
     count[n, t.first - 1] = 0
     count[n, t] = count[n, t - 1] + 1 - is_given[n, t]
     S[n, t.last + 1] = 0
@@ -185,8 +178,7 @@ def slots_of(is_given: Block, decisions: Block, max_new_tokens: Block) -> Slots:
 
 def as_words(given: Prompts, a: Block, m: Block) -> tuple[Block, Block]:
     """Spells the ids that are read and written as words; empty after the end of the text."""
-    written = block("word_written", (n, t), "writes", "next word: given, or written")
-    read = block("word_read", (n, t), "reads", "reads the word")
+    written, read = ROWS.rows("word_written", "word_read")
     written[n, t.first - 1] = given.vocabulary[a[n, t.first - 1]]
     written[n, t] = where(equal(given.is_given[n, t] + m[n, t], 1), given.vocabulary[a[n, t]], "")
     read[n, t] = written[n, t - 1]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blueprint.inputs import Numbers
 from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.complete import MODELS
 from blueprint.workbooks.rlhf_ppo.inputs.draw import uniforms
-from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES, LogitNumbers
-from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
+from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 from blueprint.workbooks.rlhf_ppo.weights_level import block_name
 
@@ -25,6 +26,15 @@ GIVEN_WORDS = "rollout.response"
 LIBRARIES = "library.names"
 SIZING = {"old.E": 2, "old.W": 2}
 """How many axes the weights have that say how long the vectors are."""
+PER_WORD = {
+    "per_token.words": "word_written",
+    "per_token.logprobs_old": "old.logprobs",
+    "per_token.logprobs_ref": "reference.logprobs",
+    "per_token.values": "old_critic.values",
+    "per_token.scores": "reward.score",
+}
+CASES = {"cases.advantages": "case.advantage", "cases.ratios": "case.ratio"}
+"""By key in a numbers file the block in which it is typed."""
 
 
 def of_weights(file: Saved) -> WeightNumbers:
@@ -89,45 +99,33 @@ def _columns(made: WeightNumbers) -> Array:
     return drawn
 
 
-def of_logits(file: Saved) -> LogitNumbers:
+def of_logits(file: Saved) -> RlhfNumbers:
     """Return what is typed in a file that begins at logits, or numbers of its sizes."""
     known = _spellings(file)
-    return LogitNumbers(
-        **file.head(),
-        vocabulary=file.rows("vocabulary", 1),
-        end_word=known.get(file.rows("end_word", 0).casefold(), ""),
-        words=tuple(tuple(known[word.casefold()] for word in row) for row in file.rows("word_written")),
-        mask=file.array("mask", 2),
-        logits={name: file.array(f"{name}.logits", 3) for name in POLICIES},
-        values={name: file.array(f"{name}.out", 2) for name in CRITICS},
-        scores=file.array("reward_model.score", 1),
-        ppo=file.settings(FOLLOWS),
-        conventions=_conventions(file),
-    )
+    parts = {
+        "text.vocabulary": file.rows("vocabulary", 1),
+        "text.end_word": known.get(file.rows("end_word", 0).casefold(), ""),
+        "text.responses": tuple(tuple(known[word.casefold()] for word in row) for row in file.rows("word_written")),
+        "text.mask": file.array("mask", 2),
+        **{f"{name}.logits": file.array(f"{name}.logits", 3) for name in POLICIES},
+        **{f"{name}.values": file.array(f"{name}.out", 2) for name in CRITICS},
+        "reward_model.scores": file.array("reward_model.score", 1),
+    }
+    settings, conventions = file.settings(FOLLOWS), _conventions(file)
+    return RlhfNumbers(level="logits", **file.head(), ppo=settings, parts=parts, conventions=conventions)
 
 
-def of_tokens(file: Saved) -> TokenNumbers:
+def of_tokens(file: Saved) -> Numbers:
     """Return what is typed in a file that begins at log-probs, or numbers of its sizes.
 
     Rows are as long as the mask reaches: what stands behind it is not part of any response.
     """
     ends = [int(np.flatnonzero(row)[-1]) + 1 if row.any() else 0 for row in file.array("mask", 2)]
-
-    def cut(name: str) -> tuple[Any, ...]:
-        return tuple(row[:end] for row, end in zip(file.rows(name), ends, strict=True))
-
-    cases = "case.ratio" in file
-    return TokenNumbers(
-        **file.head(),
-        words=cut("word_written"),
-        logprobs_old=cut("old.logprobs"),
-        logprobs_ref=cut("reference.logprobs"),
-        values=cut("old_critic.values"),
-        scores=cut("reward.score"),
-        case_advantages=file.rows("case.advantage", 1) if cases else (),
-        case_ratios=file.rows("case.ratio", 1) if cases else (),
-        ppo=file.settings(FOLLOWS),
-    )
+    parts: dict[str, Any] = {
+        key: tuple(row[:end] for row, end in zip(file.rows(name), ends, strict=True)) for key, name in PER_WORD.items()
+    }
+    parts |= {key: file.array(name, 1) for key, name in CASES.items() if name in file}
+    return Numbers(kind="rlhf_ppo", level="per-token", **file.head(), ppo=file.settings(FOLLOWS), parts=parts)
 
 
 def _spellings(file: Saved) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Sum, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common.axes import case, n, t
@@ -27,7 +28,6 @@ from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
 from blueprint.workbooks.common.sheets.signal import TITLE
 from blueprint.workbooks.common.sheets.start import Made, start_sheet
 from blueprint.workbooks.common.signal import Given, Whole, sections, signal
-from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
 from blueprint.workbooks.rlhf_ppo.sheets.flow import flow_of_signal
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal
@@ -45,7 +45,7 @@ TITLES = (
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
 
 
-def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Blueprint:
+def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint that begins at log-probs, values and scores; with a witness's numbers if there are any."""
     chosen = settings(numbers.ppo, {key: PRESET_DEFAULT[key] for key in KEYS})
     writes = typed("word_written", (n, t), "writes", "writes the word", text=True)
@@ -60,7 +60,7 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
     known = identities(made.gae, made.rewards.used, use)
     outside = beside(witnessed, list(means.values())) if witnessed else None
     checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), _residuals(made, chosen), known, outside)
-    table = _clip_table(chosen) if numbers.case_ratios else None
+    table = _clip_table(chosen) if "cases.ratios" in numbers.parts else None
     picked, first_choice = walk.choice(episode=1, decision=1)
     pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen, use), _head("charts", writes, mask))
     facts = facts_of(numbers.name, "tokens")
@@ -78,13 +78,13 @@ def token_level(numbers: TokenNumbers, witnessed: Witnessed | None = None) -> Bl
         choices=chosen.choices, ranges=chosen.ranges | walk.ranges(picked) | {mask: (0, 1)}, facts=facts,
         result=made.gae.advantages, chosen=picked, whole="batch",
     )  # fmt: skip
-    return blueprint.with_typed(_typed(numbers, max(map(len, numbers.words))))
+    return blueprint.with_typed(_typed(numbers, max(map(len, numbers["per_token.words"]))))
 
 
-def _sizes(numbers: TokenNumbers) -> dict[Axis, int]:
+def _sizes(numbers: Numbers) -> dict[Axis, int]:
     """Reads how many episodes, decisions and cases there are."""
-    sizes = {n: len(numbers.words), t: max(map(len, numbers.words))}
-    return sizes | ({case: len(numbers.case_ratios)} if numbers.case_ratios else {})
+    sizes = {n: len(numbers["per_token.words"]), t: max(map(len, numbers["per_token.words"]))}
+    return sizes | ({case: len(numbers["cases.ratios"])} if "cases.ratios" in numbers.parts else {})
 
 
 class ClipTable(NamedTuple):
@@ -157,22 +157,23 @@ def _clip_table(chosen: Settings) -> ClipTable:
     return ClipTable(Sheet("Clip table", lead, (section,), across=(case,)), ratio, advantage, clip)
 
 
-def _typed(numbers: TokenNumbers, longest: int) -> dict[str, object]:
+CASES = {"case.advantage": "cases.advantages", "case.ratio": "cases.ratios"}
+
+
+def _typed(numbers: Numbers, longest: int) -> dict[str, object]:
     """Lays ragged rows out side by side: what lies behind a response is empty or 0, its mask too."""
 
     def padded(rows: Sequence[Sequence[float]], width: int = longest) -> np.ndarray:
         return np.array([[*row, *[0.0] * (width - len(row))] for row in rows])
 
     return {
-        "word_written": np.array([[*row, *[""] * (longest - len(row))] for row in numbers.words], dtype=object),
-        "mask": padded([[1.0] * len(row) for row in numbers.words]),
-        "old.logprobs": padded(numbers.logprobs_old),
-        "reference.logprobs": padded(numbers.logprobs_ref),
-        "reward.score": padded(numbers.scores),
-        "old_critic.values": padded(numbers.values, longest + 1),
-        **(
-            {"case.advantage": numbers.case_advantages, "case.ratio": numbers.case_ratios}
-            if numbers.case_ratios
-            else {}
+        "word_written": np.array(
+            [[*row, *[""] * (longest - len(row))] for row in numbers["per_token.words"]], dtype=object
         ),
+        "mask": padded([[1.0] * len(row) for row in numbers["per_token.words"]]),
+        "old.logprobs": padded(numbers["per_token.logprobs_old"]),
+        "reference.logprobs": padded(numbers["per_token.logprobs_ref"]),
+        "reward.score": padded(numbers["per_token.scores"]),
+        "old_critic.values": padded(numbers["per_token.values"], longest + 1),
+        **{block: numbers[key] for block, key in CASES.items() if key in numbers.parts},
     }

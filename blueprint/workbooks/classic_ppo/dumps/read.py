@@ -9,20 +9,31 @@ import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
 from blueprint.dumps.formats import open_raw
-from blueprint.dumps.place import KEYS, place_of
+from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps.names import TENSOR, UNUSED, Names
+from blueprint.dumps.place import KEYS
+from blueprint.dumps.read import naming, said_of_file
+from blueprint.dumps.recognise import told_names
+from blueprint.dumps.unknown import not_understood
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
-from blueprint.workbooks.classic_ppo.dumps.names import LIBRARIES, TENSOR, library_of, meant, rows
 from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout
-from blueprint.workbooks.classic_ppo.dumps.said import said_in
 from blueprint.workbooks.classic_ppo.dumps.shaping import shaped
-from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
 
+NAMES = Names(Path(__file__).parent / "names.csv", CLASSIC)
+SPELLED = {"stable_baselines3": "sb3", "stablebaselines3": "sb3", "stable_baselines": "sb3"}
+"""What people call a library, where it is not the name of its column."""
 METADATA = (
     "schema", "library", "version", "step", "preset", "layout", "order", "names", "hyperparameters", "logged", *KEYS,
 )  # fmt: skip
 ENDS = ("episode_starts", "done", "terminated", "last_done", "next_values")
-UNUSED = "unused"
+
+
+def library_of(said: str) -> str:
+    """Returns a library's name as the presets have it: "Stable-Baselines3" is sb3."""
+    plain = said.lower().replace("-", "_").replace(" ", "_")
+    return SPELLED.get(plain, plain)
 
 
 def is_rollout(raw: Raw) -> bool:
@@ -31,10 +42,10 @@ def is_rollout(raw: Raw) -> bool:
     One with a mask of responses is a step of RLHF, whatever else it has.
     """
     said = library_of(str(raw.metadata.get("library", "")))
-    if said in LIBRARIES or str(raw.metadata.get("preset", "")) in set(classic_presets().presets) - {"default"}:
+    if said in NAMES.libraries or str(raw.metadata.get("preset", "")) in set(classic_presets().presets) - {"default"}:
         return True
     told = raw.metadata.get("names")
-    neutral = {row.name for name in raw.tensors for row, _ in meant(TENSOR, name, None)}
+    neutral = {row for name in raw.tensors for row in NAMES.meant(TENSOR, name, None)}
     neutral |= set(map(str, told.values())) if isinstance(told, dict) else set()
     return "rewards" in neutral and bool(neutral & set(ENDS)) and "response_mask" not in raw.tensors
 
@@ -51,72 +62,46 @@ def read_rollout(path: Path) -> Rollout:
 
 def rollout_of(raw: Raw, path: Path) -> Rollout:
     """Makes a rollout of a file as it was read. Raises MinibatchError as `read_rollout`."""
-    try:
-        return _rollout(raw, str(path))
-    except MinibatchError as error:
-        raise MinibatchError(f"{path}: {error}") from error
-
-
-def _rollout(raw: Raw, path: str) -> Rollout:
-    library = library_of(str(raw.metadata["library"])) if raw.metadata.get("library") else None
-    called, unknown = _called(raw, library)
-    said = said_in(raw.metadata, library)
-    tensors, at, notes = shaped({name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library)
-    _check_finite(tensors, called)
-    version = raw.metadata.get("version")
-    names = {"tensors": unknown, "metadata": [key for key in raw.metadata if key not in METADATA], **said.unknown}
-    notes += [
-        f"{kind} that are not understood and change nothing: {', '.join(each)}" for kind, each in names.items() if each
-    ]
-    return Rollout(
-        path,
-        tensors,
-        {name: raw.dtypes[own] for name, own in called.items()},
-        called | said.called,
-        at,
-        library=library,
-        version=None if version is None else str(version),
-        preset=_preset(raw.metadata.get("preset"), library),
-        hyperparameters=said.settings,
-        logged=said.logged,
-        place=place_of(raw.metadata),
-        notes=tuple(notes),
-    )
+    with naming(path):
+        library = library_of(str(raw.metadata["library"])) if raw.metadata.get("library") else None
+        called, unknown = _called(raw, library)
+        said = mentioned(raw.metadata, library, NAMES, CLASSIC)
+        known = said_of_file(raw.metadata, said)
+        given = {name: raw.tensors[own] for name, own in called.items()}
+        tensors, at, notes = shaped(given, raw.metadata, library)
+        _check_finite(tensors, called)
+        return Rollout(
+            str(path),
+            tensors,
+            {name: raw.dtypes[own] for name, own in called.items()},
+            {**called, **said.called},
+            at,
+            library=library,
+            preset=_preset(raw.metadata.get("preset"), library),
+            notes=(*notes, *not_understood(raw, unknown, said, METADATA, NAMES, CLASSIC)),
+            **known,
+        )
 
 
 def _called(raw: Raw, library: str | None) -> tuple[dict[str, str], list[str]]:
     """Returns by neutral name what the file calls it, and the names that are not understood."""
-    told, known = _told(raw), {row.name for row in rows(TENSOR)}
-    found: dict[str, str] = {}
-    unknown = []
+    told, found, unknown = told_names(raw, NAMES, "no neutral name of a rollout"), dict[str, str](), list[str]()
     for name in raw.tensors:
-        if told.get(name) == UNUSED:
-            continue
-        neutral = [told[name]] if name in told else [row.name for row, _ in meant(TENSOR, name, library)]
+        neutral = [told[name]] if name in told else NAMES.meant(TENSOR, name, library)
         if len(neutral) > 1:
             raise MinibatchError(
                 f'{unquoted(name)} means {" or ".join(neutral)} in different libraries; say "library" in the metadata, or '
                 f'{{"names": {{"{unquoted(name)}": "{neutral[0]}"}}}}.'
             )
-        if not neutral or neutral[0] not in known:
+        if not neutral:
             unknown.append(name)
         elif neutral[0] in found:
             raise MinibatchError(
                 f"{unquoted(found[neutral[0]])} and {unquoted(name)} could both be {neutral[0]}; keep one."
             )
-        else:
+        elif neutral[0] != UNUSED:
             found[neutral[0]] = name
     return found, unknown
-
-
-def _told(raw: Raw) -> dict[str, str]:
-    found = raw.metadata.get("names", {})
-    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
-        raise MinibatchError('metadata, names: expected {"name in the file": "neutral name", …}.')
-    for neutral in found.values():
-        if neutral not in {row.name for row in rows(TENSOR)} | {UNUSED}:
-            raise MinibatchError(f"metadata, names: {unquoted(neutral)} is no neutral name of a rollout.")
-    return dict(found)
 
 
 def _preset(said: Any, library: str | None) -> str | None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from blueprint.dumps import MinibatchError
 from blueprint.dumps.batch import Array
+from blueprint.inputs import Numbers
 from blueprint.verifying.choose import Chosen
 from blueprint.verifying.kind import Agreement, Shown, ViewOptions
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.presets import classic_presets
-from blueprint.workbooks.classic_ppo.schema import ClassicNumbers
 from blueprint.workbooks.classic_ppo.verifying.work import Replayed
 
 NEAR = 1e-9
@@ -58,7 +57,7 @@ def window_on(rollout: Rollout, asked: Sequence[int] | None, width: int, at: tup
 
 def numbers_of(
     rollout: Rollout, found: Replayed, settings: Settings, preset: str, window: Window, name: str
-) -> ClassicNumbers:
+) -> Numbers:
     """Makes the numbers of a workbook.
 
     Behind a window V(next) is V + λ·A of the step that follows, so that advantages and returns are those of the rollout.
@@ -74,21 +73,25 @@ def numbers_of(
     shown = _Shown(window)
     old_scores, new_scores, actions = _scores(rollout, new["logprobs"])
     usual = classic_presets().preset(preset).values
-    return ClassicNumbers(
+    given = {
+        "actions": shown.cut(actions),
+        "rewards": shown.cut(steps["rewards"]),
+        "done": shown.cut(steps["done"]),
+        "terminated": shown.cut(steps.get("terminated", steps["done"])),
+        "values_old": shown.cut(steps["values_old"]),
+        "values_new": shown.cut(new["values"]),
+        "next_values": _behind(rollout, found, settings, window),
+        "logits_old": shown.cut(old_scores),
+        "logits_new": shown.cut(new_scores),
+    }
+    return Numbers(
+        kind="classic_ppo",
+        level="classic",
         name=name,
         title=f"rollout of {rollout.library or name}",
         about=f"{window.told(rollout.shape)}.",
-        preset=preset,
         ppo={key: value for key, value in settings.items() if value != usual[key]},
-        actions=shown.rows(actions),
-        rewards=shown.rows(steps["rewards"]),
-        done=shown.rows(steps["done"]),
-        terminated=shown.rows(steps.get("terminated", steps["done"])),
-        values_old=shown.rows(steps["values_old"]),
-        values_new=shown.rows(new["values"]),
-        next_values=tuple(_behind(rollout, found, settings, window)),
-        logits_old=tuple(shown.rows_of(old_scores)),
-        logits_new=tuple(shown.rows_of(new_scores)),
+        parts={"preset": preset, **{f"rollout.{key}": np.asarray(each) for key, each in given.items()}},
     )
 
 
@@ -141,12 +144,6 @@ class _Shown:
 
     def cut(self, array: Array) -> Array:
         return np.asarray(array[self._rows][:, self._columns])
-
-    def rows(self, array: Array) -> Any:
-        return tuple(tuple(row) for row in self.cut(array).tolist())
-
-    def rows_of(self, array: Array) -> Any:
-        return (tuple(tuple(step) for step in row) for row in self.cut(array).tolist())
 
 
 def _of_steps(rollout: Rollout, name: str, instead: Array) -> Array:

@@ -75,15 +75,15 @@ class Choices:
 
     def row(self, name: str) -> Block:
         """Makes a block with a number for every place in time; `labels` says what it is called."""
-        return self._block(name, (*self.lead, self.n, self.t))
+        return self.along(name, (*self.lead, self.n, self.t))
 
     def each(self, name: str) -> Block:
         """Makes a block with a number for every text or environment."""
-        return self._block(name, (*self.lead, self.n))
+        return self.along(name, (*self.lead, self.n))
 
     def one(self, name: str) -> Block:
         """Makes a block with one number for the batch."""
-        return self._block(name, self.lead)
+        return self.along(name, self.lead)
 
     def rows(self, *names: str) -> tuple[Block, ...]:
         """Makes several blocks with a number for every place in time."""
@@ -93,7 +93,8 @@ class Choices:
         """Makes several blocks with one number for the batch."""
         return tuple(map(self.one, names))
 
-    def _block(self, name: str, along: tuple[Axis, ...]) -> Block:
+    def along(self, name: str, along: tuple[Axis, ...]) -> Block:
+        """Makes a block along any axes."""
         symbol, meaning, unit, source, decimals = self.labels.of(name)
         return block(self.prefix + name, along, symbol, meaning, unit=unit, source=source, decimals=decimals)
 

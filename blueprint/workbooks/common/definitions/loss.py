@@ -8,7 +8,7 @@ from typing import NamedTuple
 from blueprint.language import Block, Operand, Sum, block, exp, is_off, maximum, minimum, where
 from blueprint.language.nodes import Arithmetic
 from blueprint.workbooks.common import sources
-from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common.axes import n, t
 
 
 class Surrogate(NamedTuple):
@@ -116,26 +116,6 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
     held_square[n, t] = held_error[n, t] * held_error[n, t]
     loss[n, t] = m[n, t] * maximum(square[n, t], held_square[n, t]) / 2
     return ValueLoss(error, square, held, held_error, held_square, loss)
-
-
-def exact_kl(
-    name: str, symbol: str, meaning: str, m: Block, p: Block, p_log_p: Block, log_q: Block
-) -> tuple[Block, Block]:
-    """Sums over the vocabulary, exactly, how far q is from p: Σ p log p − Σ p log q; 0 outside the response."""
-    cross = block(f"{name}.cross", (n, t), "plogq", "Σ p log q: p of π_old, q of this one")
-    exact = block(f"{name}.exact", (n, t), symbol, meaning, unit="≥ 0", source=sources.EXACT_KL)
-    cross[n, t] = Sum(v, p[n, t, v] * log_q[n, t, v])
-    exact[n, t] = m[n, t] * (p_log_p[n, t] - cross[n, t])
-    return cross, exact
-
-
-def word_entropy(m: Block, p_log_p: Block) -> Block:
-    """Measures how undecided the new policy is before each word of the response."""
-    entropy = block(
-        "policy.entropy", (n, t), "H", "entropy of the new policy", unit="0 … ln(vocabulary)", source=sources.ENTROPY
-    )
-    entropy[n, t] = -(m[n, t] * p_log_p[n, t])
-    return entropy
 
 
 def policy_kl_estimates(d: Block) -> PolicyKL:

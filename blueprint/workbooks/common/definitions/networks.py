@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, exp, log, tanh, typed
+from blueprint.language import Block, Sum, block, tanh, typed
 from blueprint.workbooks.common import sources
 from blueprint.workbooks.common.axes import i, j, k, n, one, t, v
 
@@ -31,18 +31,6 @@ class Temperature(NamedTuple):
 
     tau: Block
     eps: Block
-
-
-class Distribution(NamedTuple):
-    """A soft-max over the vocabulary, in the steps in which a person computes it."""
-
-    logits: Block
-    top: Block
-    exponentials: Block
-    logsumexp: Block
-    logp: Block
-    p: Block
-    p_log_p: Block
 
 
 def memory_weights(name: str) -> Memory:
@@ -111,40 +99,6 @@ def tempered(name: str, z: Block, temperature: Temperature | None) -> tuple[Bloc
     cool = block(f"{name}.tempered", (n, t, v), "z_τ", told, source=sources.TEMPERATURE, decimals=3)
     cool[n, t, v] = z[n, t, v] / (temperature.tau + temperature.eps)
     return z, cool
-
-
-def softmax(name: str, z: Block) -> Distribution:
-    """Turns logits into log-probabilities of every next word; the largest logit is taken off before EXP."""
-    top = block(f"{name}.top", (n, t), "z_max", "largest logit", decimals=3)
-    e = block(f"{name}.exponentials", (n, t, v), "ez", "exp(logit − largest logit)", unit="0 … 1", decimals=3)
-    lse = block(f"{name}.logsumexp", (n, t), "lse", "ln of the sum of all exp(z)", source=sources.SOFTMAX)
-    logp = block(
-        f"{name}.log_p",
-        (n, t, v),
-        "log p",
-        "log-probability of the word",
-        unit="≤ 0",
-        source=sources.SOFTMAX,
-        decimals=3,
-    )
-    p = block(f"{name}.p", (n, t, v), "p", "probability of the word", unit="0 … 1", decimals=3)
-    p_log_p = block(f"{name}.p_log_p", (n, t), "plogp", "Σ p log p (the entropy is −plogp)", unit="−ln(vocabulary) … 0")
-    top[n, t] = Max(v, z[n, t, v])
-    e[n, t, v] = exp(z[n, t, v] - top[n, t])
-    lse[n, t] = top[n, t] + log(Sum(v, e[n, t, v]))
-    logp[n, t, v] = z[n, t, v] - lse[n, t]
-    p[n, t, v] = exp(logp[n, t, v])
-    p_log_p[n, t] = Sum(v, p[n, t, v] * logp[n, t, v])
-    return Distribution(z, top, e, lse, logp, p, p_log_p)
-
-
-def word_logprobs(name: str, symbol: str, whose: str, logp: Block, a: Block, m: Block) -> Block:
-    """Looks up the log-probability of the word that was written; 0 outside the response."""
-    logprobs = block(
-        f"{name}.logprobs", (n, t), symbol, f"log-prob of the word, {whose}", unit="≤ 0", source=sources.LOGPROBS
-    )
-    logprobs[n, t] = m[n, t] * logp[n, t, a[n, t]]
-    return logprobs
 
 
 def scalar_head(name: str, symbol: str, meaning: str, h: Block, head: Head) -> Block:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, at_most, block, maximum
+from blueprint.language import Block, Max, at_most, maximum
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices
 
 
 class Places(NamedTuple):
@@ -37,13 +37,15 @@ def places(S: Block, m: Block, more: Block | None = None) -> Places:
     An empty response has its last word in front of the first slot, as TRL 1.12.0 counts it (`sequence_lengths` is −1), so
     that one past it is the first slot.
     """
-    until = block("place.until", (n, t), "until", "1 up to the last word of the response", decimals=0)
-    last = block("place.last", (n, t), "at_last", "1 at the last word of the response", decimals=0)
-    first = block("place.first_past", (n, t), "past1", "1 in the slot behind the last word", decimals=0)
-    second = block("place.second_past", (n, t), "past2", "1 two slots behind the last word", decimals=0)
-    end = block("place.end", (n, t), "at_end", "1 in the last slot", decimals=0)
-    one = block("place.one_past", (n, t), "at_past1", "one past the last word, or the last slot", decimals=0)
-    two = block("place.two_past", (n, t), "at_past2", "two past the last word, or the last slot", decimals=0)
+    until, last, first, second, end, one, two = ROWS.rows(
+        "place.until",
+        "place.last",
+        "place.first_past",
+        "place.second_past",
+        "place.end",
+        "place.one_past",
+        "place.two_past",
+    )
     until[n, t.last + 1] = 0 if more is None else more[n]
     until[n, t] = maximum(m[n, t], until[n, t + 1])
     last[n, t.first - 1] = 1 - Max(t, until[n, t])

@@ -1,122 +1,68 @@
-"""Check that the numbers of level "logits" belong to the same slots and words, and freeze them."""
+"""Level "logits" of RLHF PPO: three policies' logits, two critics' values and scores are given; no model is run."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
-from blueprint.inputs.errors import NumbersError, check_count, counted, refusal, shown
+from blueprint.inputs import Draft, Level, Part
+from blueprint.inputs.entries import Flag, Number, Word
+from blueprint.inputs.errors import NumbersError, refusal, shown
+from blueprint.inputs.level import Values
 from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
-from blueprint.inputs.result import Array, Settings
-from blueprint.workbooks.common.conventions.data import PLAIN, Conventions
-from blueprint.workbooks.common.conventions.table import gathered
-from blueprint.workbooks.rlhf_ppo.inputs.files import LogitFile
+from blueprint.inputs.result import Array
+from blueprint.workbooks.common.conventions.data import LIVE, rlhf
+from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
+from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 
-POLICIES = ("old", "reference", "policy")
-CRITICS = ("old_critic", "critic")
-
-
-@dataclass(frozen=True, eq=False)
-class LogitNumbers:
-    """Hold all numbers of level "logits": a row per episode, an entry per slot.
-
-    Attributes:
-        vocabulary: the words; end_word ends a response.
-        words: the words of every slot, (episodes, slots); mask: 1 on those of the response.
-        logits: by policy, (episodes, slots, words). values: by critic, (episodes, slots). scores: (episodes,).
-        ppo: the settings the file gives, and only those.
-    """
-
-    kind: ClassVar = "rlhf_ppo"
-
-    name: str
-    title: str
-    about: str
-    vocabulary: tuple[str, ...]
-    end_word: str
-    words: tuple[tuple[str, ...], ...]
-    mask: Array
-    logits: dict[str, Array]
-    values: dict[str, Array]
-    scores: Array
-    ppo: Settings
-    conventions: Conventions = PLAIN
-    drawn_anew: tuple[str, ...] = ()
+POLICIES = {
+    "old": "the policy that wrote the responses",
+    "reference": "the frozen policy from which drifting costs",
+    "policy": "the policy after the update",
+}
+CRITICS = {
+    "old_critic": "its values give the advantages and the value targets",
+    "critic": "the critic after the update",
+}
+_SLOTS = ("response", "slot")
+_PRESET, _CONVENTIONS, _COMPARE = PARTS
 
 
-def logit_numbers(name: str, file: LogitFile) -> LogitNumbers:
+def _numbers(draft: Draft) -> RlhfNumbers:
     """Make the numbers of a checked file.
 
     Raises:
-        NumbersError: if tables differ in shape, a word is not in the vocabulary, or the mask is not 0 and 1.
+        NumbersError: if a word is not in the vocabulary, or an episode does not exist.
     """
-    if file.conventions == "plain":
+    if draft.parts.get("conventions") == "plain":
         raise NumbersError("conventions: found plain, expected live, the only ones of numbers that begin at logits.")
-    ppo, conventions = gathered(file)
-    text, words = file.text, file.text.responses
-    _check_words(words, text.vocabulary)
-    end = text.end_word or text.vocabulary[0]
-    _check_known(end, "text.end_word", text.vocabulary)
-    slots = len(words[0])
-    mask = _mask(words, end) if text.mask is None else _given_mask(text.mask, words)
-    rows = _rows(text.episodes, len(words))
-    logits = {
-        each: _cube(f"{each}.logits", getattr(file, each).logits, len(words), slots, len(text.vocabulary))
-        for each in POLICIES
-    }
-    values = {each: _square(f"{each}.values", getattr(file, each).values, len(words), slots) for each in CRITICS}
-    scores = file.reward_model.scores
-    if len(scores) != len(words):
-        raise refusal("reward_model.scores", counted(len(scores), "number"), f"{len(words)}, one per response")
-    return LogitNumbers(
-        name=name,
-        title=file.title or name,
-        about=file.about,
-        vocabulary=tuple(text.vocabulary),
-        end_word=end,
-        words=tuple(tuple(words[row]) for row in rows),
-        mask=mask[rows],
-        logits={each: array[rows] for each, array in logits.items()},
-        values={each: array[rows] for each, array in values.items()},
-        scores=np.array(scores)[rows],
-        ppo=ppo,
-        conventions=replace(conventions, live=True),
-    )
-
-
-def _check_words(words: list[list[str]], vocabulary: list[str]) -> None:
-    check_count("text.responses", len(words), "episode", *LIMITS["episodes"])
-    check_count("text.vocabulary", len(vocabulary), "word", *LIMITS["vocabulary"])
+    settings, conventions = conventions_of(draft)
+    parts = draft.fitted()
+    words, vocabulary = parts["text.responses"], parts["text.vocabulary"]
     if len({word.lower() for word in vocabulary}) < len(vocabulary):
         raise NumbersError("text.vocabulary: two words are equal but for capitals; a sheet cannot tell them apart.")
-    for row, response in enumerate(words, start=1):
-        check_count(f"text.responses, row {row}", len(response), "word", 1, LONGEST_TEXT)
-        if len(response) != len(words[0]):
-            found = counted(len(response), "word")
-            raise refusal(f"text.responses, row {row}", found, f"{len(words[0])}, as in row 1")
-        for word in response:
-            _check_known(word, f"text.responses, row {row}", vocabulary)
+    for number, row in enumerate(words, start=1):
+        for word in row:
+            _check_known(word, f"text.responses, row {number}", vocabulary)
+    end = parts.setdefault("text.end_word", vocabulary[0])
+    _check_known(end, "text.end_word", vocabulary)
+    parts.setdefault("text.mask", _up_to_the_end(words, end))
+    rows = _rows(parts.pop("text.episodes", None), len(words))
+    per_response = [part.key for part in LEVEL.parts if part.axes[:1] == ("response",)]
+    parts |= {key: np.array(parts[key])[rows] for key in per_response if key != "text.responses"}
+    parts["text.responses"] = tuple(words[row] for row in rows)
+    head = {key: each for key, each in parts.items() if key not in (part.key for part in PARTS)}
+    return RlhfNumbers(**draft.head, ppo=settings, parts=head, conventions=replace(conventions, live=True))
 
 
-def _check_known(word: str, where: str, vocabulary: list[str]) -> None:
+def _check_known(word: str, where: str, vocabulary: tuple[str, ...]) -> None:
     if word not in vocabulary:
         raise refusal(where, shown(word), "a word of the vocabulary")
 
 
-def _mask(words: Sequence[Sequence[str]], end: str) -> Array:
+def _up_to_the_end(words: tuple[tuple[str, ...], ...], end: str) -> Array:
     """Mark the words up to and including the first end word."""
     is_end = np.array([[word == end for word in row] for row in words])
-    ended_before = np.cumsum(is_end, axis=1) - is_end
-    mask: Array = (ended_before == 0).astype(float)
-    return mask
-
-
-def _given_mask(given: list[list[float]], words: list[list[str]]) -> Array:
-    mask = _square("text.mask", given, len(words), len(words[0]))
-    if not np.isin(mask, (0, 1)).all():
-        raise refusal("text.mask", shown(float(mask[~np.isin(mask, (0, 1))][0])), "0 or 1")
-    return mask
+    return np.asarray(np.cumsum(is_end, axis=1) - is_end == 0, dtype=float)
 
 
 def _rows(episodes: list[int] | None, count: int) -> list[int]:
@@ -127,20 +73,37 @@ def _rows(episodes: list[int] | None, count: int) -> list[int]:
     return [each - 1 for each in chosen]
 
 
-def _square(key: str, rows: Sequence[Sequence[float]], episodes: int, slots: int) -> Array:
-    if len(rows) != episodes:
-        raise refusal(key, counted(len(rows), "row"), f"{episodes}, one per response")
-    for number, row in enumerate(rows, start=1):
-        if len(row) != slots:
-            raise refusal(f"{key}, row {number}", counted(len(row), "number"), f"{slots}, one per slot")
-    return np.array(rows, dtype=float)
+def _values(numbers: RlhfNumbers) -> Values:
+    return values_of(numbers.conventions) | dict(numbers.parts)
 
 
-def _cube(key: str, given: Sequence[Sequence[Sequence[float]]], episodes: int, slots: int, words: int) -> Array:
-    if len(given) != episodes:
-        raise refusal(key, counted(len(given), "episode"), f"{episodes}, one per response")
-    for number, rows in enumerate(given, start=1):
-        if len(rows) != slots or any(len(row) != words for row in rows):
-            found = f"{len(rows)} rows of {' or '.join(sorted({str(len(row)) for row in rows}))}"
-            raise refusal(f"{key}, episode {number}", found, f"{slots} rows of {words}, a number per word")
-    return np.array(given, dtype=float)
+LEVEL = Level(
+    "rlhf_ppo",
+    "logits",
+    "no model is run, nothing is drawn",
+    parts=(
+        _PRESET,
+        _CONVENTIONS._replace(schema={"enum": ["live"]}, otherwise="the only ones at this level"),
+        _COMPARE,
+        Part("text.vocabulary", Word, ("word",), "words differ by more than capitals", noun="word"),
+        Part("text.end_word", Word, (), "the word that ends a response; else the first one", None,
+             otherwise="first word of text.vocabulary"),
+        Part("text.responses", Word, _SLOTS, "an episode per row, a word of the vocabulary per slot", noun="word"),
+        Part("text.mask", Flag, _SLOTS, "1 on the words of the response, 0 behind; else up to and including the end word",
+             None, otherwise="up to text.end_word"),
+        Part("text.episodes", list[int], (), "which rows are taken, counted from 1; else all", None, [1]),
+        *(
+            Part(f"{name}.logits", Number, (*_SLOTS, "word"),
+                 "a list per episode: a row per slot, a column per word of the vocabulary")
+            for name in POLICIES
+        ),
+        *(Part(f"{name}.values", Number, _SLOTS, "an episode per row, a column per slot") for name in CRITICS),
+        Part("reward_model.scores", Number, ("response",), "a number per episode"),
+    ),
+    tables={"text": "what was written", **TABLES, **POLICIES, **CRITICS, "reward_model": "what it says of each response"},
+    settings=LIVE,
+    presets=rlhf,
+    limits={"response": LIMITS["episodes"], "slot": (1, LONGEST_TEXT), "word": LIMITS["vocabulary"]},
+    make=_numbers,
+    values=_values,
+)  # fmt: skip

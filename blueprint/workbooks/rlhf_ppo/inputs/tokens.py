@@ -1,57 +1,41 @@
-"""Check that the numbers of level "per-token" belong to the same words, and freeze them."""
+"""Level "per-token" of RLHF PPO: log-probs, values and scores of every response word are given."""
 
-from blueprint.inputs.errors import check_count, counted, refusal
+from blueprint.inputs import Draft, Level, Numbers, Part
+from blueprint.inputs.entries import LogProb, Number, Ratio, Token
 from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
-from blueprint.inputs.result import Ragged
-from blueprint.workbooks.common.conventions.table import plain
-from blueprint.workbooks.rlhf_ppo.inputs.files import PerToken, TokenFile
-from blueprint.workbooks.rlhf_ppo.inputs.result import TokenNumbers
+from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT
+from blueprint.workbooks.rlhf_ppo.inputs.conventions import TABLES, check_plain
+
+_PER_WORD = ("episode", "word")
 
 
-def token_numbers(name: str, file: TokenFile) -> TokenNumbers:
-    """Make the numbers of a checked file.
-
-    Raises:
-        NumbersError: if tables differ in shape, or there are too many episodes or words.
-    """
-    tokens = file.per_token
-    _check_words(tokens.words)
-    _check_alike(tokens)
-    advantages, ratios = (file.cases.advantages, file.cases.ratios) if file.cases else ([], [])
-    if len(advantages) != len(ratios):
-        raise refusal("cases.ratios", counted(len(ratios), "number"), f"{len(advantages)}, as many as advantages")
-    return TokenNumbers(
-        name=name,
-        title=file.title or name,
-        about=file.about,
-        words=tuple(map(tuple, tokens.words)),
-        logprobs_old=_frozen(tokens.logprobs_old),
-        logprobs_ref=_frozen(tokens.logprobs_ref),
-        values=_frozen(tokens.values),
-        scores=_frozen(tokens.scores),
-        case_advantages=tuple(advantages),
-        case_ratios=tuple(ratios),
-        ppo=plain(file.ppo),
-    )
+def _numbers(draft: Draft) -> Numbers:
+    check_plain(draft.settings)
+    return draft.numbers(draft.fitted())
 
 
-def _check_words(words: list[list[str]]) -> None:
-    check_count("per_token.words", len(words), "episode", *LIMITS["episodes"])
-    for row, episode in enumerate(words, start=1):
-        check_count(f"per_token.words, row {row}", len(episode), "word", 1, LONGEST_TEXT)
-
-
-def _check_alike(tokens: PerToken) -> None:
-    """Check that every table has an entry per word."""
-    expected = [len(episode) for episode in tokens.words]
-    for key in ("logprobs_old", "logprobs_ref", "values", "scores"):
-        rows: list[list[float]] = getattr(tokens, key)
-        if len(rows) != len(expected):
-            raise refusal(f"per_token.{key}", counted(len(rows), "row"), f"{len(expected)}, as many as words has")
-        for row, (found, length) in enumerate(zip(map(len, rows), expected, strict=True), start=1):
-            if found != length:
-                raise refusal(f"per_token.{key}, row {row}", counted(found, "number"), f"{length}, one per word")
-
-
-def _frozen(rows: list[list[float]]) -> Ragged:
-    return tuple(map(tuple, rows))
+LEVEL = Level(
+    "rlhf_ppo",
+    "per-token",
+    "no model is run, nothing is drawn",
+    parts=(
+        Part("per_token.words", Token, _PER_WORD, "an episode per row, a column per word of the response", noun="word"),
+        Part("per_token.logprobs_old", LogProb, _PER_WORD, "log-probs of the policy that wrote, in the shape of words"),
+        Part("per_token.logprobs_ref", LogProb, _PER_WORD, "log-probs of the reference, in the shape of words"),
+        Part("per_token.values", Number, _PER_WORD, "the critic's values, in the shape of words"),
+        Part("per_token.scores", Number, _PER_WORD, "scores, in the shape of words; usually 0 but on the last one"),
+        Part("cases.advantages", Number, ("case",), "a number per case", example=[2.0, -2.0]),
+        Part("cases.ratios", Ratio, ("case",), "a number per case", example=[1.5, 0.5]),
+    ),
+    tables={
+        "ppo": TABLES["ppo"],
+        "per_token": "what is given for every response word",
+        "cases": "may be left out: pairs for the table of the clipped loss",
+    },
+    optional=("cases",),
+    settings=PRESET_DEFAULT,
+    accepts={key: setting for key, setting in LIVE.items() if "." not in key},
+    limits={"episode": LIMITS["episodes"], "word": (1, LONGEST_TEXT)},
+    ragged=("word",),
+    make=_numbers,
+)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Max, Sum, block, link, maximum
 from blueprint.page.outline import Section, Sheet
-from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.distribution import exact_kl
 from blueprint.workbooks.common.definitions.loss import Surrogate, mean_over_words
 from blueprint.workbooks.common.definitions.metrics import ClipFraction, variance_floor
 from blueprint.workbooks.common.definitions.places import places
@@ -57,10 +58,8 @@ def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
     slots, by_word, by_pad = ends(S, at.until, models.ends)
     most = block("response.most", (), "T_most", "slots of the longest response", decimals=0)
     most[()] = maximum(Max(n, slots[n]), 1)
-    cross = block("kl_new.cross", (n, t), "plogq_θ", "Σ p log q: p of π_θ, q of π_ref")
-    exact = block("kl_new.exact", (n, t), "KL(π_θ‖π_ref)", "exact KL of new policy to the reference", unit="≥ 0")
-    cross[n, t] = Sum(v, policy.policy.words.p[n, t, v] * reference.policy.words.logp[n, t, v])
-    exact[n, t] = S[n, t] * (policy.policy.words.p_log_p[n, t] - cross[n, t])
+    words = policy.policy.words
+    cross, exact = exact_kl("kl_new", words.p, words.p_log_p, reference.policy.words.logp, S)
     floor = variance_floor()
     batch = pipeline.Batch(
         S, m, at, models.old.logprobs, reference.policy.logprobs, policy.policy.logprobs, reference.exact, exact,

@@ -8,11 +8,12 @@ from blueprint.language import Block, Sum, block, equal, link, match, maximum, t
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common.axes import n, t, v
 from blueprint.workbooks.common.definitions.choices import ROWS
+from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, softmax
 from blueprint.workbooks.common.definitions.gae import kept_values
-from blueprint.workbooks.common.definitions.networks import Temperature, softmax, tempered, word_logprobs
+from blueprint.workbooks.common.definitions.networks import Temperature, tempered
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.rlhf_ppo.sheets.networks import word_sections
-from blueprint.workbooks.rlhf_ppo.sheets.reading import NEW, REFERENCE, Heard, Part, Policy, policy_that_reads
+from blueprint.workbooks.rlhf_ppo.sheets.reading import NEW, REFERENCE, Heard, Policy, policy_that_reads
 from blueprint.workbooks.rlhf_ppo.steps import Models
 from blueprint.workbooks.rlhf_ppo.texts import Texts
 
@@ -99,7 +100,6 @@ def given_models(given: GivenTexts, temperature: Temperature) -> Models:
     )  # fmt: skip
 
 
-OLD = Part("old", "Old policy", "old policy", LEAD, "log π_old", ("", "", ""))
 CRITICS = (("old_critic", "old"), ("critic", "new"))
 
 
@@ -113,10 +113,10 @@ def _old(given: GivenTexts, logits: tuple[Block, ...]) -> Policy:
     here = given.head.on("old")
     written, S = link("old.written", given.texts.written), link("old.slots", given.slots)
     words = softmax("old", logits[-1])
-    logprobs = word_logprobs("old", OLD.symbol, OLD.whose, words.logp, written, S)
+    logprobs = chosen_logprobs("old", words.logp, written, S)
     kept = Section("The word that was written", (written, S, words.p_log_p, key(logprobs)))
     sections = (*word_sections(logits, words), kept)
-    return Policy(Sheet(OLD.title, LEAD, sections, (n, t), here.rows, here.mask), logprobs, words)
+    return Policy(Sheet("Old policy", LEAD, sections, (n, t), here.rows, here.mask), logprobs, words)
 
 
 def _critic(name: str, whose: str, given: GivenTexts) -> tuple[Block, Block, Block]:

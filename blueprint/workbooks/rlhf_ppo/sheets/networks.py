@@ -5,7 +5,8 @@ from __future__ import annotations
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Item, Line, Note, Row, Section, Table, minor
 from blueprint.workbooks.common.axes import v
-from blueprint.workbooks.common.definitions.networks import Distribution, Head, Memory, Network
+from blueprint.workbooks.common.definitions.distribution import Distribution
+from blueprint.workbooks.common.definitions.networks import Head, Memory, Network
 
 NO_GRADIENT = (
     "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.definitions.distribution import chosen_logprobs
 from blueprint.workbooks.common.definitions.networks import (
     Memory,
     Temperature,
@@ -16,7 +17,6 @@ from blueprint.workbooks.common.definitions.networks import (
     rnn,
     tempered,
     updated,
-    word_logprobs,
     word_weights,
 )
 from blueprint.workbooks.common.sheets.head import InView
@@ -58,7 +58,7 @@ def old_policy(
     run = rollout(here, memory, Y, max_new_tokens, temperature)
     room = slots_of(is_given, given.decisions, max_new_tokens) if temperature else None
     counted = room.row if room else run.mask
-    logprobs = word_logprobs("old", "log π_old", "old policy", run.distribution.logp, run.written, counted)
+    logprobs = chosen_logprobs("old", run.distribution.logp, run.written, counted)
     words = run.distribution
     kept = (*((room.number, room.row) if room else ()), words.p_log_p, key(logprobs))
     sections = (

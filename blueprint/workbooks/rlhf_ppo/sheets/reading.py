@@ -7,8 +7,13 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 from blueprint.page.outline import Section, Sheet, key, minor
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.loss import exact_kl, word_entropy
-from blueprint.workbooks.common.definitions.networks import Distribution, softmax, word_logprobs
+from blueprint.workbooks.common.definitions.distribution import (
+    Distribution,
+    chosen_logprobs,
+    entropy,
+    exact_kl,
+    softmax,
+)
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.rlhf_ppo.sheets.networks import word_sections
 
@@ -42,26 +47,26 @@ class Heard(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a policy's part is: name, title and lead, the symbol of its log-prob, what its KL from π_old is called."""
+    """What a policy's part is: name, title and lead, and what the names of its KL from π_old begin with."""
 
     name: str
     title: str
-    whose: str
     lead: str
-    symbol: str
-    distance: tuple[str, str, str]
+    distance: str
 
 
 REFERENCE = Part(
-    "reference", "Reference", "reference",
+    "reference",
+    "Reference",
     "π_ref, the frozen model from before, reads the same words and says how likely it finds what was written",
-    "log π_ref", ("kl", "KL(π_old‖π_ref)", "exact KL to the reference"),
-)  # fmt: skip
+    "kl",
+)
 NEW = Part(
-    "policy", "Policy", "new policy",
+    "policy",
+    "Policy",
     "π_θ, the policy after the update, reads the same words; the loss compares it with π_old",
-    "log π_θ", ("policy_kl", "KL(π_old‖π_θ)", "exact KL between old and new policy"),
-)  # fmt: skip
+    "policy_kl",
+)
 
 
 def policy_that_reads(
@@ -74,15 +79,15 @@ def policy_that_reads(
     p_old = link(f"{name}.p_old", heard.words.p, "probability under π_old", "p_old")
     p_log_p_old = link(f"{name}.p_log_p_old", heard.words.p_log_p, "Σ p log p of π_old", "plogp_old")
     words = softmax(name, logits[-1])
-    logprobs = word_logprobs(name, part.symbol, part.whose, words.logp, written, counted)
-    cross, exact = exact_kl(*part.distance, counted, p_old, p_log_p_old, words.logp)
+    logprobs = chosen_logprobs(name, words.logp, written, counted)
+    cross, exact = exact_kl(part.distance, p_old, p_log_p_old, words.logp, counted)
     places = () if heard.slots is None else (counted,)
     kept = Section("The word that was written", (written, *places, key(logprobs), words.p_log_p))
     far = (minor(p_old, "probability"), p_log_p_old, cross, key(exact))
     sections = [*above, *word_sections(logits, words), kept]
     sections.append(Section(f"How far from the old policy: {exact.symbol}", far))
-    entropy = word_entropy(counted, words.p_log_p) if part is NEW else None
-    if entropy is not None:
-        sections.append(Section("How undecided the new policy is", (key(entropy),)))
+    undecided = entropy(name, words.p_log_p, counted) if part is NEW else None
+    if undecided is not None:
+        sections.append(Section("How undecided the new policy is", (key(undecided),)))
     sheet = Sheet(part.title, part.lead, tuple(sections), (n, t), here.rows, here.mask, first=first)
-    return Read(Policy(sheet, logprobs, words), exact, entropy)
+    return Read(Policy(sheet, logprobs, words), exact, undecided)

@@ -1,0 +1,155 @@
+"""Describe a level: what its numbers files hold, key by key, and how they become numbers.
+
+From this one description a file is checked, its shapes are compared, its schema is made, and it is written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, Field, create_model
+
+from blueprint.inputs.catalogue import Catalogue, Preset
+from blueprint.inputs.result import Numbers, Settings
+from blueprint.inputs.setting import Setting
+from blueprint.inputs.shapes import NEEDED, Part, fitted
+from blueprint.inputs.table import NumbersFile, Table, setting_field
+
+Values = dict[str, Any]
+Limits = Mapping[str, tuple[int, int]]
+
+
+class Draft(NamedTuple):
+    """What a checked file gives: its parts by key, its settings, and of a built-in file the parts that no override names."""
+
+    level: Level
+    head: dict[str, Any]
+    parts: Values
+    settings: Settings
+    spare: Sequence[str]
+
+    def fitted(self) -> Values:
+        """Return the parts as arrays and tuples. Raises NumbersError where their shapes do not belong together."""
+        return fitted(self.level.parts, self.parts, self.level.limits, self.level.ragged)
+
+    def numbers(self, parts: Values) -> Numbers:
+        """Return numbers that consist of settings and parts."""
+        return Numbers(**self.head, ppo=self.settings, parts=parts)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of a kind of workbook: where its numbers begin.
+
+    Attributes:
+        kind: the name of the kind. word: what stands under `level` in a file. begins: where the numbers begin, in a few words.
+        parts: what a file holds besides settings.
+        tables: what each table is, by name, in the order of a file; those of settings too.
+        optional: tables that may be left out, though what stands in them may not.
+        settings: what may be chosen, by key; one whose key has no dot stands in the table `of_settings`.
+        accepts: the settings as a file is checked, where `make` refuses some of them in words of its own.
+        presets: what libraries do.
+        limits: the least and the most of what an axis counts. ragged: axes whose size differs from row to row.
+        make: makes the numbers of a checked file; it completes what is left out, and refuses what does not belong together.
+        values: what numbers hold, by key, settings apart.
+        defaults: the settings that are in use where no preset is chosen.
+        origins: makes what tells, in a few words, where a value comes from that this level draws or derives.
+        remarks: a comment for each row of a value in a written file.
+    """
+
+    kind: str
+    word: str
+    begins: str
+    parts: tuple[Part, ...]
+    tables: Mapping[str, str]
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    of_settings: str = "ppo"
+    optional: Collection[str] = ()
+    accepts: Mapping[str, Setting] | None = None
+    presets: Callable[[], Catalogue] | None = None
+    limits: Limits = field(default_factory=dict)
+    ragged: Collection[str] = ()
+    make: Callable[[Draft], Numbers] = lambda draft: draft.numbers(draft.fitted())
+    values: Callable[[Any], Values] = lambda numbers: dict(numbers.parts)
+    defaults: Callable[[Any], Mapping[str, Setting]] | None = None
+    origins: Callable[[Draft, Any], Callable[[str], str | None]] = lambda draft, numbers: lambda key: None
+    remarks: Callable[[Any, str], Sequence[str]] = lambda numbers, key: ()
+
+    def dotted(self, key: str) -> str:
+        """Return the key of a setting in a file, such as `ppo.gamma` or `loss.aggregation`."""
+        return key if "." in key else f"{self.of_settings}.{key}"
+
+    @cached_property
+    def by_dotted_key(self) -> dict[str, Setting]:
+        """The settings by their keys in a file."""
+        return {self.dotted(key): setting for key, setting in self.settings.items()}
+
+    @cached_property
+    def file(self) -> type[NumbersFile]:
+        """The table that checks a file."""
+        accepted = self.accepts or self.settings
+        entries = {part.key: _field(part) for part in self.parts}
+        entries |= {self.dotted(key): setting_field(setting) for key, setting in accepted.items()}
+        tables = {name: self._table(name, about, entries) for name, about in self.tables.items()}
+        single = {key: each for key, each in entries.items() if "." not in key}
+        level = (Literal[self.word], Field(description=f"where the numbers begin: {self.begins}"))
+        doc = f'A file of level "{self.word}": {self.begins}.'
+        fields: Any = {"level": level, **single, **tables}
+        return create_model(self.word, __base__=NumbersFile, __doc__=doc, **fields)
+
+    @property
+    def keys(self) -> list[str]:
+        """All keys of a file in its order, tables among them."""
+        return [*_keys_of(self.file)]
+
+    def _table(self, name: str, about: str, entries: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Make a table, as a field of the file: it must be there if something in it must, unless it is an optional one."""
+        inside = {key.partition(".")[2]: each for key, each in entries.items() if key.startswith(f"{name}.")}
+        made = create_model(name, __base__=Table, **inside)
+        if name in self.optional:
+            return made | None, Field(None, description=about)
+        needed = any(inner.is_required() for inner in made.model_fields.values())
+        return made, Field(NEEDED if needed else made.empty(), description=about)
+
+    def draft(self, name: str, file: NumbersFile, changed: Collection[str] | None) -> Draft:
+        """Take what a checked file gives. changed: what overrides have named, in a built-in file; else None."""
+        found = {part.key: _found(file, part.key) for part in self.parts}
+        parts = {key: value for key, value in found.items() if value is not None}
+        said = {key: _found(file, self.dotted(key)) for key in self.accepts or self.settings}
+        settings = {key: value for key, value in said.items() if value is not None}
+        spare = [key for key in parts if changed is not None and {key, key.partition(".")[0]}.isdisjoint(changed)]
+        head: dict[str, Any] = {"name": name, "title": file.title or name, "about": file.about}
+        return Draft(self, head | {"kind": self.kind, "level": self.word}, parts, settings, spare)
+
+    def preset(self, numbers: Numbers) -> Preset | None:
+        """Return the preset that a user chose, where there is a choice."""
+        return self.presets().preset(numbers.preset) if self.presets and numbers.preset else None
+
+
+def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """List every key of a file, tables included, as it would be overridden."""
+    for name, described in model.model_fields.items():
+        yield prefix + name
+        for inner in _members(described.annotation):
+            if issubclass(inner, BaseModel):
+                yield from _keys_of(inner, f"{prefix}{name}.")
+
+
+def _members(annotation: Any) -> list[type]:
+    return [each for each in getattr(annotation, "__args__", (annotation,)) if isinstance(each, type)]
+
+
+def _field(part: Part) -> tuple[Any, Any]:
+    entry = reduce(lambda inner, _: list[inner], part.axes, part.entry)  # type: ignore[valid-type]
+    examples = None if part.example is None else [part.example]
+    described = Field(part.default, description=part.about, examples=examples, json_schema_extra=part.schema)
+    return entry | None if part.default is None else entry, described
+
+
+def _found(file: BaseModel, key: str) -> Any:
+    """Return what stands under a key, None where nothing does."""
+    table, dot, name = key.partition(".")
+    return getattr(getattr(file, table), name, None) if dot else getattr(file, table)

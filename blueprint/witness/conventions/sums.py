@@ -1,0 +1,121 @@
+"""Sums over a batch: of all its responses at once, or tile by tile, so that a batch of any size fits into memory.
+
+Whatever the conventions add up over responses goes through one of these. A tile asks for a sum that is known by then
+and gets that of the whole batch; a sum that is not known yet is gathered from the tiles of a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+Named = dict[str, Tensor]
+
+
+class Sums(Protocol):
+    """How numbers of files are made of those of their responses [F, N] or words [F, N, T]; each is [F]."""
+
+    def total(self, name: str, values: Tensor) -> Tensor:
+        """Returns Σ z."""
+
+    def largest(self, name: str, values: Tensor) -> Tensor:
+        """Returns max z."""
+
+    def squares(self, name: str, counted: Tensor, values: Tensor, about: Tensor) -> Tensor:
+        """Returns Σ c·(z − about)² of words that count, c being 1 there and else 0, with `about` [F]."""
+
+
+class Whole:
+    """Sums of a batch that is there as a whole."""
+
+    def total(self, name: str, values: Tensor) -> Tensor:
+        """Returns Σ z of each file."""
+        return values.sum(dim=tuple(range(1, values.dim())))
+
+    def largest(self, name: str, values: Tensor) -> Tensor:
+        """Returns max z of each file."""
+        return values.amax(dim=-1)
+
+    def squares(self, name: str, counted: Tensor, values: Tensor, about: Tensor) -> Tensor:
+        """Returns Σ c·(z − about)² of each file."""
+        return (counted * (values - about[:, None, None]).square()).sum(dim=(-2, -1))
+
+
+WHOLE = Whole()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How many numbers there are, their mean, and Σ (z − mean)², each [F]."""
+
+    count: Tensor
+    mean: Tensor
+    squares: Tensor
+
+    @classmethod
+    def of(cls, counted: Tensor, values: Tensor) -> Spread:
+        """Returns the spread of the words of one tile that count."""
+        count = counted.sum(dim=(-2, -1))
+        mean = (counted * values).sum(dim=(-2, -1)) / count.clamp(min=1)
+        return cls(count, mean, WHOLE.squares("", counted, values, mean))
+
+    def joined(self, other: Spread) -> Spread:
+        """Returns the spread of both together.
+
+        Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances (Stanford
+        STAN-CS-79-773, 1979), eq. 2.1: S = S_a + S_b + (m_b − m_a)²·n_a·n_b/(n_a + n_b).
+        """
+        count = self.count + other.count
+        some, apart = count.clamp(min=1), other.mean - self.mean
+        mean = self.mean + apart * other.count / some
+        return Spread(count, mean, self.squares + other.squares + apart.square() * self.count * other.count / some)
+
+    def about(self, point: Tensor) -> Tensor:
+        """Returns Σ (z − point)²: the mean of libraries is not always the plain one."""
+        return self.squares + self.count * (self.mean - point).square()
+
+
+@dataclass
+class Tiled:
+    """Sums of a batch that is seen tile by tile.
+
+    `settle` is called when every tile of a pass was seen; it makes what was gathered known, as far as it is wanted.
+    """
+
+    known: Named = field(default_factory=dict)
+    spreads: dict[str, Spread] = field(default_factory=dict)
+    _sums: Named = field(default_factory=dict)
+    _spreads: dict[str, Spread] = field(default_factory=dict)
+
+    def total(self, name: str, values: Tensor) -> Tensor:
+        """Returns Σ z of the whole batch where it is known, else that of the tile, which is gathered."""
+        return self._gathered(name, lambda: WHOLE.total(name, values), torch.add)
+
+    def largest(self, name: str, values: Tensor) -> Tensor:
+        """Returns max z of the whole batch where it is known, else that of the tile, which is gathered."""
+        return self._gathered(name, lambda: WHOLE.largest(name, values), torch.maximum)
+
+    def squares(self, name: str, counted: Tensor, values: Tensor, about: Tensor) -> Tensor:
+        """Returns Σ c·(z − about)² of the whole batch where it is known, else that of the tile, which is gathered."""
+        if name not in self.spreads:
+            found = Spread.of(counted, values)
+            self._spreads[name] = self._spreads[name].joined(found) if name in self._spreads else found
+            return found.about(about)
+        return self.spreads[name].about(about)
+
+    def settle(self, wanted: Callable[[str], bool]) -> None:
+        """Makes known what was gathered under wanted names, and forgets the rest."""
+        self.known |= {name: each for name, each in self._sums.items() if wanted(name)}
+        self.spreads |= {name: each for name, each in self._spreads.items() if wanted(name)}
+        self._sums, self._spreads = {}, {}
+
+    def _gathered(self, name: str, found: Callable[[], Tensor], join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        if name in self.known:
+            return self.known[name]
+        here = found()
+        self._sums[name] = join(self._sums[name], here) if name in self._sums else here
+        return here

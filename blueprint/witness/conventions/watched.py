@@ -1,0 +1,104 @@
+"""What is watched: means over response words or all slots, approximate KL, clip fractions, explained variance.
+
+Tensors are [F, N, T], numbers [F].
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from blueprint.witness.conventions.options import Options
+from blueprint.witness.conventions.texts import Texts
+from blueprint.witness.models import Held, Named
+
+
+def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
+    """Returns the weights of three means: over what is watched, over the response words, over words of the value loss.
+
+    A masked mean divides by N + mean_eps, a mean over all slots by N.
+    """
+    over_all, eps = options.says("metrics.over", "all"), options.number("advantage.mean_eps", 1)
+    over = torch.where(over_all, texts.slots, rows["response"])
+    watched_eps = torch.where(over_all.flatten(), 0.0, eps)
+    found = {"watch.over": over, "watch.eps": watched_eps}
+    found |= _mean_rows("watch.slots", over, watched_eps, options)
+    found |= _mean_rows("watch.words", rows["response"], eps, options)
+    return found | _mean_rows("watch.values", rows["value.counted"], eps, options)
+
+
+def _mean_rows(name: str, counted: Tensor, eps: Tensor, options: Options) -> Named:
+    count = options.sums.total(f"{name}.count", counted).clamp(min=1) + eps
+    return {f"{name}.count": count, f"{name}.weight": counted / count[:, None, None]}
+
+
+def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
+    """Returns how far the update moved the policy: mean ratio, entropy and approximate KL from d = log π_θ − log π_old.
+
+    OpenRLHF 0.11.2 (loss.py, raw_policy_log_ratio) reads d before its clamp. k3 is made of the ratio.
+    """
+    weights, d = rows["watch.slots.weight"], rows["log_ratio"]
+    seen = torch.where(options.says("metrics.log_ratio", "raw"), rows["log_ratio.free"], d)
+    estimates = {"k1": -seen, "k2": seen.square() / 2, "k3": rows["ratio"] - 1 - d}
+    used = options.pick("metrics.kl", estimates)
+    told = {"log_ratio": seen} | estimates | {"used": used}
+    found = {f"policy_kl.{name}": each for name, each in told.items()}
+    return found | {
+        "approx_kl.used": options.sums.total("approx_kl.used", weights * used),
+        "ratio.mean": options.sums.total("ratio.mean", weights * rows["ratio"]),
+        "entropy.watched": options.sums.total("entropy.watched", weights * texts.entropy),
+    }
+
+
+def clip_rows(rows: Held, options: Options) -> Named:
+    """Returns which words the clips touch, and their shares: of the response words, and of words of the value loss."""
+    response, weights = rows["response"], rows["watch.words.weight"]
+    changed = response * (rows["surrogate.clipped"] < rows["surrogate.unclipped"])
+    outside = response * (rows["ratio"] != rows["ratio.clipped"])
+    floored = response * (rows["surrogate.floor"] > rows["surrogate.pessimistic"])
+    flag = options.pick("metrics.clip_fraction", {"loss": changed, "ratio": outside})
+    return {
+        "clip_fraction.changed": changed,
+        "clip_fraction.outside": outside,
+        "clip_fraction.flag": flag,
+        "clip_fraction.floored": floored,
+        "clip_fraction.used": options.sums.total("clip_fraction.used", weights * flag),
+        "clip_fraction.dual": options.sums.total("clip_fraction.dual", weights * floored),
+        "clip_fraction.value": options.sums.total(
+            "clip_fraction.value", rows["watch.values.weight"] * rows["value.held_counts"]
+        ),
+    }
+
+
+def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) -> Named:
+    """Returns the explained variance over the response words and its steps; 0 where var(R) is at most the floor [F].
+
+    1 − var(R − V)/(var(R) + ε) with the old or the new critic's V, or 1 − mean((R − V)²)/var(R) with the new one's.
+    """
+    response, returns = rows["response"], rows["returns"]
+    count = options.sums.total("ev.count", response).clamp(min=1)
+    free = (count - options.number("advantage.ddof", 1)).clamp(min=1)
+    old, new = response * (returns - rows["values.kept"][..., :-1]), response * (returns - texts.values)
+    found = {"ev.count": count, "ev.free": free, "ev.residual_old": old, "ev.residual_new": new}
+    for name, values in {"returns": returns, "residual_old": old, "residual_new": new}.items():
+        found |= _variance_rows(f"ev.{name}", response, values, (count, free), options)
+    mse = options.sums.total("ev.mse", new.square()) / count
+    errors = {
+        "var_old": found["ev.residual_old_variance"],
+        "var_new": found["ev.residual_new_variance"],
+        "mse_new": mse,
+    }
+    error, variance = options.pick("metrics.explained", errors), found["ev.returns_variance"]
+    some = variance > floor
+    share = error / torch.where(some, variance + options.number("metrics.ev_eps", 1), 1.0)
+    return found | {"ev.mse": mse, "ev.error": error, "ev.used": torch.where(some, 1 - share, 0.0)}
+
+
+def _variance_rows(
+    name: str, response: Tensor, values: Tensor, counts: tuple[Tensor, Tensor], options: Options
+) -> Named:
+    count, free = counts
+    mean = options.sums.total(f"{name}_sum", response * values) / count
+    variance = options.sums.squares(f"{name}_squares", response, values, mean) / free
+    centred = response * (values - mean[:, None, None])
+    return {f"{name}_mean": mean, f"{name}_centred": centred, f"{name}_variance": variance}

@@ -1,0 +1,176 @@
+"""Level "weights" of RLHF PPO: models are run over prompts, and whatever is left out is drawn from the seed."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from blueprint.inputs import Draft, Level, Part
+from blueprint.inputs.entries import DRAW_HIGH, DRAW_LOW, Draw, Number, Prompt, Response, Seed, Whole, Word
+from blueprint.inputs.level import Values
+from blueprint.inputs.limits import LIMITS
+from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
+from blueprint.workbooks.rlhf_ppo.inputs import complete
+from blueprint.workbooks.rlhf_ppo.inputs.complete import MODELS, base_of, is_drawn
+from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
+from blueprint.workbooks.rlhf_ppo.inputs.fit import SHAPES, fitting
+from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes, resolved, told_by
+
+_SIZES = {
+    "vocabulary": "words that there are",
+    "embedding": "length of x, which stands for a word",
+    "hidden": "length of the memory h",
+    "episodes": "texts side by side",
+    "prompt": "words of the longest prompt",
+    "max_new_tokens": "words a response may have, the end word included",
+}
+_MODELS = {
+    "old": "the policy that wrote the responses",
+    "reference": "the frozen policy from which drifting costs",
+    "policy": "policy = old + update_step · delta",
+    "old_critic": "its values give the advantages and the value targets",
+    "critic": "critic = old_critic + update_step · delta",
+    "reward_model": "reads the whole text and scores it once, at its last word",
+}
+_WEIGHTS = {
+    "E": "a row per word, a column per number of x",
+    "W": "rows: x, h, 1; a column per number of h; h = tanh([x, h before, 1] · W)",
+    "Y": "a row per number of h, a column per word; scores = h · Y",
+    "w": "a number per number of h; output = h · w + b",
+    "b": "the b of w",
+}
+
+
+def _weights(model: str, name: str) -> Part:
+    """Describe weights of a model, or what an update adds to them."""
+    letter = name.removeprefix("delta_")
+    added = f"what the update adds to {letter}" + (", in its shape" if SHAPES[letter] else "")
+    return Part(f"{model}.{name}", Number, SHAPES[letter], _WEIGHTS[letter] if letter == name else added, None)
+
+
+def _numbers(draft: Draft) -> WeightNumbers:
+    settings, conventions = conventions_of(draft)
+    given, seed = _given(draft), draft.parts["seed"]
+    sizes = resolved(given, draft.spare)
+    parts = fitting(given, sizes, draft.spare)
+    vocabulary, prompts = complete.text(seed, parts, sizes)
+    return WeightNumbers(
+        **draft.head,
+        seed=seed,
+        vocabulary=tuple(vocabulary),
+        prompts=tuple(map(tuple, prompts)),
+        max_new_tokens=sizes.max_new_tokens,
+        draws=complete.draws(seed, parts.get("rollout.draws"), prompts, sizes),
+        ppo=settings,
+        conventions=conventions,
+        weights=complete.weights(seed, parts, sizes),
+        drawn_anew=tuple(key for key in given if key not in parts),
+        responses=tuple(map(tuple, parts.get("rollout.responses", ()))),
+    )
+
+
+def _given(draft: Draft) -> Values:
+    """Return the given parts that stand in tables."""
+    return {key: value for key, value in draft.parts.items() if "." in key}
+
+
+def _values(numbers: WeightNumbers) -> Values:
+    (words, embedding), hidden = numbers.weights["old.E"].shape, numbers.weights["old.W"].shape[1]
+    prompt = max(map(len, numbers.prompts))
+    sizes = Sizes(words, embedding, hidden, len(numbers.prompts), prompt, numbers.max_new_tokens)
+    return {
+        "seed": numbers.seed,
+        **values_of(numbers.conventions),
+        **{f"sizes.{name}": value for name, value in vars(sizes).items()},
+        "text.vocabulary": numbers.vocabulary,
+        "text.prompts": [" ".join(prompt) for prompt in numbers.prompts],
+        "rollout.draws": _draws(numbers, sizes),
+        **({"rollout.responses": [_joined(each) for each in numbers.responses]} if numbers.responses else {}),
+        **numbers.weights,
+    }
+
+
+def _joined(response: Sequence[str]) -> str | list[str]:
+    """Return a response as a string, or, where the draw decides on a word before others, as a list with "" for that word."""
+    return " ".join(response) if all(response) else list(response)
+
+
+def _draws(numbers: WeightNumbers, sizes: Sizes) -> list[list[float]]:
+    """Return the draws of the response words; those of every column, where the seed does not give the others back.
+
+    Somebody may have emptied cells that draw nothing: draws that no file may hold are left to the seed.
+    """
+    starts = [len(prompt) - 1 for prompt in numbers.prompts]
+    drawn = numbers.draws.tolist()
+    own = [row[first : first + sizes.max_new_tokens] for row, first in zip(drawn, starts, strict=True)]
+    again = complete.draws(numbers.seed, own, [list(prompt) for prompt in numbers.prompts], sizes)
+    may_stand = bool(((numbers.draws >= DRAW_LOW) & (numbers.draws <= DRAW_HIGH)).all())
+    return drawn if may_stand and not np.array_equal(again, numbers.draws) else own
+
+
+def _origins(draft: Draft, numbers: WeightNumbers) -> Callable[[str], str | None]:
+    given, seed = _given(draft), f"seed {numbers.seed}"
+    claims, kept = told_by(given, draft.spare), given.keys() - set(numbers.drawn_anew)
+
+    def origin(key: str) -> str | None:
+        claim = claims.get(key.removeprefix("sizes."))
+        if claim and claim.source != key and key.startswith("sizes."):
+            return f"told by {claim.source}"
+        if key in numbers.drawn_anew:
+            return f"drawn anew, {seed}"
+        if key in given or not (key in numbers.weights or key in ("text.prompts", "rollout.draws")):
+            return None
+        if is_drawn(key, kept):
+            return seed
+        return "no update" if "delta_" in key else f"as {base_of(key)}"
+
+    return origin
+
+
+def _remarks(numbers: WeightNumbers, key: str) -> Sequence[str]:
+    """Say beside each row of weights what it belongs to."""
+    memory = [f"h{each}" for each in range(1, numbers.weights["old.W"].shape[1] + 1)]
+    embedding = [f"x{each}" for each in range(1, numbers.weights["old.E"].shape[1] + 1)]
+    rows: dict[str, Sequence[str]] = {"E": numbers.vocabulary, "W": [*embedding, *memory, "1"], "Y": memory}
+    return rows.get(key.rpartition(".")[2].removeprefix("delta_"), ())
+
+
+def _size(name: str, about: str) -> Part:
+    """Describe a size that may be left out; its limits are checked in `sizes.py`."""
+    low, high = LIMITS[name]
+    return Part(f"sizes.{name}", Whole, (), about, None, schema={"minimum": low, "maximum": high})
+
+
+LEVEL = Level(
+    "rlhf_ppo",
+    "weights",
+    "models are run over prompts",
+    parts=(
+        Part("seed", Seed, (), "fills whatever is left out", 1),
+        *PARTS,
+        *(_size(name, about) for name, about in _SIZES.items()),
+        Part("text.vocabulary", Word, ("word",), "the first word ends a text; words differ by more than capitals", None,
+             otherwise="default words"),
+        Part("text.prompts", Prompt, ("episode",), "an episode each: words of the vocabulary, blanks between them", None),
+        Part("rollout.draws", Draw, ("episode", "word"),
+             "an episode per row, a draw u per response word (or per column of the sheet)", None),
+        Part("rollout.responses", Response, ("episode",),
+             'words that are written whatever the draws say, an episode each; draws go on behind them, and for "" in a list',
+             None, ["very very sleepy <eos>", ""]),
+        *(_weights(model, name) for model, names in MODELS.items() for name in names),
+    ),
+    tables={
+        "sizes": "each may be left out where a given part tells it",
+        "text": "what is given of each text",
+        "rollout": "how the response words come about",
+        **TABLES,
+        **_MODELS,
+    },
+    settings=LIVE,
+    presets=rlhf,
+    make=_numbers,
+    values=_values,
+    defaults=lambda numbers: PRESET_DEFAULT,
+    origins=_origins,
+    remarks=_remarks,
+)  # fmt: skip
