@@ -2,7 +2,7 @@
 
 import sys as _sys
 
-from blueprint.api import build, check, open, verify
+from blueprint.api import add_kind, build, check, open, verify
 from blueprint.book import Book, book
 from blueprint.language import (
     Axis,
@@ -40,6 +40,7 @@ __all__ = [
     "Max",
     "NotationError",
     "Sum",
+    "add_kind",
     "at_most",
     "block",
     "book",

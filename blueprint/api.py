@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from blueprint.inputs.result import Numbers
     from blueprint.reopening import SavedBook
     from blueprint.verifying import StepVerdict, Verdict
+    from blueprint.workbooks.kind import Kind
 
 AnyPath = str | PathLike[str]
 Tables = Mapping[str, Any]
@@ -51,6 +52,22 @@ def build(
     asked = {"preset": preset, "conventions": conventions, "compare": compare}
     changes = {key: value for key, value in asked.items() if value is not None} | dict(set or {})
     return Book(blueprint_of(_loaded(numbers, changes)))
+
+
+def add_kind(kind: Kind) -> None:
+    """Makes a kind of workbook of one's own known; `bp.build` and the doors then work on its numbers as on any other's.
+
+    kind: its record, `blueprint.workbooks.Kind`. Raises KindError if its name, a level or built-in numbers are taken.
+
+    >>> import blueprint as bp
+    >>> from blueprint.workbooks import Kind
+    >>> bp.add_kind(Kind("classic_ppo", "mine", levels={}, build=None))
+    Traceback (most recent call last):
+    blueprint.workbooks.kind.KindError: kind classic_ppo: there is one of that name already; give yours another name.
+    """
+    from blueprint.workbooks import registry
+
+    registry.add_kind(kind)
 
 
 def open(path: AnyPath) -> SavedBook:

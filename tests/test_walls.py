@@ -50,7 +50,7 @@ MAY_READ = {
     "unfinished": (),
     "__main__": ("cli",),
     "frames": ("book", "language"),
-    "api": ("book", "checking", "dumps", "inputs", "reopening", "verifying", "workbooks.registry"),
+    "api": ("workbooks.kind", "book", "checking", "dumps", "inputs", "reopening", "verifying", "workbooks.registry"),
     "": ("api", "book", "language", "moved"),
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),

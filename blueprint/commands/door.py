@@ -14,6 +14,7 @@ import click
 
 from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.quoting import unquoted
+from blueprint.workbooks.kind import KindError
 
 TRACEBACK = "BLUEPRINT_TRACEBACK"
 """The environment variable with which a developer sees where something went wrong."""
@@ -50,6 +51,8 @@ def answering(command: Callable[[], str]) -> Iterator[None]:
             sys.stdout.flush()  # here, so that a full disk behind a redirection is told and not lost
     except _PASSED_ON:
         raise
+    except KindError as error:
+        raise Refused(str(error)) from error
     except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
         if os.environ.get(TRACEBACK):
             raise

@@ -9,7 +9,7 @@ from typing import Any
 
 from blueprint.inputs.errors import NumbersError, name_of, nearest, shown, suggestion
 from blueprint.quoting import printable, unquoted
-from blueprint.workbooks.registry import kinds
+from blueprint.workbooks.registry import built_in_file, kinds
 
 _LOOKED_AT = 2000
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -31,12 +31,7 @@ def names() -> list[tuple[str, str]]:
 
 
 def _built_in() -> list[str]:
-    return sorted(_files(), key=lambda name: (name != "default", name))
-
-
-def _files() -> dict[str, Path]:
-    """Find the files of the built-in sets, which each kind of workbook has in a folder of its own."""
-    return {name: path for kind in kinds() for name, path in kind.built_in().items()}
+    return sorted((name for kind in kinds() for name in kind.built_in()), key=lambda name: (name != "default", name))
 
 
 def read(source: str | PathLike[str]) -> Source:
@@ -46,10 +41,11 @@ def read(source: str | PathLike[str]) -> Source:
         NumbersError: if there is no such name or file, or it is not UTF-8, or not TOML.
     """
     label = fspath(source)
-    if label in _built_in():
-        return Source(label, True, _parsed(_text(_files()[label], label), label), f"{label} (built in)")
+    if file := built_in_file(label):
+        return Source(label, True, _parsed(_text(file, label), label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
-        hint = suggestion(nearest(label, _built_in()), _built_in())
+        known = _built_in()
+        hint = suggestion(nearest(label, known), known)
         raise NumbersError(f"{printable(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
     return Source(name_of(path), False, _parsed(_text(path, printable(label)), printable(label)), printable(path.name))

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.quoting import Told
+from blueprint.quoting import Told, unquoted
 
 if TYPE_CHECKING:
     from blueprint.page.outline import Blueprint
@@ -72,8 +72,16 @@ class Kind:
         return imported(found)
 
     def level(self, word: str) -> Any:
-        """Return what numbers files of a level hold."""
-        return imported(self.levels[word])
+        """Return what numbers files of a level hold.
+
+        Raises:
+            KindError: if what the record names is a level of another kind, or another level.
+        """
+        found = imported(self.levels[word])
+        if (found.kind, found.word) != (self.name, word):
+            is_of = f"level {unquoted(found.word)} of kind {unquoted(found.kind)}"
+            raise KindError(f"kind {unquoted(self.name)}, level {word}: found {is_of}; name both alike in both places.")
+        return found
 
     def chooses(self) -> Any:
         """Return the first level at which presets can be chosen, None if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -28,8 +29,10 @@ def add_kind(kind: Kind) -> None:
     One that was added before under the same name gives way to it, as when a cell of a notebook is run again.
 
     Raises:
-        KindError: if another kind has its name, or one of its levels.
+        KindError: if it is none, or if another kind has its name, one of its levels, or built-in numbers of one name.
     """
+    if not isinstance(kind, Kind):
+        raise KindError(f"add_kind: found {type(kind).__name__}, expected a record; write add_kind(Kind(name, …)).")
     for other in kinds():
         if other.name != kind.name or kind.name not in _added:
             _refuse_twins(kind, other)
@@ -39,9 +42,13 @@ def add_kind(kind: Kind) -> None:
 def _refuse_twins(kind: Kind, other: Kind) -> None:
     if kind.name == other.name:
         raise KindError(f"kind {unquoted(kind.name)}: there is one of that name already; give yours another name.")
-    if twins := kind.levels.keys() & other.levels.keys():
-        level = unquoted(sorted(twins)[0])
-        raise KindError(f"kind {unquoted(kind.name)}: level {level} is one of {other.title}; call yours another word.")
+    for what, own, others in (
+        ("level", kind.levels, other.levels),
+        ("built-in numbers", kind.built_in(), other.built_in()),
+    ):
+        if twins := sorted(own.keys() & others.keys()):
+            taken = f"{what} {unquoted(twins[0])}: taken by {other.title}"
+            raise KindError(f"kind {unquoted(kind.name)}, {taken}; give yours another name.")
 
 
 def kinds() -> list[Kind]:
@@ -59,7 +66,15 @@ def _own() -> dict[str, Kind]:
 @cache
 def _installed() -> dict[str, Kind]:
     """Load the kinds that installed packages bring."""
-    found = [each.load() for each in entry_points(group=GROUP)]
+    found: list[Kind] = []
+    for each in entry_points(group=GROUP):
+        try:
+            found.append(each.load())
+        except Exception as error:  # whatever somebody's package does when it is imported
+            told = f"entry point {unquoted(each.name)} = {unquoted(each.value)}, group {GROUP}"
+            raise KindError(
+                f"{told}: found {unquoted(error)}, expected a Kind; mend or uninstall the package."
+            ) from error
     for kind in found:
         for other in (*_own().values(), *(each for each in found if each is not kind)):
             _refuse_twins(kind, other)
@@ -72,18 +87,27 @@ def kind_named(name: str) -> Kind:
     Raises:
         KindError: if there is none.
     """
-    if name in _own():
-        return _own()[name]
-    others = {kind.name: kind for kind in kinds()}
-    if name not in others:
-        raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {', '.join(others)}.")
-    return others[name]
+    found = next((kind for kind in _ours_first() if kind.name == name), None)
+    if found is None:
+        known = ", ".join(kind.name for kind in kinds())
+        raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {known}.")
+    return found
 
 
 def kind_of_level(word: object) -> Kind | None:
-    """Return the kind to which a level belongs; those of other packages are looked for only if it is none of ours."""
-    found = (kind for group in (_own().values(), kinds()) for kind in group if word in kind.levels)
-    return next(found, None)
+    """Return the kind to which a level belongs."""
+    return next((kind for kind in _ours_first() if word in kind.levels), None)
+
+
+def built_in_file(name: str) -> Path | None:
+    """Return the file of a built-in set of numbers."""
+    return next((found for kind in _ours_first() if (found := kind.built_in().get(name))), None)
+
+
+def _ours_first() -> Iterator[Kind]:
+    """Yield every kind; those of other packages are looked for only where none of ours will do."""
+    yield from _own().values()
+    yield from kinds()
 
 
 def level_of(numbers: Any) -> Any:

@@ -1,0 +1,15 @@
+"""The record of the toy kind."""
+
+from pathlib import Path
+
+from blueprint.workbooks import Kind
+
+HERE = Path(__file__).parent
+KIND = Kind(
+    "toy",
+    "preference pairs",
+    {"pairs": "tests.kinds.toy.level:LEVEL"},
+    "tests.kinds.toy.definitions:preference",
+    settings="tests.kinds.toy.level:SETTINGS",
+    numbers=HERE / "numbers",
+)
