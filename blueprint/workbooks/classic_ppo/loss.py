@@ -1,24 +1,13 @@
-"""The loss of classic PPO: ratio and clip, value loss in two norms, entropy, total. All rows (n, t)."""
+"""The loss of classic PPO: value loss in two norms, entropy, total. All rows (n, t)."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, exp, is_off, less, maximum, minimum, where
+from blueprint.language import Block, Sum, block, is_off, less, maximum, minimum, where
 from blueprint.workbooks.classic_ppo import sources
 from blueprint.workbooks.classic_ppo.axes import n, t
 from blueprint.workbooks.common.settings import Settings
-
-
-class Clip(NamedTuple):
-    """Log-ratio, ratio, surrogate free and clipped, and the smaller of the two."""
-
-    log_ratio: Block
-    ratio: Block
-    unclipped: Block
-    clipped_ratio: Block
-    clipped: Block
-    smaller: Block
 
 
 class Distance(NamedTuple):
@@ -56,24 +45,6 @@ class Total(NamedTuple):
     def parts(self) -> tuple[Block, Block, Block]:
         """Returns the numbers that add up to the total."""
         return self.policy_loss, self.adds_value, self.adds_entropy
-
-
-def clip(logp_new: Block, logp_old: Block, A: Block, chosen: Settings) -> Clip:
-    """Clips the ratio so that an action is not pushed too far; takes the worse outcome."""
-    near, more = chosen.used["clip_range"], chosen.used["clip_more"]
-    d = block("log_ratio", (n, t), "d", "log-ratio log π_θ − log π_old")
-    ratio = block("ratio", (n, t), "ρ", "importance ratio π_θ / π_old", unit="> 0", source=sources.RATIO)
-    free = block("surrogate.unclipped", (n, t), "U", "unclipped surrogate: ratio · advantage")
-    held = block("ratio.clipped", (n, t), "ρ_c", "ratio clipped to 1 − ε … 1 + ε + ε_more", source=sources.CLIP_MORE)
-    clipped = block("surrogate.clipped", (n, t), "U_c", "clipped ratio · advantage")
-    smaller = block("surrogate", (n, t), "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
-    d[n, t] = logp_new[n, t] - logp_old[n, t]
-    ratio[n, t] = exp(d[n, t])
-    free[n, t] = ratio[n, t] * A[n, t]
-    held[n, t] = maximum(1 - near, minimum(1 + near + more, ratio[n, t]))
-    clipped[n, t] = held[n, t] * A[n, t]
-    smaller[n, t] = minimum(free[n, t], clipped[n, t])
-    return Clip(d, ratio, free, held, clipped, smaller)
 
 
 def value_loss(V_new: Block, V_old: Block, R: Block, norm: str, chosen: Settings) -> ValueLoss:

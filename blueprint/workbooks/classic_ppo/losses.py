@@ -7,11 +7,12 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 from blueprint.page.outline import Item, Note, Section, Sheet, key
 from blueprint.workbooks.classic_ppo.axes import n, t
-from blueprint.workbooks.classic_ppo.loss import Clip, Total, ValueLoss, clip, total, value_loss
+from blueprint.workbooks.classic_ppo.loss import Total, ValueLoss, total, value_loss
 from blueprint.workbooks.classic_ppo.rollout import Rollout
 from blueprint.workbooks.classic_ppo.signal import Signal
-from blueprint.workbooks.classic_ppo.use import SHOWN
+from blueprint.workbooks.classic_ppo.use import SHOWN, use_of
 from blueprint.workbooks.common.definitions.distribution import entropy
+from blueprint.workbooks.common.definitions.ratio import Clip, clip
 from blueprint.workbooks.common.settings import Settings
 
 LEAD = "how much better the new policy does, held near the old one; how far the new critic is off; and the total"
@@ -38,11 +39,11 @@ def loss(run: Rollout, made: Signal, norm: str, chosen: Settings) -> Loss:
     A, p_log_p = link("loss.advantages", made.white.used), link("loss.p_log_p", run.new.over.p_log_p)
     V_new, V_old = link("loss.V_new", run.V_new), link("loss.V_old", run.V_old)
     R = link("loss.returns", made.gae.returns)
-    held = clip(logp_new, logp_old, A, chosen)
+    held = clip(logp_new, logp_old, A, use_of(chosen))
     value = value_loss(V_new, V_old, R, norm, chosen)
     H = entropy("policy", p_log_p, use=SHOWN)
     added = total(held.smaller, value.loss, H, run.counts.N, chosen)
-    surrogate = (A, held.unclipped, held.clipped_ratio, held.clipped, key(held.smaller), key(added.policy_loss))
+    surrogate: tuple[Item, ...] = (A, *held.steps, key(held.smaller), key(added.policy_loss))
     free, near = value.free.rows(), value.held_distance.rows()
     kept: tuple[Item, ...] = (value.held, *near, value.larger, key(value.loss), key(added.value_loss))
     sections = (

@@ -213,7 +213,7 @@ def _advantage_sections(made: Signal) -> Iterator[Section]:
             (*_statistics(white.of), white.whitened, *rows(white.shifted), key(white.used)),
         )
     elif made.V is not None and given.slots:
-        yield Section("Old values, for the value loss", (made.V,))
+        yield Section("Old values, for the value loss", (*values, made.V))
 
 
 def _statistics(of: Statistics) -> tuple[Item, ...]:

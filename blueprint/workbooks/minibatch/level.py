@@ -92,7 +92,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
         given.head.on("checks").rows, _residuals(parts, chosen), _identities(made, use)
     )
     picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
-    drawn, of_pictures = pictures(parts.given, made, out, chosen.settings)
+    drawn, of_pictures = pictures(parts.given, made, out, use)
     facts = facts_of(numbers.name, "minibatch") | {"preset": numbers.conventions.preset, "conventions": "live"}
     library = library_sheet(numbers.typed, made, _numbers(parts), given.head)
     told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes, where=library.pieces))

@@ -13,6 +13,8 @@ from blueprint.workbooks.common.conventions.weights import Weights, same_or_firs
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.kl import NEW, kl_estimates
 from blueprint.workbooks.common.definitions.loss import ValueLoss
+from blueprint.workbooks.common.definitions.ratio import Clip
+from blueprint.workbooks.common.definitions.ratio import clip as clipped
 from blueprint.workbooks.common.signal import Signal as Made
 from blueprint.workbooks.minibatch.batch import Whole
 from blueprint.workbooks.minibatch.dump import Dump
@@ -28,7 +30,7 @@ class Loss(NamedTuple):
     """The sheet and what others read from it."""
 
     sheet: Sheet
-    clip: policy.Clip
+    clip: Clip
     flags: Flags
     value: ValueLoss | None
     parts: tuple[Part, ...]
@@ -62,8 +64,8 @@ def loss(given: Dump, made: Signal, whole: Whole, use: Choices) -> Loss:
     return Loss(Sheet("Loss", LEAD, sections, (n, t), head.rows, head.mask), clip, flags, squares, parts, added, steps)
 
 
-def _clip(new: Block, old: Block, M: Block, A: Block, use: Choices, shown: Sections) -> tuple[policy.Clip, Flags]:
-    clip = policy.clip(new, old, M, A, use)
+def _clip(new: Block, old: Block, M: Block, A: Block, use: Choices, shown: Sections) -> tuple[Clip, Flags]:
+    clip = clipped(new, old, A, use, M)
     flags = clip_flags(clip, use)
     shown.append(
         (
@@ -71,17 +73,8 @@ def _clip(new: Block, old: Block, M: Block, A: Block, use: Choices, shown: Secti
             (M, new, old, clip.free_log_ratio, clip.log_ratio, key(clip.ratio)),
         )
     )
-    rows = (
-        A,
-        clip.unclipped,
-        clip.lowest,
-        clip.clipped_ratio,
-        clip.clipped,
-        clip.pessimistic,
-        clip.floor,
-        key(clip.smaller),
-    )
-    shown.append(("Clipped surrogate: the smaller of two, and never below its floor", (*rows, *flags)))
+    steps: tuple[Item, ...] = (A, *clip.steps, key(clip.smaller), *flags)
+    shown.append(("Clipped surrogate: the smaller of two, and never below its floor", steps))
     return clip, flags
 
 
@@ -92,8 +85,8 @@ def _value(
     found = _targets(given, made.made)
     if given.V_new is None or found is None:
         return None, None
-    rows = {"V_new": given.V_new, "V_old": found[0], "returns": found[1]}
-    V_new, V, R = (link(f"loss.{name}", row) for name, row in rows.items())
+    read = {"V_new": given.V_new, "V_old": found[0], "returns": found[1]}
+    V_new, V, R = (link(f"loss.{name}", row) for name, row in read.items())
     counts = value.counted_values(M, made.at, use)
     squares, larger = value.value_loss(V_new, V, R, counts, use)
     own = use.switch["value.aggregation"]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Section, Sheet
-from blueprint.workbooks.common.definitions.choices import rows
-from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.definitions.choices import Choices, rows
 from blueprint.workbooks.common.sheets import charts
 from blueprint.workbooks.common.sheets.averaged import TOTAL
 from blueprint.workbooks.common.sheets.flow import ON, UP, with_
@@ -107,18 +106,18 @@ def _walked_signal(given: Dump, made: Signal) -> Groups:
 def _walked_loss(out: Loss) -> Groups:
     """Lists the way of one word from its ratio to what it adds to the total."""
     clip, value, sums = out.clip, out.value, out.sums
-    held = (clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor, clip.smaller)
-    groups: Groups = [("Ratio and clip", (clip.log_ratio, clip.ratio, clip.unclipped, *held))]
+    held = (row for row in (*clip.steps, clip.smaller) if row.axes)
+    groups: Groups = [("Ratio and clip", (clip.log_ratio, clip.ratio, *held))]
     if value is not None:
         squares = (value.error, value.square, value.held, value.held_error, value.held_square, value.loss)
         groups.append(("Value loss", squares))
     return [*groups, ("What the word adds to the total", (*out.steps, *sums.of_parts, sums.share, sums.total))]
 
 
-def pictures(given: Dump, made: Signal, out: Loss, chosen: Settings) -> tuple[Sheet, dict[Block, object]]:
+def pictures(given: Dump, made: Signal, out: Loss, use: Choices) -> tuple[Sheet, dict[Block, object]]:
     """Draws the clip with the words shown on it, their advantages, and where the total comes from."""
     points = charts.Points(out.clip.ratio, made.made.used, out.clip.smaller, given.words, given.mask)
-    drawn = [charts.clip_picture(points, chosen.used["clip_range"], chosen.used["loss.clip_range_high"])]
+    drawn = [charts.clip_picture(points, use)]
     if made.made.gae is not None:
         bars = charts.advantage_picture(given.words, made.made.gae.advantages, made.made.used, given.mask)
         drawn.append(bars.drawn)

@@ -16,8 +16,8 @@ from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
 from blueprint.workbooks.common.definitions.gae import kept_values, with_lambda
 from blueprint.workbooks.common.definitions.identities import identities
-from blueprint.workbooks.common.definitions.loss import Surrogate, near_one, surrogate
 from blueprint.workbooks.common.definitions.metrics import means_of
+from blueprint.workbooks.common.definitions.ratio import Surrogate, lowest_ratio, surrogate
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings, settings
 from blueprint.workbooks.common.sheets import charts, walk
@@ -60,9 +60,9 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     known = identities(made.gae, made.rewards.used, use)
     outside = beside(witnessed, list(means.values())) if witnessed else None
     checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), _residuals(made, chosen), known, outside)
-    table = _clip_table(chosen) if "cases.ratios" in numbers.parts else None
+    table = _clip_table(use) if "cases.ratios" in numbers.parts else None
     picked, first_choice = walk.choice(episode=1, decision=1)
-    pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, chosen, use), _head("charts", writes, mask))
+    pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, use), _head("charts", writes, mask))
     facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
     start = start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
@@ -107,14 +107,12 @@ def _shown(made: Whole) -> list[Block]:
     return [made.kl.used, made.paid.penalty, made.placed, made.rewards.used, gae.td_errors, gae.advantages, gae.returns]
 
 
-def _drawn(
-    made: Whole, writes: Block, mask: Block, table: ClipTable | None, chosen: Settings, use: Choices
-) -> list[charts.Drawn]:
+def _drawn(made: Whole, writes: Block, mask: Block, table: ClipTable | None, use: Choices) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn; that of the clip needs cases."""
     drawn = []
     if table is not None:
         points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
-        drawn.append(charts.clip_picture(points, chosen.used["clip_range"]))
+        drawn.append(charts.clip_picture(points, use))
     bars = charts.advantage_picture(writes, made.gae.advantages, made.white.used, mask)
     fading = charts.gae_picture(made.gae, bars.words, with_lambda(made.gae, use))
     return [*drawn, bars.drawn, fading]
@@ -144,11 +142,11 @@ def _given(mask: Block, words: Block) -> Given:
     )
 
 
-def _clip_table(chosen: Settings) -> ClipTable:
+def _clip_table(use: Choices) -> ClipTable:
     """Outlines the clip over given advantages and ratios, one case per column, by the same definition as the loss."""
     ratio = typed("case.ratio", (case,), "ρ", "ratio of the case", unit="> 0")
     advantage = typed("case.advantage", (case,), "Â", "advantage of the case")
-    clip = surrogate(ratio, advantage, near_one(chosen.used["clip_range"]))
+    clip = surrogate(ratio, advantage, lowest_ratio(use), use)
     loss = block("case.loss", (case,), "loss", "loss of the case: minus U_min")
     loss[case] = -clip.smaller[case]
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))

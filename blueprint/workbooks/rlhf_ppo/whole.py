@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet
+from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.choices import fixed
 from blueprint.workbooks.common.definitions.identities import Identity
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings
@@ -123,7 +125,7 @@ def _drawn(plan: Plan) -> list[charts.Drawn]:
     policies = {"π_old": m.old, "π_ref": m.reference.policy, "π_θ": m.policy.policy}
     added = (loss.total.policy_loss, *loss.adds, loss.total.total)
     return [
-        charts.clip_picture(points, chosen.used["clip_range"], chosen.used.get("loss.clip_range_high")),
+        charts.clip_picture(points, fixed(chosen, LIVE)),
         bars.drawn,
         charts.gae_picture(s.gae, bars.words, fade),
         charts.next_word_picture({name: policy.words.p for name, policy in policies.items()}, plan.vocabulary),

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, at_most, exp, is_off, maximum, minimum, where
+from blueprint.language import Block, Sum, at_most, is_off, maximum, where
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.choices import Choices, clamped
-from blueprint.workbooks.common.definitions.loss import between, lowest_ratio
-
-
-class Clip(NamedTuple):
-    """Ratio and surrogate, all rows (n, t), but for the lowest ratio that counts, which is one number."""
-
-    free_log_ratio: Block
-    log_ratio: Block
-    ratio: Block
-    unclipped: Block
-    lowest: Block
-    clipped_ratio: Block
-    clipped: Block
-    pessimistic: Block
-    floor: Block
-    smaller: Block
+from blueprint.workbooks.common.definitions.choices import Choices
 
 
 class Filter(NamedTuple):
@@ -38,32 +22,6 @@ class Guard(NamedTuple):
     mean_ratio: Block
     largest: Block
     keep: Block
-
-
-def clip(logp_new: Block, logp_old: Block, M: Block, A: Block, use: Choices) -> Clip:
-    """Clips the ratio on either side of 1; for A < 0 no surrogate falls below c·A. All rows (n, t)."""
-    at, row = use.used, (*use.lead, n, t)
-    free_d = use.row("log_ratio.free")
-    d = use.row("log_ratio")
-    ratio = use.row("ratio")
-    free = use.row("surrogate.unclipped")
-    lowest = lowest_ratio(use.one("ratio.lowest"), at["clip_range"])
-    near = use.row("ratio.clipped")
-    held = use.row("surrogate.clipped")
-    pessimistic = use.row("surrogate.pessimistic")
-    floor = use.row("surrogate.floor")
-    smaller = use.row("surrogate")
-    free_d[row] = M[row] * (logp_new[n, t] - logp_old[n, t])
-    d[row] = clamped(free_d[row], at["loss.log_ratio_clamp"])
-    ratio[row] = exp(d[row])
-    free[row] = ratio[row] * A[row]
-    near[row] = between(ratio[row], lowest[use.lead], at["loss.clip_range_high"])
-    held[row] = near[row] * A[row]
-    pessimistic[row] = minimum(free[row], held[row])
-    c = at["loss.dual_clip"]
-    floor[row] = where(is_off(c), pessimistic[row], c * minimum(A[row], 0))
-    smaller[row] = maximum(pessimistic[row], floor[row])
-    return Clip(free_d, d, ratio, free, lowest, near, held, pessimistic, floor, smaller)
 
 
 def filtered(M: Block, by_word: Block, use: Choices) -> Filter:

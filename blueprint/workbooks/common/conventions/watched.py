@@ -8,9 +8,9 @@ from blueprint.language import Block, Sum, exp, less, maximum
 from blueprint.language.nodes import Arithmetic
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.explained import Explained, explained
-from blueprint.workbooks.common.conventions.policy import Clip
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.loss import PolicyKL, ValueLoss
+from blueprint.workbooks.common.definitions.ratio import Clip
 
 
 class Seen(NamedTuple):
@@ -98,6 +98,7 @@ def watched(see: Seen, floor: Block, use: Choices) -> Watched:
     )
     estimates, more = _policy_kl(see.clip, use)
     flags = clip_flags(see.clip, use)
+    assert see.clip.floor is not None
     floored = use.row("clip_fraction.floored")
     floored[row] = less(see.clip.pessimistic[row], see.clip.floor[row])
     held = use.row("value.held_counts")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from blueprint.inputs.setting import OFF, Setting
 from blueprint.language import Axis, Block, Operand, block, is_off, maximum, minimum, where
-from blueprint.language.nodes import Arithmetic, Ref, wrap
+from blueprint.language.nodes import Arithmetic, Ref
 from blueprint.workbooks.common import axes
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.settings import Settings, Switch
@@ -98,11 +98,14 @@ class Choices:
         symbol, meaning, unit, source, decimals = self.labels.of(name)
         return block(self.prefix + name, along, symbol, meaning, unit=unit, source=source, decimals=decimals)
 
-    def step(self, needed: bool, name: str, value: Operand) -> Step:
-        """Makes a row of a value, if it is needed; else the value goes into the equation that reads it."""
+    def step(self, needed: bool, name: str, value: Operand, at: tuple[Axis, ...] | None = None) -> Step:
+        """Makes a row of a value, if it is needed; else the value goes into the equation that reads it.
+
+        at: along what it lies, if it is no row of places in time.
+        """
         if not needed:
             return Step(cast(Arithmetic, value))
-        made = self.row(name)
+        made = self.row(name) if at is None else self.along(name, at)
         made[made.axes] = value
         return Step(made[made.axes], made)
 
@@ -119,17 +122,26 @@ ROWS = Choices({}, {})
 
 
 def fixed(chosen: Settings, of: Mapping[str, Setting]) -> Choices:
-    """Fixes every setting at its default that is not among the chosen ones: what the conventions do without being asked."""
-    words = {key: Fixed(str(setting.value)) for key, setting in of.items() if setting.words}
-    numbers = {key: cast(Used, setting.value) for key, setting in of.items() if not setting.words}
+    """Fixes every setting at its default that is not among the chosen ones: what the conventions do without being asked.
+
+    One that follows another is as that one is, where it is chosen.
+    """
+    words: dict[str, Switch | Fixed] = {}
+    numbers: dict[str, Used] = {}
+    for key, setting in of.items():
+        led = setting.follows.removeprefix("ppo.")
+        if setting.words:
+            words[key] = chosen.switch.get(led) or Fixed(str(setting.value))
+        else:
+            numbers[key] = chosen.used.get(led, cast(Used, setting.value))
     return Choices({**numbers, **chosen.used}, {**words, **chosen.switch})
 
 
-def limited(limit: Used, otherwise: Operand, by: Operand) -> Operand:
-    """Takes what a limit makes of a number; what it would be `otherwise`, where the limit is off."""
+def limited(limit: Used, otherwise: Operand, by: Callable[[Used], Operand]) -> Operand:
+    """Takes what a limit makes of a number, `by(limit)`; what it would be `otherwise`, where the limit is off."""
     if is_no_limit(limit):
         return otherwise
-    return where(is_off(limit), otherwise, by) if may_be_off(limit) else by
+    return where(is_off(limit), otherwise, by(limit)) if may_be_off(limit) else by(limit)
 
 
 def is_no_limit(limit: Used) -> bool:
@@ -145,10 +157,10 @@ def may_be_off(limit: Used) -> bool:
 
 def clamped(x: Operand, limit: Used) -> Operand:
     """Keeps x within ± limit, unless that is off."""
-    return x if is_no_limit(limit) else limited(limit, x, maximum(-wrap(limit), minimum(limit, x)))
+    return limited(limit, x, lambda limit: maximum(-limit, minimum(limit, x)))
 
 
 def rows(*made: Block | Step | None) -> tuple[Block, ...]:
-    """Lists the rows that there are."""
+    """Lists the rows that there are, each once."""
     found = (each.row if isinstance(each, Step) else each for each in made)
-    return tuple(row for row in found if row is not None)
+    return tuple(dict.fromkeys(row for row in found if row is not None))

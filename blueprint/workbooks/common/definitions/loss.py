@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand, Sum, block, exp, is_off, maximum, minimum, where
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Block, Sum, block, exp, maximum, minimum
 from blueprint.workbooks.common import sources
 from blueprint.workbooks.common.axes import n, t
-
-
-class Surrogate(NamedTuple):
-    """Ratio times advantage, the same with the ratio clipped, and the smaller of the two, all over the ratio's axes."""
-
-    unclipped: Block
-    clipped_ratio: Block
-    clipped: Block
-    smaller: Block
 
 
 class ValueLoss(NamedTuple):
@@ -46,52 +36,6 @@ class Total(NamedTuple):
     entropy: Block
     policy_kl: Block
     total: Block
-
-
-def policy_ratio(logp_new: Block, logp_old: Block) -> tuple[Block, Block]:
-    """Compares the new policy with the old one on the word written; the ratio is 1 outside the response."""
-    d = block("log_ratio", (n, t), "d", "log-ratio log π_θ − log π_old")
-    ratio = block("ratio", (n, t), "ρ", "importance ratio π_θ / π_old", unit="> 0", source=sources.RATIO)
-    d[n, t] = logp_new[n, t] - logp_old[n, t]
-    ratio[n, t] = exp(d[n, t])
-    return d, ratio
-
-
-Near = Callable[[Operand], Operand]
-"""How a ratio is kept near 1."""
-
-
-def near_one(clip_range: Block) -> Near:
-    """Keeps a ratio within 1 ± clip_range."""
-    return lambda ratio: maximum(1 - clip_range, minimum(1 + clip_range, ratio))
-
-
-def lowest_ratio(made: Block, below: Arithmetic) -> Block:
-    """Defines the lowest ratio that counts: 1 − ε; where that clip is off 0, below which there is no ratio."""
-    made[made.axes] = where(is_off(below), 0, 1 - below)
-    return made
-
-
-def between(ratio: Operand, lowest: Arithmetic, above: Arithmetic) -> Operand:
-    """Keeps a ratio between the lowest one that counts and 1 + ε_up, which may be off."""
-    return where(is_off(above), maximum(lowest, ratio), maximum(lowest, minimum(1 + above, ratio)))
-
-
-def surrogate(ratio: Block, advantages: Block, near_to_one: Near, prefix: str = "") -> Surrogate:
-    """Clips the ratio so that a word is not pushed far from where it was; takes the worse outcome.
-
-    ratio, advantages: over any axes, the same for both. prefix: put before the names, where it is used a second time.
-    """
-    at = ratio.axes
-    free = block(f"{prefix}surrogate.unclipped", at, "U", "unclipped surrogate: ratio · advantage")
-    near = block(f"{prefix}ratio.clipped", at, "ρ_c", "ratio clipped to 1 ± ε")
-    held = block(f"{prefix}surrogate.clipped", at, "U_c", "clipped ratio · advantage")
-    smaller = block(f"{prefix}surrogate", at, "U_min", "clipped surrogate: smaller of U, U_c", source=sources.CLIP)
-    free[at] = ratio[at] * advantages[at]
-    near[at] = near_to_one(ratio[at])
-    held[at] = near[at] * advantages[at]
-    smaller[at] = minimum(free[at], held[at])
-    return Surrogate(free, near, held, smaller)
 
 
 def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range: Block) -> ValueLoss:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from blueprint.language import Block, Max, Sum, block, less, maximum, typed, where
 from blueprint.workbooks.common import sources
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.loss import Surrogate, mean_over_words
+from blueprint.workbooks.common.definitions.loss import mean_over_words
+from blueprint.workbooks.common.definitions.ratio import Surrogate
 
 EQUAL_RETURNS = 1e-12
 """Returns that are all equal have a mean that may be rounded, and then a variance of about 1e-32 instead of 0."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from blueprint.language import Axis, Block, block, equal, is_off, join, less, maximum, minimum, typed, where
+from blueprint.inputs.setting import OFF
+from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
 from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.definitions.choices import Choices, Step, Used, limited, rows
 from blueprint.workbooks.common.definitions.gae import Gae
-from blueprint.workbooks.common.definitions.loss import Near, between, lowest_ratio, near_one, surrogate
+from blueprint.workbooks.common.definitions.ratio import lowest_ratio, surrogate
 from blueprint.workbooks.common.sources import GAE
 
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"
@@ -67,23 +69,25 @@ def charts_sheet(drawn: list[Drawn], head: tuple[Block, ...]) -> tuple[Sheet, di
     return Sheet("Charts", LEAD, (gallery, *below), (n, t), head, head[-1]), given
 
 
-def clip_picture(points: Points, clip_range: Block, above: Block | None = None) -> Drawn:
-    """Draws the clipped surrogate over the ratio for advantages +1 and −1, and this batch's words on it."""
-    ratio, given, reach = _corners(clip_range, above)
+def clip_picture(points: Points, use: Choices) -> Drawn:
+    """Draws the clipped surrogate over the ratio for advantages +1 and −1, without a dual clip, and this batch's words on it."""
+    use = Choices({**use.used, "loss.dual_clip": cast(Used, OFF)}, use.switch)
+    ratio, given, reach = _corners(use)
     good = block("curve.good", ratio.axes, "Â+", "advantage +1")
     bad = block("curve.bad", ratio.axes, "Â−", "advantage −1")
     good[ratio.axes] = 1
     bad[ratio.axes] = -good[ratio.axes]
-    near, bounds = _near(clip_range, above)
-    curves = [(each, surrogate(ratio, each, near, f"{each.name}.")) for each in (good, bad)]
+    lowest = lowest_ratio(use, "curve.lowest")
+    curves = [(each, surrogate(ratio, each, lowest, replace(use, prefix=f"{each.name}."))) for each in (good, bad)]
     ends = (
         typed("dot.low", (), "ρ_low", "left end of the picture"),
         typed("dot.high", (), "ρ_high", "right end of the picture"),
     )
     dots = _dots(points, ends)
     given |= dict(zip(ends, (LOW, HIGH), strict=True))
-    rows = [Line((each,)) for each in (*given, *bounds, *reach, ratio)]  # the ends among them
-    rows += [Line((each,)) for advantage, curve in curves for each in (advantage, *curve)]
+    below = [Line((each,)) for each in rows(*given, lowest, reach, ratio)]  # the ends among them
+    for advantage, curve in curves:
+        below += [Line((each,)) for each in (advantage, *curve.steps, curve.smaller) if each is not lowest.row]
     upper, lower = (curve.smaller for _, curve in curves)
     chart = Chart(
         "Clip: surrogate of each word, per unit of advantage", "scatter",
@@ -92,36 +96,28 @@ def clip_picture(points: Points, clip_range: Block, above: Block | None = None) 
         Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
         "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
     )  # fmt: skip
-    return Drawn(chart, Section("The clip: curves and dots", (*rows, *_dot_rows(points, dots))), given)
+    return Drawn(chart, Section("The clip: curves and dots", (*below, *_dot_rows(points, dots))), given)
 
 
-def _corners(clip_range: Block, above: Block | None) -> tuple[Block, dict[Block, object], tuple[Block, ...]]:
+def _corners(use: Choices) -> tuple[Block, dict[Block, object], Step]:
     """Places the corners of the curves: the ends of the picture, 1 − ε, 1 and 1 + ε.
 
-    Returns the corners, what is typed for them, and how far each reaches, where that differs above 1.
+    Returns the corners, what is typed for them, and how far each reaches, where that may differ above 1.
     """
     corner = Axis("c", "corner", start=1, size=len(CORNERS))
+    below, above = use.used["clip_range"], use.used["loss.clip_range_high"]
     begin = typed("curve.from", (corner,), "from", "corners of the curves: from here", decimals=1)
     by = typed("curve.by", (corner,), "by", "so many ε further", decimals=0)
     ratio = block("curve.ratio", (corner,), "ρ_grid", "corners of the curves")
     starts, steps = zip(*CORNERS, strict=True)
     given: dict[Block, object] = {begin: starts, by: steps}
-    if above is None:
-        ratio[corner] = begin[corner] + by[corner] * clip_range
-        return ratio, given, ()
+    if above is below:
+        ratio[corner] = begin[corner] + by[corner] * below
+        return ratio, given, Step(below)
     end = typed("curve.end", (corner,), "else", "corners of the curves: here, if ε is off", decimals=1)
-    reach = block("curve.reach", (corner,), "ε_side", "ε of the corner's side")
-    reach[corner] = where(less(0, by[corner]), above, clip_range)
-    ratio[corner] = where(is_off(reach[corner]), end[corner], begin[corner] + by[corner] * reach[corner])
-    return ratio, given | {end: ENDS}, (reach,)
-
-
-def _near(clip_range: Block, above: Block | None) -> tuple[Near, tuple[Block, ...]]:
-    """Returns how a ratio is clipped, and the bounds that are made for that."""
-    if above is None:
-        return near_one(clip_range), ()
-    lowest = lowest_ratio(block("curve.lowest", (), "ρ_left", "lowest ratio that counts: 1 − ε, or 0"), clip_range)
-    return lambda ratio: between(ratio, lowest, above), (lowest,)
+    reach = use.step(True, "curve.reach", where(less(0, by[corner]), above, below), (corner,))
+    ratio[corner] = limited(reach.cell, end[corner], lambda far: begin[corner] + by[corner] * far)
+    return ratio, given | {end: ENDS}, reach
 
 
 def _dots(points: Points, ends: tuple[Block, Block]) -> tuple[Block, Block, Block]:

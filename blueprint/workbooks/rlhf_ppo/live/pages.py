@@ -44,7 +44,6 @@ def loss_sections(given: Batch, made: Signal, out: LossPart, cross: Block | None
 
 def _policy_sections(given: Batch, made: Signal, out: LossPart) -> tuple[Section, ...]:
     clip = out.clip
-    bounds = (clip.unclipped, clip.lowest, clip.clipped_ratio, clip.clipped, clip.pessimistic, clip.floor)
     return (
         Section(
             "Importance ratio of new to old probability",
@@ -59,7 +58,7 @@ def _policy_sections(given: Batch, made: Signal, out: LossPart) -> tuple[Section
         ),
         Section(
             "Clipped surrogate: the smaller of two, and never below its floor",
-            (made.used, *bounds, key(clip.smaller)),
+            (made.used, *clip.steps, key(clip.smaller)),
         ),
         Section(
             "Policy loss: which words count, and with which weight",

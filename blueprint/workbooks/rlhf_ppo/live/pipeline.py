@@ -12,6 +12,8 @@ from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.kl import NEW, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.loss import ValueLoss
 from blueprint.workbooks.common.definitions.places import Places
+from blueprint.workbooks.common.definitions.ratio import Clip
+from blueprint.workbooks.common.definitions.ratio import clip as clipped
 from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots
 from blueprint.workbooks.common.signal import signal as of_words
 from blueprint.workbooks.rlhf_ppo.live.total import Sums, Weighed, sums
@@ -47,7 +49,7 @@ class Batch(NamedTuple):
 class LossPart(NamedTuple):
     """From the advantage to the total loss, and what is watched."""
 
-    clip: policy.Clip
+    clip: Clip
     filter: policy.Filter
     guard: policy.Guard
     policy_weights: Weights
@@ -80,7 +82,7 @@ def loss(given: Batch, made: Signal, use: Choices) -> LossPart:
     """Runs the conventions from the advantage to the total loss."""
     whole = made.whole
     M, mode = made.counted.response, use.switch["loss.aggregation"]
-    clip = policy.clip(given.logp_new, given.logp_old, M, made.used, use)
+    clip = clipped(given.logp_new, given.logp_old, made.used, use, M)
     counted_words = policy.filtered(M, given.by_word, use)
     held = policy.guard(policy.mean_ratio(clip.ratio, M, use), use)
     of_value, value_mode = same_or_first("value", "mode_V", "value loss", use.switch["value.aggregation"], mode, use)

@@ -9,7 +9,7 @@ from blueprint.page.outline import Section, Sheet
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.distribution import exact_kl
-from blueprint.workbooks.common.definitions.loss import Surrogate, mean_over_words
+from blueprint.workbooks.common.definitions.loss import mean_over_words
 from blueprint.workbooks.common.definitions.metrics import ClipFraction, variance_floor
 from blueprint.workbooks.common.definitions.places import places
 from blueprint.workbooks.common.definitions.reward import ends
@@ -101,8 +101,7 @@ def _loss(models: Models, given: pipeline.Batch, made: Signal, out: pipeline.Los
             (seen.flags.by_ratio, "clip_fraction.ratio", "cf_ratio", "share of words whose ratio left its range"),
         )
     )
-    surrogate = Surrogate(clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller)
     return loss_sheet.Loss(
-        sheet, clip.log_ratio, clip.ratio, surrogate, by_loss, by_ratio, out.value, seen.estimates, out.sums.total,
+        sheet, clip.log_ratio, clip.ratio, clip, by_loss, by_ratio, out.value, seen.estimates, out.sums.total,
         out.sums.adds, out.sums.share,
     )  # fmt: skip

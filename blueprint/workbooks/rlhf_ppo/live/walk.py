@@ -25,8 +25,7 @@ def walk_sections(live: Live) -> list[Section]:
         ("Advantage", whole.gae[1:]),
         ("Whitening", rows(*of_A.of[1:4], *of_A.of.divisors[-1:], *of_A[1:])),
         ("Ratio and clip", (
-            clip.free_log_ratio, clip.log_ratio, clip.ratio, clip.unclipped, clip.clipped_ratio, clip.clipped,
-            clip.pessimistic, clip.floor, clip.smaller,
+            clip.free_log_ratio, clip.log_ratio, clip.ratio, *(row for row in (*clip.steps, clip.smaller) if row.axes),
         )),
         ("Value loss", (
             *value_of, value.error, value.square, value.held, value.held_error, value.held_square, out.larger, value.loss,

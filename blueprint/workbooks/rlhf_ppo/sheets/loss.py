@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block
-from blueprint.page.outline import Section, Sheet, key
+from blueprint.page.outline import Item, Section, Sheet, key
 from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.definitions.choices import fixed
 from blueprint.workbooks.common.definitions.loss import (
     LossParts,
     PolicyKL,
-    Surrogate,
     Total,
     ValueLoss,
-    near_one,
     policy_kl_estimates,
-    policy_ratio,
-    surrogate,
     total_loss,
     value_loss,
     weighted_parts,
     word_shares,
 )
 from blueprint.workbooks.common.definitions.metrics import ClipFraction, clip_fraction_by_loss, clip_fraction_by_ratio
+from blueprint.workbooks.common.definitions.ratio import Clip
+from blueprint.workbooks.common.definitions.ratio import clip as clipped
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets.head import InView
 
@@ -48,7 +48,7 @@ class Loss(NamedTuple):
     sheet: Sheet
     log_ratio: Block
     ratio: Block
-    clip: Surrogate
+    clip: Clip
     by_loss: ClipFraction
     by_ratio: ClipFraction
     value: ValueLoss
@@ -61,8 +61,8 @@ class Loss(NamedTuple):
 def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
     """Defines and outlines the loss."""
     use, m = chosen.used, head.mask
-    d, ratio = policy_ratio(given.logp_new, given.logp_old)
-    clip = surrogate(ratio, given.advantages, near_one(use["clip_range"]))
+    clip = clipped(given.logp_new, given.logp_old, given.advantages, fixed(chosen, LIVE))
+    d, ratio = clip.log_ratio, clip.ratio
     by_loss, by_ratio = (
         clip_fraction_by_loss(clip, m, words),
         clip_fraction_by_ratio(ratio, use["clip_range"], m, words),
@@ -88,10 +88,10 @@ def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
     return Loss(sheet, d, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
 
 
-def _clip_section(given: Given, clip: Surrogate, flags: tuple[Block, Block], total: Total) -> Section:
-    rows = (given.advantages, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), *flags)
+def _clip_section(given: Given, clip: Clip, flags: tuple[Block, Block], total: Total) -> Section:
+    steps: tuple[Item, ...] = (given.advantages, *clip.steps, key(clip.smaller), *flags)
     title = "Clipped surrogate: the smaller of two, so that no word is pushed too far"
-    return Section(title, (*rows, key(total.policy_loss)))
+    return Section(title, (*steps, key(total.policy_loss)))
 
 
 def _value_section(given: Given, value: ValueLoss, total: Total) -> Section:
