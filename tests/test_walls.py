@@ -23,7 +23,7 @@ MAY_READ = {
     "quoting": (),
     "page": ("page", "language", "program", "quoting", "unfinished"),
     "inputs": ("inputs", "quoting", "workbooks.registry"),
-    "workbooks.registry": ("workbooks.common", "workbooks.kind", *KERNEL),
+    "workbooks.registry": ("witness", "workbooks.common", "workbooks.kind", *KERNEL),
     "workbooks.kind": ("dumps.kind", "verifying.kind", "workbooks.common", *KERNEL),
     "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
     "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "unfinished"),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict, judge
 from blueprint.quoting import unquoted
-from blueprint.witness import Record, Witnessed, WitnessError, witness
+from blueprint.witness import Record, Witnessed, WitnessError
+from blueprint.workbooks.registry import witness_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -57,7 +58,7 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
 def _witnessed(files: Sequence[Checked], device: str, dtype: str) -> Witnessed:
     """Has everything computed again; what torch or numpy say of blocks that do not fit together becomes a sentence."""
     try:
-        return witness([file.arrays for file in files], device, dtype)
+        return witness_of([file.arrays for file in files], device, dtype)
     except WitnessError:
         raise
     except (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:

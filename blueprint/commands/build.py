@@ -127,10 +127,11 @@ def _witnessed(book: Book) -> Witnessed:
     from blueprint.workbooks.common.sheets.beside import Witnessed
 
     need_torch("build --witness")
-    from blueprint.witness import WitnessError, witness
+    from blueprint.witness import WitnessError
+    from blueprint.workbooks.registry import witness_of
 
     try:
-        found = witness([{block.name: array for block, array in book.values.arrays.items()}])
+        found = witness_of([{block.name: array for block, array in book.values.arrays.items()}])
     except WitnessError as error:
         raise Refused(f"--witness: {error}") from error
     record = found.record

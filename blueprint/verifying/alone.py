@@ -15,7 +15,7 @@ from blueprint.verifying.slips import Own, tables
 from blueprint.verifying.slips.numbers import Sums
 from blueprint.verifying.slips.tensors import WHITENED, tried_alone
 from blueprint.verifying.slips.totals import TOTAL
-from blueprint.witness.conventions import kl, totals
+from blueprint.witness import rewards, totals
 
 WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps",
              "whiten_eps")  # fmt: skip
@@ -141,5 +141,5 @@ def _total(question: Question, neighbour: Neighbour) -> float:
     parts = ("policy_loss", "value_loss", "entropy", "policy_kl", "kl_loss")
     known = {name: torch.tensor([question.local.whole[name]], dtype=torch.float64) for name in parts}
     known = {name: each.to(own.texts.mask.device) for name, each in known.items()}
-    prices = kl.price_rows(own.rows, own.options)
+    prices = rewards.price_rows(own.rows, own.options)
     return float(totals.total_rows(known | prices, own.options)[question.compared.row])

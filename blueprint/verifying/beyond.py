@@ -9,8 +9,7 @@ from torch import Tensor
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Moments
-from blueprint.witness.conventions import Tiled
-from blueprint.witness.conventions.sums import Spread
+from blueprint.witness.sums import Spread, Tiled
 
 WHITENED = ("reward", "advantage")
 """What is whitened, by the names of `Minibatch.moments`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from blueprint.dumps.batch import Array
-from blueprint.witness.models import Named
+from blueprint.witness.tensors import Named
 
 
 @dataclass

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying.inputs import Rows, tensor
-from blueprint.witness.conventions import Options, Texts
-from blueprint.witness.conventions.reading import compared_rows
-from blueprint.witness.models import Named
+from blueprint.witness.options import Options, Texts
+from blueprint.witness.ppo import compared_rows
+from blueprint.witness.tensors import Named
 
 PLACES = {
     "scores": ("scores", "score.place", "scores"),

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.dumps.batch import Array
-from blueprint.witness.conventions import Options, Texts
-from blueprint.witness.conventions.reading import read_rows
+from blueprint.witness.options import Options, Texts
+from blueprint.witness.ppo import read_rows
 
 Rows = slice | Sequence[int] | Array
 

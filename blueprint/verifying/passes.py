@@ -15,9 +15,10 @@ from blueprint.verifying.given import given_rows, placed_rows
 from blueprint.verifying.inputs import Rows, per_word, texts_of
 from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.verifying.verdict import Progress
-from blueprint.witness.conventions import Options, Texts, Tiled, recompute
-from blueprint.witness.conventions.recompute import counts, signal
-from blueprint.witness.models import Named
+from blueprint.witness.options import Options, Texts
+from blueprint.witness.ppo import counts, recompute, signal
+from blueprint.witness.sums import Tiled
+from blueprint.witness.tensors import Named
 
 FLOOR = 1e-12
 """The variance of the returns up to which the explained variance is 0."""

@@ -14,8 +14,8 @@ from blueprint.verifying.neighbours import Neighbour
 from blueprint.verifying.passes import Work, one_thread
 from blueprint.verifying.question import Question
 from blueprint.verifying.settings import laid_over, number_of
-from blueprint.witness.conventions import Options, Texts
-from blueprint.witness.conventions.recompute import signal
+from blueprint.witness.options import Options, Texts
+from blueprint.witness.ppo import signal
 
 ROWS, FEW = 32, 8
 """Responses that are looked at for a slip, and for a convention; a batch of fewer than four times as many is taken whole."""

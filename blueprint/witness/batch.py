@@ -6,8 +6,8 @@ are cut off again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,30 +16,34 @@ import torch
 from torch import Tensor
 
 from blueprint.witness.errors import WitnessError
-from blueprint.witness.live import presets
-from blueprint.witness.settings import Array, File, alternative, block, is_controller, numbers, outside, used
-from blueprint.workbooks.classic_ppo.witness.settings import is_classic
-from blueprint.workbooks.minibatch.witness.kind import is_minibatch, kind_of
+from blueprint.witness.options import DEFAULTS, WORDS, Options
+from blueprint.witness.settings import Array, File, Setting, alternative, block, numbers, outside, place_of, used
+
+LOWER, UPPER = "clip_range", "loss.clip_range_high"
+"""The clip of the ratio on either side; a file that has no upper one has one ε for both."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Files that are computed together, with how many episodes and decisions each has."""
+    """Files that are computed together, with how many episodes and decisions each has.
+
+    frame: a typed block that has a cell for each episode and decision.
+    """
 
     files: Sequence[File]
+    frame: str
     dtype: torch.dtype
     device: torch.device
-    settings: list[dict[str, float | str]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Reads the settings, so that a wrong one is refused before anything is computed."""
-        settings = [presets.in_use(file) if presets.is_live(file) else used(file) for file in self.files]
-        object.__setattr__(self, "settings", settings)
+    @cached_property
+    def settings(self) -> list[dict[str, Setting]]:
+        """The settings that each file uses. Raises WitnessError for a wrong one."""
+        return [used(file) for file in self.files]
 
     @cached_property
     def sizes(self) -> list[tuple[int, int]]:
         """Episodes and decisions of each file."""
-        return [(shape[0], shape[1]) for shape in (_decisions(file).shape for file in self.files)]
+        return [(shape[0], shape[1]) for shape in (block(file, self.frame).shape for file in self.files)]
 
     @cached_property
     def exists(self) -> Tensor:
@@ -59,115 +63,52 @@ class Batch:
         """Returns a typed block of every file as one tensor."""
         return self.padded([numbers(file, name) for file in self.files], fill)
 
-    def setting(self, name: str) -> Tensor:
-        """Returns a setting, or the number of a switch's word, of every file as [F, 1, 1]."""
-        return self.padded([np.full((1, 1), value) for value in self._values(name)])
+    def mask(self, name: str = "mask") -> Tensor:
+        """Returns the typed mask; it may have holes. Raises WitnessError for anything but 0 and 1."""
+        mask = self.typed(name)
+        if bool(((mask != 0) & (mask != 1)).any()):
+            raise WitnessError("a cell of the mask is neither 0 nor 1: write 1 for a response word and 0 for any other")
+        return mask
 
-    def filled(self, values: Sequence[Any]) -> Tensor:
+    def filled(self, values: Iterable[float]) -> Tensor:
         """Returns a number of every file as a tensor [F]."""
-        return torch.tensor(values, dtype=self.dtype, device=self.device)
+        return torch.tensor(list(values), dtype=self.dtype, device=self.device)
 
-    def _values(self, name: str) -> list[float]:
-        found = []
+    def used(self, name: str) -> list[Setting]:
+        """Returns a setting of every file. Raises WitnessError where a file has none of that name."""
         for file, settings in zip(self.files, self.settings, strict=True):
-            value = settings[name]
-            found.append(float(alternative(file, name, value) if isinstance(value, str) else value))
-        return found
+            if name not in settings:
+                block(file, f"{name}.yours")
+        return [settings[name] for settings in self.settings]
+
+    def setting(self, name: str) -> Tensor:
+        """Returns a setting, or for a switch the number of its word in the file, of every file as [F, 1, 1]."""
+        pairs = zip(self.files, self.used(name), strict=True)
+        return self.filled(
+            alternative(file, name, value) if isinstance(value, str) else value for file, value in pairs
+        ).view(-1, 1, 1)
+
+    def option(self, name: str, words: Sequence[str]) -> Tensor:
+        """Returns the place of a switch's word among words, for every file [F, 1, 1]."""
+        return self.filled(place_of(value, words, name) for value in self.used(name)).view(-1, 1, 1)
+
+    @cached_property
+    def options(self) -> Options:
+        """The options in use; those that the files do not have are the default ones."""
+        has, same = self.settings[0], torch.ones(len(self.files), 1, 1, dtype=self.dtype, device=self.device)
+        values = {name: value * same for name, value in (DEFAULTS | dict.fromkeys(WORDS, 0.0)).items()}
+        values |= {name: self.option(name, words) for name, words in WORDS.items() if name in has}
+        values |= {name: self.setting(name) for name in DEFAULTS if name in has}
+        if UPPER not in has:
+            values[UPPER] = values[LOWER]
+        return Options(values)
 
     @cached_property
     def outside(self) -> list[dict[str, float]]:
         """By how much the settings of each file leave their ranges, by setting, each with all above it."""
-        return [outside(file, used) for file, used in zip(self.files, self.settings, strict=True)]
+        return [outside(file, settings) for file, settings in zip(self.files, self.settings, strict=True)]
 
-
-def _decisions(file: File) -> Array:
-    if is_classic(file):
-        return block(file, "actions")
-    if is_controller(file):
-        return block(file, "responses.kl")
-    return block(file, "rollout.draw" if not is_minibatch(file) and is_weights(file) else "mask")
-
-
-def is_weights(file: File) -> bool:
-    """Returns whether a file starts at weights; else it starts at log-probs, values and scores. Refuses a third kind."""
-    if "old.W" in file:
-        return True
-    if "mask" not in file or not {"old_critic.values", "old_critic.out"} & set(file):
-        raise WitnessError("the file has neither weights (old.W) nor log-probs to start from: it is no workbook of PPO")
-    return False
-
-
-MODELS = ("old.E", "old.W", "old_critic.E", "old_critic.W")
-OF_CLASSIC = ("actions", "old.logits", "policy.logits", "presets.names")
-OF_MINIBATCH = ("mask", "presets.names")
-OF_LIVE = ("rollout.draw", "mask", "old.logits", "vocabulary", "presets.names", "library.names")
-
-
-def group_key(file: File) -> tuple[object, ...]:
-    """Returns what files must share to be computed together: level, settings at hand, and sizes of the models.
-
-    Files with live conventions, of classic PPO and of a KL controller must have the same shape throughout, and those of a
-    minibatch the same blocks.
-    """
-    if is_classic(file):
-        return ("classic", *(block(file, name).shape for name in OF_CLASSIC), str(block(file, "value_norm.built")))
-    if is_controller(file):
-        return ("controller", block(file, "responses.kl").shape)
-    if is_minibatch(file):
-        return ("minibatch", kind_of(file), *(block(file, name).shape for name in OF_MINIBATCH), presets.held(file))
-    weights = is_weights(file)
-    models = tuple(file[name].shape for name in MODELS) if weights else ()
-    if presets.is_live(file):
-        typed = OF_LIVE[:1] + OF_LIVE[3:] if weights else OF_LIVE[1:]
-        shapes = (block(file, name).shape for name in typed if name != "library.names" or name in file)
-        return ("live", *models, *shapes, presets.held(file))
-    if weights:
-        return ("weights", *models)
-    return ("tokens", file["case.ratio"].shape if "case.ratio" in file else None)
-
-
-class Rows:
-    """What was recomputed, by the name of its block and in the order of derivation."""
-
-    def __init__(self, batch: Batch) -> None:
-        """Starts with nothing computed."""
-        self._batch = batch
-        self._found: dict[str, tuple[Tensor | list[Array], bool]] = {}
-
-    def __getitem__(self, name: str) -> Tensor:
-        """Returns a quantity computed earlier."""
-        found = self._found[name][0]
-        assert isinstance(found, Tensor), name
-        return found
-
-    def __contains__(self, name: str) -> bool:
-        """Returns whether a quantity has been computed."""
-        return name in self._found
-
-    def add(self, tensors: Mapping[str, Tensor]) -> None:
-        """Takes quantities of the batch: [F], [F, N] or [F, N, T (and edges), …]."""
-        self._found |= {name: (tensor, False) for name, tensor in tensors.items()}
-
-    def add_whole(self, tensors: Mapping[str, Tensor]) -> None:
-        """Takes quantities without episodes and decisions, such as weights: [F, …]."""
-        self._found |= {name: (tensor, True) for name, tensor in tensors.items()}
-
-    def add_words(self, name: str, words: list[Array]) -> None:
-        """Takes one array of words for each file."""
-        self._found[name] = (words, True)
-
-    def of_each_file(self) -> list[dict[str, Array]]:
-        """Returns the quantities of each file, cut to its own episodes and decisions; edges keep their places."""
-        columns = self._batch.exists.shape[-1]
-        found: list[dict[str, Array]] = [{} for _ in self._batch.files]
-        for name, (together, whole) in self._found.items():
-            arrays = together.cpu().numpy() if isinstance(together, Tensor) else together
-            for each, array, (episodes, decisions) in zip(found, arrays, self._batch.sizes, strict=True):
-                each[name] = array if whole else _cut(array, episodes, decisions - columns)
-        return found
-
-
-def _cut(array: Array, episodes: int, padding: int) -> Array:
-    if array.ndim < 2:
-        return array[:episodes] if array.ndim else array
-    return array[:episodes, : array.shape[1] + padding]
+    @property
+    def outside_all(self) -> Tensor:
+        """By how much all settings of a file together leave their ranges, [F]."""
+        return self.filled(list(each.values())[-1] for each in self.outside)

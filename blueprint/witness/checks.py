@@ -1,106 +1,66 @@
-"""What must hold whatever one types: advantages at the ends of λ and γ, and how far every identity is from holding.
+"""What must hold whatever one types: GAE at the ends of λ and γ, sums, signs and ranges.
 
 Distances are [F, N, T], [F, N] or [F]; they are 0 but for rounding.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness.batch import Batch, Rows
-from blueprint.witness.gae import masked_sums
-from blueprint.witness.models import Held, Named
-from blueprint.witness.settings import Array
-from blueprint.witness.signal import with_end
+from blueprint.witness.batch import Batch
+from blueprint.witness.tensors import Held, Named, Number, sums_from
 
 
-def identity_rows(rewards: Tensor, values: Tensor, deltas: Tensor, mask: Tensor, gamma: Tensor) -> Named:
-    """Returns the advantages for λ = 0, λ = 1 and γ = 0, and the discounted reward to go, all [F, N, T + 1]; and `sizes`.
+def identity_rows(rows: Held, alone: Tensor, to_go: Tensor, onward: Tensor, passes: Tensor) -> Named:
+    """Returns the advantages for λ = 0, λ = 1 and γ = 0, beside the discounted reward to go, and the sizes of the numbers.
 
-    `values` [F, N, T + 1] is 0 outside the mask, except where a value typed behind the last decision stands for what would
-    have come: the reward to go then begins with it, since A + V for λ = 1 does.
+    alone: the TD errors for γ = 0. onward, passes: what later ones are multiplied by if λ = 1, and if λ = 0 or γ = 0.
     """
-    nothing = torch.zeros_like(gamma)
-    gamma_0 = mask * (rewards - values[..., :-1])
-    lambda_1 = masked_sums(deltas, gamma, mask)
-    behind = values * (1 - with_end(mask))
-    rewarded = mask * (rewards + gamma * behind[..., 1:])
     return {
-        "identity.lambda_0": with_end(masked_sums(deltas, nothing, mask)),
-        "identity.lambda_1": with_end(lambda_1),
-        "identity.to_go": with_end(masked_sums(rewarded, gamma, mask)) + behind,
-        "identity.gamma_0_td": gamma_0,
-        "identity.gamma_0": with_end(masked_sums(gamma_0, nothing, mask)),
-        **sizes(lambda_1, deltas, values[..., :-1]),
+        "identity.lambda_0": sums_from(rows["td_errors"], passes),
+        "identity.lambda_1": sums_from(rows["td_errors"], onward),
+        "identity.to_go": to_go,
+        "identity.gamma_0_td": alone,
+        "identity.gamma_0": sums_from(alone, passes),
     }
 
 
-def signal_distances(rows: Held, values: Tensor, mask: Tensor) -> Named:
-    """Returns how far k3, the returns and the three identities of GAE are from holding."""
-    advantages = rows["advantages"][..., :-1]
-    added = advantages.abs() + values.abs()
-    lambda_0, lambda_1, to_go, gamma_0 = (
-        rows[f"identity.{name}"][..., :-1] for name in ("lambda_0", "lambda_1", "to_go", "gamma_0")
-    )
-    return {
-        "check.k3": (-rows["kl.k3"]).clamp(min=0),
-        "check.returns": (rows["returns"] - values - advantages).abs() / added.clamp(min=1),
-        "check.lambda_0": (lambda_0 - rows["td_errors"]).abs(),
-        "check.lambda_1": mask * of_largest(lambda_1 + values - to_go, rows),
-        "check.gamma_0": mask * (gamma_0 - rows["rewards"] + values).abs(),
-    }
-
-
-def sizes(lambda_1: Tensor, deltas: Tensor, values: Tensor) -> Named:
+def size_rows(rows: Held, values: Tensor) -> Named:
     """Returns how large the numbers of the recursion are, [F, N, T], and the largest of each file, [F]."""
-    row = torch.stack([lambda_1, deltas, values]).abs().sum(dim=0)
+    row = torch.stack([rows["identity.lambda_1"][..., :-1], rows["td_errors"], values]).abs().sum(dim=0)
     return {"identity.sizes": row, "identity.largest": row.flatten(1).amax(dim=1)}
 
 
-def of_largest(distance: Tensor, rows: Held) -> Tensor:
-    """Returns a distance [F, N, T] in units of the largest number that its file added up, where that is above 1."""
-    return distance.abs() / rows["identity.largest"].clamp(min=1).view(-1, 1, 1)
+def gae_distances(rows: Held, values: Tensor, slots: Number, inside: Number) -> Named:
+    """Returns how far the returns and the identities of GAE are from holding.
 
-
-def text_distances(given: Tensor) -> Named:
-    """Returns ones where a word is given behind a gap, and where a prompt has no first word; `given` [F, N, 1 + T]."""
-    return {"check.prompt": given[..., 1:] * (1 - given[..., :-1]), "check.empty": 1 - given[..., 0]}
-
-
-def model_distances(rows: Held) -> Named:
-    """Returns how far probabilities are from summing to 1, and by how much a log-prob is above 0 or a KL below 0."""
-    policies = {"old_policy": "old", "reference": "reference", "new_policy": "policy"}
-    sums = {f"check.sum_{name}": (rows[f"{block}.p"].sum(dim=-1) - 1).abs() for name, block in policies.items()}
-    logs = {f"check.log_{name}": rows[f"{block}.logprobs"].clamp(min=0) for name, block in policies.items()}
-    return sums | logs | {"check.exact_kl": (-rows["kl.exact"]).clamp(min=0)}
-
-
-def loss_distances(rows: Held, update_step: Tensor) -> Named:
-    """Returns how far the ratio is from 1 where nothing was updated, and shares and parts from adding up to the loss."""
-    total = rows["total_loss"]
+    slots, inside: 1 where there is an advantage, and where there is a TD error of its own.
+    """
+    advantages = rows["advantages"][..., :-1]
+    apart = (rows["returns"] - values - advantages).abs() / (advantages.abs() + values.abs()).clamp(min=1)
+    lambda_0, gamma_0 = (rows[f"identity.{name}"][..., :-1] for name in ("lambda_0", "gamma_0"))
     return {
-        "check.ratio": torch.where(update_step == 0, (rows["ratio"] - 1).abs(), 0.0),
-        "check.total": sum_distance(rows["share"].flatten(1), total),
-        "check.parts": sum_distance(loss_parts(rows), total),
+        "check.returns": slots * apart,
+        "check.lambda_0": inside * (lambda_0 - rows["td_errors"]).abs(),
+        "check.gamma_0": inside * (gamma_0 - rows["rewards"] + values).abs(),
     }
 
 
-def loss_parts(rows: Held, *more: str) -> Tensor:
-    """Returns the policy loss and what each other loss adds to the total, [F, Q]; `more`: those that not every book has."""
-    names = ("policy_loss", "adds.value_loss", "adds.entropy", "adds.policy_kl", *more)
-    return torch.stack([rows[name] for name in names], dim=-1)
+def to_go_distance(rows: Held, ahead: Tensor) -> Tensor:
+    """Returns how far A + V for λ = 1 is from the discounted reward to go, in units of the largest number that was added."""
+    lambda_1, to_go = (rows[f"identity.{name}"][..., :-1] for name in ("lambda_1", "to_go"))
+    return (lambda_1 + ahead - to_go).abs() / rows["identity.largest"].clamp(min=1).view(-1, 1, 1)
 
 
-def loss_sizes(rows: Held, *more: str) -> Named:
-    """Returns how large the shares of the words are, [F, N, T], and what shares and parts add up to without signs, [F]."""
-    shares = rows["share"].abs()
-    return {
-        "check.share_size": shares,
-        "check.shares_size": shares.flatten(1).sum(dim=1),
-        "check.parts_size": loss_parts(rows, *more).abs().sum(dim=-1),
-    }
+def probability_distances(rows: Held, policies: dict[str, str]) -> Named:
+    """Returns how far probabilities are from summing to 1, by name of the check and of the policy."""
+    return {f"check.sum_{name}": (rows[f"{policy}.p"].sum(dim=-1) - 1).abs() for name, policy in policies.items()}
+
+
+def log_distances(rows: Held, policies: dict[str, str], mask: Number = 1.0) -> Named:
+    """Returns by how much log-probs are above 0, by name of the check and of the policy."""
+    return {f"check.log_{name}": mask * rows[f"{each}.logprobs"].clamp(min=0) for name, each in policies.items()}
 
 
 def sum_distance(summands: Tensor, total: Tensor) -> Tensor:
@@ -108,29 +68,8 @@ def sum_distance(summands: Tensor, total: Tensor) -> Tensor:
     return (summands.sum(dim=-1) - total).abs() / summands.abs().sum(dim=-1).clamp(min=1)
 
 
-def range_distance(values: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Returns by how much values [F, …] leave the range of their file."""
-    low, high = (each.view(-1, *[1] * (values.dim() - 1)) for each in (low, high))
+def range_distance(batch: Batch, name: str, fill: float = 0.0) -> Tensor:
+    """Returns by how much typed numbers [F, …] leave the range that is typed beside them; fill: what padding counts as."""
+    values = batch.typed(name, fill)
+    low, high = (batch.typed(f"{name}.{end}").view(-1, *[1] * (values.dim() - 1)) for end in ("low", "high"))
     return (low - values).clamp(min=0) + (values - high).clamp(min=0)
-
-
-def add_verdicts(batch: Batch, rows: Rows, distances: Named) -> None:
-    """Adds every distance with its largest, whether that is within the tolerance, and how many checks failed so far."""
-    failed = torch.zeros(len(batch.files), dtype=batch.dtype, device=batch.device)
-    for name, distance in distances.items():
-        inside = distance * _exists(batch, distance.dim())
-        worst = inside.flatten(1).amax(dim=1) if distance.dim() > 1 else inside
-        fails = worst > batch.typed(f"{name}.tolerance")
-        failed = failed + fails
-        rows.add({name: distance, f"{name}.worst": worst, f"{name}.failed": failed})
-        rows.add_words(f"{name}.verdict", _verdicts(fails))
-    rows.add_words("check.master", _verdicts(failed > 0))
-
-
-def _exists(batch: Batch, axes: int) -> Tensor | float:
-    """Returns ones where a file has the episode and decision, for distances of so many axes."""
-    return batch.exists if axes == 3 else batch.exists[..., 0] if axes == 2 else 1.0
-
-
-def _verdicts(fails: Tensor) -> list[Array]:
-    return [np.array("LOOK" if each else "OK", dtype=object) for each in fails.tolist()]

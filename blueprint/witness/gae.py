@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness.errors import WitnessError
+from blueprint.witness.tensors import masked_sums
 
 CHUNK = 16
 TILE_BYTES = {"cpu": 1 << 21, "cuda": 1 << 26, "mps": 1 << 26}
@@ -189,19 +190,3 @@ def fading(decay: float, steps: int, dtype: torch.dtype, device: torch.device) -
     powers = torch.tensor([decay**exponent for exponent in range(steps)], dtype=torch.float64)
     apart = torch.arange(steps)[:, None] - torch.arange(steps)
     return torch.where(apart >= 0, powers[apart.clamp(min=0)], 0.0).to(device=device, dtype=dtype)
-
-
-def masked_sums(values: Tensor, decay: Tensor | float, mask: Tensor) -> Tensor:
-    """Returns A_t = x_t + m_t·decay·A_{t+1} of values [F, N, T] for any mask, and a decay for each file [F, 1, 1].
-
-    Each round doubles how far the sums reach (Hillis and Steele, Data Parallel Algorithms, 1986): log2 T rounds.
-    """
-    sums, fade, reach = values, mask * decay, 1
-    fade = torch.cat([fade[..., :-1], torch.zeros_like(fade[..., :1])], dim=-1)
-    while reach < values.shape[-1] and bool(fade.any()):
-        near = torch.addcmul(sums[..., :-reach], fade[..., :-reach], sums[..., reach:])
-        sums = torch.cat([near, sums[..., -reach:]], dim=-1)
-        further = fade[..., :-reach] * fade[..., reach:]
-        fade = torch.cat([further, torch.zeros_like(fade[..., -reach:])], dim=-1)
-        reach *= 2
-    return sums

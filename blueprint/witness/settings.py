@@ -1,47 +1,24 @@
-"""The settings that a file uses: what its user typed, else the preset."""
+"""What is typed in a file, and the settings that it uses: what its user typed, else what a preset says.
+
+A file without a table of presets has the preset of each setting beside it. Order, ranges and words are those of the file.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprint.witness.errors import WitnessError, quoted
 
-Array = npt.NDArray[Any]
-File = Mapping[str, Array]
-
-NUMBERS = (
-    "gamma",
-    "gae_lambda",
-    "kl_coef",
-    "clip_range",
-    "value_clip_range",
-    "vf_coef",
-    "ent_coef",
-    "policy_kl_coef",
-    "update_step",
-    "whiten_eps",
-    "target",
-    "horizon",
-    "n_steps",
-    "error_clip",
-)
-SWITCHES = ("kl_estimator", "whiten_advantages")
-OF_CONTROLLER = ("kl_stat",)
-
-
-def is_controller(file: File) -> bool:
-    """Returns whether a file is one of an adaptive KL controller: it starts at the KL of whole responses."""
-    return "responses.kl" in file
-
-
-def switches(file: File) -> tuple[str, ...]:
-    """Returns the settings of a file without presets that are words."""
-    return OF_CONTROLLER if is_controller(file) else SWITCHES
+Array: TypeAlias = npt.NDArray[Any]
+File: TypeAlias = Mapping[str, Array]
+Setting: TypeAlias = float | str
+TABLE = "presets.names"
+"""The block of a table of presets that names them."""
 
 
 def is_blank(value: Any) -> bool:
@@ -63,25 +40,8 @@ def numbers(file: File, name: str) -> npt.NDArray[np.float64]:
     typed = block(file, name)
     if typed.dtype == object:
         raise WitnessError(f"{name} holds words, and is computed with: it should hold numbers")
-    return np.nan_to_num(np.asarray(typed, dtype=np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-
-def used(file: File) -> dict[str, float | str]:
-    """Returns every setting that the file has: `name.yours` unless blank, else `name.preset`.
-
-    Numbers come as floats, switches as the words that stand there. Raises WitnessError for a word that no
-    alternative is.
-    """
-    found: dict[str, float | str] = {name: float(_used(file, name)) for name in NUMBERS if f"{name}.preset" in file}
-    for name in switches(file):
-        found[name] = str(_used(file, name))
-        alternative(file, name, str(found[name]))
-    return found
-
-
-def _used(file: File, name: str) -> Any:
-    yours = single(file, f"{name}.yours")
-    return single(file, f"{name}.preset") if is_blank(yours) else yours
+    found = np.asarray(typed, dtype=np.float64)
+    return np.where(np.isnan(found), 0.0, found)
 
 
 def single(file: File, name: str) -> Any:
@@ -92,16 +52,92 @@ def single(file: File, name: str) -> Any:
     return typed.item()
 
 
+def ids(words: Array, known: Array, where: str, blanks: bool = True) -> Array:
+    """Returns the number of every word among the known ones, −1 for a blank cell; capitals do not matter.
+
+    where: what has the words, as a refusal says it. blanks: whether a cell may be blank.
+    Raises WitnessError for a word that is not known.
+    """
+    places: dict[str, int] = {}
+    for number, word in enumerate(known.tolist()):
+        places.setdefault(str(word).lower(), number)
+
+    def place(word: object) -> int:
+        if blanks and is_blank(word):
+            return -1
+        if str(word).lower() not in places:
+            raise WitnessError(f"{where} has the word {quoted(word)}, which is not in the vocabulary: add it there")
+        return places[str(word).lower()]
+
+    found: Array = np.vectorize(place, otypes=[float])(words)
+    return found
+
+
+def place_of(word: object, words: Sequence[str], name: str) -> int:
+    """Returns the place of a word, from 0; capitals do not matter. Raises WitnessError for another word."""
+    lower = [each.lower() for each in words]
+    if str(word).lower() not in lower:
+        raise WitnessError(f"{name} is {quoted(word)}: write one of {', '.join(words)}")
+    return lower.index(str(word).lower())
+
+
 def alternative(file: File, name: str, word: str) -> int:
-    """Returns the number of a switch's word among its alternatives, from 0; capitals do not matter."""
-    words = [str(each) for each in block(file, f"{name}.words").tolist()]
-    for number, each in enumerate(words):
-        if each.lower() == word.lower():
-            return number
-    raise WitnessError(f"{name} is {quoted(word)}: write one of {', '.join(words)}")
+    """Returns the number of a switch's word among its alternatives in the file, from 0."""
+    return place_of(word, [str(each) for each in block(file, f"{name}.words").tolist()], name)
 
 
-def outside(file: File, settings: Mapping[str, float | str]) -> dict[str, float]:
+def is_word(file: File, name: str) -> bool:
+    """Returns whether a setting is a switch."""
+    return f"{name}.words" in file
+
+
+def held(file: File) -> tuple[str, ...]:
+    """Returns the settings that a file has, in its order: that of its table of presets, where there is one."""
+    yours = [name.removesuffix(".yours") for name in file if name.endswith(".yours")]
+    if TABLE not in file:
+        return tuple(yours)
+    table = (name.removeprefix("presets.") for name in file if name.startswith("presets."))
+    return tuple(name for name in table if name in set(yours))
+
+
+def column(file: File, preset: Any) -> int:
+    """Returns the place of a preset in the table, from 0. Raises WitnessError for another name."""
+    return place_of(preset, [str(each) for each in block(file, TABLE).tolist()], "the preset")
+
+
+def of_preset(file: File, name: str, place: int | None) -> Setting:
+    """Returns what a preset says about a setting: that at a place of the table, or, without a table, the one beside it."""
+    if place is None:
+        found = single(file, f"{name}.preset")
+    elif is_word(file, name):
+        found = block(file, f"presets.{name}")[place]
+    else:
+        found = numbers(file, f"presets.{name}")[place]
+    return str(found) if is_word(file, name) else float(found)
+
+
+def in_use(file: File) -> int | None:
+    """Returns the place of the preset in use, if the file has a table."""
+    return column(file, single(file, "preset")) if TABLE in file else None
+
+
+def used(file: File) -> dict[str, Setting]:
+    """Returns every setting that a file has: `name.yours` unless blank, else its preset's.
+
+    Numbers come as floats, switches as the words that stand there. Raises WitnessError for a word that no alternative is.
+    """
+    place, found = in_use(file), dict[str, Setting]()
+    for name in held(file):
+        yours = single(file, f"{name}.yours")
+        if is_word(file, name):
+            found[name] = str(of_preset(file, name, place) if is_blank(yours) else yours)
+            alternative(file, name, str(found[name]))
+        else:
+            found[name] = float(of_preset(file, name, place) if is_blank(yours) else yours)
+    return found
+
+
+def outside(file: File, settings: Mapping[str, Setting]) -> dict[str, float]:
     """Returns by how much the settings that are numbers leave their ranges, each line with all lines above it.
 
     A limit that is off is in no range, and outside none.

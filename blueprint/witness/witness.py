@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from blueprint.witness import from_tokens, from_weights
-from blueprint.witness.batch import Batch, Rows, group_key, is_weights
+from blueprint.witness.batch import Batch
 from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
-from blueprint.witness.live import compute as live
-from blueprint.witness.live.presets import is_live
-from blueprint.witness.rollout import Tie
-from blueprint.witness.settings import Array, File, is_controller
-from blueprint.workbooks.classic_ppo.witness import compute as classic
-from blueprint.workbooks.classic_ppo.witness.settings import is_classic
-from blueprint.workbooks.kl_controller import witness as controller
-from blueprint.workbooks.minibatch.witness import compute as minibatch
-from blueprint.workbooks.minibatch.witness.kind import is_minibatch
+from blueprint.witness.errors import WitnessError
+from blueprint.witness.rows import Rows
+from blueprint.witness.settings import Array, File
+
+
+@dataclass(frozen=True)
+class Tie:
+    """A draw so close to a boundary that two honest computations may draw different words; counted from 1."""
+
+    file: int
+    episode: int
+    decision: int
+    margin: float
+
+
+def shapes(file: File, *names: str) -> tuple[object, ...]:
+    """Returns the shapes of the named blocks of a file, of all its blocks if none is named; None for one that it lacks."""
+    return tuple((name, file[name].shape if name in file else None) for name in names or sorted(file))
+
+
+@dataclass(frozen=True)
+class KindWitness:
+    """How torch computes the files of a kind of workbook.
+
+    Attributes:
+        known_by: blocks of which a file of the kind has one, and no file of another kind has any.
+        frame: blocks of which the first that a file has is typed and has a cell for each episode and decision.
+        compute: adds every quantity of files to rows, and returns the draws that are ties, by the places of the files.
+        group_key: what files must share to be computed together; without it, the shape of every block.
+    """
+
+    known_by: tuple[str, ...]
+    frame: tuple[str, ...]
+    compute: Callable[[Batch, Rows], Sequence[Tie]]
+    group_key: Callable[[File], object] = shapes
+
+    def batch(self, files: Sequence[File], dtype: torch.dtype, device: torch.device) -> Batch:
+        """Returns files that are computed together."""
+        frame = next((name for name in self.frame if name in files[0]), self.frame[-1])
+        return Batch(files, frame, dtype, device)
 
 
 @dataclass(frozen=True)
@@ -40,46 +70,40 @@ class Witnessed(list[dict[str, Array]]):
         self.record = record
 
 
-def witness(files: Sequence[File], device: str = "auto", dtype: str = "float64") -> Witnessed:
+def witness(
+    files: Sequence[File], kinds: Sequence[KindWitness], device: str = "auto", dtype: str = "float64"
+) -> Witnessed:
     """Recomputes every quantity of workbooks from what is typed in them, in torch, many files at once.
 
     Each file is a mapping of block names to arrays, as `blueprint.page.read.read` gives it; of it only typed blocks are
-    read. Returns for each file its quantities in the order of derivation, in the shapes of the file, edge cells included;
-    words come as object arrays. `device` is "auto" (CUDA, else MPS for float32, else the processor) or a name of torch's;
-    `dtype` is "float64" or "float32". Raises WitnessError for another format, a device that is not here, a file that is no
-    workbook of PPO, an unknown word, switch or mask.
+    read. `kinds` are those that the files may be of; the registry of workbooks has those that there are. Returns for each
+    file its quantities in the order of derivation, in the shapes of the file, edge cells included; words come as object
+    arrays. `device` is "auto" (CUDA, else MPS for float32, else the processor) or a name of torch's; `dtype` is "float64"
+    or "float32". Raises WitnessError for another format, a device that is not here, a file that is of none of the kinds, an
+    unknown word, switch or mask.
     """
     number_format = chosen_dtype(dtype)
     place = chosen_device(device, number_format)
     record = Record(str(place), dtype, torch.__version__)
+    groups: dict[object, tuple[KindWitness, list[int]]] = {}
+    for number, file in enumerate(files):
+        kind = kind_of(file, kinds)
+        groups.setdefault((kind, kind.group_key(file)), (kind, []))[1].append(number)
     found: dict[int, dict[str, Array]] = {}
     with torch.no_grad(), ieee_products():
-        for members in _groups(files):
-            batch = Batch([files[number] for number in members], number_format, place)
-            found |= zip(members, _recomputed(batch, members, record), strict=True)
+        for kind, members in groups.values():
+            batch = kind.batch([files[number] for number in members], number_format, place)
+            rows = Rows(batch)
+            ties = kind.compute(batch, rows)
+            record.ties.extend(replace(tie, file=members[tie.file]) for tie in ties)
+            found |= zip(members, rows.of_each_file(), strict=True)
     return Witnessed([found[number] for number in range(len(files))], record)
 
 
-def _groups(files: Sequence[File]) -> list[list[int]]:
-    """Returns the numbers of the files that can be computed together."""
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for number, file in enumerate(files):
-        groups.setdefault(group_key(file), []).append(number)
-    return list(groups.values())
-
-
-def _recomputed(batch: Batch, members: list[int], record: Record) -> list[dict[str, Array]]:
-    rows = Rows(batch)
-    if is_classic(batch.files[0]):
-        classic.compute(batch, rows)
-    elif is_controller(batch.files[0]):
-        controller.compute(batch, rows)
-    elif is_minibatch(batch.files[0]):
-        minibatch.compute(batch, rows)
-    elif is_live(batch.files[0]):
-        record.ties.extend(live.compute(batch, rows, members))
-    elif is_weights(batch.files[0]):
-        record.ties.extend(from_weights.compute(batch, rows, members))
-    else:
-        from_tokens.compute(batch, rows)
-    return rows.of_each_file()
+def kind_of(file: File, kinds: Sequence[KindWitness]) -> KindWitness:
+    """Returns the kind of a file. Raises WitnessError if it is of none."""
+    for kind in kinds:
+        if any(name in file for name in kind.known_by):
+            return kind
+    known = "; ".join(" or ".join(kind.known_by) for kind in kinds)
+    raise WitnessError(f"the file is of no kind of workbook that torch computes: it has none of the blocks {known}")

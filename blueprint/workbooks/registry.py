@@ -13,6 +13,9 @@ from blueprint.quoting import unquoted
 from blueprint.workbooks.kind import Kind, KindError, imported
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import blueprint.witness
     from blueprint.page.outline import Blueprint
     from blueprint.workbooks.common.sheets.beside import Witnessed
 
@@ -133,3 +136,12 @@ def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
     presets = kind.part("presets")() if kind.presets else None
     measured = bool(kind.measured) and kind.part("measured")(numbers)
     return with_guides(made, measured, kind.models, presets)
+
+
+def witness_of(
+    files: Sequence[Mapping[str, Any]], device: str = "auto", dtype: str = "float64"
+) -> blueprint.witness.Witnessed:
+    """Recompute files of any kind that has a witness in torch, many at once; see `blueprint.witness.witness`."""
+    from blueprint.witness import witness
+
+    return witness(files, [kind.part("witness") for kind in kinds() if kind.witness], device, dtype)

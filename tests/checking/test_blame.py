@@ -19,7 +19,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.checking.causes import Cause
 from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict, judge
-from blueprint.witness import witness
+from blueprint.workbooks.registry import witness_of as witness
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, judged, run
 from tests.page.workshop import blocks_in, made

@@ -12,8 +12,8 @@ from blueprint.checking.deviations import TOLERANCES, Deviation, compare, widene
 from blueprint.inputs import load
 from blueprint.inputs.result import Numbers
 from blueprint.language import NotationError
-from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import witness_of as witness
 from tests.workbooks.planted import MISTAKES, Planted
 from tests.workbooks.random_numbers import random_numbers
 

@@ -17,9 +17,10 @@ from blueprint.verifying import replay
 from blueprint.verifying.inputs import texts_of
 from blueprint.verifying.passes import FLOOR
 from blueprint.verifying.settings import Setting, options_of
-from blueprint.witness.conventions import WORDS, Tiled, recompute
-from blueprint.witness.conventions.sums import Spread
-from blueprint.witness.models import Named
+from blueprint.witness.options import WORDS
+from blueprint.witness.ppo import recompute
+from blueprint.witness.sums import Spread, Tiled
+from blueprint.witness.tensors import Named
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.verifying.dumps import LIBRARIES
 

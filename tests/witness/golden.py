@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 import blueprint.workbooks.common
-from blueprint.witness.conventions import WORDS, Options, Texts, from_distributions, log_softmax_at, recompute
-from blueprint.witness.conventions.options import NUMBERS
-from blueprint.witness.models import Named
+from blueprint.witness.distributions import distribution_rows, kl_rows, logprobs
+from blueprint.witness.options import NUMBERS, WORDS, Options, Texts
+from blueprint.witness.ppo import recompute
+from blueprint.witness.tensors import Named
 
 RECORDED = Path(__file__).parents[1] / "data" / "golden_runs.json"
 PRESETS = Path(blueprint.workbooks.common.__file__).parent / "presets.csv"
@@ -103,9 +104,9 @@ def texts(runs: Sequence[Run], chosen: Options) -> Texts:
     """Returns the inputs of several runs on the same number of responses."""
     rollout, rows = recorded()["rollout"], torch.tensor([run.responses for run in runs])
     window = slice(rollout["Q"] - 1, -1)  # the column that reads a word scores the word behind it
-    temperature, eps = (chosen.number(f"batch.temperature{end}") for end in ("", "_eps"))
+    temperature = (chosen.number("batch.temperature") + chosen.number("batch.temperature_eps"))[..., None]
     logits = (numbers(rollout[f"logits_{model}"])[:, window][rows] for model in ("old", "ref", "new"))
-    old, reference, new = (log_softmax_at(each, temperature, eps) for each in logits)
+    old, reference, new = (each / temperature for each in logits)
     written = torch.tensor(rollout["responses"])[rows]
     lengths = torch.tensor(rollout["response_lens"])[rows]
     mask = (torch.arange(rollout["T"]) < lengths[..., None]).to(torch.float64)
@@ -114,11 +115,27 @@ def texts(runs: Sequence[Run], chosen: Options) -> Texts:
     return Texts(
         slots=torch.ones_like(mask),
         mask=mask,
-        **from_distributions(old, reference, new, written),
+        **from_logits(old, reference, new, written),
         **values,
         score=numbers(rollout["scores"])[rows],
         ended=(mask * (written == rollout["eos_id"])).amax(dim=-1),
     )
+
+
+def from_logits(old: Tensor, reference: Tensor, new: Tensor, written: Tensor) -> Named:
+    """Returns log-probs of the words written, exact KLs and the entropy by the names of Texts, of tempered logits."""
+    policies = {"old": distribution_rows(old), "reference": distribution_rows(reference), "new": distribution_rows(new)}
+    chosen = {name: logprobs(found["log_p"], written) for name, found in policies.items()}
+    log_q = {name: found["log_p"] for name, found in policies.items()}
+    return {
+        "old_logprobs": chosen["old"],
+        "reference_logprobs": chosen["reference"],
+        "logprobs": chosen["new"],
+        "kl_old_reference": kl_rows(policies["old"], log_q["reference"])["exact"],
+        "kl_new_reference": kl_rows(policies["new"], log_q["reference"])["exact"],
+        "kl_old_new": kl_rows(policies["old"], log_q["new"])["exact"],
+        "entropy": -policies["new"]["p_log_p"],
+    }
 
 
 def computed(runs: Sequence[Run]) -> list[Found]:

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.page.contents import kind_of
 from blueprint.page.read import read
-from blueprint.witness import witness
+from blueprint.workbooks.registry import witness_of as witness
 from tests.page.workshop import made
 from tests.witness.stage import built_in, differing, random_file
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +23,9 @@ from blueprint.inputs.result import Numbers
 from blueprint.language import NotationError
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
-from blueprint.witness import WitnessError, witness
+from blueprint.witness import WitnessError, advantages, losses
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.classic_ppo.witness import advantage, loss
+from blueprint.workbooks.registry import witness_of as witness
 from tests.page.workshop import made
 from tests.witness.stage import Array, arrays
 from tests.witness.windows import computed_in, typed_in
@@ -160,31 +162,31 @@ def test_whatever_equation_is_another_one_its_row_is_named_first(
     assert missed == {}
 
 
-def forgetting_ends(rewards: Tensor, values: Tensor, stop: Tensor, gamma: Tensor) -> Tensor:
+def forgetting_ends(rewards: Tensor, values: Tensor, ahead: Tensor, *others: Any) -> dict[str, Tensor]:
     """Looks at V(next) across the end of an episode."""
-    return rewards + gamma * values[..., 1:] - values[..., :-1]
+    return GAE(rewards, values, torch.cat([values[..., 1:], ahead[..., -1:]], dim=-1), *others)
 
 
-def by_n(advantages: Tensor, eps: Tensor) -> dict[str, Tensor]:
+def by_n(*given: Any) -> dict[str, Tensor]:
     """Takes the variance over N instead of N − 1."""
-    found = RIGHT(advantages, eps)
-    return found | {"advantage.variance": found["advantage.variance"] * 15 / 16}
+    found = MOMENTS(*given)
+    return found | {"variance": found["variance"] * 15 / 16}
 
 
-def unclipped(values: Tensor, old: Tensor, reach: Tensor) -> Tensor:
+def unclipped(values: Tensor, limit: Tensor, around: Tensor) -> Tensor:
     """Never clips a value."""
     return values
 
 
-RIGHT = advantage.normalised_rows
+GAE, MOMENTS = advantages.gae, advantages.moment_rows
 
 
 @pytest.mark.parametrize(
     ("room", "name", "wrong", "first"),
     [
-        (advantage, "td_errors", forgetting_ends, "td_errors"),
-        (advantage, "normalised_rows", by_n, "advantage.variance"),
-        (loss, "clipped_values", unclipped, "value.clipped"),
+        (advantages, "gae", forgetting_ends, "td_errors"),
+        (advantages, "moment_rows", by_n, "advantage.variance"),
+        (import_module("blueprint.workbooks.classic_ppo.witness.compute"), "within", unclipped, "value.clipped"),
     ],
 )
 def test_a_mistake_in_the_witness_is_seen(
@@ -233,6 +235,7 @@ def test_float32_agrees_coarsely() -> None:
 def test_gradients_of_the_loss_are_those_of_torch() -> None:
     """The smaller surrogate passes no gradient where the clip holds it, as in the paper."""
     apart = torch.tensor([[[0.5, -0.5, 0.1]]], requires_grad=True)
-    found = loss.surrogate_rows(apart, torch.tensor([[[1.0, 1.0, 1.0]]]), 0.8, 1.2)
+    clipped = losses.between(apart.exp(), torch.tensor(0.8), torch.tensor(1.2))
+    found = losses.surrogates(apart.exp(), clipped, torch.tensor([[[1.0, 1.0, 1.0]]]))
     (slopes,) = torch.autograd.grad(found["surrogate"].sum(), apart)
     assert [bool(slope) for slope in slopes.flatten()] == [False, True, True]

@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
-from blueprint.witness.conventions import WORDS
-from blueprint.witness.conventions.options import NUMBERS
+from blueprint.witness.options import NUMBERS, WORDS
 from tests.witness.golden import ALL, Run, computed, number_of, presets, recorded, results
 from tests.witness.golden_table import NOT_COMPARED, QUANTITIES, RUNS, differing
 

@@ -11,11 +11,11 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 from torch import Tensor
 
-from blueprint.witness.conventions import Texts, from_distributions
-from blueprint.witness.conventions.advantages import whitened_rows
-from blueprint.witness.conventions.recompute import signal, update, watched_rows
-from blueprint.witness.signal import with_end
-from tests.witness.golden import FLOOR, Found, Run, numbers, options, recorded
+from blueprint.witness.advantages import whitened_rows
+from blueprint.witness.options import Texts
+from blueprint.witness.ppo import metric_rows, signal, update
+from blueprint.witness.tensors import with_end
+from tests.witness.golden import FLOOR, Found, Run, from_logits, numbers, options, recorded
 
 TOLERANCE = 1e-12
 COMMON = {
@@ -58,14 +58,14 @@ def rollout(name: str) -> Tensor:
 
 def given() -> Texts:
     """Returns the rollout as texts: every step is a word, and there is no reference."""
-    old, new = (torch.log_softmax(rollout(f"logits_{policy}"), dim=-1) for policy in ("old", "new"))
+    old, new = (rollout(f"logits_{policy}") for policy in ("old", "new"))
     written, everywhere = rollout("actions").long(), torch.ones(1, 2, 8, dtype=torch.float64)
     values = {"old_values": rollout("values_old"), "values": rollout("values_new")}
     nothing = torch.zeros(1, 2, dtype=torch.float64)
     return Texts(
         slots=everywhere,
         mask=everywhere,
-        **from_distributions(old, old, new, written),
+        **from_logits(old, old, new, written),
         **values,
         score=nothing,
         ended=nothing,
@@ -79,8 +79,8 @@ def found(changes: dict[str, Any]) -> Found:
     rows = signal(texts, chosen)
     rows["advantages"] = with_end(numbers(own["advantages_raw"]).T[None])
     rows["returns"] = numbers(own["returns"]).T[None]
-    rows = update(texts, rows | whitened_rows(texts, rows, chosen), chosen)
-    rows |= watched_rows(texts, rows, chosen, torch.tensor([FLOOR]))
+    rows = update(texts, rows | whitened_rows(texts.slots, rows, chosen), chosen)
+    rows |= metric_rows(texts, rows, chosen, torch.tensor([FLOOR]))
     return Found(texts, {name: row[0] for name, row in rows.items()})
 
 

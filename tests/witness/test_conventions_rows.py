@@ -11,8 +11,9 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 from torch import Tensor
 
-from blueprint.witness.conventions import Options, Texts, recompute
-from blueprint.witness.models import Named
+from blueprint.witness.options import Options, Texts
+from blueprint.witness.ppo import recompute
+from blueprint.witness.tensors import Named
 from tests.witness.golden import FLOOR, Changes, Run, options, presets
 
 LIBRARIES = tuple(presets())

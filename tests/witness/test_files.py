@@ -11,7 +11,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 import torch
 
-from blueprint.witness import WitnessError, witness
+from blueprint.witness import WitnessError
+from blueprint.workbooks.registry import witness_of as witness
 from tests.witness.stage import Array, built_in, differing, random_file
 
 
@@ -52,12 +53,12 @@ def test_the_record_says_how_it_was_computed() -> None:
 
 def test_quantities_come_in_the_order_of_derivation() -> None:
     names = list(witness([built_in("default")], device="cpu")[0])
-    chain = ["gamma", "given_id", "mask", "old.memory", "old.logits", "old.logprobs", "kl.k1", "rewards", "td_errors"]
+    chain = ["gamma", "given_id", "mask", "old.memory", "old.logits", "old.logprobs", "policy.Y", "kl.k1", "rewards"]
     chain += [
+        "td_errors",
         "advantages",
         "returns",
         "advantage.whitened",
-        "policy.Y",
         "ratio",
         "surrogate",
         "policy_loss",
@@ -126,7 +127,10 @@ def test_a_device_that_is_not_here_is_refused(device: str) -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (lambda: {"a": np.array(1.0)}, "neither weights .* nor log-probs"),
+        (
+            lambda: {"a": np.array(1.0)},
+            "of no kind of workbook that torch computes: it has none of the blocks old.W or",
+        ),
         (lambda: with_cell("given", (0, 1), "cat"), "the word 'cat', which is not in the vocabulary: add it there"),
         (lambda: changed(kl_estimator_yours="k4"), "kl_estimator is 'k4': write one of k1, k2, k3"),
         (lambda: with_cell("rollout.draw", (0, 1), -0.1), r"a draw is -0.1, where no word begins"),

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import WitnessError
-from blueprint.witness.gae import Runs, gae, masked_sums
+from blueprint.witness.gae import Runs, gae
+from blueprint.witness.tensors import masked_sums
 from tests.witness.loops import plain, trl, verl
 
 LENGTHS = (1, 2, 15, 16, 17, 33, 255, 256, 257, 300)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,14 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 import torch
 
-from blueprint.witness import WitnessError, loss, signal, witness
-from blueprint.witness.gradients import gradients
+from blueprint.witness import WitnessError
+from blueprint.witness.ppo import signal, update
+from blueprint.workbooks.registry import witness_of as witness
+from blueprint.workbooks.rlhf_ppo.witness.gradients import gradients
+from tests.witness.golden import Run, options
 from tests.witness.live import live
 from tests.witness.stage import Array, built_in, random_file
+from tests.witness.test_conventions_rows import made
 
 NUDGE = 1e-6
 PARAMETERS = ("policy.E", "policy.W", "policy.Y", "critic.E", "critic.W", "critic.head.w", "critic.head.b")
@@ -55,17 +61,15 @@ def test_a_file_without_weights_is_refused() -> None:
 
 
 def test_every_row_of_the_loss_is_differentiable() -> None:
-    torch.manual_seed(1)
-    new, old, values, old_values, returns, used = torch.randn(6, 1, 3, 4, dtype=torch.float64)
-    mask, clip = torch.ones(1, 3, 4, dtype=torch.float64), torch.full((1, 1, 1), 0.2, dtype=torch.float64)
+    texts = made(1, torch.ones(1, 3, 4, dtype=torch.float64))
+    chosen = options([Run("openai", "", changes={"policy_kl_coef": 0.1, "ent_coef": 0.1})])
 
-    def total(new: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        rows = loss.policy_rows(new, old, used, mask, clip) | loss.value_rows(values, old_values, returns, mask, clip)
-        kl = loss.policy_kl_rows(rows["log_ratio"])["policy_kl.k3"]
-        both = signal.masked_mean(-rows["surrogate"] + rows["value.word_loss"] + kl, mask, mask.sum())
-        return both.sum()
+    def total(new: torch.Tensor, values: torch.Tensor, entropy: torch.Tensor) -> torch.Tensor:
+        moved = replace(texts, logprobs=new, values=values, entropy=entropy)
+        return update(moved, signal(moved, chosen), chosen)["total_loss"].sum()
 
-    assert torch.autograd.gradcheck(total, (new.requires_grad_(), values.requires_grad_()))
+    inputs = [each.clone().requires_grad_() for each in (texts.logprobs, texts.values, texts.entropy)]
+    assert torch.autograd.gradcheck(total, inputs)
 
 
 @pytest.mark.parametrize("preset", ["trl_1.12", "nemo_rl"])

@@ -16,7 +16,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.book import Book
 from blueprint.page.contents import kind_of
 from blueprint.page.read import read
-from blueprint.witness import WitnessError, witness
+from blueprint.witness import WitnessError
+from blueprint.workbooks.registry import witness_of as witness
 from tests.witness.live import PRESETS, book, live, mixed, parting
 from tests.witness.stage import Array, arrays, built_in, differing
 

@@ -15,12 +15,13 @@ from blueprint.checking.deviations import TOLERANCES, compare
 from blueprint.language import Block, NotationError, Operand, Sum
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import Expr, wrap
-from blueprint.witness import witness
-from blueprint.witness.conventions import weights
+from blueprint.witness import advantages
+from blueprint.witness.tensors import sums_from
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.minibatch.witness import loss, signal
+from blueprint.workbooks.minibatch.witness.compute import OfWindow
+from blueprint.workbooks.registry import witness_of as witness
 from tests.replayed import window_numbers, with_everything_logged
 from tests.witness.stage import Array, arrays
 from tests.witness.windows import computed_in
@@ -82,17 +83,17 @@ def test_whatever_equation_is_another_one_its_row_is_named_first() -> None:
     assert missed == []
 
 
-def forgetting_lambda(values: Tensor, decay: Tensor | float, passes: Tensor, after: Tensor) -> Tensor:
+def forgetting_lambda(values: Tensor, decay: Tensor, behind: Tensor | None = None) -> Tensor:
     """Sums with γ = λ = 1."""
-    return ENTERING(values, 1.0, passes, after)
+    return SUMS_FROM(values, (decay > 0).to(decay.dtype), behind)
 
 
-def forgetting_what_follows(values: Tensor, decay: Tensor | float, passes: Tensor, after: Tensor) -> Tensor:
+def forgetting_what_follows(values: Tensor, decay: Tensor, behind: Tensor | None = None) -> Tensor:
     """Sums as if a response ended with its window."""
-    return ENTERING(values, decay, passes, 0 * after)
+    return SUMS_FROM(values, decay)
 
 
-ENTERING = signal.entering
+SUMS_FROM = sums_from
 
 
 @pytest.mark.parametrize(
@@ -103,10 +104,15 @@ def test_a_mistake_in_the_witness_is_seen(
 ) -> None:
     file = arrays(Book(blueprint_of(NUMBERS).with_typed(MOVED)))
     assert deviating(file) == []
-    monkeypatch.setattr(signal, "entering", wrong)
+    monkeypatch.setattr(advantages, "sums_from", wrong)
     assert deviating(file)[0] == first
 
 
 def test_a_witness_that_weighs_as_if_nothing_else_were_in_the_batch_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss, "whole_weights", lambda words, *others: weights.whole_weights(0 * words + 48, *others))
+    right = OfWindow.total
+
+    def total(self: OfWindow, name: str, values: Tensor) -> Tensor:
+        return right(self, name, values) * 0 + 48 if name.endswith(".words") else right(self, name, values)
+
+    monkeypatch.setattr(OfWindow, "total", total)
     assert deviating(arrays(Book(blueprint_of(NUMBERS))))[0] == "policy.weight.token_mean"

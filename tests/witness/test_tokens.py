@@ -11,7 +11,9 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 from torch import Tensor
 
-from blueprint.witness import WitnessError, loss, signal
+from blueprint.witness import WitnessError
+from blueprint.witness.options import DEFAULTS, WORDS, Options, Texts
+from blueprint.witness.ppo import recompute
 from blueprint.witness.tokens import Tokens, TokenSettings, token_loss
 from tests.witness.stage import Array, built_in, random_file
 
@@ -80,30 +82,20 @@ def many(rows: int, steps: int) -> Tokens:
 
 
 def slowly(tokens: Tokens, settings: TokenSettings) -> dict[str, float]:
-    """Returns the loss by the plain functions, which hold every step of every word in memory."""
-    each = {
-        name: getattr(tokens, name)[None].double()
-        for name in Tokens.__dataclass_fields__
-        if name[:3] not in ("ent", "pol")
-    }
-    mask = each["mask"]
-    words, eps, off = mask.sum(dim=(1, 2)), settings.whiten_eps, torch.zeros(1, 1, 1)
-    old, new, values = each["old_logprobs"] * mask, each["logprobs"] * mask, each["old_values"] * mask
-    kl = signal.kl_rows(old, each["reference_logprobs"] * mask, torch.tensor(0.0))["kl.used"]
-    rewards = signal.reward_rows(kl, each["scores"] * mask, settings.kl_coef)["rewards"]
-    rows = signal.gae_rows(rewards, signal.with_end(values), mask, settings.gamma, settings.gae_lambda)
-    rows |= signal.whitened_rows(rows["advantages"][..., :-1], mask, words, eps, off)
-    rows |= loss.policy_rows(new, old, rows["advantages_used"], mask, settings.clip_range)
-    rows |= loss.value_rows(each["values"] * mask, values, rows["returns"], mask, settings.value_clip_range)
-    rows |= {"policy.entropy": 0 * mask, "policy_kl.exact": 0 * mask}
-    coefficients = {
-        name: torch.full((1, 1, 1), getattr(settings, name)) for name in ("vf_coef", "ent_coef", "policy_kl_coef")
-    }
-    return {
-        name: float(value)
-        for name, value in loss.total_rows(rows, coefficients, mask, words).items()
-        if name != "share"
-    }
+    """Returns the loss by the computation of the workbooks, which holds every step of every word in memory."""
+    each = {name: row[None].double() for name, row in vars(tokens).items() if row is not None}
+    mask, scores = each.pop("mask"), each.pop("scores")
+    nothing = torch.zeros_like(mask)
+    names = ("kl_old_reference", "kl_new_reference", "kl_old_new", "entropy")
+    texts = Texts(
+        slots=mask, mask=mask, **each, **dict.fromkeys(names, nothing), score=nothing[..., 0], ended=nothing[..., 0]
+    )
+    numbers = {name: getattr(settings, name, value) for name, value in DEFAULTS.items()}
+    numbers |= dict.fromkeys(WORDS, 0.0) | {"loss.clip_range_high": settings.clip_range}
+    options = Options({name: torch.full((1, 1, 1), value, dtype=torch.float64) for name, value in numbers.items()})
+    rows = recompute(texts, options, torch.zeros(1), {"score.placed": mask * scores})
+    parts = ("policy_loss", "value_loss", "entropy", "policy_kl", "adds.value_loss", "adds.entropy", "adds.policy_kl")
+    return {name: float(rows[name]) for name in (*parts, "total_loss")}
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 50), (3000, 16), (600, 515)])

@@ -19,8 +19,8 @@ from blueprint.page.grid import letters
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import Found, locate
 from blueprint.page.recalculate import Cells
-from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import witness_of as witness
 from tests.page.finished import Engine
 from tests.page.soffice import with_libreoffice
 from tests.reopening.typing_in import all_cells_typed_into

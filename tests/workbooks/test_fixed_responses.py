@@ -134,7 +134,7 @@ def test_the_outside_witness_agrees(saved: tuple[Book, Path]) -> None:
 
 def test_files_with_and_without_typed_responses_are_checked_together() -> None:
     pytest.importorskip("torch", reason="the outside witness needs torch")
-    from blueprint.witness import witness
+    from blueprint.workbooks.registry import witness_of as witness
 
     books = [made(FIXED), made(), made("rollout.responses=['very', '']")]
     found = witness([{block.name: array for block, array in book.values.arrays.items()} for book in books])
@@ -148,7 +148,8 @@ def test_files_with_and_without_typed_responses_are_checked_together() -> None:
 
 def test_a_response_with_an_unknown_word_is_refused_by_the_witness() -> None:
     pytest.importorskip("torch", reason="the outside witness needs torch")
-    from blueprint.witness import WitnessError, witness
+    from blueprint.witness import WitnessError
+    from blueprint.workbooks.registry import witness_of as witness
 
     typed = {block.name: array.copy() for block, array in made(FIXED).values.arrays.items()}
     typed["rollout.response"][0, 3] = "cat"

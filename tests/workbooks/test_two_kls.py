@@ -21,8 +21,8 @@ pytest.importorskip("torch", reason="the witness is written in torch")
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.read import locate
-from blueprint.witness import witness
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import witness_of as witness
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in
 

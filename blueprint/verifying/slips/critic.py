@@ -11,9 +11,8 @@ from torch import Tensor
 from blueprint.verifying.slips.masks import counted, masks
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import Words, WordsSlip, beside
-from blueprint.witness.conventions import losses
-from blueprint.witness.models import Named
-from blueprint.witness.signal import with_end
+from blueprint.witness import losses
+from blueprint.witness.tensors import Named, with_end
 
 Read = Callable[[Own], Tensor]
 

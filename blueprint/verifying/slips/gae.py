@@ -10,7 +10,7 @@ from torch import Tensor
 from blueprint.verifying.slips.own import Own, across_by
 from blueprint.verifying.slips.slip import TensorSlip, beside, read
 from blueprint.verifying.slips.whitening import WHITENING, white
-from blueprint.witness.gae import masked_sums
+from blueprint.witness.tensors import masked_sums
 
 Read = Callable[[Own], Tensor]
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from blueprint.verifying.slips.own import Own, across_by
 from blueprint.verifying.slips.slip import Words, WordsSlip
-from blueprint.witness.conventions import losses
+from blueprint.witness import losses
 
 
 def counted(own: Own, name: str = "loss.counted") -> Tensor:

@@ -65,7 +65,7 @@ class Sums:
                     seq_eps = number_of("loss.seq_eps", settings["loss.seq_eps"])
                     here = own.under(settings) if settings is not work.settings else own
                     try:
-                        found[cause].append(shares(adds(here), self._mode(settings), whole["most"], seq_eps))
+                        found[cause].append(shares(adds(here), self._mode(settings), whole["response.most"], seq_eps))
                     except MinibatchError:  # it reads what this file has not
                         del found[cause]
         return {cause: np.concatenate(each) for cause, each in found.items()}

@@ -12,10 +12,9 @@ from blueprint.dumps import MinibatchError
 from blueprint.verifying.inputs import TENSORS, Rows, moved
 from blueprint.verifying.passes import Work
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, options_of
-from blueprint.witness.conventions import Options, Texts
-from blueprint.witness.conventions.sums import WHOLE, Sums
-from blueprint.witness.models import Named
-from blueprint.witness.signal import with_end
+from blueprint.witness.options import Options, Texts
+from blueprint.witness.sums import WHOLE, Sums
+from blueprint.witness.tensors import Named, with_end
 
 ON_PADS = {"advantages_used": "advantages", "returns": "returns"}
 """By row that a loss is made of, the tensor of a file that it is."""

@@ -11,8 +11,8 @@ from torch import Tensor
 from blueprint.verifying.slips.masks import counted, masks
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import Words, WordsSlip, beside, read
-from blueprint.witness.conventions import losses
-from blueprint.witness.models import Named
+from blueprint.witness import losses
+from blueprint.witness.tensors import Named
 
 Read = Callable[[Own], Tensor]
 

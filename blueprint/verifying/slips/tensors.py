@@ -17,8 +17,9 @@ from blueprint.verifying.question import Question
 from blueprint.verifying.settings import number_of
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import TensorSlip
-from blueprint.witness.conventions import Tiled, advantages, rewards
-from blueprint.witness.signal import with_end
+from blueprint.witness import advantages, rewards
+from blueprint.witness.sums import Tiled
+from blueprint.witness.tensors import with_end
 
 WHITENED = {"advantages_used": "advantages", "rewards": "rewards.raw"}
 """By row that may be whitened, what it is before that."""
@@ -40,12 +41,12 @@ class Tried:
         if not self.slip.whitened or row not in WHITENED:
             return made
         if row == "rewards":
-            return rewards.whitened_rows(here.texts, here.rows | {"rewards.raw": made}, here.options)[row]
+            return rewards.whitened_rows(here.texts.slots, here.rows | {"rewards.raw": made}, here.options)[row]
         rows = here.rows | {"advantages": with_end(made)}
         if self.slip.over is None:
-            return advantages.whitened_rows(here.texts, rows, here.options)[row]
+            return advantages.whitened_rows(here.texts.slots, rows, here.options)[row]
         over = {"response": self.slip.over(here["response"], here.texts.slots)}
-        found = advantages.whitened_rows(here.texts, rows | over, here.options)
+        found = advantages.whitened_rows(here.texts.slots, rows | over, here.options)
         return (made - found["advantage.mean"]) / found["advantage.divisor"]
 
 

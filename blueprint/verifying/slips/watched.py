@@ -11,8 +11,8 @@ from blueprint.verifying.slips.masks import counted, masks
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
 from blueprint.verifying.slips.slip import Words, WordsSlip
-from blueprint.witness.conventions import kl, watched
-from blueprint.witness.models import Named
+from blueprint.witness import metrics, rewards
+from blueprint.witness.tensors import Named
 
 WEIGHTS = ("watch.slots.weight", "watch.words.weight", "watch.values.weight")
 Over = Callable[[Own], Tensor]
@@ -22,7 +22,7 @@ def _rows(own: Own, texts: Named | None = None, rows: Named | None = None) -> Na
     """Returns the rows that are watched; their sums are taken elsewhere, so that their weights are none."""
     found = surrogates(own, texts, rows) | dict.fromkeys(WEIGHTS, own.texts.slots)
     found = value_rows(own, rows=found)
-    return found | watched.update_rows(own.texts, found, own.options) | watched.clip_rows(found, own.options)
+    return found | metrics.update_rows(own.texts, found, own.options) | metrics.clip_rows(found, own.options)
 
 
 def over_watched(own: Own) -> Tensor:
@@ -57,12 +57,12 @@ def entropy_watched(own: Own) -> Words:
 
 def kl_loss(own: Own) -> Words:
     """Returns the words of the KL in the loss."""
-    return Words(kl.kl_rows(own.texts, own.options)["kl_new.used"], counted(own))
+    return Words(rewards.kl_rows(own.texts, own.options)["kl_new.used"], counted(own))
 
 
 def kl_statistic(own: Own) -> Words:
     """Returns the words of the KL that a controller is fed with."""
-    return Words(kl.kl_rows(own.texts, own.options)["kl.used"], own["response"], _by(own))
+    return Words(rewards.kl_rows(own.texts, own.options)["kl.used"], own["response"], _by(own))
 
 
 def _by(own: Own) -> str:

@@ -6,24 +6,29 @@ Source: Ziegler et al. 2019 (Fine-Tuning Language Models from Human Preferences)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from blueprint.witness import checks
-from blueprint.witness.batch import Batch, Rows
-from blueprint.witness.models import Named
-from blueprint.witness.setting_rows import add_settings, outside_all
+from blueprint.witness import KindWitness, Tie
+from blueprint.witness.batch import Batch
+from blueprint.witness.options import picked
+from blueprint.witness.rewards import within
+from blueprint.witness.rows import Rows, add_settings, add_verdicts
+from blueprint.witness.tensors import Named
 
 STATISTICS = ("seq_sum", "token_mean")
-"""The words of the statistic that is fed; a word's number is its place."""
+"""The words of the statistic that is fed."""
 
 
-def compute(batch: Batch, rows: Rows) -> None:
+def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of the files to the rows."""
     add_settings(batch, rows)
-    rows.add_whole(fed_rows(batch))
-    rows.add_whole(beta_rows(batch, rows["kl.fed"]))
-    checks.add_verdicts(batch, rows, distances(batch, rows))
+    rows.add(fed_rows(batch), whole=True)
+    rows.add(beta_rows(batch, rows["kl.fed"]), whole=True)
+    add_verdicts(batch, rows, distances(batch, rows))
+    return ()
 
 
 def fed_rows(batch: Batch) -> Named:
@@ -31,8 +36,7 @@ def fed_rows(batch: Batch) -> Named:
     sums, lengths = batch.typed("responses.kl"), batch.typed("responses.length")
     per_word = sums / lengths
     means = torch.stack([sums.mean(dim=-1), per_word.mean(dim=-1)])
-    number = batch.setting("kl_stat")[..., 0]
-    fed = torch.where(number == STATISTICS.index("token_mean"), means[1], means[0])
+    fed = picked(batch.option("kl_stat", STATISTICS), list(means))
     count = torch.full_like(sums[:, 0, 0], sums.shape[-1])
     return {
         "responses.count": count,
@@ -49,7 +53,7 @@ def beta_rows(batch: Batch, kl: Tensor) -> Named:
         batch.setting(name)[..., 0] for name in ("target", "horizon", "n_steps", "error_clip", "kl_coef")
     )
     raw = (kl - target) / target
-    error = torch.maximum(torch.minimum(raw, most), -most)
+    error = within(raw, most)
     factor = 1 + error * steps / horizon
     product = torch.cat([torch.ones_like(first), factor], dim=-1).cumprod(dim=-1)
     updates = torch.full_like(first[:, 0], kl.shape[-1])
@@ -77,6 +81,9 @@ def distances(batch: Batch, rows: Rows) -> Named:
         "check.way": (-rows["error"] * (rows["kl.fed"] - target)).clamp(min=0),
         "check.positive": (-after).clamp(min=0),
         "check.length": (1 - batch.typed("responses.length")).clamp(min=0),
-        "check.settings": outside_all(batch),
+        "check.settings": batch.outside_all,
         "check.product": (first * rows["identity.product"][..., 1:] - after).abs(),
     }
+
+
+WITNESS = KindWitness(("responses.kl",), ("responses.kl",), compute)

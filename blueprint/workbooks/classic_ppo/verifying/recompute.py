@@ -1,6 +1,6 @@
 """A rollout computed again in torch, in float64: advantages and returns of all steps, and the loss of its minibatch.
 
-The formulas are those of the witness, `blueprint.workbooks.classic_ppo.witness`; here is what they are fed with.
+The formulas are those of the witness, `blueprint.witness`; here is what they are fed with.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from blueprint.verifying.settings import Settings
+from blueprint.witness import advantages, losses, metrics, rewards
 from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.verifying.ways import PLAIN, Ways
 from blueprint.workbooks.classic_ppo.verifying.work import NOTHING, Given, Replayed, Work
-from blueprint.workbooks.classic_ppo.witness import advantage, loss
 
 FLOOR = 1e-12
 """Variance of the returns up to which the explained variance is 0."""
@@ -59,9 +59,9 @@ def _advantages(work: Work) -> None:
         rewards = rewards + gamma * (values[:, :-1] - values[:, 1:]) * (1 - stop)
     # Without its 1 − done, V(next) and later advantages are those of the next episode.
     cut, over = stop if work.ways.done_of_next else 0 * stop, done if work.ways.done_of_sum else 0 * done
-    ends = (cut[None], over[None])
-    found = advantage.gae_rows(rewards[None], values[None], ends, gamma if work.ways.gamma_of_next else 1.0, decay)
-    work.row("advantages", found["advantages"][0, :, :-1])
+    ahead, discount = values[:, 1:] * (1 - cut), gamma if work.ways.gamma_of_next else 1.0
+    found = advantages.gae(rewards, values[:, :-1], ahead, 1.0, discount, decay * (1 - over))
+    work.row("advantages", found["advantages"][:, :-1])
 
 
 def _normalised(work: Work) -> None:
@@ -70,13 +70,11 @@ def _normalised(work: Work) -> None:
         return
     ours = work.of_minibatch("advantages")
     if work.settings["whiten_advantages"] == "on" and len(ours) > 1:
-        base = work.known["advantages"].reshape(1, 1, -1) if work.ways.over == "rollout" else ours.reshape(1, 1, -1)
-        found = advantage.normalised_rows(base, torch.tensor([work.number("whiten_eps")], dtype=torch.float64))
-        spread = float(found["advantage.deviation"]) * ((base.numel() - 1) / (base.numel() - work.ways.ddof)) ** 0.5
-        eps = work.number("whiten_eps")
+        base = work.known["advantages"] if work.ways.over == "rollout" else ours
+        spread, eps = float(base.std(correction=work.ways.ddof)), work.number("whiten_eps")
         divisor = spread + eps if work.settings["whiten_form"] == "std_plus" else max(spread, eps)
         work.found.sigma = divisor
-        ours = (ours - (found["advantage.mean"] if work.ways.centred else 0.0)) / divisor
+        ours = (ours - (base.mean() if work.ways.centred else 0.0)) / divisor
     work.row("advantages_used", ours)
 
 
@@ -95,7 +93,9 @@ def _policy(work: Work) -> None:
         return
     apart = work.known["logprobs_new"] - work.of_minibatch("logprobs_old")
     apart = -apart if work.ways.ratio == "inverted" else apart
-    found = loss.surrogate_rows(apart, work.known["advantages_used"], *work.found.clip)
+    ratio = apart.exp()
+    low, high = (torch.tensor(end, dtype=torch.float64) for end in work.found.clip)
+    found = losses.surrogates(ratio, losses.between(ratio, low, high), work.known["advantages_used"])
     free, held = found["surrogate.unclipped"], found["surrogate.clipped"]
     chosen = {"smaller": found["surrogate"], "larger": torch.maximum(free, held), "unclipped": free, "clipped": held}
     work.number_of("policy_loss", chosen[work.ways.surrogate], sign=-1.0)
@@ -106,12 +106,12 @@ def _values(work: Work) -> None:
         return
     old, returns = work.of_minibatch("values_old"), work.of_minibatch(work.ways.value_target)
     reach = torch.tensor(work.number("value_clip_range"), dtype=torch.float64)
-    held = loss.clipped_values(work.known["values_new"], old, reach)
-    found = loss.value_rows(work.known["values_new"], held, returns, str(work.settings["value_norm"]))
-    row = "value.larger" if work.settings["value_combine"] == "max" else "value.clipped.distance"
-    distance = found[row]
+    held, norm = rewards.within(work.known["values_new"], reach, old), str(work.settings["value_norm"])
+    free, distance = (losses.distance(each - returns, norm) for each in (work.known["values_new"], held))
+    if work.settings["value_combine"] == "max":
+        distance = torch.maximum(free, distance)
     if work.ways.value_combine == "smaller":
-        distance = torch.minimum(found["value.distance"], found["value.clipped.distance"])
+        distance = torch.minimum(free, distance)
     work.number_of("value_loss", work.number("value_factor") * distance)
 
 
@@ -147,9 +147,7 @@ def _watched(work: Work) -> None:
     if work.has("approx_kl.k3", "logprobs_old", "logprobs_new"):
         d = work.known["logprobs_new"] - work.of_minibatch("logprobs_old")
         d = -d if work.ways.ratio == "inverted" else d
-        estimates = {name.removeprefix("policy_kl."): row for name, row in loss.kl_rows(d).items()} | {
-            "k2": d.square() / 2
-        }
+        estimates = rewards.estimates(-d)
         for name in ("k1", "k3"):
             work.number_of(f"approx_kl.{name}", estimates[_estimate(work.ways.kl, name)])
         work.found.sizes["approx_kl.k3"] = float((d.exp() - 1).abs().mean() + d.abs().mean())
@@ -162,7 +160,7 @@ def _watched(work: Work) -> None:
     if work.has("explained_variance.old", "returns", "values_old"):
         returns, values = work.known["returns"], work.known["values_old"]
         variance, residual = returns.var(unbiased=False), (returns - values).var(unbiased=False)
-        share = float(loss.explained(residual, variance, FLOOR))
+        share = float(metrics.explained(residual, variance, FLOOR))
         work.total("explained_variance.old", share, 1.0 + abs(share))
         work.found.sizes["returns.variance"] = float(variance)
 

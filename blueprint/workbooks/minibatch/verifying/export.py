@@ -172,7 +172,7 @@ def _responses(replay: Replay, window: Window, picked: Picked, rows: Mapping[str
 
 def _whole(replay: Replay) -> dict[str, Array]:
     found = {name: np.asarray(replay.whole[name]) for name in STATISTICS}
-    found["response.most"] = np.asarray(replay.whole["most"])
+    found["response.most"] = np.asarray(replay.whole["response.most"])
     for part in ("policy", "value"):
         length = replay.responses[f"{part}.weight.length"]
         found |= {f"{part}.words": np.asarray(length.sum()), f"{part}.responses": np.asarray((length > 0).sum())}

@@ -49,11 +49,6 @@ class Kind(NamedTuple):
         return (*ROWS, *RESPONSES, *WHOLE, self.begins, *(name for name, has in optional.items() if has))
 
 
-def is_minibatch(file: File) -> bool:
-    """Returns whether a file shows a window of a minibatch: it then says whether words follow behind it."""
-    return "after.words" in file
-
-
 def kind_of(file: File) -> Kind:
     """Returns what a file has. Raises WitnessError for one without scores, rewards and advantages."""
     begins = next((name for name in BEGINNINGS if name in file), None)

@@ -6,19 +6,21 @@ The texts, the old models, the advantages and the returns are data of the step a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from blueprint.witness import from_weights, loss, signal
-from blueprint.witness.batch import Batch, Rows, is_weights
+from blueprint.witness import WitnessError
+from blueprint.witness.batch import Batch
 from blueprint.witness.device import chosen_device, chosen_dtype, ieee_products
-from blueprint.witness.errors import WitnessError
-from blueprint.witness.live.compute import compute
-from blueprint.witness.live.gradients import total_loss as live_loss
-from blueprint.witness.live.presets import is_live
-from blueprint.witness.models import Policy, Scored, distribution, logprobs
+from blueprint.witness.distributions import distribution_rows, kl_rows, logprobs
+from blueprint.witness.ppo import signal, update
+from blueprint.witness.rows import Rows
 from blueprint.witness.settings import Array, File
+from blueprint.workbooks.rlhf_ppo.witness.compute import compute_ppo
+from blueprint.workbooks.rlhf_ppo.witness.models import Policy, Scored
+from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of
 
 
 def gradients(files: Sequence[File], device: str = "auto", dtype: str = "float64") -> list[dict[str, Array]]:
@@ -30,20 +32,19 @@ def gradients(files: Sequence[File], device: str = "auto", dtype: str = "float64
     number_format = chosen_dtype(dtype)
     place = chosen_device(device, number_format)
     with ieee_products():
-        return [_of_file(Batch([file], number_format, place)) for file in files]
+        return [_of_file(Batch([file], "rollout.draw", number_format, place)) for file in files]
 
 
 def _of_file(batch: Batch) -> dict[str, Array]:
-    if not is_weights(batch.files[0]):
+    if "old.W" not in batch.files[0]:
         raise WitnessError(
             "the file starts at log-probs or logits, so there are no parameters to differentiate: give one with weights"
         )
     rows = Rows(batch)
-    live = is_live(batch.files[0])
     with torch.no_grad():
-        (compute if live else from_weights.compute)(batch, rows, [0])
-    policy = Policy({part: rows[f"policy.{part}"] for part in from_weights.POLICY})
-    critic = Scored({part: rows[f"critic.{part}"] for part in from_weights.SCORED})
+        compute_ppo(batch, rows)
+    policy = Policy({part: rows[f"policy.{part}"] for part in POLICY})
+    critic = Scored({part: rows[f"critic.{part}"] for part in SCORED})
     parameters = {
         "policy.E": policy.E,
         "policy.W": policy.W,
@@ -53,23 +54,22 @@ def _of_file(batch: Batch) -> dict[str, Array]:
         "critic.head.w": critic.w,
         "critic.head.b": critic.b,
     }
-    of_models = live_loss if live else total_loss
-    found = torch.autograd.grad(of_models(batch, rows, policy, critic), list(parameters.values()))
+    found = torch.autograd.grad(total_loss(batch, rows, policy, critic), list(parameters.values()))
     return {name: each[0].cpu().numpy() for name, each in zip(parameters, found, strict=True)}
 
 
 def total_loss(batch: Batch, rows: Rows, policy: Policy, critic: Scored) -> Tensor:
     """Returns the total loss, a number, of a new policy and a new critic on the texts that the rows hold."""
-    mask, setting = rows["mask"][..., 1:-1], batch.setting
     read, written = rows["rollout.read"].long(), rows["rollout.written"][..., 1:].long()
-    found = distribution(policy.logits(policy.memory(read)))
-    values = mask * critic.score(critic.memory(read))
-    chosen = logprobs(found["log_p"], written, mask)
-    of_policy = loss.policy_rows(chosen, rows["old.logprobs"], rows["advantages_used"], mask, setting("clip_range"))
-    old = rows["old_critic.values"][..., :-1]
-    of_value = loss.value_rows(values, old, rows["returns"], mask, setting("value_clip_range"))
-    _, kl = signal.exact_kl(rows["old.p"], rows["old.p_log_p"], found["log_p"], mask)
-    entropy = -mask * (found["p"] * found["log_p"]).sum(dim=-1)
-    of_words = of_policy | of_value | {"policy.entropy": entropy, "policy_kl.exact": kl}
-    coefficients = {name: setting(name) for name in ("vf_coef", "ent_coef", "policy_kl_coef")}
-    return loss.total_rows(of_words, coefficients, mask, rows["response.words"])["total_loss"].sum()
+    slots, options = slots_of(rows), batch.options
+    new = distribution_rows(policy.logits(policy.memory(read)) / temperature_of(batch)[..., None])
+    old = {part: rows[f"old.{part}"] for part in ("p", "p_log_p")}
+    texts = replace(
+        texts_of(rows, rows["mask"][..., 1:-1]),
+        logprobs=logprobs(new["log_p"], written, slots),
+        kl_new_reference=kl_rows(new, rows["reference.log_p"], slots)["exact"],
+        kl_old_new=kl_rows(old, new["log_p"], slots)["exact"],
+        entropy=-slots * new["p_log_p"],
+        values=slots * critic.score(critic.memory(read)),
+    )
+    return update(texts, signal(texts, options), options)["total_loss"].sum()

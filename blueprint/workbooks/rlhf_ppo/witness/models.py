@@ -6,20 +6,11 @@ Every parameter has a leading axis F of files, so that many files are one comput
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-Named = dict[str, Tensor]
-
-
-class Held(Protocol):
-    """Whatever gives a quantity by the name of its block."""
-
-    def __getitem__(self, name: str, /) -> Tensor:
-        """Returns the quantity."""
+from blueprint.witness.tensors import Named
 
 
 class Recurrent(nn.Module):
@@ -100,21 +91,3 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:
     """Returns the rows of each file's table [F, V, K] at its ids [F, …], [F, …, K]."""
     first = torch.arange(len(table), device=ids.device).view(-1, *[1] * (ids.dim() - 1)) * table.shape[1]
     return embedding(ids + first, table.flatten(0, 1))
-
-
-def distribution(logits: Tensor) -> Named:
-    """Returns the soft-max over the last axis and the steps to it: top, exponentials, logsumexp, log_p and p."""
-    log_p = torch.log_softmax(logits, dim=-1)
-    top = logits.amax(dim=-1)
-    return {
-        "top": top,
-        "exponentials": (logits - top[..., None]).exp(),
-        "logsumexp": torch.logsumexp(logits, dim=-1),
-        "log_p": log_p,
-        "p": log_p.exp(),
-    }
-
-
-def logprobs(log_p: Tensor, written: Tensor, mask: Tensor) -> Tensor:
-    """Returns the log-prob of each written word [F, N, T], in nats, 0 outside the mask."""
-    return mask * log_p.gather(-1, written[..., None]).squeeze(-1)

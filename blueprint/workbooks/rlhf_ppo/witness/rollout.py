@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from blueprint.witness import Tie, WitnessError
 from blueprint.witness.batch import Batch
 from blueprint.witness.device import TIE
-from blueprint.witness.errors import WitnessError, quoted
-from blueprint.witness.models import Named, Policy, lookup
-from blueprint.witness.settings import Array, File, block, is_blank, numbers
+from blueprint.witness.settings import Array, File, block, ids
+from blueprint.witness.tensors import Named
+from blueprint.workbooks.rlhf_ppo.witness.models import Policy, lookup
 
 FIXED = "rollout.response"
 """The block of a response's typed words, which not every file has."""
@@ -33,8 +34,7 @@ class Prompts:
 
 def prompts(batch: Batch) -> Prompts:
     """Reads the prompts of every file. Raises WitnessError for a word that is not in its file's vocabulary."""
-    ids = [_ids(file) for file in batch.files]
-    found = batch.padded(ids, fill=-1)
+    found = batch.padded([typed_ids(file, "given", "the prompt") for file in batch.files], fill=-1)
     room = batch.typed("max_new_tokens")[:, None]
     return Prompts(ids=found.clamp(min=0).long(), given=(found >= 0).to(batch.dtype), room=room)
 
@@ -46,28 +46,16 @@ def fixed(batch: Batch) -> Tensor | None:
     """
     if not any(FIXED in file for file in batch.files):
         return None
-    blank = [np.full(size, -1.0) for size in batch.sizes]
-    ids = [
-        _ids(file, FIXED, "response") if FIXED in file else none for file, none in zip(batch.files, blank, strict=True)
+    found = [
+        typed_ids(file, FIXED, "the response") if FIXED in file else np.full(size, -1.0)
+        for file, size in zip(batch.files, batch.sizes, strict=True)
     ]
-    return batch.padded(ids, fill=-1).long()
+    return batch.padded(found, fill=-1).long()
 
 
-def _ids(file: File, name: str = "given", where: str = "prompt") -> Array:
-    """Returns the id of every typed word, −1 where none is; capitals do not matter, as spreadsheets match."""
-    known: dict[str, int] = {}
-    for number, word in enumerate(block(file, "vocabulary").tolist()):
-        known.setdefault(str(word).lower(), number)
-    ids: Array = np.vectorize(lambda word: _id(word, known, where), otypes=[float])(block(file, name))
-    return ids
-
-
-def _id(word: object, known: dict[str, int], where: str) -> int:
-    if is_blank(word):
-        return -1
-    if str(word).lower() not in known:
-        raise WitnessError(f"the {where} has the word {quoted(word)}, which is not in the vocabulary: add it there")
-    return known[str(word).lower()]
+def typed_ids(file: File, name: str, where: str) -> Array:
+    """Returns the id of every typed word of a block, −1 where none is."""
+    return ids(block(file, name), block(file, "vocabulary"), where)
 
 
 @dataclass(frozen=True)
@@ -158,23 +146,10 @@ def rollout_rows(prompts: Prompts, rollout: Rollout) -> Named:
     }
 
 
-@dataclass(frozen=True)
-class Tie:
-    """A draw so close to a boundary that two honest computations may draw different words; counted from 1."""
-
-    file: int
-    episode: int
-    decision: int
-    margin: float
-
-
-def ties(batch: Batch, rollout: Rollout, numbers_of_files: list[int]) -> list[Tie]:
-    """Lists the draws within 1e-9 of a boundary (2e-5 in float32); each file by its given number."""
+def ties(batch: Batch, rollout: Rollout) -> list[Tie]:
+    """Lists the draws within 1e-9 of a boundary (2e-5 in float32)."""
     close = (rollout.margin <= TIE[batch.dtype]) & (batch.exists > 0)
-    return [
-        Tie(numbers_of_files[file], n + 1, t + 1, float(rollout.margin[file, n, t]))
-        for file, n, t in close.nonzero().tolist()
-    ]
+    return [Tie(file, n + 1, t + 1, float(rollout.margin[file, n, t])) for file, n, t in close.nonzero().tolist()]
 
 
 def words(batch: Batch, rollout: Rollout, prompts: Prompts) -> tuple[list[Array], list[Array], list[Array]]:
@@ -191,9 +166,9 @@ def words(batch: Batch, rollout: Rollout, prompts: Prompts) -> tuple[list[Array]
     return [each[:, :-1] for each in written], written, response
 
 
-def check_draws(files: list[File]) -> None:
-    """Raises WitnessError for a draw below 0, where no word begins."""
-    for file in files:
-        drawn = numbers(file, "rollout.draw")
-        if (drawn < 0).any():
-            raise WitnessError(f"a draw is {drawn.min():g}, where no word begins: write one from 0.01 to 0.99")
+def draws(batch: Batch) -> Tensor:
+    """Reads the draws, [F, N, T]. Raises WitnessError for one below 0, where no word begins."""
+    found = batch.typed("rollout.draw", fill=0.5)
+    if bool((found < 0).any()):
+        raise WitnessError(f"a draw is {float(found.min()):g}, where no word begins: write one from 0.01 to 0.99")
+    return found

@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-Named = dict[str, Tensor]
+from blueprint.witness.tensors import Named, total, wide
 
 
 class Sums(Protocol):
@@ -42,7 +42,7 @@ class Whole:
 
     def squares(self, name: str, counted: Tensor, values: Tensor, about: Tensor) -> Tensor:
         """Returns Σ c·(z − about)² of each file."""
-        return (counted * (values - about[:, None, None]).square()).sum(dim=(-2, -1))
+        return total(counted * (values - wide(about)).square())
 
 
 WHOLE = Whole()
@@ -59,8 +59,8 @@ class Spread:
     @classmethod
     def of(cls, counted: Tensor, values: Tensor) -> Spread:
         """Returns the spread of the words of one tile that count."""
-        count = counted.sum(dim=(-2, -1))
-        mean = (counted * values).sum(dim=(-2, -1)) / count.clamp(min=1)
+        count = total(counted)
+        mean = total(counted * values) / count.clamp(min=1)
         return cls(count, mean, WHOLE.squares("", counted, values, mean))
 
     def joined(self, other: Spread) -> Spread:

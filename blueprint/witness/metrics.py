@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blueprint.witness.conventions.options import Options
-from blueprint.witness.conventions.texts import Texts
-from blueprint.witness.models import Held, Named
+from blueprint.witness.options import Options, Texts
+from blueprint.witness.rewards import estimates
+from blueprint.witness.tensors import Held, Named, Number, wide
 
 
 def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
@@ -29,7 +29,7 @@ def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
 
 def _mean_rows(name: str, counted: Tensor, eps: Tensor, options: Options) -> Named:
     count = options.sums.total(f"{name}.count", counted).clamp(min=1) + eps
-    return {f"{name}.count": count, f"{name}.weight": counted / count[:, None, None]}
+    return {f"{name}.count": count, f"{name}.weight": counted / wide(count)}
 
 
 def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
@@ -37,36 +37,37 @@ def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
 
     OpenRLHF 0.11.2 (loss.py, raw_policy_log_ratio) reads d before its clamp. k3 is made of the ratio.
     """
-    weights, d = rows["watch.slots.weight"], rows["log_ratio"]
-    seen = torch.where(options.says("metrics.log_ratio", "raw"), rows["log_ratio.free"], d)
-    estimates = {"k1": -seen, "k2": seen.square() / 2, "k3": rows["ratio"] - 1 - d}
-    used = options.pick("metrics.kl", estimates)
-    told = {"log_ratio": seen} | estimates | {"used": used}
-    found = {f"policy_kl.{name}": each for name, each in told.items()}
-    return found | {
-        "approx_kl.used": options.sums.total("approx_kl.used", weights * used),
-        "ratio.mean": options.sums.total("ratio.mean", weights * rows["ratio"]),
-        "entropy.watched": options.sums.total("entropy.watched", weights * texts.entropy),
+    weights, sums = rows["watch.slots.weight"], options.sums
+    seen = torch.where(options.says("metrics.log_ratio", "raw"), rows["log_ratio.free"], rows["log_ratio"])
+    found = {"k1": -seen, "k2": estimates(seen)["k2"], "k3": rows["ratio"] - 1 - rows["log_ratio"]}
+    found |= {"log_ratio": seen, "used": options.pick("metrics.kl", found)}
+    return {f"policy_kl.{name}": each for name, each in found.items()} | {
+        "approx_kl.used": sums.total("approx_kl.used", weights * found["used"]),
+        "ratio.mean": sums.total("ratio.mean", weights * rows["ratio"]),
+        "entropy.watched": sums.total("entropy.watched", weights * texts.entropy),
     }
 
 
 def clip_rows(rows: Held, options: Options) -> Named:
-    """Returns which words the clips touch, and their shares: of the response words, and of words of the value loss."""
-    response, weights = rows["response"], rows["watch.words.weight"]
+    """Returns which words the clips touch."""
+    response = rows["response"]
     changed = response * (rows["surrogate.clipped"] < rows["surrogate.unclipped"])
     outside = response * (rows["ratio"] != rows["ratio.clipped"])
-    floored = response * (rows["surrogate.floor"] > rows["surrogate.pessimistic"])
-    flag = options.pick("metrics.clip_fraction", {"loss": changed, "ratio": outside})
     return {
         "clip_fraction.changed": changed,
         "clip_fraction.outside": outside,
-        "clip_fraction.flag": flag,
-        "clip_fraction.floored": floored,
-        "clip_fraction.used": options.sums.total("clip_fraction.used", weights * flag),
-        "clip_fraction.dual": options.sums.total("clip_fraction.dual", weights * floored),
-        "clip_fraction.value": options.sums.total(
-            "clip_fraction.value", rows["watch.values.weight"] * rows["value.held_counts"]
-        ),
+        "clip_fraction.flag": options.pick("metrics.clip_fraction", {"loss": changed, "ratio": outside}),
+        "clip_fraction.floored": response * (rows["surrogate.floor"] > rows["surrogate.pessimistic"]),
+    }
+
+
+def fraction_rows(rows: Held, options: Options) -> Named:
+    """Returns the shares of words that the clips touch: of the response words, and of words of the value loss."""
+    flags = {"used": ("words", "clip_fraction.flag"), "dual": ("words", "clip_fraction.floored")}
+    flags |= {"value": ("values", "value.held_counts")}
+    return {
+        f"clip_fraction.{name}": options.sums.total(f"clip_fraction.{name}", rows[f"watch.{over}.weight"] * rows[flag])
+        for name, (over, flag) in flags.items()
     }
 
 
@@ -88,10 +89,15 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
         "var_new": found["ev.residual_new_variance"],
         "mse_new": mse,
     }
-    error, variance = options.pick("metrics.explained", errors), found["ev.returns_variance"]
+    error = options.pick("metrics.explained", errors)
+    used = explained(error, found["ev.returns_variance"], floor, options.number("metrics.ev_eps", 1))
+    return found | {"ev.mse": mse, "ev.error": error, "ev.used": used}
+
+
+def explained(error: Tensor, variance: Tensor, floor: Number, eps: Number = 0.0) -> Tensor:
+    """Returns 1 − error/(variance + ε), and 0 where the variance is at most the floor."""
     some = variance > floor
-    share = error / torch.where(some, variance + options.number("metrics.ev_eps", 1), 1.0)
-    return found | {"ev.mse": mse, "ev.error": error, "ev.used": torch.where(some, 1 - share, 0.0)}
+    return torch.where(some, 1 - error / torch.where(some, variance + eps, 1.0), 0.0)
 
 
 def _variance_rows(
@@ -100,5 +106,5 @@ def _variance_rows(
     count, free = counts
     mean = options.sums.total(f"{name}_sum", response * values) / count
     variance = options.sums.squares(f"{name}_squares", response, values, mean) / free
-    centred = response * (values - mean[:, None, None])
+    centred = response * (values - wide(mean))
     return {f"{name}_mean": mean, f"{name}_centred": centred, f"{name}_variance": variance}

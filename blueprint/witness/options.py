@@ -1,21 +1,24 @@
-"""The options in which libraries differ, as tensors: numbers, and for a switch the number of the word that it stands at."""
+"""The options in which libraries differ, as tensors, and the inputs to which they are applied.
+
+An option is a number, or for a switch the number of the word that it stands at. PPO of the papers is the default: limits are
+absent, and what some libraries add is 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
-from blueprint.witness.conventions.sums import WHOLE, Sums
+from blueprint.witness.sums import WHOLE, Sums
 
 ON_OFF = ("off", "on")
 AGGREGATIONS = ("token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm", "seq-mean-token-mean")
-
 ESTIMATORS = ("k1", "k2", "k3", "abs", "full")
-
 WORDS = MappingProxyType(
     {
         "kl_estimator": ESTIMATORS,
@@ -34,7 +37,7 @@ WORDS = MappingProxyType(
         "advantage.eps_form": ("rsqrt_var_plus", "clamp", "std_plus", "std_max"),
         "loss.sample_filter": ("none", "ended"),
         "loss.aggregation": AGGREGATIONS,
-        "loss.joint": ON_OFF,
+        "loss.joint": ("on", "off"),
         "loss.entropy_aggregation": ("as-policy", "token-mean"),
         "loss.kl_estimator": ESTIMATORS,
         "loss.kl_clamp_of": ("all", "k3"),
@@ -48,42 +51,21 @@ WORDS = MappingProxyType(
         "metrics.kl_stat": ("seq_sum", "token_mean"),
     }
 )
-"""The words of every switch; a word's number is its place, from 0."""
+"""The words of every switch, the default first; a word is computed with as its place here, from 0."""
 
-NUMBERS = (
-    "gamma",
-    "gae_lambda",
-    "kl_coef",
-    "clip_range",
-    "value_clip_range",
-    "vf_coef",
-    "ent_coef",
-    "policy_kl_coef",
-    "whiten_eps",
-    "batch.temperature",
-    "batch.temperature_eps",
-    "reward.kl_clamp_in",
-    "reward.kl_clamp_out",
-    "reward.score_clip",
-    "reward.missing_eos_value",
-    "advantage.tail_slots",
-    "advantage.ddof",
-    "advantage.mean_eps",
-    "advantage.ddof_eps",
-    "loss.log_ratio_clamp",
-    "loss.clip_range_high",
-    "loss.dual_clip",
-    "loss.ratio_threshold",
-    "loss.agg_eps",
-    "loss.seq_eps",
-    "loss.kl_coef",
-    "loss.kl_clamp_in",
-    "loss.kl_clamp_out",
-    "value.factor",
-    "value.tail",
-    "metrics.ev_eps",
+DEFAULTS = MappingProxyType(
+    dict.fromkeys(("gamma", "gae_lambda", "batch.temperature", "advantage.ddof"), 1.0)
+    | dict.fromkeys(("kl_coef", "vf_coef", "ent_coef", "policy_kl_coef", "loss.kl_coef"), 0.0)
+    | dict.fromkeys(("whiten_eps", "batch.temperature_eps", "advantage.mean_eps", "advantage.ddof_eps"), 0.0)
+    | dict.fromkeys(("loss.agg_eps", "loss.seq_eps", "metrics.ev_eps"), 0.0)
+    | dict.fromkeys(("reward.missing_eos_value", "advantage.tail_slots", "value.tail"), 0.0)
+    | dict.fromkeys(("clip_range", "loss.clip_range_high", "loss.dual_clip", "loss.ratio_threshold"), inf)
+    | dict.fromkeys(("value_clip_range", "reward.score_clip", "loss.log_ratio_clamp"), inf)
+    | dict.fromkeys(("reward.kl_clamp_in", "reward.kl_clamp_out", "loss.kl_clamp_in", "loss.kl_clamp_out"), inf)
+    | {"value.factor": 0.5}
 )
 """The options that are numbers; a limit that is off is infinite."""
+NUMBERS = tuple(DEFAULTS)
 
 
 @dataclass(frozen=True)
@@ -106,12 +88,36 @@ class Options:
 
     def pick(self, name: str, alternatives: Mapping[str, Tensor]) -> Tensor:
         """Returns for each file the alternative of its switch's word; all have the same axes."""
-        found, *others = (alternatives[word] for word in WORDS[name])
-        for place, each in enumerate(others, start=1):
-            found = torch.where(self.number(name, each.dim()) == place, each, found)
-        return found
+        return picked(self.values[name], [alternatives[word] for word in WORDS[name]])
 
 
-def within(values: Tensor, limit: Tensor) -> Tensor:
-    """Returns values cut to ±limit, or as they are if there is none."""
-    return torch.where(torch.isinf(limit), values, torch.minimum(torch.maximum(values, -limit), limit))
+def picked(number: Tensor, alternatives: list[Tensor]) -> Tensor:
+    """Returns for each file the alternative of its number, from 0; all have the same axes."""
+    found, *others = alternatives
+    for place, each in enumerate(others, start=1):
+        found = torch.where(number.view(-1, *[1] * (each.dim() - 1)) == place, each, found)
+    return found
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The inputs; files, responses and columns are the axes [F, N, T], scores have [F, N].
+
+    `slots` is 1 where a response may have a word, `mask` where it has one, up to and including the end word; a mask may
+    have holes. The others stand in every slot, pads included: nats of the word written there, of the whole distribution,
+    and values that are not masked. What stands outside the slots must be finite. `ended` is 1 if the end word was written.
+    """
+
+    slots: Tensor
+    mask: Tensor
+    old_logprobs: Tensor
+    reference_logprobs: Tensor
+    logprobs: Tensor
+    kl_old_reference: Tensor
+    kl_new_reference: Tensor
+    kl_old_new: Tensor
+    entropy: Tensor
+    old_values: Tensor
+    values: Tensor
+    score: Tensor
+    ended: Tensor

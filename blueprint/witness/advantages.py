@@ -1,0 +1,93 @@
+"""From rewards and values to advantages and returns, and the advantages whitened.
+
+Sources: Schulman et al. 2016 (Generalized Advantage Estimation), eq. 16; verl 0.9.1, core_algos.py:216, and NeMo-RL,
+advantage_estimator.py, for slots that V and A are carried over. Tensors are [F, N, T], options [F, 1, 1].
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from blueprint.witness.options import Options
+from blueprint.witness.tensors import Held, Named, Number, sums_from, wide
+
+
+def gae(
+    rewards: Tensor, values: Tensor, ahead: Tensor, inside: Number, gamma: Number, decay: Tensor,
+    behind: Tensor | None = None,
+) -> Named:  # fmt: skip
+    """Returns δ_t = r_t + γ·V_{t+1} − V_t, A_t = δ_t + decay_t·A_{t+1} with an edge column, and the returns A + V.
+
+    ahead: V_{t+1}, 0 where an episode is over. inside: 1 where there is a δ. decay: γλ, 0 where later advantages do not
+    count. behind: A behind the last column, [F, N].
+    """
+    deltas = inside * (rewards + gamma * ahead - values)
+    advantages = sums_from(deltas, decay, behind)
+    return {"td_errors": deltas, "advantages": advantages, "returns": advantages[..., :-1] + values}
+
+
+def gae_rows(slots: Tensor, rows: Held, options: Options, behind: Tensor | None = None) -> Named:
+    """Returns TD errors, advantages and returns over the slots; the values have what stands behind the last column.
+
+    A slot that is passed over has no δ: V and A of the slot behind it stand there, for the slot before it.
+    """
+    gamma, values = options.number("gamma"), rows["values.kept"]
+    over = options.says("advantage.gae_holes", "carry") * slots * (1 - rows["kept"])
+    ahead = sums_from((1 - over) * values[..., :-1], over, values[..., -1])
+    decay = slots * torch.where(over > 0, 1.0, gamma * options.number("gae_lambda"))
+    found = gae(rows["rewards"], values[..., :-1], ahead[..., 1:], slots * (1 - over), gamma, decay, behind)
+    return {"gae.over": over, "gae.ahead": ahead} | found
+
+
+def moment_rows(name: str, values: Tensor, counted: Tensor, options: Options) -> Named:
+    """Returns count, mean and variance of values [F, N, T] where `counted` is 1, each [F].
+
+    The sums of a mean are divided by N + mean_eps; a variance with ddof is multiplied by n/(n − ddof), n = N + ddof_eps.
+    """
+    count = options.sums.total(f"{name}.count", counted)
+    divided_by = count.clamp(min=1) + options.number("advantage.mean_eps", 1)
+    mean = options.sums.total(f"{name}.sum", counted * values) / divided_by
+    squares = options.sums.squares(f"{name}.squares", counted, values, mean)
+    free = count + options.number("advantage.ddof_eps", 1)
+    bessel = free.clamp(min=1) / (free - options.number("advantage.ddof", 1)).clamp(min=1)
+    return {"count": count, "mean": mean, "bessel": bessel, "variance": bessel * squares / divided_by}
+
+
+def divisors(variance: Tensor, eps: Tensor) -> Named:
+    """Returns every form of what is divided by: √(σ² + ε), √max(σ², ε), σ + ε, max(σ, ε), each [F]."""
+    deviation = variance.sqrt()
+    return {
+        "rsqrt_var_plus": (variance + eps).sqrt(),
+        "clamp": variance.maximum(eps).sqrt(),
+        "std_plus": deviation + eps,
+        "std_max": deviation.maximum(eps),
+    }
+
+
+def scaled_rows(name: str, raw: Tensor, over: tuple[Tensor, Tensor], options: Options, known: Named | None) -> Named:
+    """Returns the words that count, their mean, variance and what is divided by, and the numbers less the mean.
+
+    over: every slot, and the words that count where the statistics are masked ones. known: mean and variance of the whole
+    batch, where only a part of it is there.
+    """
+    counted = torch.where(options.says("advantage.stats", "all"), *over)
+    moments = known or moment_rows(name, raw, counted, options)
+    forms = divisors(moments["variance"], options.number("whiten_eps", 1))
+    found = {"counted": counted} | moments | forms | {"divisor": options.pick("advantage.eps_form", forms)}
+    found |= {"centred": counted * (raw - wide(moments["mean"]))}
+    return {f"{name}.{row}": each for row, each in found.items()}
+
+
+def whitened_rows(slots: Tensor, rows: Held, options: Options, known: Named | None = None) -> Named:
+    """Returns the advantages whitened, with their mean added back (torchtune), and those in use, 0 outside the response."""
+    raw, response = rows["advantages"][..., :-1], rows["response"]
+    found = scaled_rows("advantage", raw, (slots, response), options, known)
+    whitened = found["advantage.centred"] / wide(found["advantage.divisor"])
+    shifted = whitened + found["advantage.counted"] * wide(found["advantage.mean"])
+    used = options.pick("whiten_advantages", {"on": whitened, "off": raw, "keep_mean": shifted})
+    return found | {
+        "advantage.whitened": whitened,
+        "advantage.shifted": shifted,
+        "advantages_used": response * used,
+    }

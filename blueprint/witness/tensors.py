@@ -1,0 +1,75 @@
+"""What every computation here is made of: tensors by the names of their blocks, edges, means, and sums over later steps.
+
+Tensors have the axes [F, N, T] (file, episode, decision) unless a docstring says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+import torch
+from torch import Tensor
+
+Named = dict[str, Tensor]
+Number: TypeAlias = Tensor | float
+
+
+class Held(Protocol):
+    """Whatever gives a quantity by the name of its block."""
+
+    def __getitem__(self, name: str, /) -> Tensor:
+        """Returns the quantity."""
+
+    def __contains__(self, name: object, /) -> bool:
+        """Returns whether it is known."""
+
+
+def with_end(values: Tensor) -> Tensor:
+    """Returns the tensor with a column of zeros behind the last decision."""
+    return torch.cat([values, torch.zeros_like(values[..., :1])], dim=-1)
+
+
+def with_start(values: Tensor) -> Tensor:
+    """Returns the tensor with a column of zeros in front."""
+    return torch.cat([torch.zeros_like(values[..., :1]), values], dim=-1)
+
+
+def wide(number: Tensor) -> Tensor:
+    """Returns numbers of files [F] so that they can be used with tensors [F, N, T]."""
+    return number[:, None, None]
+
+
+def total(values: Tensor) -> Tensor:
+    """Returns the sum over all episodes and decisions of a file, [F]."""
+    return values.sum(dim=(-2, -1))
+
+
+def masked_mean(values: Tensor, mask: Tensor, words: Tensor) -> Tensor:
+    """Returns the mean over the response words of a file, [F]."""
+    return total(values * mask) / words
+
+
+def masked_sums(values: Tensor, decay: Number, mask: Tensor) -> Tensor:
+    """Returns S_t = x_t + m_t·decay·S_{t+1} of values for any mask, and a decay for each file [F, 1, 1].
+
+    Each round doubles how far the sums reach (Hillis and Steele, Data Parallel Algorithms, 1986): log2 T rounds.
+    """
+    sums, fade, reach = values, mask * decay, 1
+    fade = torch.cat([fade[..., :-1], torch.zeros_like(fade[..., :1])], dim=-1)
+    while reach < values.shape[-1] and bool(fade.any()):
+        near = torch.addcmul(sums[..., :-reach], fade[..., :-reach], sums[..., reach:])
+        sums = torch.cat([near, sums[..., -reach:]], dim=-1)
+        further = fade[..., :-reach] * fade[..., reach:]
+        fade = torch.cat([further, torch.zeros_like(fade[..., -reach:])], dim=-1)
+        reach *= 2
+    return sums
+
+
+def sums_from(values: Tensor, decay: Tensor, behind: Tensor | None = None) -> Tensor:
+    """Returns S_t = x_t + decay_t·S_{t+1} with the column behind the last, [F, N, T + 1]: what stands there, [F, N], or 0.
+
+    `decay` [F, N, T] is 0 where nothing later counts.
+    """
+    if behind is None:
+        return with_end(masked_sums(values, 1.0, decay))
+    return masked_sums(torch.cat([values, behind[..., None]], dim=-1), 1.0, with_end(decay))
