@@ -3,7 +3,7 @@
 A folder has its settings in `conventions.toml`, whose keys are explained at the head of `workbooks/common/conventions.toml`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -139,10 +139,12 @@ def _read(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in read.items() if name not in ("limit", "plain")}
 
 
-def group_of(key: str, titles: Mapping[str, str]) -> str:
-    """Return the group of a setting: the first one is that of the keys that stand alone."""
-    group, dot, _ = key.partition(".")
-    return group if dot else next(iter(titles))
+def in_groups(keys: Iterable[str], titles: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Sort keys of settings by their groups: the title of each that has any, and its keys; the first has those without a dot."""
+    found: dict[str, list[str]] = {group: [] for group in titles}
+    for key in keys:
+        found[key.partition(".")[0] if "." in key else next(iter(titles))].append(key)
+    return [(titles[group], listed) for group, listed in found.items() if listed]
 
 
 def dotted(key: str) -> str:

@@ -15,7 +15,7 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.guides import POINTS
 from blueprint.workbooks.common.guides.first_hour import Try, all_tries, tries
-from blueprint.workbooks.common.guides.glossary import known, terms
+from blueprint.workbooks.common.guides.look_up import known, terms
 from blueprint.workbooks.rlhf_ppo.measured import is_default
 from tests.page.finished import Area, Engine, Finished, finished
 from tests.workbooks import glossary_page

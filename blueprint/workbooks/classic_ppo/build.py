@@ -22,8 +22,7 @@ from blueprint.workbooks.common.definitions.checks import Master, all_in_range, 
 from blueprint.workbooks.common.definitions.identities import Identity, identities
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
 from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.presets import PRESET, preset_table
-from blueprint.workbooks.common.settings import Settings, settings
+from blueprint.workbooks.common.settings import PRESET, Settings, preset_table, settings
 from blueprint.workbooks.common.sheets.beside import Beside, Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.start import Made
@@ -51,8 +50,8 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
         title=numbers.title,
         sheets=(start, inputs_sheet, run.sheet, made.sheet, losses.sheet, watch.sheet, checked),
         sizes=_sizes(numbers),
-        typed=dict(table.typed) | chosen.typed | tolerances | {built: norm} | _typed(numbers, run, watch),
-        choices=chosen.choices | {table.chosen: table.names},
+        typed=chosen.typed | tolerances | {built: norm} | _typed(numbers, run, watch),
+        choices=chosen.choices,
         ranges=chosen.ranges | _ranges(numbers, run),
         facts=facts,
         result=losses.total.total,

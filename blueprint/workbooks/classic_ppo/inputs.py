@@ -6,9 +6,7 @@ from blueprint.inputs.catalogue import Preset
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Section, Sheet
 from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
-from blueprint.workbooks.common.presets import PresetTable
-from blueprint.workbooks.common.settings import Settings
-from blueprint.workbooks.common.sheets.inputs import settings_sections
+from blueprint.workbooks.common.settings import PresetTable, Settings, settings_sections
 
 LEAD = "the settings; everything else that is typed stands on Rollout"
 WIDTHS = (13,) * 8

@@ -1,11 +1,16 @@
-"""The settings: hyperparameters and switches, each as *used | yours | preset*; the formulas read `used` alone."""
+"""The settings: hyperparameters and switches, each as *used | yours | preset*; the formulas read `used` alone.
+
+Where a preset can be chosen, the table of presets has a row for each setting and a column for each library.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan
+from typing import NamedTuple
 
+from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.setting import Setting
 from blueprint.language import (
     Axis,
@@ -24,8 +29,39 @@ from blueprint.language import (
     where,
 )
 from blueprint.language.nodes import Arithmetic
+from blueprint.page.outline import Line, Note, Section
 from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
-from blueprint.workbooks.common.presets import PresetTable
+
+PRESET = Axis("q", "preset")
+COLUMNS = ("used", "yours", "preset")
+INPUT_WIDTHS = (9,) * 8
+
+
+class PresetTable(NamedTuple):
+    """The names of the presets, the chosen one and its 0-based number, a row of values per setting, and what is typed."""
+
+    names: Block
+    chosen: Block
+    number: Block
+    rows: Mapping[str, Block]
+    typed: Mapping[Block, object]
+
+
+def preset_table(of: Catalogue, chosen: str) -> PresetTable:
+    """Types the presets of a catalogue, with one of them chosen."""
+    names = typed("presets.names", (PRESET,), "preset", "presets, by name", text=True)
+    name = typed("preset", (), "preset", "the preset in use", text=True)
+    number = block("preset.number", (), "preset_choice", "its number in the table, from 0", decimals=0)
+    number[()] = match(PRESET, names[PRESET], name)
+    rows = {key: _row(key, setting) for key, setting in of.settings.items()}
+    values = {row: [preset.values[key] for preset in of.presets.values()] for key, row in rows.items()}
+    return PresetTable(names, name, number, rows, {names: list(of.presets), name: chosen, **values})
+
+
+def _row(key: str, setting: Setting) -> Block:
+    text, limit, decimals = bool(setting.words), setting.limit, setting.decimals
+    name, symbol = f"presets.{key}", f"{setting.symbol}_table"
+    return typed(name, (PRESET,), symbol, setting.meaning, text=text, limit=limit, decimals=decimals)
 
 
 @dataclass(frozen=True)
@@ -69,6 +105,9 @@ def settings(
 ) -> Settings:
     """Makes the settings on offer. yours: what stands beside the preset's. presets: where the preset's stands; else typed."""
     made = Settings()
+    if presets is not None:
+        made.typed |= presets.typed
+        made.choices[presets.chosen] = presets.names
     for key, setting in offered.items():
         line = _line(made, key, setting, presets)
         made.typed[line[1]] = yours.get(key, "" if setting.words else nan)
@@ -131,3 +170,16 @@ def _switch(made: Settings, key: str, setting: Setting, line: tuple[Block, Block
     made.choices[mine] = made.words[key] = words
     made.switch[key] = Switch(setting.words, number)
     made.switches.append((*line, number, words))
+
+
+def settings_sections(chosen: Settings) -> list[Section]:
+    """Outlines the settings: numbers first, then switches with their alternatives."""
+    how = Note(
+        "Type your own number into a cream cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
+    )
+    numbers = [Line(line) for line in chosen.numbers]
+    switches = [Line(line) for line in chosen.switches]
+    sections = [Section("Settings", (how, *numbers), (*COLUMNS, "from", "to", "outside the range"))]
+    if switches:
+        sections.append(Section("Switches", tuple(switches), (*COLUMNS, "number", "one of")))
+    return sections

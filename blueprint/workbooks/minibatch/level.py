@@ -21,7 +21,7 @@ from blueprint.workbooks.common.definitions.kl import NEW, OLD
 from blueprint.workbooks.common.definitions.metrics import means_of
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.presets import PRESET
+from blueprint.workbooks.common.settings import PRESET
 from blueprint.workbooks.common.sheets import walk
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.start import Made, Says, start_sheet

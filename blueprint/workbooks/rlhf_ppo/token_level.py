@@ -19,11 +19,10 @@ from blueprint.workbooks.common.definitions.identities import identities
 from blueprint.workbooks.common.definitions.metrics import means_of
 from blueprint.workbooks.common.definitions.ratio import Surrogate, lowest_ratio, surrogate
 from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.settings import Settings, settings
+from blueprint.workbooks.common.settings import INPUT_WIDTHS, Settings, settings, settings_sections
 from blueprint.workbooks.common.sheets import charts, walk
 from blueprint.workbooks.common.sheets.beside import Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
-from blueprint.workbooks.common.sheets.inputs import INPUT_WIDTHS, settings_sections
 from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
 from blueprint.workbooks.common.sheets.signal import TITLE
 from blueprint.workbooks.common.sheets.start import Made, start_sheet

@@ -8,8 +8,7 @@ from blueprint import Axis, Block, Sum, block, exp, log, size, typed
 from blueprint.inputs import Numbers
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
 from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.settings import Settings, settings
-from blueprint.workbooks.common.sheets.inputs import settings_sections
+from blueprint.workbooks.common.settings import Settings, settings, settings_sections
 from tests.kinds.toy.level import SETTINGS
 
 p, s, t = Axis("p", "pair", start=1), Axis("s", "side", start=1), Axis("t", "token", start=1)

@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.result import Settings as Given
-from blueprint.inputs.setting import group_of
+from blueprint.inputs.setting import in_groups
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet
 from blueprint.workbooks.common.conventions.data import GROUPS, Conventions, rlhf
 from blueprint.workbooks.common.definitions.networks import Temperature
-from blueprint.workbooks.common.presets import PRESET, PresetTable, preset_table
-from blueprint.workbooks.common.settings import Settings, settings
-from blueprint.workbooks.common.sheets.inputs import settings_sections
+from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
 
 WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
@@ -49,8 +47,7 @@ def chosen_of(
     table = preset_table(found, conventions.preset)
     made = settings(yours, {key: each for key, each in found.settings.items() if key not in without}, table)
     why = typed("presets.why", (PRESET,), "why_table", "what sets each preset apart", text=True)
-    made.typed |= dict(table.typed) | {why: [preset.why for preset in found.presets.values()]}
-    made.choices[table.chosen] = table.names
+    made.typed[why] = [preset.why for preset in found.presets.values()]
     return Chosen(made, table, found, why)
 
 
@@ -65,15 +62,19 @@ def conventions_sheet(chosen: Chosen, notes: tuple[str, ...] = (MOVES, BUILD_TIM
 def presets_sheet(chosen: Chosen) -> Sheet:
     """Outlines the table of presets."""
     table = chosen.table
-    sections: list[Section] = []
-    for group, title in GROUPS.items():
-        rows = [row for key, row in table.rows.items() if group_of(key, GROUPS) == group]
-        shown = tuple(Row(row, "text" if row.text or row.limit else "") for row in rows)
-        sections += [Section(title, shown)] if shown else []
-    read = [
-        Note(f"{name}: {preset.title}, {preset.version}; {preset.source}")
-        for name, preset in chosen.catalogue.presets.items()
-    ]
-    sections.append(Section("What sets each apart", (Row(chosen.why, "paragraph"),)))
-    sections.append(Section("Where each was read", tuple(read)))
-    return Sheet("Presets", LEAD, tuple(sections), (PRESET,), (table.names,))
+    presets = chosen.catalogue.presets.values()
+    read = tuple(Note(f"{preset.name}: {preset.title}, {preset.version}; {preset.source}") for preset in presets)
+    sections = (
+        *(
+            Section(title, tuple(_cells(table.rows[key]) for key in keys))
+            for title, keys in in_groups(table.rows, GROUPS)
+        ),
+        Section("What sets each apart", (Row(chosen.why, "paragraph"),)),
+        Section("Where each was read", read),
+    )
+    return Sheet("Presets", LEAD, sections, (PRESET,), (table.names,))
+
+
+def _cells(row: Block) -> Row:
+    """Lays out a row of the table: words, and limits, which may be one, as text."""
+    return Row(row, "text" if row.text or row.limit else "")

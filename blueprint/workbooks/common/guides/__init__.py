@@ -8,12 +8,9 @@ from pathlib import Path
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.prose import data_in
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
-from blueprint.workbooks.common.guides.differences import differences_sheet
 from blueprint.workbooks.common.guides.first_hour import first_hour_sheet
-from blueprint.workbooks.common.guides.glossary import glossary_sheet
+from blueprint.workbooks.common.guides.look_up import differences_sheet, glossary_sheet, notes_sheet
 from blueprint.workbooks.common.guides.models import loop_section, models_section
-from blueprint.workbooks.common.guides.notes_sheet import TITLE as NOTES
-from blueprint.workbooks.common.guides.notes_sheet import notes_sheet
 
 HEADS = "Names of rows have notes (a mark in the corner of the cell): point at one, and it says why the row is there."
 POINTS = {
@@ -47,15 +44,10 @@ def with_guides(made: Blueprint, measured: bool, models: Path | None, presets: C
 
 def _pointed(start: Sheet, guides: list[Sheet]) -> Sheet:
     """Says in the first section of Start that rows have notes, and which sheets help."""
-    told = [f"{sheet.title}: {POINTS[sheet.title]}" for sheet in guides]
+    points = {sheet.title: f"{sheet.title}: {POINTS[sheet.title]}" for sheet in guides}
+    told = [*([HEADS] if "Notes" in points else []), " · ".join(points.values())]
     about, *others = start.sections
-    return replace(
-        start, sections=(replace(about, items=(*about.items, *_notes(guides), Note(" · ".join(told)))), *others)
-    )
-
-
-def _notes(guides: list[Sheet]) -> list[Note]:
-    return [Note(HEADS)] if any(sheet.title == NOTES for sheet in guides) else []
+    return replace(start, sections=(replace(about, items=(*about.items, *map(Note, told))), *others))
 
 
 def _told(start: Sheet, more: list[Section]) -> Sheet:

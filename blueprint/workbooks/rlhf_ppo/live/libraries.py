@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.inputs.setting import group_of
+from blueprint.inputs.setting import in_groups
 from blueprint.language import Axis, Block, Sum, block, equal, join, link, match, transposed, typed
 from blueprint.language.nodes import Arithmetic
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
@@ -13,8 +13,7 @@ from blueprint.workbooks.common.conventions.data import GROUPS
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.presets import PRESET
-from blueprint.workbooks.common.settings import Switch
+from blueprint.workbooks.common.settings import PRESET, Switch
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.common.signal import Signal
 from blueprint.workbooks.common.signal import sections as sections_of_signal
@@ -131,14 +130,11 @@ def _which(like: Preferred, out: pipeline.LossPart, chosen: Chosen) -> Sheet:
     flags, count = _differences(like, chosen)
     why = block("library.why", (LIBRARY,), "why", "what sets it apart")
     why[LIBRARY] = chosen.why[like.number[LIBRARY]]
-    conventions = []
-    for group, title in GROUPS.items():
-        keys = [key for key in like.rows if group_of(key, GROUPS) == group]
-        conventions.append((title, [like.rows[key] for key in keys]))
     results = Section("What comes of it: the losses and what is watched, on this batch", _results(out))
     sections = [results, Section("How far it is from the settings in use", (key(count), Row(flags, "word")))]
-    for title, rows in conventions:
-        sections.append(Section(f"What it does: {title[0].lower()}{title[1:]}", tuple(_word(row) for row in rows)))
+    for title, keys in in_groups(like.rows, GROUPS):
+        rows = tuple(_word(like.rows[key]) for key in keys)
+        sections.append(Section(f"What it does: {title[0].lower()}{title[1:]}", rows))
     numbers = tuple(map(minor, (like.number, *like.words.values())))
     sections.append(Section("The numbers of the words, for the formulas", numbers))
     sections.insert(1, Section("Why", (Row(why, "paragraph"),)))

@@ -13,7 +13,7 @@ from blueprint.workbooks.common.definitions.gae import with_lambda
 from blueprint.workbooks.common.definitions.identities import identities
 from blueprint.workbooks.common.definitions.reward import score_stays
 from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.presets import PRESET
+from blueprint.workbooks.common.settings import PRESET
 from blueprint.workbooks.rlhf_ppo.live.libraries import compared
 from blueprint.workbooks.rlhf_ppo.live.steps import live_steps
 from blueprint.workbooks.rlhf_ppo.live.walk import walk_sections
