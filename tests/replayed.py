@@ -16,8 +16,8 @@ from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
-from blueprint.workbooks.minibatch.verifying.agree import agreement
 from blueprint.workbooks.minibatch.verifying.export import numbers_of
+from blueprint.workbooks.minibatch.verifying.logged_values import agreement
 from blueprint.workbooks.minibatch.verifying.window import Window, worst_window
 
 RESPONSES, SLOTS, FIRST = 12, 40, 7

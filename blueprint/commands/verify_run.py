@@ -8,29 +8,34 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.commands.run_options import Asked
-
-if TYPE_CHECKING:
-    from blueprint.verifying.runs.executor import Executor, Work
-    from blueprint.verifying.runs.finding import Found
-    from blueprint.verifying.runs.going import Run
-    from blueprint.verifying.runs.summary import Summary
-    from blueprint.verifying.verdict import VerifyOptions
+from blueprint.dumps import MinibatchError
+from blueprint.dumps.kind import dump_kinds
+from blueprint.verifying import known_device
+from blueprint.verifying.choose import check_asked
+from blueprint.verifying.runs.finding import Found, find
+from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger, LedgerError
+from blueprint.verifying.runs.on_ray import OnRay, RayError
+from blueprint.verifying.runs.plot import PlotError, check_plot, draw
+from blueprint.verifying.runs.processes import Processes, cores
+from blueprint.verifying.runs.report import summed, text_of
+from blueprint.verifying.runs.step import Executor, Work
+from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
+from blueprint.verifying.runs.work import record_of
+from blueprint.verifying.verdict import VerifyOptions
 
 DIFFERENCE, UNREADABLE, INTERRUPTED = 1, 3, 130
 
 
 def verify_run(folder: Path, settings: VerifyOptions, asked: Asked, as_json: bool) -> NoReturn:
     """Verifies every step of a folder, prints what they come to, and ends with the exit code that says it."""
-    from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger, LedgerError
-    from blueprint.verifying.runs.summary import summary_of
-
     _check(settings, asked)
     found = _found(folder, asked)
     try:
@@ -50,9 +55,6 @@ def verify_run(folder: Path, settings: VerifyOptions, asked: Asked, as_json: boo
 
 def _check(settings: VerifyOptions, asked: Asked) -> None:
     """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
-    from blueprint.dumps import MinibatchError
-    from blueprint.verifying import known_device
-    from blueprint.verifying.runs.plot import PlotError, check_plot
 
     try:
         _check_conventions(settings)
@@ -69,9 +71,6 @@ def _check(settings: VerifyOptions, asked: Asked) -> None:
 
 def _check_conventions(options: VerifyOptions) -> None:
     """Raises MinibatchError for a preset or an override that no kind of dump has."""
-    from blueprint.dumps import MinibatchError
-    from blueprint.dumps.kind import dump_kinds
-    from blueprint.verifying.choose import check_asked
 
     refusals = []
     for kind in dump_kinds():
@@ -85,7 +84,6 @@ def _check_conventions(options: VerifyOptions) -> None:
 
 
 def _found(folder: Path, asked: Asked) -> Found:
-    from blueprint.verifying.runs.finding import find
 
     found = find(folder, asked.only)
     if not found.steps:
@@ -98,8 +96,6 @@ def _found(folder: Path, asked: Asked) -> Found:
 
 def _gone_through(found: Found, settings: VerifyOptions, asked: Asked, ledger: Any) -> Run:
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
-    from blueprint.verifying.runs.going import Run
-    from blueprint.verifying.runs.work import record_of
 
     run = Run(found.steps, settings, ledger, asked.fail_fast)
     work = partial(record_of, found.folder.absolute(), settings=settings)
@@ -124,7 +120,6 @@ def _gone_through(found: Found, settings: VerifyOptions, asked: Asked, ledger: A
 @contextmanager
 def _executor(work: Work, settings: VerifyOptions, asked: Asked) -> Iterator[Executor]:
     """Gives what goes through the steps, and ends it."""
-    from blueprint.verifying.runs.processes import Processes, cores
 
     on_cpu = settings.device.startswith("cpu")  # processes that share one accelerator share its memory
     executor: Executor
@@ -139,7 +134,6 @@ def _executor(work: Work, settings: VerifyOptions, asked: Asked) -> Iterator[Exe
 
 
 def _on_ray(work: Work, asked: Asked, gpus: int) -> Executor:
-    from blueprint.verifying.runs.on_ray import OnRay, RayError
 
     assert asked.ray is not None
     try:
@@ -160,7 +154,6 @@ def _bar(steps: int, known: int) -> Iterator[Callable[[int], None]]:
 
 
 def _tell(found: Found, run: Run, summary: Summary, as_json: bool) -> None:
-    from blueprint.verifying.runs.report import summed, text_of
 
     notes = [*found.notes, *run.notes]
     if as_json:
@@ -176,8 +169,6 @@ def _tell(found: Found, run: Run, summary: Summary, as_json: bool) -> None:
 
 
 def _write(summary: Summary, asked: Asked) -> None:
-    from blueprint.verifying.runs.as_csv import csv_of
-    from blueprint.verifying.runs.plot import draw
 
     try:
         if asked.csv:

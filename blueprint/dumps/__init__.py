@@ -2,10 +2,10 @@
 
 from blueprint.dumps.batch import SCHEMA, Dump, Minibatch, MinibatchError, Raw
 from blueprint.dumps.formats import metadata_of
+from blueprint.dumps.formats.writing import save
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.place import Place
 from blueprint.dumps.read import read_dump, read_minibatch
-from blueprint.dumps.save import save
 
 __all__ = [
     "SCHEMA",

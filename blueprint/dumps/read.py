@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import SCHEMA, Dump, Minibatch, MinibatchError, Raw
-from blueprint.dumps.checks import Places, check_numbers, check_responses
+from blueprint.dumps.checks import Places, check_numbers, check_responses, without_critic
 from blueprint.dumps.formats import open_raw
-from blueprint.dumps.forwards import forward_dtype, old_from
 from blueprint.dumps.kind import kind_of_file
-from blueprint.dumps.kinds import without_critic
 from blueprint.dumps.mentioned import Mentioned, mentioned
+from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, Names, nearest
 from blueprint.dumps.place import place_of
-from blueprint.dumps.recognise import Recognised, recognise
+from blueprint.dumps.recognise import METADATA, Recognised, recognise
 from blueprint.dumps.shaping import shape
-from blueprint.dumps.share import share_of
-from blueprint.dumps.unknown import not_understood
+from blueprint.dumps.share import forward_dtype, old_from, share_of
+from blueprint.quoting import unquoted
+from blueprint.workbooks.common.conventions.data import LIVE
 
 
 def read_dump(path: str | PathLike[str]) -> Dump:
@@ -132,3 +132,48 @@ def _step(found: Any) -> int | None:
     if type(found) is not int:
         raise MinibatchError(f"metadata, step: found {found!r:.40}, expected a whole number.")
     return found
+
+
+MOST_LISTED = 12
+
+MOST_LOOKED_AT = 500
+"""Names for which a known one is looked for: a whole training configuration, and not what a hostile file may hold."""
+
+
+def not_understood(
+    raw: Raw,
+    unknown: Collection[str],
+    said: Mentioned,
+    metadata: Collection[str] = METADATA,
+    names: Names = NAMES,
+    settings: Collection[str] = LIVE,
+) -> tuple[str, ...]:
+    """Returns a sentence for each kind of names that were not understood and therefore change nothing.
+
+    unknown: of tensors. metadata, settings: the keys that are understood.
+    """
+    kinds: dict[str, tuple[Sequence[str], Collection[str]]] = {
+        "tensors": (list(unknown), names.spelled(TENSOR, AID)),
+        "hyperparameters": (said.unknown_settings, names.spelled(SETTING) | set(settings)),
+        "logged numbers": (said.unknown_logged, names.spelled(LOGGED)),
+        "metadata": ([key for key in raw.metadata if key not in metadata], metadata),
+    }
+    return tuple(_sentence(kind, listed, known) for kind, (listed, known) in kinds.items() if listed)
+
+
+def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:
+    """Lists the names, those that are nearly known ones first: they are the likelier mistakes."""
+    near = {name: _nearest(name, known) for name in names[:MOST_LOOKED_AT]}
+    order = sorted(names, key=lambda name: near.get(name) is None)
+    listed = ", ".join(_asked(name, near.get(name)) for name in order[:MOST_LISTED])
+    more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return f"{kind} that are not understood and change nothing: {listed}{more}"
+
+
+def _nearest(name: str, known: Collection[str]) -> str | None:
+    """Returns the known name that a name, or its last part, is nearest to."""
+    return nearest(name, known) or nearest(name.replace("/", ".").rpartition(".")[2], known)
+
+
+def _asked(name: str, near: str | None) -> str:
+    return f"{unquoted(name)} (did you mean {near}?)" if near and near != name else unquoted(name)

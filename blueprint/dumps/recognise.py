@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.forwards import KEYS as FORWARD_KEYS
 from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
 from blueprint.dumps.place import KEYS
-from blueprint.dumps.share import INFO
+from blueprint.dumps.share import FORWARD_KEYS, INFO
 from blueprint.dumps.share import KEYS as SHARE_KEYS
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted

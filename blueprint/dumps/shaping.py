@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.cutting import cut, places
+from blueprint.dumps.checks import refuse_pairs
 from blueprint.dumps.formats.limits import said_shape
-from blueprint.dumps.kinds import refuse_pairs
 from blueprint.dumps.layout import RESPONSE, layout_of
 from blueprint.dumps.masks import Masks, said, zero_one
 from blueprint.dumps.names import AID, NAMES, TENSOR
 from blueprint.dumps.recognise import Recognised
-from blueprint.dumps.words import Words, whole_numbers
+from blueprint.dumps.words import Words, cut, places, whole_numbers
 from blueprint.quoting import unquoted
 
 _TOKENWISE = (

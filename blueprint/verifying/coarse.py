@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from blueprint.verifying.clip_edges import NAMES as SHARES
 from blueprint.verifying.compare import SHARE, Compared
 from blueprint.verifying.lines import NEEDS_OTHERS, TOO_COARSE, Line
-from blueprint.verifying.ties import NAMES as SHARES
 from blueprint.verifying.tolerances import HALF
 
 

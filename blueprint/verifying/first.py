@@ -13,12 +13,11 @@ from types import MappingProxyType
 import numpy as np
 
 from blueprint.dumps import Minibatch
-from blueprint.dumps.forwards import ENGINE
+from blueprint.dumps.share import ENGINE
 from blueprint.verifying.compare import Compared, Spot
-from blueprint.verifying.gap import Gap, gap
+from blueprint.verifying.gap import MOST, Gap, forward, gap, limits
 from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE, Line
 from blueprint.verifying.logged import CALLED
-from blueprint.verifying.noise import MOST, forward, limits
 from blueprint.verifying.patterns import patterns
 from blueprint.verifying.verdict import First
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Array
-from blueprint.verifying import ties
+from blueprint.verifying import clip_edges as ties
 from blueprint.verifying.compare import Compared, Rows, Tally, compare_number, compare_tiles, compared_cells
-from blueprint.verifying.inputs import per_word
+from blueprint.verifying.file_inputs import per_word
 from blueprint.verifying.logged import ALL, CALLED, NUMBERS, TENSORS, Quantity, before
 from blueprint.verifying.recompute import Replay
 from blueprint.verifying.tolerances import (

@@ -14,11 +14,11 @@ import torch
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Array
+from blueprint.verifying.clip_edges import NAMES as SHARES
 from blueprint.verifying.compare import Compared, Rows, compared_cells, ours_of
 from blueprint.verifying.judge import SUPPORT, Judge
-from blueprint.verifying.probe import cut
+from blueprint.verifying.prefilter import cut
 from blueprint.verifying.recompute import Replay, replay
-from blueprint.verifying.ties import NAMES as SHARES
 from blueprint.verifying.tolerances import HALF, half_unit
 
 SAMPLES = 6

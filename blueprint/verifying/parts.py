@@ -15,9 +15,9 @@ import numpy as np
 from blueprint.dumps.batch import Array
 from blueprint.verifying.compare import Compared
 from blueprint.verifying.judge import Judge
+from blueprint.verifying.larger_batch import Straight, straight
 from blueprint.verifying.logged import ALL, PARTS, before
 from blueprint.verifying.recompute import Replay
-from blueprint.verifying.straight import Straight, straight
 
 BEFORE_WHITENING = MappingProxyType(
     {"rewards": ("rewards.raw", "reward.whiten"), "advantages": ("advantages", "whiten_advantages")}

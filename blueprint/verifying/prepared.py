@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from blueprint.dumps import Minibatch, Place
 from blueprint.dumps.batch import Moments
-from blueprint.dumps.joining import joined
 from blueprint.dumps.share import Share
-from blueprint.dumps.step_files import key_of, missing_in, unsaid
-from blueprint.verifying.beyond import moments_in
+from blueprint.dumps.step_files import joined, key_of, missing_in, unsaid
 from blueprint.verifying.needs import missing, starts
 from blueprint.verifying.parts import Lines
-from blueprint.verifying.passes import Work
 from blueprint.verifying.scopes import BATCH, RANK, Scope, group_of
 from blueprint.verifying.settings import Setting
+from blueprint.verifying.tiled_passes import Work, moments_in
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,19 @@ the responses of each tile. Once all sums are known, any response can be compute
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.dumps.batch import Array
-from blueprint.verifying.gathered import Gathered
-from blueprint.verifying.inputs import entropy_everywhere
+from blueprint.verifying.file_inputs import entropy_everywhere
 from blueprint.verifying.logged import NUMBERS
 from blueprint.verifying.needs import PADS, missing, starts
-from blueprint.verifying.passes import TILE_TOKENS, Work, one_thread, unseen
 from blueprint.verifying.settings import Setting, Settings, laid_over
+from blueprint.verifying.tiled_passes import TILE_TOKENS, Work, one_thread, unseen
 from blueprint.verifying.verdict import Progress
+from blueprint.witness.tensors import Named
 
 
 @dataclass(frozen=True)
@@ -108,3 +108,52 @@ def replay(
     lacking = missing({*batch.tensors, *everywhere}, settings)
     kept = gathered.responses, gathered.largest, gathered.sizes
     return Replay(batch, settings, lacking, started, whole, *kept, replace(work, progress=unseen))
+
+
+@dataclass
+class Gathered:
+    """Numbers of so many responses, by name; and of rows the largest size of a number, and the sum of sizes."""
+
+    count: int
+    responses: dict[str, Array] = field(default_factory=dict)
+    largest: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+
+    def add(self, at: slice, rows: Named) -> None:
+        """Adds the rows of a tile [1, N, …], whose responses stand at a slice of the batch."""
+        for name, row in rows.items():
+            if row.dim() == 2:
+                # Numbers are copied: small tensors that live on between tiles would keep the memory of the tiles apart.
+                self.responses.setdefault(name, np.empty(self.count))[at] = row[0].cpu().numpy()
+            elif row.dim() == 3:
+                size = row.abs()
+                # numpy's maximum keeps NaN, Python's max may lose it
+                self.largest[name] = float(np.maximum(self.largest.get(name, 0.0), float(size.max())))
+                self.sizes[name] = self.sizes.get(name, 0.0) + float(size.sum())
+
+
+DERIVATION = (
+    "kl.used", "rewards", "advantages", "advantages_used", "log_ratio", "ratio", "policy_kl.used", "kl_new.used", "surrogate",
+    "value.word_loss", "entropy",
+)  # fmt: skip
+"""The rows on the way to what is logged, in the order in which they are computed."""
+
+FROM = {"ratio": "log_ratio"}
+"""What a row is the exponential of, where it is one."""
+
+
+def ending(found: Replay) -> str | None:
+    """Says in a sentence which quantity first has no finite number, and at which word; None where all have one."""
+    name = next((each for each in DERIVATION if not np.isfinite(found.largest.get(each, 0.0))), None)
+    if name is None:
+        return None
+    read = FROM.get(name, name)
+    for start, rows in found.tiles({name, read, "response"}):
+        lost = ~np.isfinite(rows[name][:, : rows["response"].shape[1]])
+        if lost.any():
+            at, column = (int(i) for i in np.argwhere(lost)[0])
+            of = f", of a log-ratio of {rows[read][at, column]:.6g}" if name in FROM else ""
+            where = f"row {found.batch.file_row(start + at)}, column {int(found.batch.first[start + at]) + column}"
+            value = rows[name][at, column]
+            return f"{name} is {value:g} in {where}{of}: beyond the largest number, 1.8e308; so is what is computed from it"
+    return None

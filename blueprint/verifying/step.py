@@ -14,6 +14,7 @@ from blueprint.verifying.case import Case, Verified
 from blueprint.verifying.causes import Match
 from blueprint.verifying.choose import Chosen, choose, dotted
 from blueprint.verifying.kind import verifier_of
+from blueprint.verifying.larger_batch import FEWEST
 from blueprint.verifying.lines import AGREES
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.neighbours import shown
@@ -22,7 +23,6 @@ from blueprint.verifying.scopes import TOLD, scope_of
 from blueprint.verifying.settings import laid_over
 from blueprint.verifying.step_causes import causes_in_step
 from blueprint.verifying.step_lines import StepLine, explained, first_line, step_lines
-from blueprint.verifying.straight import FEWEST
 from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions, Watch, quiet
 
 AnyPath = str | PathLike[str]

@@ -8,18 +8,17 @@ from typing import NamedTuple
 from blueprint.dumps import Minibatch
 from blueprint.verifying.causes import NOTHING, Causes
 from blueprint.verifying.compare import Compared
-from blueprint.verifying.endless import ending
+from blueprint.verifying.deviation import Deviation, as_given
 from blueprint.verifying.first import before_first_update
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.lines import DIFFERS, Line, first_of, following, left_open, lines_of, settled
 from blueprint.verifying.logged import ALL, CALLED, PARTS, TENSORS, before
 from blueprint.verifying.measured import judged
 from blueprint.verifying.parts import NO_LINES, Lines, beyond_it, from_there_on, shares_beyond
-from blueprint.verifying.passes import TILE_TOKENS, passes
-from blueprint.verifying.question import Question, as_given
-from blueprint.verifying.recompute import Replay, replay
+from blueprint.verifying.recompute import Replay, ending, replay
 from blueprint.verifying.search import causes_of
 from blueprint.verifying.settings import Settings, laid_over
+from blueprint.verifying.tiled_passes import TILE_TOKENS, passes
 from blueprint.verifying.verdict import Progress, Verdict, Watch, quiet
 
 
@@ -94,8 +93,8 @@ def _deviating(judge: Judge, straight: Mapping[str, Compared], factor: float, as
     lines, causes = _lines(judge, straight, own, open_), NOTHING if asked.explain else None
     first = first_of(lines)
     if first and first.says == DIFFERS and asked.explain:
-        question = _question(judge, local, own, first.compared, given, asked.preset)
-        causes = causes_of(question, asked.watch)
+        deviation = _deviation(judge, local, own, first.compared, given, asked.preset)
+        causes = causes_of(deviation, asked.watch)
         if asked.whole is None and any(each.beyond for each in causes.matches):
             open_, causes = beyond_it(judge, local, straight), NOTHING
             lines = _lines(judge, straight, own, open_)
@@ -113,14 +112,14 @@ def _lines(
     return [left_open(line) if line.compared.name in open_ else line for line in lines]
 
 
-def _question(
+def _deviation(
     judge: Judge, local: Replay, own: Mapping[str, Compared], wrong: Compared, given: Mapping[str, str], preset: str
-) -> Question:
+) -> Deviation:
     """Returns all that is known when the cause of a deviation is looked for."""
     cells = judge.cells(wrong.name) if ALL[wrong.name] in TENSORS else None
     others = tuple(each for name, each in own.items() if name != wrong.name and not each.agrees)
     known = judge.batch, local.options, preset, wrong, given, local, judge, cells, others
-    return Question(*known, local.work.tile_tokens, local.work.device)
+    return Deviation(*known, local.work.tile_tokens, local.work.device)
 
 
 def _as_the_preset_has_it(judge: Judge, straight: dict[str, Compared]) -> dict[str, Compared]:

@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.dumps import MinibatchError, read_minibatch
 from blueprint.dumps.batch import Array
-from blueprint.dumps.kinds import WITHOUT_CRITIC
+from blueprint.dumps.checks import WITHOUT_CRITIC
 from blueprint.verifying import choose, verify
 from tests.dumps.batches import LIBRARY, batch, raw_npz, reread
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps import inspect
-from blueprint.dumps.unknown import MOST_LISTED
+from blueprint.dumps.read import MOST_LISTED
 from tests.dumps.batches import batch, reread
 
 SAID = {

@@ -98,13 +98,13 @@ def test_what_cannot_be_verified_has_a_reason(tmp_path: Path, monkeypatch: pytes
     def too_large(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("blueprint.verifying.verify_dumps", too_large)
+    monkeypatch.setattr("blueprint.verifying.runs.parts.verify_dumps", too_large)
     assert recorded(tmp_path)["reason"].startswith("it needs more memory than there is: verify with fewer --workers")
 
     def unforeseen(*_: Any) -> None:
         raise KeyError("what\nis this")
 
-    monkeypatch.setattr("blueprint.verifying.verify_dumps", unforeseen)
+    monkeypatch.setattr("blueprint.verifying.runs.parts.verify_dumps", unforeseen)
     assert recorded(tmp_path)["reason"] == "something unforeseen came up (KeyError: 'what\\nis this')"
 
 

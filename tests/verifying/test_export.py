@@ -12,7 +12,7 @@ from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.page.recalculate import compare, with_ironcalc
 from blueprint.page.watch import expected
 from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.minibatch.verifying.agree import NEAR, agreement
+from blueprint.workbooks.minibatch.verifying.logged_values import NEAR, agreement
 from blueprint.workbooks.minibatch.verifying.window import chosen_window, deviating_window, worst_window
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice

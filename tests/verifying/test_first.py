@@ -19,7 +19,7 @@ from blueprint.dumps import Minibatch, Place, read_dump, save
 from blueprint.dumps.batch import Array
 from blueprint.verifying import data_of, replay, text_of, verify, verify_step
 from blueprint.verifying.first import before_first_update
-from blueprint.verifying.noise import MOST, USUAL
+from blueprint.verifying.gap import MOST, USUAL
 from blueprint.verifying.patterns import padded_rows
 from blueprint.verifying.step_report import text_of_step
 from blueprint.workbooks.common.conventions.data import rlhf

@@ -13,10 +13,10 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Array
 from blueprint.verifying import Verdict, data_of, replay, text_of, verify
+from blueprint.verifying.deviation import Deviation, as_given
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.passes import TILE_TOKENS
-from blueprint.verifying.question import Question, as_given
 from blueprint.verifying.search import causes_of
+from blueprint.verifying.tiled_passes import TILE_TOKENS
 from blueprint.verifying.tolerances import TOLERANCES, held_in
 from blueprint.verifying.verdict import quiet
 from blueprint.workbooks.common.conventions.data import rlhf
@@ -144,9 +144,9 @@ def test_no_cause_is_named_where_the_files_own_rows_lead_to_the_quantity(nearly:
     given = {"rewards": "rewards", "advantages": "advantages_used", "returns": "returns"}
     local = replay(batch, settings, given=as_given(given))
     cells = judge.cells("advantages")
-    question = Question(batch, settings, "verl", compared, given, local, judge, cells, (), TILE_TOKENS, "cpu")
+    deviation = Deviation(batch, settings, "verl", compared, given, local, judge, cells, (), TILE_TOKENS, "cpu")
     assert not compared.agrees
-    assert causes_of(question, quiet).matches == ()
+    assert causes_of(deviation, quiet).matches == ()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

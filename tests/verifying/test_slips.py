@@ -12,15 +12,14 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import Replay, budget, replay, text_of, verify
+from blueprint.verifying import Replay, deviation, replay, text_of, verify
 from blueprint.verifying.compare import compare_number
+from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.question import Question
 from blueprint.verifying.slips import Own
 from blueprint.verifying.slips.numbers import Sums
-from blueprint.verifying.slips.tables import AS_THEY_ARE, NUMBERS, TENSORS
-from blueprint.verifying.slips.totals import TOTAL
+from blueprint.verifying.slips.tables import AS_THEY_ARE, NUMBERS, TENSORS, TOTAL
 from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.replayed import minibatch, replayed, with_everything_logged
@@ -30,11 +29,13 @@ from tests.verifying.test_tiles import SLOTS, made
 RESULTS = {"rewards": "rewards", "advantages": "advantages_used", "returns": "returns"}
 
 
-def question_of(local: Replay, library: str, name: str) -> Question:
-    """Returns the question why a number is not what it is."""
+def question_of(local: Replay, library: str, name: str) -> Deviation:
+    """Returns the deviation why a number is not what it is."""
     row, batch = ALL[name].rows[0][0], local.batch
     compared = compare_number(name, row, "", (1e9, local.whole[row]), 0.0)
-    return Question(batch, local.options, library, compared, {}, local, Judge(batch, local), None, (), 3 * SLOTS, "cpu")
+    return Deviation(
+        batch, local.options, library, compared, {}, local, Judge(batch, local), None, (), 3 * SLOTS, "cpu"
+    )
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -42,8 +43,8 @@ def test_without_a_slip_the_words_add_up_to_the_replays_number(library: str) -> 
     local = replay(made(1), rlhf().preset(library).values, tile_tokens=3 * SLOTS)
     eps = sum(float(local.options[key]) for key in ("advantage.mean_eps", "loss.agg_eps", "loss.seq_eps"))
     for name in AS_THEY_ARE:
-        question = question_of(local, library, name)
-        sums, number = Sums(question, (), ()), local.whole[question.compared.row]
+        deviation = question_of(local, library, name)
+        sums, number = Sums(deviation, (), ()), local.whole[deviation.compared.row]
         assert sums.number(None) == pytest.approx(number, rel=1e-12, abs=1e-15)
         assert sums.added(None) == pytest.approx(number, rel=1e-12 + 2 * eps, abs=1e-15), name
 
@@ -98,8 +99,8 @@ def test_what_still_deviates_is_said_and_by_how_much() -> None:
 
 
 def test_what_is_left_out_for_the_time_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "TIMES", 0)
-    monkeypatch.setattr(budget, "FLOOR", 0)
+    monkeypatch.setattr(deviation, "TIMES", 0)
+    monkeypatch.setattr(deviation, "FLOOR", 0)
     batch = with_everything_logged("trl_0.11.4")
     tensors = {name: each for name, each in batch.tensors.items() if name not in RESULTS}
     settings = replayed("trl_0.11.4", batch).options

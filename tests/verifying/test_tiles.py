@@ -14,9 +14,9 @@ import torch
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Array
 from blueprint.verifying import replay
-from blueprint.verifying.inputs import texts_of
-from blueprint.verifying.passes import FLOOR
+from blueprint.verifying.file_inputs import texts_of
 from blueprint.verifying.settings import Setting, options_of
+from blueprint.verifying.tiled_passes import FLOOR
 from blueprint.witness.options import WORDS
 from blueprint.witness.ppo import recompute
 from blueprint.witness.sums import Spread, Tiled

@@ -14,7 +14,7 @@ from blueprint.verifying import replay, text_of, verify
 from blueprint.verifying.lines import NEEDS_OTHERS
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.meanings import MEANINGS
-from blueprint.verifying.probe import cut
+from blueprint.verifying.prefilter import cut
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.replayed import RESPONSES, minibatch, replayed
 from tests.verifying.dumps import FIRST, dump, settings

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.formats.limits import LARGEST_TENSOR, LONGEST_LINE, check_total, from_json
+from blueprint.dumps.formats.limits import LARGEST_TENSOR, LONGEST_LINE, WHOLE, check_total, from_json
 from blueprint.dumps.formats.ragged import padded, row_of
-from blueprint.dumps.formats.said import WHOLE
 from blueprint.quoting import unquoted
 
 _NUMBER = (int, float, bool, type(None))

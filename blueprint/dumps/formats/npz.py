@@ -12,8 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.formats.limits import LONGEST_HEADER, check_shape, check_total
-from blueprint.dumps.formats.said import WHOLE, whole
+from blueprint.dumps.formats.limits import LONGEST_HEADER, WHOLE, check_shape, check_total, whole
 from blueprint.quoting import unquoted
 
 _KINDS = "biuf"

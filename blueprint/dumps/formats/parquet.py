@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.formats.limits import LARGEST_TENSOR, LONGEST_HEADER, check_total
+from blueprint.dumps.formats.limits import LARGEST_TENSOR, LONGEST_HEADER, check_total, from_strings
 from blueprint.dumps.formats.ragged import padded_flat
-from blueprint.dumps.formats.said import from_strings
 from blueprint.quoting import printable, unquoted
 
 _NOT_OURS = ("ARROW:schema", "pandas", "huggingface")

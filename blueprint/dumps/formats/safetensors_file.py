@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.formats.limits import LONGEST_HEADER, check_shape, check_total, from_json
-from blueprint.dumps.formats.said import from_strings
+from blueprint.dumps.formats.limits import LONGEST_HEADER, check_shape, check_total, from_json, from_strings
 from blueprint.quoting import unquoted
 
 _TYPES = {

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.formats.limits import check_shape, check_total
+from blueprint.dumps.formats.limits import WHOLE, check_shape, check_total
 from blueprint.dumps.formats.ragged import padded
-from blueprint.dumps.formats.said import WHOLE
 from blueprint.quoting import unquoted
 
 

@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from blueprint.verifying.runs.executor import Died, Executor
 from blueprint.verifying.runs.ledger import Ledger, Record
-from blueprint.verifying.runs.step import Step, key_of, program
+from blueprint.verifying.runs.step import Died, Executor, Step, key_of, program
 from blueprint.verifying.runs.work import DIFFERS, head_of, refused
 from blueprint.verifying.verdict import VerifyOptions
 

@@ -10,8 +10,7 @@ import logging
 from collections.abc import Collection
 from typing import Any
 
-from blueprint.verifying.runs.executor import Died, Work
-from blueprint.verifying.runs.step import Step
+from blueprint.verifying.runs.step import Died, Step, Work
 
 RETRIES = 3
 """How often Ray begins a task anew whose worker or node was lost: losing one node is no sign of a bad step."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from blueprint.verifying import StepVerdict, data_of_step, read_dumps, text_of_step, verify_dumps
 from blueprint.verifying.runs.watched import Pair, pairs_of
 from blueprint.verifying.verdict import VerifyOptions
-
-if TYPE_CHECKING:
-    from blueprint.verifying import StepVerdict
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,6 @@ JOINED = ("says", "quantities", "data", "watched", "before", "unread")
 
 def verified(paths: Sequence[Path], options: VerifyOptions) -> Found:
     """Verifies the files of a step, those of each kind together. Raises MinibatchError as `verify_step`."""
-    from blueprint.verifying import read_dumps, verify_dumps
-
     dumps, unread = read_dumps(paths)
     found = Found(unread=tuple(unread.values()))
     for kind in dict.fromkeys(dump.kind for dump in dumps):
@@ -57,8 +53,6 @@ def verified(paths: Sequence[Path], options: VerifyOptions) -> Found:
 
 
 def _of_step(step: StepVerdict) -> Found:
-    from blueprint.verifying import data_of_step, text_of_step
-
     unread = tuple(step.unread.values())
     if not step.parts:
         return Found(unread=unread)

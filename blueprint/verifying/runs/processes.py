@@ -14,8 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from blueprint.verifying.runs.executor import Died, Work
-from blueprint.verifying.runs.step import Step
+from blueprint.verifying.runs.step import Died, Step, Work
 
 SECONDS_TO_END = 5.0
 
@@ -104,7 +103,7 @@ class _Worker:
 
 def _serve(pipe: Connection, work: Work) -> None:
     """Works on one step after another, until nobody is there any more who asks for them."""
-    from blueprint.verifying.passes import one_thread
+    from blueprint.verifying.tiled_passes import one_thread
 
     with one_thread(), suppress(EOFError, BrokenPipeError):
         while True:

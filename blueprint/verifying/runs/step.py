@@ -1,14 +1,15 @@
-"""A step of a run: the files that belong to it, and the key by which a ledger knows that nothing about it has changed."""
+"""A step of a run: its files, the key by which a ledger knows that nothing about it has changed, and what goes through steps."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any, Protocol
 
 from blueprint.verifying.verdict import VerifyOptions
 
@@ -74,3 +75,36 @@ def _digest(parts: Iterable[bytes]) -> str:
     for part in parts:
         found.update(part)
     return found.hexdigest()[:16]
+
+
+Work = Callable[[Step], dict[str, Any]]
+"""Makes the record of a step; it is sent to other processes, so it is a function of a module, or a partial of one."""
+
+
+@dataclass(frozen=True)
+class Died:
+    """The process that worked on a step ended before it was done. how: in words."""
+
+    how: str
+
+
+class Executor(Protocol):
+    """Works on steps, each known by its place in the run."""
+
+    def free(self) -> bool:
+        """Tells whether another step may be started."""
+
+    def running(self) -> Collection[int]:
+        """Returns the steps that are being worked on."""
+
+    def start(self, at: int, step: Step) -> None:
+        """Begins with a step."""
+
+    def wait(self) -> list[tuple[int, dict[str, Any] | Died]]:
+        """Waits until something is done; returns which steps, each once, and their records."""
+
+    def drop(self, steps: Collection[int]) -> None:
+        """Stops working on steps; they are never reported."""
+
+    def close(self) -> None:
+        """Ends all work."""

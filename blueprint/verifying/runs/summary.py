@@ -1,7 +1,9 @@
-"""What a run comes to, gathered from its records one after another, so that only a few numbers of each step are held."""
+"""What a run comes to, gathered from its records one after another, so that few numbers of each step are held; and as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +11,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from blueprint.verifying.runs.ledger import NOT_VERIFIED, Record
+from blueprint.verifying.runs.watched import AT_FIRST_UPDATE, WATCHED
 from blueprint.verifying.runs.work import DIFFERS, NEEDS_OTHERS
 
 ORDER = {"agrees": 0, "too coarse": 1, NEEDS_OTHERS: 2, "follows": 3, "DIFFERS": 4}
@@ -137,3 +140,25 @@ def worst_of(record: Record) -> dict[str, Worst]:
 def _size(value: Any) -> float:
     """Returns a size; what is not finite stands as null in a record."""
     return float("inf") if value is None else float(value)
+
+
+FOLLOWED = (AT_FIRST_UPDATE, *WATCHED)
+
+
+def csv_of(found: Summary) -> str:
+    """Returns one line for each step: what it comes to, every quantity's difference in tolerances, and what was watched."""
+    into = io.StringIO()
+    quantities = list(found.quantities)
+    writer = csv.writer(into, lineterminator="\n")
+    both = [f"{name}.{kind}" for name in FOLLOWED for kind in ("logged", "recomputed")]
+    writer.writerow(
+        ["step", "name", "outcome", "first", "cause", "reason", *(f"{name}.tolerances" for name in quantities), *both]
+    )
+    writer.writerows(_row(step, quantities) for step in found.steps)
+    return into.getvalue()
+
+
+def _row(step: Told, quantities: list[str]) -> list[object]:
+    times = [f"{step.times[name]:.6g}" if name in step.times else "" for name in quantities]
+    watched = [value for name in FOLLOWED for value in step.watched.get(name, (None, None))]
+    return [step.number, step.name, step.outcome, step.first, step.cause, step.reason, *times, *watched]

@@ -9,9 +9,9 @@ import numpy as np
 from torch import Tensor
 
 from blueprint.dumps import MinibatchError
-from blueprint.verifying.inputs import TENSORS, Rows, moved
-from blueprint.verifying.passes import Work
+from blueprint.verifying.file_inputs import TENSORS, Rows, moved
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, options_of
+from blueprint.verifying.tiled_passes import Work
 from blueprint.witness.options import Options, Texts
 from blueprint.witness.sums import WHOLE, Sums
 from blueprint.witness.tensors import Named, with_end

@@ -8,9 +8,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from blueprint.verifying.slips.masks import counted, masks
 from blueprint.verifying.slips.own import Own
-from blueprint.verifying.slips.slip import Words, WordsSlip, beside, read
+from blueprint.verifying.slips.slip import Words, WordsSlip, beside, counted, masks, read
 from blueprint.witness import losses
 from blueprint.witness.tensors import Named
 

@@ -10,13 +10,13 @@ from torch import Tensor
 from blueprint.dumps import MinibatchError
 from blueprint.dumps.batch import Array
 from blueprint.verifying.compare import Compared, Rows, Tally
+from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.neighbours import Neighbour
-from blueprint.verifying.passes import Work, one_thread
-from blueprint.verifying.probe import apart, looked_at
-from blueprint.verifying.question import Question
+from blueprint.verifying.prefilter import apart, looked_at
 from blueprint.verifying.settings import number_of
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import TensorSlip
+from blueprint.verifying.tiled_passes import Work, one_thread
 from blueprint.witness import advantages, rewards
 from blueprint.witness.sums import Tiled
 from blueprint.witness.tensors import with_end
@@ -51,47 +51,49 @@ class Tried:
 
 
 def tried_alone(
-    question: Question, slips: Sequence[TensorSlip], neighbours: Sequence[Neighbour]
+    deviation: Deviation, slips: Sequence[TensorSlip], neighbours: Sequence[Neighbour]
 ) -> Iterator[tuple[Tried, Compared]]:
     """Yields the slips, and the neighbours that change no more than the whitening, with which the tensor agrees."""
-    work, chosen = _work(question), looked_at(question)
-    few = Own.of(work, question.local.whole, chosen)
-    raw = WHITENED.get(question.compared.row, "")
+    work, chosen = _work(deviation), looked_at(deviation)
+    few = Own.of(work, deviation.local.whole, chosen)
+    raw = WHITENED.get(deviation.compared.row, "")
     asked = [Tried(slip) for slip in slips] + [
         Tried(TensorSlip(each.said, lambda own: own[raw]), each) for each in neighbours
     ]
-    left = [each for each in asked if not _ruled_out(question, few, each.slip, chosen)]
-    if question.compared.row in WHITENED and left:
-        for _, own in _tiles(work, question):
+    left = [each for each in asked if not _ruled_out(deviation, few, each.slip, chosen)]
+    if deviation.compared.row in WHITENED and left:
+        for _, own in _tiles(work, deviation):
             for each in left:
-                each.row(own, question.compared.row)
+                each.row(own, deviation.compared.row)
         for each in left:
             each.sums.settle(lambda name: True)
-    yield from ((each, each.tally.found) for each in _agreeing(question, work, left) if each.tally)
+    yield from ((each, each.tally.found) for each in _agreeing(deviation, work, left) if each.tally)
 
 
-def _work(question: Question) -> Work:
+def _work(deviation: Deviation) -> Work:
     """The file's own tensors before the deviating one; what rewards are whitened with is only found where they are."""
-    work = Work(question.batch, question.settings, question.made_of, {}, question.tile_tokens, device=question.device)
-    if number_of("reward.whiten", question.settings["reward.whiten"]):
+    work = Work(
+        deviation.batch, deviation.settings, deviation.made_of, {}, deviation.tile_tokens, device=deviation.device
+    )
+    if number_of("reward.whiten", deviation.settings["reward.whiten"]):
         work.count()
     return work
 
 
-def _ruled_out(question: Question, few: Own, slip: TensorSlip, chosen: Array) -> bool:
+def _ruled_out(deviation: Deviation, few: Own, slip: TensorSlip, chosen: Array) -> bool:
     try:
         made = slip.made(few)
     except MinibatchError:  # it reads what this file has not
         return True
-    return apart(question, _as_array(made), chosen) > question.allowed
+    return apart(deviation, _as_array(made), chosen) > deviation.allowed
 
 
-def _agreeing(question: Question, work: Work, left: list[Tried]) -> list[Tried]:
+def _agreeing(deviation: Deviation, work: Work, left: list[Tried]) -> list[Tried]:
     """Goes through the tiles as long as anything agrees."""
-    compared = question.compared
+    compared = deviation.compared
     for each in left:
-        each.tally = Tally(question.batch, compared.name, compared.row, "", question.allowed, question.cells)
-    for start, own in _tiles(work, question) if left else ():
+        each.tally = Tally(deviation.batch, compared.name, compared.row, "", deviation.allowed, deviation.cells)
+    for start, own in _tiles(work, deviation) if left else ():
         for each in left:
             rows: Rows = {compared.row: _as_array(each.row(own, compared.row)), "response": _as_array(own["response"])}
             if each.tally:
@@ -102,10 +104,10 @@ def _agreeing(question: Question, work: Work, left: list[Tried]) -> list[Tried]:
     return left
 
 
-def _tiles(work: Work, question: Question) -> Iterator[tuple[int, Own]]:
+def _tiles(work: Work, deviation: Deviation) -> Iterator[tuple[int, Own]]:
     with one_thread():
         for rows in work.tiles:
-            yield rows.start, Own.of(work, question.local.whole, rows)
+            yield rows.start, Own.of(work, deviation.local.whole, rows)
 
 
 def _as_array(values: Tensor) -> Array:

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from torch import Tensor
 
 from blueprint.verifying.slips.critic import value_rows
-from blueprint.verifying.slips.masks import counted, masks
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
-from blueprint.verifying.slips.slip import Words, WordsSlip
+from blueprint.verifying.slips.slip import Words, WordsSlip, counted, masks
 from blueprint.witness import metrics, rewards
 from blueprint.witness.tensors import Named
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from blueprint.verifying.slips.masks import MASKS
 from blueprint.verifying.slips.own import Own
-from blueprint.verifying.slips.slip import TensorSlip
+from blueprint.verifying.slips.slip import MASKS, TensorSlip
 
 Read = Callable[[Own], Tensor]
 

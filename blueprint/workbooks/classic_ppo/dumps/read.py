@@ -12,9 +12,8 @@ from blueprint.dumps.formats import open_raw
 from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.names import TENSOR, UNUSED, Names
 from blueprint.dumps.place import KEYS
-from blueprint.dumps.read import naming, said_of_file
+from blueprint.dumps.read import naming, not_understood, said_of_file
 from blueprint.dumps.recognise import told_names
-from blueprint.dumps.unknown import not_understood
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout

@@ -10,7 +10,7 @@ from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.dumps.batch import Array
 from blueprint.dumps.checks import rounding
 from blueprint.verifying.choose import Chosen, dotted
-from blueprint.verifying.inputs import TENSORS, per_word, texts_of
+from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of
 from blueprint.verifying.kind import Shown, ViewOptions
 from blueprint.verifying.recompute import Replay
 from blueprint.verifying.report import text_of
@@ -18,8 +18,7 @@ from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
-from blueprint.workbooks.minibatch.verifying.agree import agreement
-from blueprint.workbooks.minibatch.verifying.beside import logged_numbers, logged_rows
+from blueprint.workbooks.minibatch.verifying.logged_values import agreement, logged_numbers, logged_rows
 from blueprint.workbooks.minibatch.verifying.window import Picked, Window, window_of
 
 ROWS = {

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Moments
+from blueprint.verifying.larger_batch import Straight
 from blueprint.verifying.recompute import Replay
-from blueprint.verifying.straight import Straight
 from blueprint.verifying.verdict import Verdict
 
 CALLED = {"rewards": "reward", "advantages": "advantage"}

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
+from torch import Tensor
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying.beyond import sums_beyond
-from blueprint.verifying.given import given_rows, placed_rows
-from blueprint.verifying.inputs import Rows, per_word, texts_of
+from blueprint.dumps.batch import Moments
+from blueprint.verifying.file_inputs import Rows, given_rows, per_word, placed_rows, texts_of
 from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.verifying.verdict import Progress
 from blueprint.witness.options import Options, Texts
 from blueprint.witness.ppo import counts, recompute, signal
-from blueprint.witness.sums import Tiled
+from blueprint.witness.sums import Spread, Tiled
 from blueprint.witness.tensors import Named
 
 FLOOR = 1e-12
@@ -139,3 +139,39 @@ class Work:
 def passes(settings: Mapping[str, Setting]) -> int:
     """Returns how often a minibatch is gone through."""
     return 3 if number_of("reward.whiten", settings["reward.whiten"]) else 2
+
+
+WHITENED = ("reward", "advantage")
+"""What is whitened, by the names of `Minibatch.moments`."""
+
+LOSSES = ("policy", "value", "entropy")
+"""Parts of the loss that are means, by the beginnings of the names of their counts."""
+
+
+def sums_beyond(batch: Minibatch, device: str) -> Tiled:
+    """Returns the sums that a file does not have of its own rows: moments of what was whitened, denominators of its losses.
+
+    A mean over words Σ z / tokens · ranks is one over tokens / ranks words.
+    """
+    found, spreads = dict[str, float](), dict[str, Spread]()
+    for name, each in batch.moments.items():
+        found |= {f"{name}.count": each.count, f"{name}.sum": each.count * each.mean}
+        numbers = (_number(value, device) for value in (each.count, each.mean, each.squares))
+        spreads[f"{name}.squares"] = Spread(*numbers)
+    share = batch.share
+    if share is not None:
+        by_words = {} if share.tokens is None else {"words": share.tokens / share.ranks}
+        by_rows = {} if share.responses is None else {"wrote": share.responses / share.ranks}
+        found |= {f"{part}.{row}": each for part in LOSSES for row, each in (by_words | by_rows).items()}
+        found |= {} if share.slots is None else {"most": share.slots}
+    return Tiled({name: _number(each, device) for name, each in found.items()}, spreads)
+
+
+def moments_in(sums: Tiled) -> Mapping[str, Moments]:
+    """Returns the moments that a pass over a batch has found."""
+    known = {name: sums.spreads[f"{name}.squares"] for name in WHITENED if f"{name}.squares" in sums.spreads}
+    return {name: Moments(float(each.count), float(each.mean), float(each.squares)) for name, each in known.items()}
+
+
+def _number(value: float, device: str) -> Tensor:
+    return torch.full((1,), value, dtype=torch.float64, device=device)

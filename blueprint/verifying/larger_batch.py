@@ -1,4 +1,5 @@
-"""Whitened numbers as a straight line of those before whitening: it is one, whatever batch its mean and deviation are of."""
+"""Numbers that were whitened over a larger batch than the file: a straight line of those before, whatever batch mean and deviation
+are of."""
 
 from __future__ import annotations
 
@@ -7,6 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from blueprint.dumps.batch import Array
+from blueprint.verifying.alone import Explained
+from blueprint.verifying.deviation import Deviation
+from blueprint.verifying.neighbours import Neighbour
+from blueprint.verifying.settings import number_of
 
 FEWEST = 8
 """Numbers below which a straight line through them proves nothing."""
@@ -46,3 +51,25 @@ def straight(raw: Array, logged: Array, keeps_mean: bool = False, fewest: int = 
         return None
     found = Straight(float(slope), float(constant), 0.0, keeps_mean)
     return replace(found, largest=found.apart(raw, logged))
+
+
+def whitened_elsewhere(deviation: Deviation) -> Explained | None:
+    """Returns the mean and deviation that explain whitened advantages.
+
+    Â = (A − μ)/σ is a straight line of the raw advantages whatever batch μ and σ are of: it is fitted by least squares, and
+    named only if every word agrees. None where advantages are not what deviates, or are not whitened.
+    """
+    switch = "whiten_advantages"
+    whitened = number_of(switch, deviation.settings[switch]) == number_of(switch, "on")
+    if deviation.quantity.name != "advantages" or not whitened or deviation.cells is None:
+        return None
+    theirs = np.asarray(deviation.batch.tensors["advantages"], dtype=np.float64)
+    slots, cells = theirs.shape[1], deviation.cells
+    ours = np.concatenate([rows["advantages"][:, :slots] for _, rows in deviation.local.tiles(("advantages",))])
+    raw, logged = ours[cells], theirs[cells]
+    line = straight(raw, logged)
+    if line is None or not line.largest <= deviation.allowed:
+        return None
+    said = f"{line} in the whitening (fitted: those of a larger batch than this file has, or of other words)"
+    compared = replace(deviation.compared, deviating=0, largest=line.largest, spot=None)
+    return Explained(said, compared, Neighbour(said, rank=1, beyond=True))

@@ -16,10 +16,11 @@ from blueprint.verifying.logged import ALL, TENSORS, Quantity, before
 from blueprint.verifying.needs import reads
 from blueprint.verifying.recompute import Replay
 from blueprint.verifying.settings import Settings
+from blueprint.verifying.tiled_passes import passes
 
 
 @dataclass(frozen=True)
-class Question:
+class Deviation:
     """Which quantity deviates, and from what it is computed.
 
     given: by tensor of the file, the row that it stands for. local: the replay in which all of them stand in place of
@@ -44,8 +45,8 @@ class Question:
         """What deviates."""
         return ALL[self.compared.name]
 
-    def about(self, other: Compared) -> Question:
-        """Returns the same question about something else that deviates."""
+    def about(self, other: Compared) -> Deviation:
+        """Returns the same deviation about something else that deviates."""
         cells = self.judge.cells(other.name) if ALL[other.name] in TENSORS else None
         return replace(self, compared=other, cells=cells, others=())
 
@@ -93,3 +94,31 @@ def _moves(name: str, known: Collection[str]) -> Iterator[str]:
     for each in ALL[name].after:
         if each not in known:
             yield from _moves(each, known)
+
+
+TIMES = 4
+"""Recomputations of the whole file that are spent on causes which ask for one each, at most …"""
+
+FLOOR, OVERHEAD = 1 << 20, 1 << 14
+"""… or so many words, a second or two; a file of few words takes as long as one of so many."""
+
+
+@dataclass
+class Budget:
+    """Words that may still be gone through."""
+
+    words: int
+
+    @classmethod
+    def of(cls, deviation: Deviation) -> Budget:
+        """Returns what may be spent on a file."""
+        return cls(max(TIMES * _cost(deviation), FLOOR))
+
+    def allows(self, deviation: Deviation) -> bool:
+        """Tells whether one more recomputation is within the budget, and takes it off."""
+        self.words -= _cost(deviation)
+        return self.words >= 0
+
+
+def _cost(deviation: Deviation) -> int:
+    return max(OVERHEAD, passes(deviation.settings) * int(deviation.batch.mask.size))

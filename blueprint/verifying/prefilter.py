@@ -10,10 +10,10 @@ import torch
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.batch import Array
+from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.neighbours import Neighbour
-from blueprint.verifying.passes import Work, one_thread
-from blueprint.verifying.question import Question
 from blueprint.verifying.settings import laid_over, number_of
+from blueprint.verifying.tiled_passes import Work, one_thread
 from blueprint.witness.options import Options, Texts
 from blueprint.witness.ppo import signal
 
@@ -30,48 +30,48 @@ def cut(batch: Minibatch, rows: slice | Array) -> Minibatch:
     return replace(batch, tensors=tensors, slots=batch.slots[rows], first=batch.first[rows], rows=None)
 
 
-def looked_at(question: Question, most: int = ROWS) -> Array:
+def looked_at(deviation: Deviation, most: int = ROWS) -> Array:
     """Returns so many responses, the first that deviates among them; all of them where there are not many more."""
-    size, slots = question.batch.mask.shape
-    fit = max(1, question.tile_tokens // slots)
-    spot = question.compared.spot
+    size, slots = deviation.batch.mask.shape
+    fit = max(1, deviation.tile_tokens // slots)
+    spot = deviation.compared.spot
     if spot is None or size <= min(4 * most - 1, fit):
         return np.arange(size)
     return np.unique([spot.episode, *np.linspace(0, size - 1, min(most, fit)).astype(int)])
 
 
-def possible(question: Question, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+def possible(deviation: Deviation, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
     """Returns the neighbours that a few responses do not rule out for a tensor, the first that deviates among them.
 
     Advantages are compared before whitening, which needs no statistics of the batch: whatever whitening did, the file's
     must then be a straight line of them. Rewards that are whitened, and microbatches, are not ruled out here.
     """
-    rows = looked_at(question, FEW)
-    few = cut(question.batch, rows)
-    asked = [each for each in neighbours if not each.microbatch and not _whitens_rewards(question, each)]
-    height = int(np.clip(question.tile_tokens // few.mask.size, 1, AT_ONCE))
+    rows = looked_at(deviation, FEW)
+    few = cut(deviation.batch, rows)
+    asked = [each for each in neighbours if not each.microbatch and not _whitens_rewards(deviation, each)]
+    height = int(np.clip(deviation.tile_tokens // few.mask.size, 1, AT_ONCE))
     out = set[int]()
     for start in range(0, len(asked), height):
         some = asked[start : start + height]
-        found = _side_by_side(question, few, some)
+        found = _side_by_side(deviation, few, some)
         out |= {
-            id(each) for each, ours in zip(some, found, strict=True) if apart(question, ours, rows) > question.allowed
+            id(each) for each, ours in zip(some, found, strict=True) if apart(deviation, ours, rows) > deviation.allowed
         }
     return [each for each in neighbours if id(each) not in out]
 
 
-def _whitens_rewards(question: Question, neighbour: Neighbour) -> bool:
-    settings = laid_over(question.settings, neighbour.changes)
+def _whitens_rewards(deviation: Deviation, neighbour: Neighbour) -> bool:
+    settings = laid_over(deviation.settings, neighbour.changes)
     return bool(number_of("reward.whiten", settings["reward.whiten"]))
 
 
-def _side_by_side(question: Question, few: Minibatch, neighbours: Sequence[Neighbour]) -> list[Array]:
+def _side_by_side(deviation: Deviation, few: Minibatch, neighbours: Sequence[Neighbour]) -> list[Array]:
     """Returns the row that each neighbour makes of a few responses, before whitening."""
     parts = []
     for each in neighbours:
         batch = each.altered(few) if each.altered else few
-        settings = laid_over(question.settings, each.changes)
-        parts.append(Work(batch, settings, question.made_of, device=question.device).inputs(slice(0, len(few.slots))))
+        settings = laid_over(deviation.settings, each.changes)
+        parts.append(Work(batch, settings, deviation.made_of, device=deviation.device).inputs(slice(0, len(few.slots))))
     texts, options, given = zip(*parts, strict=True)
     with one_thread():
         found = signal(
@@ -79,21 +79,21 @@ def _side_by_side(question: Question, few: Minibatch, neighbours: Sequence[Neigh
             Options({name: torch.cat([one.values[name] for one in options]) for name in options[0].values}),
             {name: torch.cat([one[name] for one in given]) for name in given[0]},
         )
-    row = found["advantages" if question.quantity.whitened else question.compared.row].cpu().numpy()
-    if question.quantity.name == "scores":
+    row = found["advantages" if deviation.quantity.whitened else deviation.compared.row].cpu().numpy()
+    if deviation.quantity.name == "scores":
         theirs = np.nan_to_num(np.asarray(few.tensors["scores"], dtype=np.float64))
         row = row * theirs.sum(axis=1, keepdims=True)
     return list(row)
 
 
-def apart(question: Question, ours: Array, chosen: Array) -> float:
+def apart(deviation: Deviation, ours: Array, chosen: Array) -> float:
     """Returns how far the file's tensor is from chosen responses of a row; where it is whitened, from the nearest straight
     line of the row before whitening."""
-    assert question.cells is not None
-    cells = question.cells[chosen]
-    theirs = np.asarray(question.batch.tensors[question.quantity.name][chosen], dtype=np.float64)[cells]
+    assert deviation.cells is not None
+    cells = deviation.cells[chosen]
+    theirs = np.asarray(deviation.batch.tensors[deviation.quantity.name][chosen], dtype=np.float64)[cells]
     seen = ours[:, : cells.shape[1]][cells]
-    if question.quantity.whitened or question.settings["reward.whiten"] == "on":
+    if deviation.quantity.whitened or deviation.settings["reward.whiten"] == "on":
         line = np.stack([seen, np.ones_like(seen)], axis=1)
         seen = line @ np.linalg.lstsq(line, theirs, rcond=None)[0]
     return float(np.abs(seen - theirs).max(initial=0.0))
