@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from openpyxl import load_workbook
 
 import blueprint as bp
 from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.inputs import NumbersError, load
+from blueprint.language import Block, Sum, exp, log
+from blueprint.language.blocks import Definition
+from blueprint.language.nodes import wrap
 from blueprint.workbooks import KindError, kinds, registry
+from tests.kinds.toy.definitions import p, s
 from tests.kinds.toy.kind import KIND
 
 LOGPROBS = np.array([[[-0.5, -1.0, -0.2], [-0.9, -1.5, -0.3]], [[-2.0, -0.1, -0.4], [-0.3, -0.6, -0.8]]])
@@ -129,3 +135,43 @@ def test_a_package_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPa
 def test_what_is_added_twice_is_refused() -> None:
     with pytest.raises(KindError, match="kind toy: there is one of that name already"):
         bp.add_kind(KIND)
+
+
+def test_torch_agrees_with_its_files_and_names_what_was_edited(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+    path = tmp_path / "toy.xlsx"
+    bp.build("toy", set={"preference.answer": "mean"}).save(path)
+    checked = bp.check(path)
+    assert checked.agrees
+    assert {"margin", "loss", "preference_loss"} <= set(checked.frame.quantity)
+    sheet = load_workbook(path)
+    margin = next(
+        each for row in sheet["Pairs"].iter_rows() for each in row if str(each.value).startswith("=SUMPRODUCT")
+    )
+    margin.value = 7
+    sheet.save(path)
+    assert [str(each.what) for each in bp.check(path).verdicts[0].firsts] == ["margin of pair 1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("margin", lambda b: Sum(s, b["score"][p, s])),
+        ("loss", lambda b: log(1 + exp(b["beta"] * b["margin"][p]))),
+        ("preference_loss", lambda b: Sum(p, b["loss"][p])),
+    ],
+    ids=["both added", "the sign", "no mean"],
+)
+def test_a_mistake_planted_in_its_definitions_is_named_first(
+    name: str, wrong: Callable[[dict[str, Block]], Any]
+) -> None:
+    pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+    from blueprint.checking.deviations import TOLERANCES, compare
+
+    made = bp.build("toy").blueprint
+    blocks = {block.name: block for block in made.blocks()}
+    right = blocks[name].definitions[-1]
+    blocks[name].definitions[-1] = Definition(right.target, wrap(wrong(blocks)))
+    file = {block.name: array for block, array in Book(made).values.arrays.items()}
+    found = compare(file, registry.witness_of([file], device="cpu")[0], TOLERANCES["float64"], {})
+    assert next(each.name for each in found if not each.agrees) == name

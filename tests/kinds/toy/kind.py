@@ -12,4 +12,6 @@ KIND = Kind(
     "tests.kinds.toy.definitions:preference",
     settings="tests.kinds.toy.level:SETTINGS",
     numbers=HERE / "numbers",
+    saved={"pairs": ("sides", "tests.kinds.toy.level:numbers_in")},
+    witness="tests.kinds.toy.witness:WITNESS",
 )
