@@ -68,16 +68,16 @@ def rebuilt(book: SavedBook) -> SavedBook:
 
 
 def numbers_in(path: str | PathLike[str]) -> Numbers:
-    """Returns the numbers that are typed in a saved workbook, edited or not, of any level. Raises ReadError as `book_of`.
-
-    A setting is given if something is typed under "yours". Parts that a workbook does not say (its seed and the name of
-    its numbers, in a copy without document properties) are 1 and the file's own name.
-    """
+    """Returns the numbers that are typed in a saved workbook, edited or not, of any kind. Raises ReadError as `book_of`."""
     return back_from(path).numbers
 
 
 def back_from(path: str | PathLike[str]) -> Back:
-    """Returns the numbers that are typed in a saved workbook, and what is typed there besides. Raises ReadError as `book_of`."""
+    """Returns the numbers that are typed in a saved workbook, and what is typed there besides. Raises ReadError as `book_of`.
+
+    A setting is given if something is typed under "yours". Parts that a workbook does not say (its seed and the name of
+    its numbers, in a copy without document properties) are 1 and the file's own name.
+    """
     from blueprint.reopening.unheld import unheld
 
     book = book_of(path)
