@@ -123,7 +123,7 @@ class Book:
 
     def block_named(self, text: str) -> Block:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
-        from blueprint.explaining.asked import block_named
+        from blueprint.explaining.explaining import block_named
 
         return block_named(text, self.blocks)
 
@@ -209,14 +209,7 @@ class Book:
         return latex_equations(self._block(block))
 
     def _block(self, block: Block | str) -> Block:
-        if isinstance(block, Block):
-            return block
-        if block not in self.blocks:
-            from difflib import get_close_matches
-
-            near = get_close_matches(block, self.blocks, 1)
-            raise NotationError(f"there is no block {block!r}" + (f": did you mean {near[0]!r}?" if near else ""))
-        return self.blocks[block]
+        return block if isinstance(block, Block) else self.block_named(block)
 
 
 def book(title: str, blocks: list[Block], across: Axis, numbers: Mapping[Block, object]) -> Book:

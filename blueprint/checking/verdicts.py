@@ -10,10 +10,18 @@ import numpy.typing as npt
 
 from blueprint.checking.causes import Found, cause_of
 from blueprint.checking.coverage import Missed, comparable
-from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, compare, widened
+from blueprint.checking.deviations import (
+    TOLERANCES,
+    WHITENED,
+    Deviation,
+    carried,
+    compare,
+    left_open,
+    undecided,
+    widened,
+)  # fmt: skip
 from blueprint.checking.files import Checked
 from blueprint.checking.roots import Roots, Spot
-from blueprint.checking.rounding import carried, left_open, undecided
 from blueprint.language import Axis
 from blueprint.page.place import Along
 from blueprint.quoting import unquoted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Refused
+from blueprint.commands.refusals import Command, Refused
 from blueprint.quoting import sentence as as_sentence
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Exit codes: 0 all agree, 1 a difference, 2 wrong use, 3 a file cannot be read.
 DIFFERENCE, UNREADABLE = 1, 3
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option(
     "--device", default="auto", show_default=True, help="auto (cuda, else mps, else cpu) or a name of torch's."
@@ -44,13 +44,9 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> No
     """
     need_torch("check")
     from blueprint.checking.checker import check as held_against_torch
-    from blueprint.witness import WitnessError
 
     files, refused = _read(paths)
-    try:
-        outcome = held_against_torch(files, device, dtype) if files else None
-    except WitnessError as error:
-        raise Refused(str(error)) from error
+    outcome = held_against_torch(files, device, dtype) if files else None
     if outcome is not None:
         say(_json(outcome) if as_json else _text(outcome))
     for sentence in refused:

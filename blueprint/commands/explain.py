@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Command, Refused
 
 if TYPE_CHECKING:
     from blueprint.book import Book
+    from blueprint.explaining.tree import Explanation
     from blueprint.language import Axis, Block
 
 EXAMPLES = """\b
@@ -26,8 +26,10 @@ Examples:
   blueprint explain mine.xlsx ratio --episode 2 --token 4
 """
 FLAGS = {"n": "--episode", "t": "--token", "v": "--word"}
-OTHER_FLAGS = {"environment": "--environment", "step": "--step"}
-"""What n and t are called where they do not mean episodes and decisions."""
+BY_MEANING = {
+    "episode": "--episode", "environment": "--environment", "decision": "--token", "step": "--step", "word id": "--word",
+}  # fmt: skip
+"""The options for axes of these meanings; any other goes by its letter, with --at."""
 TOKEN = (
     "The column: the number t above the columns of the sheets. It counts decisions, not response words: "
     "in the default numbers, column 4 reads the last word of the prompt and writes the first response word."
@@ -45,7 +47,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
     raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the word all")
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("asked", nargs=-1, required=True, metavar="[FILE.xlsx|NUMBERS] BLOCK|SHEET!CELL")
 @click.option("--episode", "--environment", "episode", type=int, metavar="N", help="The episode, counted from 1.")
 @click.option("--token", "--decision", "--step", "token", type=int, metavar="T", help=TOKEN)
@@ -84,20 +86,15 @@ def explain(
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
     """
-    from blueprint.explaining.asked import is_address
-    from blueprint.language import NotationError
+    from blueprint.explaining.explaining import is_address
 
     *files, what = asked
     members = _members({"n": episode, "t": token, "v": word}, others)
     said = {"--numbers": numbers, "--set": overrides} | {f"--{key}": value for key, value in chosen.items()}
-    try:
-        book = _book(files, what, {option: value for option, value in said.items() if value})
-        if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
-            _check(book.block_named(what), members, book)
-        told = book.explain(what, depth=depth, **members)
-        say(_styled(told, style))
-    except NotationError as error:
-        raise Refused(str(error)) from error
+    book = _book(files, what, {option: value for option, value in said.items() if value})
+    if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
+        _check(book.block_named(what), members, book)
+    say(_styled(book.explain(what, depth=depth, **members), style))
 
 
 def _book(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -> Book:
@@ -113,13 +110,9 @@ def _book(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -
     if said:
         given, are = " and ".join(said), "is" if len(said) == 1 else "are"
         raise Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
-    from blueprint.page.read import ReadError
     from blueprint.reopening import book_of
 
-    try:
-        return book_of(Path(files[0]))
-    except ReadError as error:
-        raise Unreadable(str(error)) from error
+    return book_of(files[0])
 
 
 def _are_numbers(text: str) -> bool:
@@ -145,14 +138,10 @@ def _built(numbers: str, said: dict[str, str | tuple[str, ...]]) -> Book:
     """Computes the book of numbers, with the settings and conventions that are asked for."""
     from blueprint.book import Book
     from blueprint.inputs import load
-    from blueprint.inputs.errors import NumbersError
     from blueprint.workbooks.registry import blueprint_of
 
     chosen = [f"{key}={said[f'--{key}']}" for key in ("preset", "compare", "conventions") if f"--{key}" in said]
-    try:
-        return Book(blueprint_of(load(numbers, [*chosen, *said.get("--set", ())])))
-    except NumbersError as error:
-        raise Refused(str(error)) from error
+    return Book(blueprint_of(load(numbers, [*chosen, *said.get("--set", ())])))
 
 
 def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[str, int | str]:
@@ -197,7 +186,7 @@ def _flag(letter: str) -> str:
 
 
 def _flag_of(axis: Axis) -> str:
-    return OTHER_FLAGS.get(axis.meaning, _flag(axis.letter)) if axis.letter in FLAGS else _flag(axis.letter)
+    return BY_MEANING.get(axis.meaning, f"--at {axis.letter}=")
 
 
 def _flags(letters: Iterable[str]) -> str:
@@ -213,9 +202,7 @@ def _range(block: Block, axis: Axis, book: Book) -> str:
     return f"{'' if is_at else ' '}{low} … {high}"
 
 
-def _styled(told: object, style: str | None) -> str:
+def _styled(told: Explanation, style: str | None) -> str:
     from blueprint.explaining.as_json import to_json
-    from blueprint.explaining.tree import Explanation
 
-    assert isinstance(told, Explanation)
     return to_json(told) if style == "json" else told.latex() if style == "latex" else str(told)

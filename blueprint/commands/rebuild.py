@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Command, Refused
 from blueprint.commands.telling import tell_proof, tell_result, tell_saved
-
-if TYPE_CHECKING:
-    from blueprint.reopening import SavedBook
 
 REBUILD_EXAMPLES = """\b
 Examples:
@@ -33,7 +29,7 @@ Exit codes: 0 alike, 1 a difference, 2 wrong use, 3 a file cannot be read.
 DIFFERENCE = 1
 
 
-@click.command(epilog=REBUILD_EXAMPLES)
+@click.command(cls=Command, epilog=REBUILD_EXAMPLES)
 @click.argument("path", type=click.Path(path_type=Path), metavar="FILE.xlsx")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The fresh workbook.")
 @click.option("--force", is_flag=True, help="Replace the output if it is there already.")
@@ -48,18 +44,13 @@ def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> Non
         raise Refused(
             f"rebuild never writes over the file that it reads: name a new one, such as -o {path.stem}-new.xlsx"
         )
-    from blueprint.language import NotationError
-    from blueprint.page.saving import SaveError, refuse_target
-    from blueprint.reopening import rebuilt
+    from blueprint.page.saving import refuse_target
+    from blueprint.reopening import book_of, rebuilt
     from blueprint.reopening.unheld import lost
 
-    try:
-        refuse_target(output, force, path)
-        book = rebuilt(_read(path))
-        formulas = book.save(output)
-    except (NotationError, SaveError) as error:
-        raise Refused(str(error)) from error
-    tell_saved(book, output, formulas)
+    refuse_target(output, force, path)
+    book = rebuilt(book_of(path))
+    tell_saved(book, output, book.save(output))
     _tell(book.remarks(), "as its value")
     _tell(lost(book), "not in the new workbook")
     proved = no_proof or tell_proof(book, output)
@@ -74,7 +65,7 @@ def _tolerance(context: click.Context, option: click.Parameter, value: float) ->
     return value
 
 
-@click.command(epilog=DIFF_EXAMPLES)
+@click.command(cls=Command, epilog=DIFF_EXAMPLES)
 @click.argument("paths", nargs=2, type=click.Path(path_type=Path), metavar="A.xlsx B.xlsx")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 @click.option(
@@ -88,21 +79,12 @@ def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
     """
     from blueprint.differing import differences
     from blueprint.differing.report import data, text
+    from blueprint.reopening import book_of
 
-    one, other = (_read(path) for path in paths)
+    one, other = map(book_of, paths)
     found = differences(one, other, tolerance)
     say(json.dumps(data(found), ensure_ascii=False, indent=1) if as_json else text(found))
     sys.exit(0 if found.alike else DIFFERENCE)
-
-
-def _read(path: Path) -> SavedBook:
-    from blueprint.page.read import ReadError
-    from blueprint.reopening import book_of
-
-    try:
-        return book_of(path)
-    except ReadError as error:
-        raise Unreadable(str(error)) from error
 
 
 def _tell(lines: list[str], what: str) -> None:

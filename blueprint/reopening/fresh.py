@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,33 +58,29 @@ def of_witness(name: str, file: Mapping[str, object]) -> bool:
 
 
 class Like:
-    """A file's kind and sizes. Raises ReadError where the file is of no kind that is known."""
+    """A file's kind and sizes: files are alike that differ in nothing but name, title, text and what is typed in them.
+
+    Raises ReadError where the file is of no kind that is known.
+    """
 
     def __init__(self, file: Opened):
-        numbers, beside = numbers_of(file), witnessed_in(file)
-        nameless = replace(numbers, name="", title="", about="about" if numbers.about else "")
-        self._alike = _Alike(f"{nameless!r} {beside!r}", numbers, beside)
+        self.numbers, self.beside = numbers_of(file), witnessed_in(file)
+        nameless = replace(self.numbers, name="", title="", about="about" if self.numbers.about else "")
+        self._key = f"{nameless!r} {self.beside!r}"
 
     def fresh(self, off: Off = frozenset()) -> Fresh:
         """Returns the fresh workbook in which these limits are off; it is made once for all files alike."""
-        return _made(self._alike, off)
-
-
-class _Alike:
-    """Numbers that are taken for the same if they differ in nothing but name, title and text."""
-
-    def __init__(self, key: str, numbers: Any, beside: Witnessed | None):
-        self.key, self.numbers, self.beside = key, numbers, beside
+        return _made(self, off)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Alike) and self.key == other.key
+        return isinstance(other, Like) and self._key == other._key
 
 
 @lru_cache(maxsize=KINDS_AT_HAND)
-def _made(alike: _Alike, off: Off) -> Fresh:
+def _made(alike: Like, off: Off) -> Fresh:
     blueprint = blueprint_of(alike.numbers, alike.beside)
     values = Values(blueprint.sizes)
     for block in blueprint.blocks():

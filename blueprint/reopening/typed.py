@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import chain
 from typing import Any
@@ -21,6 +21,11 @@ from blueprint.quoting import quoted, unquoted
 
 Arrays = Mapping[Block, npt.NDArray[Any]]
 Typed = Mapping[str, npt.NDArray[Any]]
+Fault = tuple[str, tuple[int, ...], str]
+"""A block, the index of its cell, and what is wrong there."""
+Chosen = tuple[Block, npt.NDArray[Any], npt.NDArray[Any]]
+"""A block, its words, and the list from which they are chosen."""
+PRESETS = "presets."
 LISTED = 12
 """How many words a refusal lists."""
 
@@ -34,12 +39,11 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
     _check_alike(blueprint, file)
     equations = [[*walk(made.expr)] for block in blueprint.blocks() for made in block.definitions]
     asked = {block for nodes in equations for block in _asked(nodes)}
-    arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
-    _check_words(arrays, blueprint.choices, file)
     searched = {block for nodes in equations for block in _searched(nodes) - _asked(nodes)}
-    for block in arrays:
-        if block in searched:
-            _check_filled(block, arrays[block], file)
+    arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
+    chosen = ((block, arrays[block], arrays[listed]) for block, listed in blueprint.choices.items())
+    for name, at, why in chain(_numbers_among_words(arrays), _unknown(chosen, blank=""), _blanks(arrays, searched)):
+        raise ReadError(f"{file.where(name, at)}: {why}")
     return {
         block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0, posinf=OFF)
         for block, array in ((block, _without_stored_off(block, array)) for block, array in arrays.items())
@@ -72,35 +76,50 @@ def suspect(blueprint: Blueprint, typed: Typed, file: Opened) -> str:
 
     A sheet computes with such a cell as long as nothing comes of it, so that it alone is no reason to refuse a file.
     """
-    ranges = {block.name: ends for block, ends in blueprint.ranges.items()}
-    whole = [block.name for block in blueprint.blocks() if block.typed and not block.text and block.about.decimals == 0]
-    return next(chain(_out_of_range(ranges, typed, file), _no_words(typed, file), _no_whole(whole, typed, file)), "")
+    arrays = {block: typed[block.name] for block in blueprint.blocks() if block.typed}
+    rows = ((block, f"{block.name.removeprefix(PRESETS)}.words") for block in arrays if block.name.startswith(PRESETS))
+    chosen = ((block, arrays[block], typed[listed]) for block, listed in rows if listed in typed)
+    found = chain(_out_of_range(blueprint.ranges, arrays), _unknown(chosen), _parts(arrays))
+    return next((f"{file.where(name, at)}: {why}" for name, at, why in found), "")
 
 
-def _out_of_range(ranges: Mapping[str, tuple[float, float]], typed: Typed, file: Opened) -> Iterator[str]:
-    for name, (low, high) in ranges.items():
-        for at, value in np.ndenumerate(typed[name]):
+def _out_of_range(ranges: Mapping[Block, tuple[float, float]], arrays: Arrays) -> Iterator[Fault]:
+    for block, (low, high) in ranges.items():
+        for at, value in np.ndenumerate(arrays[block]):
             if value < low or high < value < OFF:
-                yield f"{file.where(name, at)}: found {value:g}, expected {low:g} … {high:g}"
+                yield block.name, at, f"found {value:g}, expected {low:g} … {high:g}"
 
 
-def _no_words(typed: Typed, file: Opened) -> Iterator[str]:
-    """Looks through the rows of the table of presets that hold words, for each of which there is a list."""
-    for name, array in typed.items():
-        listed = f"{name.removeprefix('presets.')}.words"
-        if listed in typed and name.startswith("presets."):
-            known = _known(typed[listed])
-            for at, word in np.ndenumerate(array):
-                if word.casefold() not in known:
-                    yield f"{file.where(name, at)}: found {quoted(word)}, {_hint(word, known)}"
-
-
-def _no_whole(names: Iterable[str], typed: Typed, file: Opened) -> Iterator[str]:
+def _parts(arrays: Arrays) -> Iterator[Fault]:
     """Looks through what is shown without decimals: actions, lengths, masks."""
-    for name in names:
-        for at, value in np.ndenumerate(typed[name]):
+    for block in (each for each in arrays if not each.text and each.about.decimals == 0):
+        for at, value in np.ndenumerate(arrays[block]):
             if not (np.isnan(value) or float(value).is_integer()):
-                yield f"{file.where(name, at)}: found {value:g}, expected a whole number"
+                yield block.name, at, f"found {value:g}, expected a whole number"
+
+
+def _numbers_among_words(arrays: Arrays) -> Iterator[Fault]:
+    for block in (each for each in arrays if each.text):
+        for at, word in np.ndenumerate(arrays[block]):
+            if not isinstance(word, str):
+                yield block.name, at, f"found {unquoted(word)}, expected a word"
+
+
+def _unknown(chosen: Iterable[Chosen], blank: str | None = None) -> Iterator[Fault]:
+    """Looks for words that are not in the list from which one chooses; a blank is none either, unless it may stand."""
+    for block, words, listed in chosen:
+        known = {str(word).casefold(): str(word) for word in listed.flat}
+        for at, word in np.ndenumerate(words):
+            if word != blank and word.casefold() not in known:
+                yield block.name, at, f"found {quoted(word)}, {_hint(word, known)}"
+
+
+def _blanks(arrays: Arrays, searched: Collection[Block]) -> Iterator[Fault]:
+    """Looks for blanks among words or numbers for which an equation searches."""
+    for block in (each for each in arrays if each in searched):
+        for at in np.argwhere(arrays[block] == "" if block.text else np.isnan(arrays[block])).tolist():
+            kind = "word" if block.text else "number"
+            yield block.name, tuple(at), f"blank, but it is searched for: type a {kind}"
 
 
 def _asked(nodes: list[Expr]) -> set[Block]:
@@ -114,26 +133,6 @@ def _searched(nodes: list[Expr]) -> set[Block]:
     return {node.value.block for node in nodes if isinstance(node, Find) and isinstance(node.value, Ref)}
 
 
-def _check_words(arrays: Arrays, choices: Mapping[Block, Block], file: Opened) -> None:
-    """Refuses a number among words, and a word that is not in the list from which one chooses."""
-    for block, array in arrays.items():
-        if not block.text:
-            continue
-        for at, word in np.ndenumerate(array):
-            if not isinstance(word, str):
-                raise ReadError(f"{file.where(block.name, at)}: found {unquoted(word)}, expected a word")
-    for block, listed in choices.items():
-        known = _known(arrays[listed])
-        for at, word in np.ndenumerate(arrays[block]):
-            if word != "" and word.casefold() not in known:
-                raise ReadError(f"{file.where(block.name, at)}: found {quoted(word)}, {_hint(word, known)}")
-
-
-def _known(words: npt.NDArray[Any]) -> dict[str, str]:
-    """Returns words by their small letters: a sheet does not tell the two apart."""
-    return {str(word).casefold(): str(word) for word in words.flat}
-
-
 def _hint(word: str, known: Mapping[str, str]) -> str:
     """Asks for the word that was probably meant; where there is none, lists the first dozen."""
     near = get_close_matches(word.casefold(), known, 1)
@@ -142,11 +141,3 @@ def _hint(word: str, known: Mapping[str, str]) -> str:
     return (
         f"did you mean {unquoted(known[near[0]])}?" if near else f"expected one of {', '.join(listed[:LISTED])}{more}"
     )
-
-
-def _check_filled(block: Block, array: npt.NDArray[Any], file: Opened) -> None:
-    """Refuses a blank among words or numbers for which an equation searches."""
-    blank = np.argwhere(array == "" if block.text else np.isnan(array))
-    if len(blank):
-        kind = "word" if block.text else "number"
-        raise ReadError(f"{file.where(block.name, tuple(blank[0]))}: blank, but it is searched for: type a {kind}")

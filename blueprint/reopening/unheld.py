@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,19 @@ def unheld(book: SavedBook, numbers: Numbers) -> list[str]:
 
     `Checks!F9 (check.sum.tolerance): 0.5, and 1e-09 in a workbook built from the numbers`
     """
-    fresh = typed_of(blueprint_of(numbers))
+    fresh = {
+        (name, at): value
+        for name, array in typed_of(blueprint_of(numbers)).items()
+        for at, value in np.ndenumerate(array)
+    }
     lines = [*witnessed(book), *overwritten(book)]
-    for block, array in book.values.arrays.items():
-        if block.typed:
-            lines += _parted(book, block.name, array, fresh.get(block.name))
+    for name, array in typed_of(book.blueprint).items():
+        for at, value in np.ndenumerate(array):
+            other = fresh.get((name, at))
+            if not (_blank(value) if other is None else same(value, other)):
+                told = "no such cell" if other is None else shown(other)
+                cell = f"{book.file.address(name, at)} ({name})"
+                lines.append(f"{cell}: {shown(value)}, and {told} in a workbook built from the numbers")
     return lines
 
 
@@ -75,25 +82,11 @@ def typed_of(blueprint: Blueprint) -> dict[str, Array]:
     return {block.name: array for block, array in values.arrays.items()}
 
 
-def _parted(book: SavedBook, name: str, typed: Array, fresh: Array | None) -> Iterator[str]:
-    """Yields a line for every cell that is another one, or none, in a workbook built anew."""
-    for at, value in np.ndenumerate(typed):
-        there = (
-            fresh is not None
-            and len(at) == fresh.ndim
-            and all(i < size for i, size in zip(at, fresh.shape, strict=True))
-        )
-        other: Any = fresh[at] if fresh is not None and there else None
-        if not (_blank(value) if other is None else same(value, other)):
-            told = "no such cell" if other is None else shown(other)
-            yield f"{book.file.address(name, at)} ({name}): {shown(value)}, and {told} in a workbook built from the numbers"
-
-
 def same(one: float | str, other: float | str) -> bool:
     """Says whether two cells are the same: blank is blank, and words are the same in small letters and capitals."""
     if isinstance(one, str) or isinstance(other, str):
         return str(one).casefold() == str(other).casefold()
-    return bool(one == other) or (bool(np.isnan(one)) and bool(np.isnan(other)))
+    return bool(one == other or (np.isnan(one) and np.isnan(other)))
 
 
 def shown(value: float | str) -> str:

@@ -80,7 +80,7 @@ def test_the_command_explains_a_block_and_an_address(own: Path) -> None:
     assert by_name.exit_code == 0
     assert run("explain", own, savings().explain("held", t=2).cell).output == by_name.output
     missing = run("explain", own, "held")
-    assert (missing.exit_code, "held has a number for each year: add --token 0 … 3" in missing.stderr) == (2, True)
+    assert (missing.exit_code, "held has a number for each year: add --at t=0 … 3" in missing.stderr) == (2, True)
 
 
 def test_diff_names_inputs_and_what_parts_each_after_what_it_reads(own: Path, tmp_path: Path) -> None:
