@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from blueprint.inputs import Numbers
 from blueprint.language import Axis, Sum, block, exp, log, typed
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.reopening.saved import Saved
 from blueprint.workbooks import Kind
 
-
-@dataclass(frozen=True)
-class PairNumbers:
-    """All numbers of a workbook: log-probs by pair, side (preferred, other) and token, and the strength β."""
-
-    kind: ClassVar = "pairs"
-
-    name: str
-    title: str
-    about: str
-    logprobs: tuple[tuple[tuple[float, ...], ...], ...]
-    beta: float
+LOGPROBS = (((-1.0, -0.5, -2.0), (-1.5, -1.0, -2.5)), ((-0.25, -3.0, -1.0), (-0.5, -1.0, -0.75)))
 
 
-NUMBERS = PairNumbers(
-    "two", "Two pairs", "", (((-1.0, -0.5, -2.0), (-1.5, -1.0, -2.5)), ((-0.25, -3.0, -1.0), (-0.5, -1.0, -0.75))), 0.5
-)
+def pairs(name: str, logprobs: Any, beta: float, title: str = "Two pairs", about: str = "") -> Numbers:
+    """Makes numbers: a log-prob by pair, side (preferred, other) and token, and the strength β."""
+    parts = {"pairs.logprobs": np.array(logprobs), "pairs.beta": beta}
+    return Numbers(kind="pairs", level="pairs", name=name, title=title, about=about, parts=parts)
 
 
-def build(numbers: PairNumbers, _: object = None) -> Blueprint:
+NUMBERS = pairs("two", LOGPROBS, 0.5)
+
+
+def build(numbers: Numbers, _: object = None) -> Blueprint:
     """Makes the blueprint: what each response says for itself, and how far the preferred one is ahead."""
     p, s, t = Axis("p", "pair", start=1), Axis("s", "side", start=1), Axis("t", "token", start=1)
     logp = typed("logprobs", (p, s, t), "logp", "log-prob of a token")
@@ -45,20 +38,20 @@ def build(numbers: PairNumbers, _: object = None) -> Blueprint:
     of_pair[p] = log(1 + exp(-beta * margin[p]))
     loss[()] = Sum(p, of_pair[p])
     sheet = Sheet("Pairs", "", (Section("1  Pairs", (beta, sign, logp, whole, margin, of_pair, loss)),), (t,))
-    shape = np.shape(numbers.logprobs)
+    shape = numbers["pairs.logprobs"].shape
     return Blueprint(
         numbers.title,
         (sheet,),
         {p: shape[0], s: shape[1], t: shape[2]},
-        {logp: numbers.logprobs, beta: numbers.beta, sign: [1, -1]},
+        {logp: numbers["pairs.logprobs"], beta: numbers["pairs.beta"], sign: [1, -1]},
         facts={"numbers": numbers.name, "level": "pairs"},
         result=loss,
     )
 
 
-def numbers_in(file: Saved) -> PairNumbers:
+def numbers_in(file: Saved) -> Numbers:
     """Returns what is typed in a file, or numbers of its sizes."""
-    return PairNumbers(**file.head(), logprobs=file.rows("logprobs", 3), beta=file.rows("beta", 0))
+    return pairs(**file.head(), logprobs=file.array("logprobs", 3), beta=file.rows("beta", 0))
 
 
 def kind(**parts: Any) -> Kind:

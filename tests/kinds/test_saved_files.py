@@ -16,7 +16,8 @@ from blueprint.cli import main
 from blueprint.page.read import ReadError, locate
 from blueprint.reopening import OwnBook, back_from, book_of
 from blueprint.workbooks import add_kind, blueprint_of, registry
-from tests.kinds.pairs import NUMBERS, kind
+from tests.kinds.pairs import LOGPROBS, NUMBERS, kind, pairs
+from tests.reopening.alike import fields_that_differ
 from tests.reopening.typing_in import all_typed_into
 
 
@@ -49,7 +50,7 @@ def test_a_file_is_explained_as_the_book_that_wrote_it(saved: Path) -> None:
 def test_what_was_typed_comes_back_and_is_computed_with(saved: Path, tmp_path: Path) -> None:
     edited = all_typed_into(saved, tmp_path / "edited.xlsx", {"beta": 2, "sign": 0})
     back = back_from(edited)
-    assert back.numbers == replace(NUMBERS, beta=2)
+    assert fields_that_differ(pairs("two", LOGPROBS, 2), back.numbers) == []
     assert [line.partition(" (")[2] for line in back.unheld] == ["sign): 0, and 1 in a workbook built from the numbers"]
     assert book_of(edited).explain("margin", p=1).value == 5
 
@@ -59,7 +60,7 @@ def test_a_copy_without_properties_is_known_by_its_sign(saved: Path, tmp_path: P
     for prop in list(copy.custom_doc_props.props):
         del copy.custom_doc_props[prop.name]
     copy.save(tmp_path / "copy.xlsx")
-    assert back_from(tmp_path / "copy.xlsx").numbers == replace(NUMBERS, name="copy")
+    assert fields_that_differ(NUMBERS, back_from(tmp_path / "copy.xlsx").numbers) == ["name"]
 
 
 def test_it_is_rebuilt_and_compared(saved: Path, tmp_path: Path) -> None:
