@@ -18,6 +18,6 @@ KIND = Kind(
     models=HERE / "models.toml",
     dumps="blueprint.workbooks.classic_ppo.dumps:DUMPS",
     verifier="blueprint.workbooks.classic_ppo.verifying:VERIFIER",
-    witness="blueprint.witness:witness",
+    witness="blueprint.workbooks.classic_ppo.witness:WITNESS",
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
 )

@@ -12,5 +12,5 @@ KIND = Kind(
     settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",
     saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.saved:numbers_in")},
-    witness="blueprint.witness:witness",
+    witness="blueprint.workbooks.kl_controller.witness:WITNESS",
 )

@@ -30,6 +30,6 @@ KIND = Kind(
     models=HERE.parent / "common" / "guides" / "models.toml",
     dumps="blueprint.workbooks.minibatch.dumps:DUMPS",
     verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
-    witness="blueprint.witness:witness",
+    witness="blueprint.workbooks.minibatch.witness:WITNESS",
     whole="blueprint.workbooks.common.facts:RESPONSE",
 )

@@ -46,6 +46,6 @@ KIND = Kind(
     notes=(HERE.parent / "common" / "notes",),
     models=HERE.parent / "common" / "guides" / "models.toml",
     measured="blueprint.workbooks.rlhf_ppo.measured:is_default",
-    witness="blueprint.witness:witness",
+    witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
     whole="blueprint.workbooks.common.facts:RESPONSE",
 )
