@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.inputs.errors import name_of
+from blueprint.inputs.result import Numbers
 from blueprint.page.read import ReadError
 from blueprint.quoting import quoted
 from blueprint.workbooks.kind import imported
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from blueprint.inputs.catalogue import Catalogue
     from blueprint.inputs.result import Settings
     from blueprint.page.opened import Opened
-    from blueprint.page.read import Found
     from blueprint.workbooks.kind import Kind
 
 YOURS = ".yours"
@@ -30,7 +32,7 @@ NO_KIND = (
     "again from its own book, or make a kind of its blueprint (add_kind)"
 )
 TOP_ROWS = 40
-"""Rows in which that heading is looked for: people insert rows above."""
+"""Rows in which these are looked for: people insert rows above."""
 
 
 class Saved:
@@ -83,7 +85,7 @@ class Saved:
         return ReadError(f"{self.file.where(name, at)}: {why}" if name else f"{self.file.path} {why}")
 
     def head(self) -> dict[str, Any]:
-        """Returns name, title and text of the numbers, which stand below the heading of the first sheet: `title: text`.
+        """Returns name, title and text of the numbers, which stand at the top of the first sheet: `title: text`.
 
         Where the document's own title was dropped, the title ends at the first colon; where the line was changed, there is
         no text.
@@ -91,8 +93,9 @@ class Saved:
         title, about = self.file.title, ""
         for sheet in self.file.sheets:
             words = {(row, column): text for row, column, text in self.file.words_on(sheet, TOP_ROWS)}
-            leads = (words.get((row + 1, column), "") for (row, column), text in words.items() if text.endswith(HEADED))
-            if lead := next(filter(None, leads), ""):
+            below = (words.get((row + 1, column), "") for (row, column), text in words.items() if text.endswith(HEADED))
+            begun = (text for text in words.values() if text.startswith(f"{title}: "))
+            if lead := next(filter(None, chain(begun, below)), ""):
                 title = title if lead.startswith(f"{title}: ") else lead.partition(": ")[0]
                 about = lead.removeprefix(f"{title}: ") if ": " in lead else ""
                 break
@@ -142,14 +145,17 @@ def known_as(file: Opened) -> tuple[Kind, Made] | None:
     """
     said, places = file.noted.get("level"), file.places
     levels = ((kind, level, *found) for kind in kinds() for level, found in (kind.saved or {}).items())
-    found = (
-        (kind, make) for kind, level, sign, make in levels if said in (None, level) and _is_typed(places.get(sign))
-    )
-    return next(((kind, imported(make)) for kind, make in found), None)
+    for kind, level, sign, make in levels:
+        if said in (None, level) and sign in places and places[sign].kind == "typed":
+            made = imported(make)
+            return kind, partial(_by_table, kind.name, level, made) if isinstance(made, Mapping) else made
+    return None
 
 
-def _is_typed(found: Found | None) -> bool:
-    return found is not None and found.kind == "typed"
+def _by_table(kind: str, level: str, blocks: Mapping[str, str], file: Saved) -> Numbers:
+    """Returns numbers whose parts stand in blocks of a file, by their keys."""
+    parts = {key: file.array(name) for key, name in blocks.items()}
+    return Numbers(kind=kind, level=level, **file.head(), ppo=file.settings(), parts=parts)
 
 
 def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:

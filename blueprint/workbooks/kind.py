@@ -32,8 +32,9 @@ class Kind:
         build: from numbers, and an outside witness's numbers for Checks if there are any, to the blueprint.
         settings: by key, the records of its settings: default, words or range, symbol, meaning, note.
         numbers: the folder of its built-in numbers files.
-        saved: by the level that a saved file says, a typed block that only such files have, and a function that makes numbers
-            of what is typed in one (`reopening.saved.Saved`), or of its sizes where that is all there is.
+        saved: by the level that a saved file says, a typed block that only such files have, and how numbers are made of what
+            is typed in one, or of its sizes where that is all there is: by key of a numbers file the block that holds it, or
+            a function of the file (`reopening.saved.Saved`).
         notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
         models: the file that tells of the models and of the loop around its step, for the first sheet.
         witness: how torch computes its files, independently of the definitions (`witness.KindWitness`).
@@ -51,7 +52,7 @@ class Kind:
     settings: Mapping[str, Any] | Address | None = None
     presets: Callable[[], Any] | Address | None = None
     numbers: Path | None = None
-    saved: Mapping[str, tuple[str, Callable[[Any], Any] | Address]] | None = None
+    saved: Mapping[str, tuple[str, Mapping[str, str] | Callable[[Any], Any] | Address]] | None = None
     notes: tuple[Path, ...] = ()
     models: Path | None = None
     measured: Callable[[Any], bool] | Address | None = None

@@ -12,6 +12,6 @@ KIND = Kind(
     "tests.kinds.toy.definitions:preference",
     settings="tests.kinds.toy.level:SETTINGS",
     numbers=HERE / "numbers",
-    saved={"pairs": ("sides", "tests.kinds.toy.level:numbers_in")},
+    saved={"pairs": ("sides", {"pairs.logprobs": "logprobs"})},
     witness="tests.kinds.toy.witness:WITNESS",
 )

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from blueprint.inputs import Level, Numbers, Part
+from blueprint.inputs import Level, Part
 from blueprint.inputs.entries import LogProb
 from blueprint.inputs.setting import settings_in
-from blueprint.reopening.saved import Saved
 
 SETTINGS = settings_in(Path(__file__).parent).settings
 LEVEL = Level(
@@ -20,9 +19,3 @@ LEVEL = Level(
     of_settings="preference",
     limits={"pair": (1, 64), "side": (2, 2), "token": (1, 100)},
 )  # fmt: skip
-
-
-def numbers_in(file: Saved) -> Numbers:
-    """Returns the numbers of a saved file, or, of a blank one, numbers of its sizes."""
-    parts = {"pairs.logprobs": file.array("logprobs", 3)}
-    return Numbers(kind="toy", level="pairs", **file.head(), ppo=file.settings(), parts=parts)
