@@ -6,8 +6,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
-from blueprint.inputs.level import Level
-from blueprint.inputs.table import NumbersFile
+from blueprint.inputs.level import Level, NumbersFile
 from blueprint.workbooks.registry import kind_of_level, kinds
 
 _EXPECTED = {

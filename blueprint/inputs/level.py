@@ -10,16 +10,30 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from blueprint.inputs.catalogue import Catalogue, Preset
+from blueprint.inputs.entries import About, Text, Title, of_setting
 from blueprint.inputs.result import Numbers, Settings
 from blueprint.inputs.setting import Setting
 from blueprint.inputs.shapes import NEEDED, Part, fitted
-from blueprint.inputs.table import NumbersFile, Table, setting_field
 
 Values = dict[str, Any]
 Limits = Mapping[str, tuple[int, int]]
+
+
+class Table(BaseModel):
+    """Refuse unknown keys; built when a file of its level is first read, since a file has one level of many."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class NumbersFile(Table):
+    """What every numbers file has."""
+
+    level: Text
+    title: Title = Field("", description="heads the workbook; else the file's name")
+    about: About = Field("", description="a sentence below the title")
 
 
 class Draft(NamedTuple):
@@ -92,7 +106,7 @@ class Level:
         """The table that checks a file."""
         accepted = self.accepts or self.settings
         entries = {part.key: _field(part) for part in self.parts}
-        entries |= {self.dotted(key): setting_field(setting) for key, setting in accepted.items()}
+        entries |= {self.dotted(key): (of_setting(setting) | None, None) for key, setting in accepted.items()}
         tables = {name: self._table(name, about, entries) for name, about in self.tables.items()}
         single = {key: each for key, each in entries.items() if "." not in key}
         level = (Literal[self.word], Field(description=f"where the numbers begin: {self.begins}"))
@@ -112,7 +126,8 @@ class Level:
         if name in self.optional:
             return made | None, Field(None, description=about)
         needed = any(inner.is_required() for inner in made.model_fields.values())
-        return made, Field(NEEDED if needed else made.empty(), description=about)
+        # Where nothing is needed, nothing is given by default: unchecked, for a check would build what may not be read.
+        return made, Field(NEEDED if needed else made.model_construct(), description=about)
 
     def draft(self, name: str, file: NumbersFile, changed: Collection[str] | None) -> Draft:
         """Take what a checked file gives. changed: what overrides have named, in a built-in file; else None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -13,8 +13,6 @@ from blueprint.quoting import unquoted
 from blueprint.workbooks.kind import Kind, KindError, imported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import blueprint.witness
     from blueprint.page.outline import Blueprint
     from blueprint.workbooks.common.sheets.beside import Witnessed
@@ -132,7 +130,8 @@ def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
     from blueprint.workbooks.common.notes import with_notes
 
     kind = kind_of(numbers)
-    made = with_notes(kind.part("build")(numbers, witnessed), kind.notes, imported(kind.settings) or {})
+    build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
+    made = with_notes(build(numbers, witnessed), kind.notes, imported(kind.settings) or {})
     presets = kind.part("presets")() if kind.presets else None
     measured = bool(kind.measured) and kind.part("measured")(numbers)
     return with_guides(made, measured, kind.models, presets)

@@ -1,29 +1,8 @@
 """The record of RLHF PPO."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from blueprint.workbooks.kind import Kind, imported
-
-if TYPE_CHECKING:
-    from blueprint.page.outline import Blueprint
-    from blueprint.workbooks.common.sheets.beside import Witnessed
-
-
-_BUILDS = {
-    "weights": "blueprint.workbooks.rlhf_ppo.weights_level:weights_level",
-    "logits": "blueprint.workbooks.rlhf_ppo.logits_level:logits_level",
-    "per-token": "blueprint.workbooks.rlhf_ppo.token_level:token_level",
-}
-
-
-def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
-    # Only the level that is built is imported: all together take as long as the start of a build.
-    made: Blueprint = imported(_BUILDS[numbers.level])(numbers, witnessed)
-    return made
-
+from blueprint.workbooks.kind import Kind
 
 HERE = Path(__file__).parent
 KIND = Kind(
@@ -34,7 +13,11 @@ KIND = Kind(
         "logits": "blueprint.workbooks.rlhf_ppo.inputs.logits:LEVEL",
         "per-token": "blueprint.workbooks.rlhf_ppo.inputs.tokens:LEVEL",
     },
-    _build,
+    {
+        "weights": "blueprint.workbooks.rlhf_ppo.weights_level:weights_level",
+        "logits": "blueprint.workbooks.rlhf_ppo.logits_level:logits_level",
+        "per-token": "blueprint.workbooks.rlhf_ppo.token_level:token_level",
+    },
     presets="blueprint.workbooks.common.conventions.data:rlhf",
     settings="blueprint.workbooks.common.conventions.data:LIVE",
     saved={

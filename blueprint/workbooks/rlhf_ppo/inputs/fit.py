@@ -1,21 +1,11 @@
 """Check that every given part has the shape the sizes ask for, and drop built-in parts that no longer have it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from blueprint.inputs.errors import NumbersError, counted, nearest, refusal, shown, suggestion
 from blueprint.workbooks.rlhf_ppo.inputs import draw
-from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
-
-# The shape of each part, in the names of the sizes; `joined` is embedding + hidden + 1.
-SHAPES: dict[str, tuple[str, ...]] = {
-    "draws": ("episodes", "max_new_tokens"),
-    "E": ("vocabulary", "embedding"),
-    "W": ("joined", "hidden"),
-    "Y": ("hidden", "vocabulary"),
-    "w": ("hidden",),
-    "b": (),
-}
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import SHAPES, Sizes
 
 
 def fitting(parts: Mapping[str, Any], sizes: Sizes, spare: Collection[str]) -> dict[str, Any]:
@@ -41,7 +31,8 @@ def _check(key: str, value: Any, sizes: Sizes, vocabulary: list[str] | None) -> 
         case ["sizes", _]:
             return  # settled before
         case ["text", "vocabulary"]:
-            _check_vocabulary(value, sizes)
+            _check_count(key, len(value), sizes.vocabulary, "word")
+            check_vocabulary(value)
         case ["text", "prompts"]:
             _check_prompts(value, vocabulary or draw.vocabulary(sizes.vocabulary), sizes)
         case ["rollout", "responses"]:
@@ -52,8 +43,8 @@ def _check(key: str, value: Any, sizes: Sizes, vocabulary: list[str] | None) -> 
             _check_shape(key, value, SHAPES[part.removeprefix("delta_")], sizes)
 
 
-def _check_vocabulary(words: list[str], sizes: Sizes) -> None:
-    _check_count("text.vocabulary", len(words), sizes.vocabulary, "word")
+def check_vocabulary(words: Sequence[str]) -> None:
+    """Check that a sheet can tell the words of a vocabulary apart."""
     seen: dict[str, str] = {}
     for word in words:
         twin = seen.setdefault(word.casefold(), word)
@@ -76,10 +67,11 @@ def _check_prompt_word(where: str, word: str, vocabulary: list[str]) -> None:
     end, *others = vocabulary
     if word == end:
         raise refusal(where, shown(word), "a word that does not end the text")
-    _check_known(where, word, others)
+    check_known(where, word, others)
 
 
-def _check_known(where: str, word: str, words: list[str]) -> None:
+def check_known(where: str, word: str, words: Sequence[str]) -> None:
+    """Check that a word is one of the vocabulary."""
     if word not in words:
         hint = suggestion(nearest(word, words), words)
         raise NumbersError(f"{where}: found {shown(word)}, not in the vocabulary, {hint}")
@@ -94,7 +86,7 @@ def _check_responses(responses: list[list[str]], vocabulary: list[str], sizes: S
             raise refusal(where, counted(len(response), "word"), f"at most {sizes.max_new_tokens} (max_new_tokens)")
         for item, word in enumerate(response, start=1):
             if word:  # an empty one leaves it to the draw
-                _check_known(f"{where}, item {item}", word, vocabulary)
+                check_known(f"{where}, item {item}", word, vocabulary)
             if word == vocabulary[0] and item < len(response):
                 behind = counted(len(response) - item, "word")
                 raise refusal(

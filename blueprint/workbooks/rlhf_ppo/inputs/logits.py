@@ -6,12 +6,13 @@ import numpy as np
 
 from blueprint.inputs import Draft, Level, Part
 from blueprint.inputs.entries import Flag, Number, Word
-from blueprint.inputs.errors import NumbersError, refusal, shown
+from blueprint.inputs.errors import NumbersError, refusal
 from blueprint.inputs.level import Values
 from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
 from blueprint.inputs.result import Array
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
+from blueprint.workbooks.rlhf_ppo.inputs.fit import check_known, check_vocabulary
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 
 POLICIES = {
@@ -38,13 +39,12 @@ def _numbers(draft: Draft) -> RlhfNumbers:
     settings, conventions = conventions_of(draft)
     parts = draft.fitted()
     words, vocabulary = parts["text.responses"], parts["text.vocabulary"]
-    if len({word.lower() for word in vocabulary}) < len(vocabulary):
-        raise NumbersError("text.vocabulary: two words are equal but for capitals; a sheet cannot tell them apart.")
-    for number, row in enumerate(words, start=1):
-        for word in row:
-            _check_known(word, f"text.responses, row {number}", vocabulary)
+    check_vocabulary(vocabulary)
+    for row, response in enumerate(words, start=1):
+        for item, word in enumerate(response, start=1):
+            check_known(f"text.responses, row {row}, item {item}", word, vocabulary)
     end = parts.setdefault("text.end_word", vocabulary[0])
-    _check_known(end, "text.end_word", vocabulary)
+    check_known("text.end_word", end, vocabulary)
     parts.setdefault("text.mask", _up_to_the_end(words, end))
     rows = _rows(parts.pop("text.episodes", None), len(words))
     per_response = [part.key for part in LEVEL.parts if part.axes[:1] == ("response",)]
@@ -52,11 +52,6 @@ def _numbers(draft: Draft) -> RlhfNumbers:
     parts["text.responses"] = tuple(words[row] for row in rows)
     head = {key: each for key, each in parts.items() if key not in (part.key for part in PARTS)}
     return RlhfNumbers(**draft.head, ppo=settings, parts=head, conventions=replace(conventions, live=True))
-
-
-def _check_known(word: str, where: str, vocabulary: tuple[str, ...]) -> None:
-    if word not in vocabulary:
-        raise refusal(where, shown(word), "a word of the vocabulary")
 
 
 def _up_to_the_end(words: tuple[tuple[str, ...], ...], end: str) -> Array:

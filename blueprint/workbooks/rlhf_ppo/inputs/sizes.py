@@ -7,6 +7,16 @@ from typing import Any, NamedTuple
 from blueprint.inputs.errors import NumbersError, counted, refusal, shown
 from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
 
+# The shape of each part, in the names of the sizes; `joined` is embedding + hidden + 1.
+SHAPES: dict[str, tuple[str, ...]] = {
+    "draws": ("episodes", "max_new_tokens"),
+    "E": ("vocabulary", "embedding"),
+    "W": ("joined", "hidden"),
+    "Y": ("hidden", "vocabulary"),
+    "w": ("hidden",),
+    "b": (),
+}
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -91,27 +101,14 @@ def _told(key: str, value: Any) -> list[tuple[str, int]]:
             return [("vocabulary", len(value))]
         case ["text", "prompts"]:
             return [("episodes", len(value)), ("prompt", max(map(len, value), default=1))]
-        case ["rollout", "draws"]:
-            return [("episodes", len(value)), ("max_new_tokens", _width(value))]
         case ["rollout", "responses"]:
             longest = max(map(len, value), default=0)
             return [("episodes", len(value)), *([("max_new_tokens", longest)] if longest else [])]
-        case [_, part]:
-            return _told_by_weights(part.removeprefix("delta_"), value)
-    return []
-
-
-def _told_by_weights(letter: str, value: Any) -> list[tuple[str, int]]:
-    match letter:
-        case "E":
-            return [("vocabulary", len(value)), ("embedding", _width(value))]
-        case "W":
-            embedding = len(value) - _width(value) - 1
-            return [("hidden", _width(value)), *([("embedding", embedding)] if embedding > 0 else [])]
-        case "Y":
-            return [("hidden", len(value)), ("vocabulary", _width(value))]
-        case "w":
-            return [("hidden", len(value))]
+        case [_, part] if axes := SHAPES[part.removeprefix("delta_")]:
+            lengths = (len(value), _width(value)) if len(axes) == 2 else (len(value),)
+            told = dict(zip(axes, lengths, strict=True))
+            embedding = told.pop("joined", 0) - told.get("hidden", 0) - 1
+            return [*told.items(), *([("embedding", embedding)] if embedding > 0 else [])]
     return []
 
 

@@ -12,9 +12,9 @@ from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rl
 from blueprint.workbooks.rlhf_ppo.inputs import complete
 from blueprint.workbooks.rlhf_ppo.inputs.complete import MODELS, base_of, is_drawn
 from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
-from blueprint.workbooks.rlhf_ppo.inputs.fit import SHAPES, fitting
+from blueprint.workbooks.rlhf_ppo.inputs.fit import fitting
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
-from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes, resolved, told_by
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import SHAPES, Sizes, resolved, told_by
 
 _SIZES = {
     "vocabulary": "words that there are",
