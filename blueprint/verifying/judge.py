@@ -148,7 +148,7 @@ class Judge:
 
     def _wider(self, quantity: Quantity) -> float:
         if quantity.name == "ev.used":  # a share of the variance, in which the spread of the returns is squared
-            variance = self.found.whole["ev.returns_variance"]
+            variance = self.found.whole["ev.returns.variance"]
             return max(1.0, (1 + self.found.largest["returns"]) / variance) if variance else 1.0
         return widened(self.found) if quantity.whitened else 1.0
 

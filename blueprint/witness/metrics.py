@@ -85,12 +85,12 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
         found |= _variance_rows(f"ev.{name}", response, values, (count, free), options)
     mse = options.sums.total("ev.mse", new.square()) / count
     errors = {
-        "var_old": found["ev.residual_old_variance"],
-        "var_new": found["ev.residual_new_variance"],
+        "var_old": found["ev.residual_old.variance"],
+        "var_new": found["ev.residual_new.variance"],
         "mse_new": mse,
     }
     error = options.pick("metrics.explained", errors)
-    used = explained(error, found["ev.returns_variance"], floor, options.number("metrics.ev_eps", 1))
+    used = explained(error, found["ev.returns.variance"], floor, options.number("metrics.ev_eps", 1))
     return found | {"ev.mse": mse, "ev.error": error, "ev.used": used}
 
 
@@ -107,4 +107,4 @@ def _variance_rows(
     mean = options.sums.total(f"{name}_sum", response * values) / count
     variance = options.sums.squares(f"{name}_squares", response, values, mean) / free
     centred = response * (values - wide(mean))
-    return {f"{name}_mean": mean, f"{name}_centred": centred, f"{name}_variance": variance}
+    return {f"{name}.mean": mean, f"{name}.centred": centred, f"{name}.variance": variance}

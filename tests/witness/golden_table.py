@@ -128,7 +128,7 @@ QUANTITIES: dict[str, Derive] = {
     "values_used": row("values.kept"), "old_values": row("values.kept"),
     "value_mean": lambda found: found.rows["values.kept"][:, :-1].mean(), "value_var": _own_variance,
     "returns": row("returns"), "adv_raw": row("advantages"), "advantages": row("advantages_used"),
-    "return_mean": row("ev.returns_mean"), "return_var": row("ev.returns_variance"),
+    "return_mean": row("ev.returns.mean"), "return_var": row("ev.returns.variance"),
     "ratio": row("ratio"), "pg_losses": row("surrogate", -1.0), "vf_losses": row("value.larger"),
     "pg_loss": row("policy_loss"), "actor_loss": row("policy_loss"), "vf_loss": row("value_loss"),
     "vf_loss_times_coef": row("adds.value_loss"), "kl_loss": row("kl_loss"), "kl_term": row("adds.kl_loss"),

@@ -51,7 +51,7 @@ LIVE_ROWS = (
     "value.counted", "value.larger", "kl_new.k1", "kl_new.k3", "kl_new.used", "kl_new.exact", "kl_loss", "kl_coef.loss",
     "vf_coef.used", "adds.kl_loss", "watch.over", "watch.eps", "watch.slots.count", "watch.words.count",
     "watch.values.count", "entropy.watched", "policy_kl.k2", "approx_kl.used", "ratio.mean", "clip_fraction.used",
-    "clip_fraction.dual", "clip_fraction.value", "kl.statistic", "ev.free", "ev.returns_variance", "ev.residual_old",
+    "clip_fraction.dual", "clip_fraction.value", "kl.statistic", "ev.free", "ev.returns.variance", "ev.residual_old",
     "ev.residual_new", "ev.mse", "ev.error", "ev.used",
 )  # fmt: skip
 # These stand once in a workbook, for all libraries.

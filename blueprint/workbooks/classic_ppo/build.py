@@ -12,12 +12,12 @@ from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.classic_ppo import checks, inputs
 from blueprint.workbooks.classic_ppo.axes import a, n, t
 from blueprint.workbooks.classic_ppo.losses import Loss, loss
+from blueprint.workbooks.classic_ppo.metrics import Metrics, metrics
 from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
 from blueprint.workbooks.classic_ppo.signal import Signal, signal
 from blueprint.workbooks.classic_ppo.start import shown_on_start, start_sheet
 from blueprint.workbooks.classic_ppo.use import use_of
-from blueprint.workbooks.classic_ppo.watched import Watched, watched
 from blueprint.workbooks.common.definitions.checks import Master, all_in_range, parts_add_up
 from blueprint.workbooks.common.definitions.identities import Identity, identities
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
@@ -40,7 +40,7 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     run = rollout()
     made = signal(run, chosen)
     losses = loss(run, made, norm, chosen)
-    watch = watched(run, made, losses, chosen)
+    watch = metrics(run, made, losses, use_of(chosen))
     outside = beside(witnessed, shown_on_start(run, made, losses, watch)) if witnessed else None
     checked, judged, tolerances = _checks(run, made, losses, watch, chosen, built, outside)
     facts = facts_of(numbers.name, "classic") | {"preset": preset.name}
@@ -64,7 +64,7 @@ def _checks(
     run: Rollout,
     made: Signal,
     losses: Loss,
-    watch: Watched,
+    watch: Metrics,
     chosen: Settings,
     built: Block,
     outside: Beside | None,
@@ -75,7 +75,7 @@ def _checks(
         *checks.flags(made.ends),
         checks.sums_to_one("old", run.old.over.p),
         checks.sums_to_one("new", run.new.over.p),
-        checks.not_negative("k3", "k3 is never negative", watch.kl.k3),
+        checks.not_negative("k3", "k3 is never negative", watch.named["policy_kl.k3"]),
         checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
         checks.centred(made.white, run.counts.N),
         parts_add_up(losses.total.parts(), losses.total.total),
@@ -99,7 +99,7 @@ def _ranges(numbers: Numbers, run: Rollout) -> dict[Block, tuple[float, float]]:
     return {run.head.actions: (0, last), run.head.done: (0, 1), run.terminated: (0, 1)}
 
 
-def _typed(numbers: Numbers, run: Rollout, watch: Watched) -> dict[Block, object]:
+def _typed(numbers: Numbers, run: Rollout, watch: Metrics) -> dict[Block, object]:
     """Lists what is given; the value after the last step stands in the end column of V_old."""
     values = np.column_stack([numbers["rollout.values_old"], numbers["rollout.next_values"]])
     return {
@@ -111,5 +111,5 @@ def _typed(numbers: Numbers, run: Rollout, watch: Watched) -> dict[Block, object
         run.V_new: numbers["rollout.values_new"],
         run.old.over.logits: numbers["rollout.logits_old"],
         run.new.over.logits: numbers["rollout.logits_new"],
-        watch.rounding: EQUAL_RETURNS,
+        watch.named["rounding"]: EQUAL_RETURNS,
     }

@@ -11,9 +11,10 @@ from blueprint.workbooks.classic_ppo.axes import n, t
 from blueprint.workbooks.classic_ppo.checks import Ends
 from blueprint.workbooks.classic_ppo.rollout import Rollout
 from blueprint.workbooks.classic_ppo.use import use_of
+from blueprint.workbooks.common.definitions.averages import Counting
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE
 from blueprint.workbooks.common.definitions.gae import Gae, Reach, gae
-from blueprint.workbooks.common.definitions.whitening import Counting, Whitened, statistics, whitened_advantages
+from blueprint.workbooks.common.definitions.whitening import Whitened, statistics, whitened_advantages
 from blueprint.workbooks.common.settings import Settings
 
 LEAD = "from rewards and values to a learning signal for every step; nothing reaches back over the end of an episode"

@@ -7,9 +7,9 @@ from dataclasses import replace
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 from blueprint.workbooks.classic_ppo.losses import Loss
+from blueprint.workbooks.classic_ppo.metrics import Metrics
 from blueprint.workbooks.classic_ppo.rollout import Rollout
 from blueprint.workbooks.classic_ppo.signal import Signal
-from blueprint.workbooks.classic_ppo.watched import Watched
 from blueprint.workbooks.common.sheets.averaged import TOTAL, with_origins
 from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
 
@@ -26,11 +26,20 @@ SIGNS = (
 )
 ACTIONS = Sample("0.4321", "formula", "probability", "lilac: probabilities of the actions")
 ON, UP, DOWN, LINE, DASH = "→", "↗", "↘", "───────────", "──"
+LOGGED = {
+    "approximate KL, k1": ("approx_kl.k1", "approx_kl.k1"),
+    "approximate KL, k3": ("approx_kl.k3", "approx_kl.k3"),
+    "clip fraction": ("clip_fraction", "clip_fraction.outside"),
+    "effective sample size": ("ratio.effective", "ratio.effective"),
+    "explained variance, old critic": ("explained_variance.old", "explained_variance.old"),
+    "explained variance, new critic": ("explained_variance.new", "explained_variance.new"),
+}
+"""Metrics that the first sheet shows: number, and the row to which its link leads."""
 FOR_WORDS = ("weights", "memory", "probability")
 """Looks that this workbook has not, or for something else than words."""
 
 
-def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watched, verdict: Block) -> Sheet:
+def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Metrics, verdict: Block) -> Sheet:
     """Outlines the first sheet."""
     looks = (*(look for look in LEGEND if look.role not in FOR_WORDS and not look.faded), ACTIONS)
     ways = (text for text in CHECKING if "blueprint explain" not in text)
@@ -55,7 +64,7 @@ def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Watch
     return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING, first=None)
 
 
-def shown_on_start(run: Rollout, made: Signal, loss: Loss, watch: Watched) -> list[Block]:
+def shown_on_start(run: Rollout, made: Signal, loss: Loss, watch: Metrics) -> list[Block]:
     """Returns the numbers that the first sheet shows, each once."""
     return list(dict.fromkeys(piece.shown for piece in (*_parts(loss), *_pieces(run, made, loss, watch))))
 
@@ -69,25 +78,20 @@ def _parts(loss: Loss) -> list[Piece]:
     return [replace(total, of=TOTAL), *parts]
 
 
-def _pieces(run: Rollout, made: Signal, loss: Loss, watch: Watched) -> list[Piece]:
+def _pieces(run: Rollout, made: Signal, loss: Loss, watch: Metrics) -> list[Piece]:
     """Lists the pieces of PPO under their usual names."""
-    means, kl = watch.means, watch.kl
+    found = watch.named
     return [
-        Piece("rewards", means[run.rewards.name], run.rewards),
-        Piece("TD errors", means[made.gae.td_errors.name], made.gae.td_errors),
+        Piece("rewards", found[f"mean.{run.rewards.name}"], run.rewards),
+        Piece("TD errors", found[f"mean.{made.gae.td_errors.name}"], made.gae.td_errors),
         Piece("GAE advantage estimation", made.white.of.mean, made.gae.advantages),
-        Piece("value targets (from the old critic)", watch.mean_return, made.gae.returns),
+        Piece("value targets (from the old critic)", found["returns.mean"], made.gae.returns),
         Piece("advantage whitening", made.white.of.divisors[-1], made.white.used, of="what is divided by"),
-        Piece("importance-sampling ratios", watch.weights.mean, loss.clip.ratio),
+        Piece("importance-sampling ratios", found["ratio.mean"], loss.clip.ratio),
         Piece("clipped surrogate (PPO clip)", loss.total.policy_loss, loss.clip.smaller),
         Piece("value loss", loss.total.value_loss, loss.value.loss),
         Piece("entropy bonus", loss.total.entropy, loss.entropy),
-        Piece("approximate KL, k1", kl.mean_k1, kl.mean_k1),
-        Piece("approximate KL, k3", kl.mean_k3, kl.mean_k3),
-        Piece("clip fraction", watch.clipped.share, watch.clipped.flag),
-        Piece("effective sample size", watch.weights.effective, watch.weights.effective),
-        Piece("explained variance, old critic", watch.old.explained, watch.old.explained),
-        Piece("explained variance, new critic", watch.new.explained, watch.new.explained),
+        *(Piece(title, found[name], found[row]) for title, (name, row) in LOGGED.items()),
     ]
 
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Operand, maximum
 from blueprint.page.outline import Item, Section, key, minor
+from blueprint.workbooks.common.definitions.averages import Counting
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, rows
 from blueprint.workbooks.common.definitions.gae import After, Gae, Reach, gae, holes, kept_values
 from blueprint.workbooks.common.definitions.kl import OLD, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.places import Counted, Places, counted
 from blueprint.workbooks.common.definitions.reward import Paid, Rewards, Score, penalised, rewards, score, where_paid
 from blueprint.workbooks.common.definitions.whitening import (
-    Counting,
     Moments,
     Statistics,
     Whitened,

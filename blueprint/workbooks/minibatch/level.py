@@ -15,6 +15,7 @@ from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.averages import Counting
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.identities import Identity, gamma_0, lambda_0
 from blueprint.workbooks.common.definitions.kl import NEW, OLD
@@ -97,7 +98,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
     library = library_sheet(numbers.typed, made, _numbers(parts), given.head)
     told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes, where=library.pieces))
     words = _words(given)
-    means = means_of([row for row in _averaged(made, out) if row is not None], given.mask, words)
+    means = means_of([row for row in _averaged(made, out) if row is not None], Counting(given.mask, words, words))
     listed, losses = pieces(given, made, out, means, words)
     preset = chosen.table.chosen
     choices = (Piece("preset in use", preset, preset, told=False),)

@@ -8,11 +8,11 @@ from blueprint.language import Block, link
 from blueprint.page.outline import Item, Section, Sheet, key, minor
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions import policy, value
-from blueprint.workbooks.common.conventions.watched import Flags, clip_flags
 from blueprint.workbooks.common.conventions.weights import Weights, same_or_first, weights
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.kl import NEW, kl_estimates
 from blueprint.workbooks.common.definitions.loss import ValueLoss
+from blueprint.workbooks.common.definitions.metrics import Flags, clip_flags
 from blueprint.workbooks.common.definitions.ratio import Clip
 from blueprint.workbooks.common.definitions.ratio import clip as clipped
 from blueprint.workbooks.common.signal import Signal as Made

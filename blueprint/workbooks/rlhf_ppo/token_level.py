@@ -13,6 +13,7 @@ from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common.axes import case, n, t
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT
 from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.averages import Counting
 from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
 from blueprint.workbooks.common.definitions.gae import kept_values, with_lambda
 from blueprint.workbooks.common.definitions.identities import identities
@@ -55,7 +56,7 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     found = signal(_given(mask, words), use)
     made = found.whole
     shown = _shown(made)
-    means = means_of(shown, mask, words)
+    means = means_of(shown, Counting(mask, words, words))
     known = identities(made.gae, made.rewards.used, use)
     outside = beside(witnessed, list(means.values())) if witnessed else None
     checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), _residuals(made, chosen), known, outside)

@@ -14,8 +14,6 @@ from blueprint.workbooks.common.axes import j, k, n, one, t, v
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.choices import fixed
-from blueprint.workbooks.common.definitions.gae import with_lambda
-from blueprint.workbooks.common.definitions.identities import identities
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, variance_floor
 from blueprint.workbooks.common.settings import settings, settings_sections
 from blueprint.workbooks.common.sheets.beside import Witnessed
@@ -50,7 +48,6 @@ def _plain(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRan
     """Takes the steps of the plain build."""
     chosen = settings(numbers.ppo)
     steps = steps_of(models_of(given, limit.most, draws, chosen.used["update_step"]), chosen)
-    s, use = steps.signal, fixed(chosen, LIVE)
     return Plan(
         steps=steps,
         chosen=chosen,
@@ -58,8 +55,7 @@ def _plain(numbers: WeightNumbers, given: Prompts, limit: Length, draws: DrawRan
         sums=steps.models.texts.mask,
         vocabulary=given.vocabulary,
         walk=walk_sections(steps),
-        identities=identities(s.gae, s.rewards.used, use),
-        fade=with_lambda(s.gae, use),
+        use=fixed(chosen, LIVE),
         floor=variance_floor(),
     )
 

@@ -9,8 +9,9 @@ from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import fixed
-from blueprint.workbooks.common.definitions.identities import Identity
+from blueprint.workbooks.common.definitions.choices import Choices, fixed
+from blueprint.workbooks.common.definitions.gae import with_lambda
+from blueprint.workbooks.common.definitions.identities import Identity, identities
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets import charts, walk
@@ -28,7 +29,7 @@ class Plan:
     """What a workbook is made of; the steps' part comes first, then that of the level on which the numbers begin.
 
     before, after: sheets before the models, and after what is watched. sums: (n, t), 1 where shares of the loss lie.
-    fade: the recursion of the advantage, for the picture of λ. floor: a smaller variance is rounding.
+    use: the conventions by which the steps were made. floor: a smaller variance is rounding.
     walk, watched: sections of Walk, and more for Diagnostics. first: the decision shown on Walk.
     choices_made, metrics: for the first sheet, which PPO it is, and what its library logs instead. facts: what it says of itself.
     checked, checked_too: what must be 0, before and after what always must, and where conventions are live.
@@ -41,8 +42,7 @@ class Plan:
     sums: Block
     vocabulary: Block
     walk: list[Section]
-    identities: list[Identity]
-    fade: charts.Fade
+    use: Choices
     floor: Block
     after: tuple[Sheet, ...] = ()
     watched: tuple[Section, ...] = ()
@@ -69,12 +69,14 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     steps, chosen = plan.steps, plan.chosen
     head, loss = steps.models.head, steps.loss
     watched = diagnostics(
-        head, steps.models.texts, steps.signal, loss, pieces.watched_rows(steps), plan.floor, plan.watched
-    )
+        head, steps.models.texts, steps.signal, loss.flags, loss.policy_kl, plan.floor, plan.use,
+        pieces.averaged_rows(steps), plan.watched,
+    )  # fmt: skip
+    known = identities(steps.signal.gae, steps.signal.rewards.used, plan.use)
     parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched, plan.metrics)
     outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
     residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1], *plan.checked_too]
-    checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, plan.identities, outside)
+    checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, known, outside)
     picked, first_choice = walk.choice(episode=1, decision=plan.first)
     pictures, drawn = charts.charts_sheet(_drawn(plan), head.on("charts").rows)
     facts = facts_of(plan.name, plan.level) | dict(plan.facts)
@@ -118,7 +120,7 @@ def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | Iden
 
 def _drawn(plan: Plan) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn."""
-    steps, chosen, fade = plan.steps, plan.chosen, plan.fade
+    steps, chosen, fade = plan.steps, plan.chosen, with_lambda(plan.steps.signal.gae, plan.use)
     m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
     bars = charts.advantage_picture(run.word_written, s.gae.advantages, s.white.used, run.mask)
     points = charts.Points(loss.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)

@@ -17,6 +17,8 @@ from blueprint.workbooks.common.settings import Settings, Switch
 class Everywhere(int):
     """A row of 0 or 1 that is the same in every cell, and so vanishes from the equations that read it."""
 
+    axes: tuple[Axis, ...] = ()
+
     def __getitem__(self, at: object) -> int:
         """Returns its number, as a block returns the cell at a place."""
         return int(self)

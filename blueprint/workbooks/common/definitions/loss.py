@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, exp, maximum, minimum
+from blueprint.language import Block, Sum, block, maximum, minimum
 from blueprint.workbooks.common import sources
 from blueprint.workbooks.common.axes import n, t
 
@@ -19,13 +19,6 @@ class ValueLoss(NamedTuple):
     held_error: Block
     held_square: Block
     loss: Block
-
-
-class PolicyKL(NamedTuple):
-    """How far the update moved the policy: the estimates k1 = −d and k3 = e^d − 1 − d; all (n, t)."""
-
-    k1: Block
-    k3: Block
 
 
 class Total(NamedTuple):
@@ -60,17 +53,6 @@ def value_loss(V_new: Block, V_old: Block, R: Block, m: Block, value_clip_range:
     held_square[n, t] = held_error[n, t] * held_error[n, t]
     loss[n, t] = m[n, t] * maximum(square[n, t], held_square[n, t]) / 2
     return ValueLoss(error, square, held, held_error, held_square, loss)
-
-
-def policy_kl_estimates(d: Block) -> PolicyKL:
-    """Estimates KL(π_old ‖ π_θ) from the log-ratio d of the sampled word."""
-    k1 = block("policy_kl.k1", (n, t), "pk1", "policy KL estimate k1: −d", source=sources.POLICY_KL)
-    k3 = block(
-        "policy_kl.k3", (n, t), "pk3", "policy KL estimate k3: e^d − 1 − d", unit="≥ 0", source=sources.POLICY_KL
-    )
-    k1[n, t] = -d[n, t]
-    k3[n, t] = exp(d[n, t]) - 1 - d[n, t]
-    return PolicyKL(k1, k3)
 
 
 def mean_over_words(name: str, symbol: str, meaning: str, x: Block, m: Block, words: Block, source: str = "") -> Block:

@@ -1,118 +1,148 @@
-"""What one watches while training: none of it enters the loss."""
+"""What one watches while training: none of it enters the loss. Each is one line, along the axes that its rows have."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, less, maximum, typed, where
-from blueprint.workbooks.common import sources
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.loss import mean_over_words
-from blueprint.workbooks.common.definitions.ratio import Surrogate
+from blueprint.language import Block, Max, Operand, Sum, block, exp, less, typed, where
+from blueprint.language.nodes import Ref
+from blueprint.workbooks.common.definitions.averages import Counting, averaged, spread
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, Step, rows
+from blueprint.workbooks.common.definitions.ratio import Clip
 
 EQUAL_RETURNS = 1e-12
 """Returns that are all equal have a mean that may be rounded, and then a variance of about 1e-32 instead of 0."""
 
 
-class ClipFraction(NamedTuple):
-    """The words counted (n, t) and their share."""
+class PolicyKL(NamedTuple):
+    """Estimates of how far the update moved the policy, rows: k1 and k3, the one in use, and all there are, in order."""
 
-    flag: Block
-    fraction: Block
-
-
-class Responses(NamedTuple):
-    """Sums per response (n) and their means over the batch."""
-
-    wrote: Block
-    responses: Block
-    kl: Block
-    score: Block
-    non_score: Block
-    kl_mean: Block
-    score_mean: Block
-    non_score_mean: Block
-    longest: Block
-    mean_length: Block
+    k1: Block
+    k3: Block
+    used: Block
+    steps: tuple[Block, ...]
 
 
-class Explained(NamedTuple):
-    """How much of the returns' variance the old critic foresaw, in steps."""
+class Flags(NamedTuple):
+    """1 where a word counts as clipped: by the loss, by the ratio, and as is asked (one of these, or a row of its own); rows."""
 
-    mean_return: Block
-    centred_return: Block
-    return_variance: Block
-    error: Block
-    mean_error: Block
-    centred_error: Block
-    error_variance: Block
-    floor: Block
-    explained: Block
+    by_loss: Block
+    by_ratio: Block
+    used: Block
 
 
-def clip_fraction_by_loss(clip: Surrogate, m: Block, words: Block) -> ClipFraction:
-    """Counts the words whose loss the clip changed, as RLHF libraries do."""
-    flag = block("clip_fraction.changed", (n, t), "clipped", "1 where the clip changed the surrogate", decimals=0)
-    flag[n, t] = less(clip.clipped[n, t], clip.unclipped[n, t])
-    share = mean_over_words(
-        "clip_fraction.loss",
-        "cf_loss",
-        "share of words whose loss the clip changed",
-        flag,
-        m,
-        words,
-        sources.CLIP_FRACTION_LOSS,
+class Residual(NamedTuple):
+    """What a critic did not foresee of the returns, R − V: the row, its mean, the row less that, and the variance."""
+
+    row: Block
+    mean: Block
+    centred: Block
+    variance: Block
+
+
+def policy_kl(d: Block, free: Block, use: Choices) -> PolicyKL:
+    """Estimates KL(π_old ‖ π_θ) from the log-ratio d of what was chosen; free: the same before its clamp.
+
+    k3 is made of the ratio, and so of the log-ratio that the ratio has: a raw one could lead beyond the largest number.
+    """
+    row, chosen = d.axes, not use.is_fixed("metrics.kl", "metrics.log_ratio")
+    read = use.step(
+        chosen, "policy_kl.log_ratio", use.switch["metrics.log_ratio"].choose(clamped=d[row], raw=free[row])
     )
-    return ClipFraction(flag, share)
+    k1, k3 = use.rows("policy_kl.k1", "policy_kl.k3")
+    k1[row] = -read.cell
+    k2 = use.step(chosen, "policy_kl.k2", read.cell * read.cell / 2)
+    k3[row] = exp(d[row]) - 1 - d[row]
+    used = use.switch["metrics.kl"].choose(k1=k1[row], k2=k2.cell, k3=k3[row])
+    picked = use.step(chosen, "policy_kl.used", used)
+    return PolicyKL(k1, k3, _row(picked), rows(read, k1, k2, k3, picked))
 
 
-def clip_fraction_by_ratio(ratio: Block, clip_range: Block, m: Block, words: Block) -> ClipFraction:
-    """Counts the words whose ratio left 1 ± ε, as CleanRL and Stable-Baselines3 do: never fewer."""
-    flag = block("clip_fraction.outside", (n, t), "outside", "1 where the ratio left 1 ± ε", decimals=0)
-    flag[n, t] = less(clip_range, abs(ratio[n, t] - 1))
-    share = mean_over_words(
-        "clip_fraction.ratio",
-        "cf_ratio",
-        "share of words whose ratio left 1 ± ε",
-        flag,
-        m,
-        words,
-        sources.CLIP_FRACTION_RATIO,
-    )
-    return ClipFraction(flag, share)
+def clip_flags(clip: Clip, use: Choices) -> Flags:
+    """Flags the words whose loss the clip changed, as RLHF libraries count them, and those whose ratio it changed."""
+    row = clip.ratio.axes
+    changed = use.row("clip_fraction.changed")
+    changed[row] = less(clip.clipped[row], clip.unclipped[row])
+    moved = outside("clip_fraction.outside", clip.ratio, clip.clipped_ratio, use)
+    flag = use.switch["metrics.clip_fraction"].choose(loss=changed[row], ratio=moved[row])
+    chosen = not use.is_fixed("metrics.clip_fraction")
+    return Flags(changed, moved, _row(use.step(chosen, "clip_fraction.flag", flag)))
 
 
-def responses(m: Block, length: Block, kl: Block, score: Block, penalty: Block) -> Responses:
-    """Sums over each response and averages over the responses of the batch."""
-    wrote = block("response.wrote", (n,), "wrote", "1 if the policy wrote at least one word", decimals=0)
-    count = block("response.count", (), "B", "responses of the batch (at least 1)", decimals=0)
-    wrote[n] = less(0, length[n])
-    count[()] = maximum(Sum(n, wrote[n]), 1)
-    kl_sum = block("kl.response", (n,), "KL_sum", "KL to the reference of the response")
-    kl_sum[n] = Sum(t, m[n, t] * kl[n, t])
-    score_sum = _per_response("score.response", "score_n", "score of the response", score)
-    price = _per_response("non_score.response", "pen_sum", "KL penalty of the response", penalty)
-    longest = block("response.longest", (), "len_max", "longest response", decimals=0)
-    longest[()] = Max(n, length[n])
-    return Responses(
-        wrote,
-        count,
-        kl_sum,
-        score_sum,
-        price,
-        _mean_of_responses("kl.per_response", "KL_resp", "KL to the reference per response", kl_sum, count),
-        _mean_of_responses("score.mean", "score_mean", "mean score", score_sum, count),
-        _mean_of_responses("non_score_reward", "pen_mean", "non-score reward: mean KL penalty", price, count),
-        longest,
-        _mean_of_responses("response.mean_length", "len_mean", "mean length of the responses", length, count),
-    )
+def _row(step: Step) -> Block:
+    """Returns the row of a step, or the one that it repeats."""
+    assert isinstance(step.cell, Ref)
+    return step.cell.block
 
 
-def mean_abs(A: Block, m: Block, words: Block) -> tuple[Block, Block]:
-    """Averages the size of the raw advantages."""
-    size = block("advantage.abs", (n, t), "|A|", "size of the advantage", unit="≥ 0")
-    size[n, t] = abs(A[n, t])
-    return size, mean_over_words("advantage.mean_abs", "|A|_mean", "mean size of the raw advantages", size, m, words)
+def outside(name: str, x: Block, held: Block, use: Choices, tiny: Operand = 0) -> Block:
+    """Flags what a clip has moved. held: x, clipped. tiny: a smaller distance is mere rounding."""
+    flag = use.row(name)
+    flag[flag.axes] = less(tiny, abs(x[x.axes] - held[held.axes]))
+    return flag
+
+
+def below(name: str, x: Block, y: Block, use: Choices) -> Block:
+    """Flags where x is smaller than y."""
+    flag = use.row(name)
+    flag[flag.axes] = less(x[x.axes], y[y.axes])
+    return flag
+
+
+def per_response(name: str, x: Block, use: Choices, M: Row = EVERYWHERE) -> Block:
+    """Sums a row over each response."""
+    total = use.each(name)
+    total[total.axes] = Sum(use.t, M[M.axes] * x[x.axes])
+    return total
+
+
+def any_of(name: str, length: Operand, use: Choices) -> Block:
+    """Tells of each response whether it has a word."""
+    wrote = use.each(name)
+    wrote[wrote.axes] = less(0, length)
+    return wrote
+
+
+def size(name: str, x: Block, use: Choices) -> Block:
+    """Takes a row without its signs."""
+    made = use.row(name)
+    made[made.axes] = abs(x[x.axes])
+    return made
+
+
+def largest(name: str, x: Block, use: Choices) -> Block:
+    """Takes the largest number of the batch."""
+    made = use.one(name)
+    made[made.axes] = Max(tuple(axis for axis in x.axes if axis not in made.axes), x[x.axes])
+    return made
+
+
+def effective_sample_size(name: str, ratio: Block, over: Counting, use: Choices) -> Block:
+    """Looks at the ratios as weights of the steps; all alike, every step counts in full."""
+    made, total = use.one(name), Sum(ratio.axes, ratio[ratio.axes])
+    made[made.axes] = total * total / (over.number * Sum(ratio.axes, ratio[ratio.axes] * ratio[ratio.axes]))
+    return made
+
+
+def residual(name: str, R: Block, V: Block, over: Counting, use: Choices, M: Row = EVERYWHERE) -> Residual:
+    """Compares the returns with what a critic expected; 0 where M is 0."""
+    off = use.row(name)
+    off[off.axes] = M[M.axes] * (R[R.axes] - V[V.axes])
+    return Residual(off, *spread(name, off, over, use))
+
+
+def explained_variance(
+    name: str, error: Operand, variance: Block, floor: Block, use: Choices, eps: Operand = 0
+) -> Block:
+    """Asks how much of the returns' variance a critic foresaw: 1 − error / variance, 0 if the returns agree.
+
+    error: the variance of the residuals, or their mean square. floor: a smaller variance is mere rounding. eps: what is
+    added to the variance that is divided by.
+    """
+    made = use.one(name)
+    of_returns = variance[made.axes]
+    made[made.axes] = where(less(floor, of_returns), 1 - error / (of_returns + eps), 0)
+    return made
 
 
 def variance_floor() -> Block:
@@ -120,52 +150,9 @@ def variance_floor() -> Block:
     return typed("explained_variance.floor", (), "var_min", "a smaller variance is mere rounding", decimals=12)
 
 
-def explained_variance(V: Block, R: Block, m: Block, words: Block, floor: Block) -> Explained:
-    """Asks how much of the returns' variance the old critic foresaw: 1 − var(R − V) / var(R), 0 if the returns agree.
-
-    V, R, m: (n, t). floor: a smaller variance counts as 0.
-    """
-    mean_R = mean_over_words("returns.mean", "R_mean", "mean return", R, m, words)
-    centred_R, var_R = _variance("returns", "R", R, mean_R, m, words)
-    error = block("value.residual", (n, t), "res", "residual R − V_old")
-    error[n, t] = R[n, t] - V[n, t]
-    mean_e = mean_over_words("value.residual_mean", "res_mean", "mean residual", error, m, words)
-    centred_e, var_e = _variance("value.residual", "res", error, mean_e, m, words)
-    explained = block(
-        "explained_variance",
-        (),
-        "EV",
-        "explained variance of the old critic",
-        unit="≤ 1",
-        source=sources.EXPLAINED_VARIANCE,
-    )
-    explained[()] = where(less(floor, var_R), 1 - var_e / var_R, 0)
-    return Explained(mean_R, centred_R, var_R, error, mean_e, centred_e, var_e, floor, explained)
-
-
-def _per_response(name: str, symbol: str, meaning: str, x: Block) -> Block:
-    total = block(name, (n,), symbol, meaning)
-    total[n] = Sum(t, x[n, t])
-    return total
-
-
-def _mean_of_responses(name: str, symbol: str, meaning: str, x: Block, count: Block) -> Block:
-    mean = block(name, (), symbol, meaning)
-    mean[()] = Sum(n, x[n]) / count
-    return mean
-
-
-def _variance(name: str, symbol: str, x: Block, mean: Block, m: Block, words: Block) -> tuple[Block, Block]:
-    centred = block(f"{name}.centred", (n, t), f"{symbol}_c", f"{symbol} less its mean")
-    variance = block(f"{name}.variance", (), f"var_{symbol}", f"variance of {symbol}", unit="≥ 0")
-    centred[n, t] = m[n, t] * (x[n, t] - mean)
-    variance[()] = Sum((n, t), centred[n, t] * centred[n, t]) / words
-    return centred, variance
-
-
-def means_of(rows: list[Block], m: Block, words: Block) -> dict[str, Block]:
+def means_of(rows: list[Block], over: Counting) -> dict[str, Block]:
     """Averages rows over the response words, by the names of the rows."""
     return {
-        row.name: mean_over_words(f"mean.{row.name}", f"mean {row.symbol}", row.about.meaning, row, m, words)
+        row.name: averaged(block(f"mean.{row.name}", (), f"mean {row.symbol}", row.about.meaning), row, over)
         for row in rows
     }

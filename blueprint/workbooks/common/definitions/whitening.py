@@ -5,20 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, maximum, sqrt
+from blueprint.workbooks.common.definitions.averages import Counting, spread
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
-
-
-class Counting(NamedTuple):
-    """What is counted, and by what is divided: the mean by `number`, the variance by `free` and then times `bessel`.
-
-    steps: rows on the way to these numbers.
-    """
-
-    counted: Row
-    number: Operand
-    free: Operand
-    bessel: Operand = 1
-    steps: tuple[Block, ...] = ()
 
 
 class Moments(NamedTuple):
@@ -76,17 +64,9 @@ def statistics(name: str, x: Block, counts: Counting, use: Choices, whole: Momen
 
     whole: the moments, where they are those of a larger batch.
     """
-    lead, row = use.lead, (*use.lead, use.n, use.t)
-    centred = use.row(f"{name}.centred")
-    if whole is None:
-        mean = use.one(f"{name}.mean")
-        var = use.one(f"{name}.variance")
-        mean[lead] = Sum((use.n, use.t), counts.counted[row] * x[row]) / counts.number
-        var[lead] = Sum((use.n, use.t), centred[row] * centred[row]) / counts.free * counts.bessel
-    else:
-        mean, var = whole.mean, whole.variance
-    centred[row] = counts.counted[row] * (x[row] - mean[lead])
-    return Statistics(counts, mean, centred, var, *_divisor(name, var, use))
+    known = (whole.mean, whole.variance) if whole else None
+    made = spread(name, x, counts, use, known)
+    return Statistics(counts, *made, *_divisor(name, made.variance, use))
 
 
 def _divisor(name: str, var: Block, use: Choices) -> tuple[Operand, tuple[Block, ...]]:

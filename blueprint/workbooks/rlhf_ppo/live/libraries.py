@@ -26,6 +26,8 @@ LEAD = (
 FIXED = "Words and log-probs are those of this workbook, the temperature included: what a library samples anew is not shown."
 WHERE = "Rows of steps on the way are folded; the sign at the left of a row opens them."
 WHICH = "one batch, several answers: what each library computes, what it does differently, and why"
+SHOWN = ("approx_kl.used", "clip_fraction.used", "clip_fraction.value", "ratio.mean", "kl.statistic", "ev.used")
+"""Metrics that stand beside the losses."""
 DIFFERS = '"differs";;"·"'
 
 
@@ -112,7 +114,7 @@ def _libraries(given: pipeline.Batch, made: Signal, out: pipeline.LossPart, head
         items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
         placed |= {item.block for item in items}
         sections.append(Section(section.title, items))
-    watched = tuple(item for section in pages.watched_sections(out.watched) for item in map(_folded, section.items))
+    watched = tuple(item for section in out.metrics.sections for item in map(_folded, section.items))
     sections.append(Section("What is watched", watched))
     return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True, first=0)
 
@@ -168,11 +170,10 @@ def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
 
 def _results(out: pipeline.LossPart) -> tuple[Item, ...]:
     """Repeats the numbers of every library, with links to their rows."""
-    total, seen = out.sums.total, out.watched
+    total = out.sums.total
     key_rows = (total.policy_loss, total.value_loss, total.total)
     others = (
-        out.sums.vf, out.sums.kl_loss, total.entropy, seen.approx_kl, seen.clip_fraction, seen.value_fraction,
-        seen.mean_ratio, seen.drift.mean, seen.explained.used,
+        out.sums.vf, out.sums.kl_loss, total.entropy, *(out.metrics.named[name] for name in SHOWN),
     )  # fmt: skip
     named = {row: transposed(f"which.{row.name.removeprefix('library.')}", row) for row in (*key_rows, *others)}
     return (*(key(named[row]) for row in key_rows), *(named[row] for row in others))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from blueprint.language import Block
 from blueprint.page.outline import Item, Section, key, minor
-from blueprint.workbooks.common.conventions.watched import Watched
 from blueprint.workbooks.common.conventions.weights import Weights
 from blueprint.workbooks.common.signal import Signal
 from blueprint.workbooks.rlhf_ppo.live.pipeline import Batch, LossPart
@@ -65,31 +64,6 @@ def _policy_sections(given: Batch, made: Signal, out: LossPart) -> tuple[Section
             (*out.filter, *_weights(out.policy_weights), *out.guard, key(out.sums.total.policy_loss)),
         ),
     )
-
-
-def watched_sections(see: Watched) -> tuple[Section, ...]:
-    """Outlines what is watched, as the conventions count it."""
-    ev, drift, kl = see.explained, see.drift, see.kl_rows
-    weighing = (see.over, see.eps, *see.slots, *see.words, *see.values)
-    (old, new), (of_old, of_new) = ev.residuals, ev.of_residuals
-    return (
-        Section("As the preset counts: what is averaged over what", _minor(*weighing)),
-        Section(
-            "As the preset counts: approximate KL, ratio, entropy",
-            (kl.read, see.estimates.k1, kl.k2, see.estimates.k3, kl.used, key(see.approx_kl), key(see.mean_ratio),
-             key(see.entropy)),
-        ),
-        Section(
-            "As the preset counts: clip fractions",
-            (*see.flags, key(see.clip_fraction), see.at_floor, key(see.dual_fraction), see.value_held, key(see.value_fraction)),
-        ),
-        Section("As the preset counts: KL to the reference", (*drift[:-1], key(drift.mean))),
-        Section(
-            "As the preset counts: explained variance",
-            (*_minor(ev.words, ev.free, *ev.of_returns, old, *of_old, new, *of_new), ev.mse, ev.error,
-             key(ev.used)),
-        ),
-    )  # fmt: skip
 
 
 def _minor(*blocks: Block) -> tuple[Item, ...]:

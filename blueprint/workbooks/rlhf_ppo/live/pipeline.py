@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from blueprint.language import Block
 from blueprint.workbooks.common.conventions import policy, value
-from blueprint.workbooks.common.conventions.watched import Seen, Watched, watched
 from blueprint.workbooks.common.conventions.weights import Weights, same_or_first, weights
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.kl import NEW, Estimates, kl_estimates
@@ -14,6 +13,7 @@ from blueprint.workbooks.common.definitions.loss import ValueLoss
 from blueprint.workbooks.common.definitions.places import Places
 from blueprint.workbooks.common.definitions.ratio import Clip
 from blueprint.workbooks.common.definitions.ratio import clip as clipped
+from blueprint.workbooks.common.metrics import MetricInputs, Metrics, metrics
 from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots
 from blueprint.workbooks.common.signal import signal as of_words
 from blueprint.workbooks.rlhf_ppo.live.total import Sums, Weighed, sums
@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     """What every set of conventions starts from. Rows (n, t) but for score, number of slots and ends (n), and two numbers.
 
     S: slots. m: response words. at: places in the response. Log-probs, entropy and exact KLs over all slots.
-    V_old, V_new: values in every slot, not yet masked. most: slots of the longest response. floor: see `watched`.
+    V_old, V_new: values in every slot, not yet masked. most: slots of the longest response. floor: see `MetricInputs`.
     """
 
     S: Block
@@ -62,7 +62,7 @@ class LossPart(NamedTuple):
     entropy_mode: Block
     kl: Estimates
     sums: Sums
-    watched: Watched
+    metrics: Metrics
 
 
 def signal(given: Batch, use: Choices) -> Signal:
@@ -97,7 +97,7 @@ def loss(given: Batch, made: Signal, use: Choices) -> LossPart:
     words = Weighed(
         w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl
     )
-    see = Seen(
+    see = MetricInputs(
         given.S,
         M,
         value_counts,
@@ -108,9 +108,10 @@ def loss(given: Batch, made: Signal, use: Choices) -> LossPart:
         whole.gae.returns,
         whole.kl.used,
         given.entropy,
+        given.floor,
     )
     return LossPart(
         clip=clip, filter=counted_words, guard=held, policy_weights=w_policy, value_counted=value_counts, value=squares,
         larger=larger, value_weights=w_value, entropy_weights=w_entropy, value_mode=value_mode,
-        entropy_mode=entropy_mode, kl=kl, sums=sums(words, held, use), watched=watched(see, given.floor, use),
+        entropy_mode=entropy_mode, kl=kl, sums=sums(words, held, use), metrics=metrics(see, use),
     )  # fmt: skip

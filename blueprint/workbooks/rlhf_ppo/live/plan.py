@@ -7,10 +7,7 @@ from blueprint.language import Block
 from blueprint.page.outline import Piece, Sheet
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.common.conventions.inputs import Chosen, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.conventions.watched import Watched
 from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.definitions.gae import with_lambda
-from blueprint.workbooks.common.definitions.identities import identities
 from blueprint.workbooks.common.definitions.reward import score_stays
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import PRESET
@@ -30,10 +27,13 @@ SHOWN = {
 """Conventions that the first sheet shows, under the names by which people ask for them."""
 
 
+LOGGED = {"clip fraction": "clip_fraction.used", "approximate KL": "approx_kl.used", "explained variance": "ev.used"}
+"""What is logged as the conventions count it, by the names of the first sheet."""
+
+
 def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: Sheet, vocabulary: Block) -> Plan:
     """Takes the steps by the conventions in use, and what stands beside them."""
     live = live_steps(models, chosen.settings)
-    use = Choices(chosen.settings.used, chosen.settings.switch, labels=labels(live=True))
     names = conventions.compare or tuple(name for name in chosen.catalogue.presets if name != DEFAULT)
     beside = compared(live.batch, models.head, chosen, names)
     return Plan(
@@ -43,13 +43,12 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         sums=live.batch.S,
         vocabulary=vocabulary,
         walk=walk_sections(live),
-        identities=identities(live.steps.signal.gae, live.steps.signal.rewards.used, use),
-        fade=with_lambda(live.steps.signal.gae, use),
+        use=Choices(chosen.settings.used, chosen.settings.switch, labels=labels(live=True)),
         floor=live.batch.floor,
-        watched=live.watched,
+        watched=live.loss.metrics.sections,
         checked_too=[score_stays(live.signal.counted.kept, live.signal.scored)] if live.signal.scored else [],
         choices_made=_choices_made(chosen),
-        metrics=_metrics(live.loss.watched),
+        metrics={title: live.loss.metrics.named[name] for title, name in LOGGED.items()},
         after=(beside.libraries, beside.which),
         typed=beside.typed,
         choices=beside.choices,
@@ -57,15 +56,6 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         names={PRESET: chosen.table.names} | beside.names,
         facts={"preset": conventions.preset, "conventions": "live"},
     )
-
-
-def _metrics(see: Watched) -> dict[str, Block]:
-    """Lists what is logged, as the conventions count it, by the names of the first sheet."""
-    return {
-        "clip fraction": see.clip_fraction,
-        "approximate KL": see.approx_kl,
-        "explained variance": see.explained.used,
-    }
 
 
 def _choices_made(chosen: Chosen) -> tuple[Piece, ...]:

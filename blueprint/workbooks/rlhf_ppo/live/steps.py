@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Sum, block, link, maximum
-from blueprint.page.outline import Section, Sheet
+from blueprint.page.outline import Sheet
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.distribution import exact_kl
-from blueprint.workbooks.common.definitions.loss import mean_over_words
-from blueprint.workbooks.common.definitions.metrics import ClipFraction, variance_floor
+from blueprint.workbooks.common.definitions.metrics import variance_floor
 from blueprint.workbooks.common.definitions.places import places
 from blueprint.workbooks.common.definitions.reward import ends
 from blueprint.workbooks.common.labels import labels
@@ -32,7 +31,6 @@ class Live(NamedTuple):
     batch: pipeline.Batch
     signal: Signal
     loss: pipeline.LossPart
-    watched: tuple[Section, ...]
 
 
 def live_steps(models: Models, chosen: Settings) -> Live:
@@ -46,7 +44,7 @@ def live_steps(models: Models, chosen: Settings) -> Live:
     out = pipeline.loss(there, again, use)
     sheet = signal_sheet.signal_sheet(made, models.head.on("signal"))
     steps = Steps(models, batch.entropy, made.whole, sheet, _loss(models, there, again, out, cross))
-    return Live(steps, batch, made, out, pages.watched_sections(out.watched))
+    return Live(steps, batch, made, out)
 
 
 def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
@@ -90,18 +88,11 @@ def _again(made: Signal) -> Signal:
 
 def _loss(models: Models, given: pipeline.Batch, made: Signal, out: pipeline.LossPart, cross: Block) -> loss_sheet.Loss:
     """Outlines the sheet of the loss, in the form that the rest of the workbook reads."""
-    head, words = models.head.on("loss"), models.texts.words
+    head = models.head.on("loss")
     sections = pages.loss_sections(given, made, out, cross)
     sheet = Sheet("Loss", loss_sheet.LEAD, sections, (n, t), head.rows, head.mask)
-    clip, seen = out.clip, out.watched
-    by_loss, by_ratio = (
-        ClipFraction(flag, mean_over_words(name, symbol, told, flag, head.mask, words))
-        for flag, name, symbol, told in (
-            (seen.flags.by_loss, "clip_fraction.loss", "cf_loss", "share of words whose loss the clip changed"),
-            (seen.flags.by_ratio, "clip_fraction.ratio", "cf_ratio", "share of words whose ratio left its range"),
-        )
-    )
+    clip = out.clip
     return loss_sheet.Loss(
-        sheet, clip.log_ratio, clip.ratio, clip, by_loss, by_ratio, out.value, seen.estimates, out.sums.total,
+        sheet, clip.log_ratio, clip.ratio, clip, out.metrics.flags, out.value, out.metrics.policy_kl, out.sums.total,
         out.sums.adds, out.sums.share,
     )  # fmt: skip

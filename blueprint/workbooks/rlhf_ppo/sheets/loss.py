@@ -11,16 +11,14 @@ from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions.choices import fixed
 from blueprint.workbooks.common.definitions.loss import (
     LossParts,
-    PolicyKL,
     Total,
     ValueLoss,
-    policy_kl_estimates,
     total_loss,
     value_loss,
     weighted_parts,
     word_shares,
 )
-from blueprint.workbooks.common.definitions.metrics import ClipFraction, clip_fraction_by_loss, clip_fraction_by_ratio
+from blueprint.workbooks.common.definitions.metrics import Flags, PolicyKL, clip_flags, policy_kl
 from blueprint.workbooks.common.definitions.ratio import Clip
 from blueprint.workbooks.common.definitions.ratio import clip as clipped
 from blueprint.workbooks.common.settings import Settings
@@ -49,8 +47,7 @@ class Loss(NamedTuple):
     log_ratio: Block
     ratio: Block
     clip: Clip
-    by_loss: ClipFraction
-    by_ratio: ClipFraction
+    flags: Flags
     value: ValueLoss
     policy_kl: PolicyKL
     total: Total
@@ -61,31 +58,29 @@ class Loss(NamedTuple):
 def loss(head: InView, given: Given, words: Block, chosen: Settings) -> Loss:
     """Defines and outlines the loss."""
     use, m = chosen.used, head.mask
-    clip = clipped(given.logp_new, given.logp_old, given.advantages, fixed(chosen, LIVE))
+    choices = fixed(chosen, LIVE)
+    clip = clipped(given.logp_new, given.logp_old, given.advantages, choices)
     d, ratio = clip.log_ratio, clip.ratio
-    by_loss, by_ratio = (
-        clip_fraction_by_loss(clip, m, words),
-        clip_fraction_by_ratio(ratio, use["clip_range"], m, words),
-    )
+    flags = clip_flags(clip, choices)
     value = value_loss(given.V_new, given.V_old, given.returns, m, use["value_clip_range"])
-    estimates = policy_kl_estimates(d)
+    estimates = policy_kl(d, clip.free_log_ratio, choices)
     parts = LossParts(clip.smaller, value.loss, given.entropy, given.policy_kl)
     total, share = total_loss(parts, use, m, words), word_shares(parts, use, m, words)
     adds = weighted_parts(total, use)
     sections = (
         Section("Importance ratio of new to old probability", (given.logp_new, given.logp_old, d, key(ratio))),
-        _clip_section(given, clip, (by_loss.flag, by_ratio.flag), total),
+        _clip_section(given, clip, (flags.by_loss, flags.by_ratio), total),
         _value_section(given, value, total),
         Section("Entropy bonus", (given.entropy, key(total.entropy))),
         Section(
             "Policy KL: how far the update moved the policy",
-            (given.policy_kl, estimates.k1, estimates.k3, key(total.policy_kl)),
+            (given.policy_kl, *estimates.steps, key(total.policy_kl)),
         ),
         Section("Total loss: the policy loss and what the others add to it", (*adds, key(total.total))),
         Section("What each word adds to the total", (share,)),
     )
     sheet = Sheet("Loss", LEAD, sections, (n, t), head.rows, m)
-    return Loss(sheet, d, ratio, clip, by_loss, by_ratio, value, estimates, total, adds, share)
+    return Loss(sheet, d, ratio, clip, flags, value, estimates, total, adds, share)
 
 
 def _clip_section(given: Given, clip: Clip, flags: tuple[Block, Block], total: Total) -> Section:

@@ -24,7 +24,7 @@ def coupled(steps: Steps) -> Block:
     return steps.models.score if steps.signal.placed.link else steps.signal.placed
 
 
-def watched_rows(steps: Steps) -> list[Block]:
+def averaged_rows(steps: Steps) -> list[Block]:
     """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
     m, s, loss = steps.models, steps.signal, steps.loss
     return [
@@ -53,7 +53,7 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
     m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
 
     def mean(title: str, row: Block, says: str = "") -> Piece:
-        return Piece(title, d.means[row.name], row, says=says)
+        return Piece(title, d.named[f"mean.{row.name}"], row, says=says)
 
     score = coupled(steps)
     lands = COUPLING if s.placed.link else COUPLING_LIVE
@@ -63,15 +63,15 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
         mean("proximity model θ_old", m.old.logprobs, PROXIMITY),
         mean("reference model θ_ref", m.reference.policy.logprobs),
         mean("per-token log-probs", m.policy.policy.logprobs),
-        Piece("reference KL", d.kl_per_word, s.kl.used),
+        Piece("reference KL", d.named["kl.per_word"], s.kl.used),
         mean("KL penalty", s.paid.penalty),
         mean("reward-model coupling", score, lands),
-        Piece("sequence-level credit assignment", d.per_response.score_mean, d.per_response.score),
+        Piece("sequence-level credit assignment", d.named["score.mean"], d.named["score.response"]),
         mean("augmented reward", s.rewards.used),
         mean("values of the old critic", m.V_old),
         mean("TD errors", s.gae.td_errors),
         Piece("GAE advantage estimation", s.white.of.mean, s.gae.advantages),
-        Piece("value targets (from the old critic)", d.explained.mean_return, s.gae.returns),
+        Piece("value targets (from the old critic)", d.named["returns.mean"], s.gae.returns),
         mean("advantage whitening", s.white.used),
         mean("importance-sampling ratios", loss.ratio),
         mean("token-level advantage weighting", loss.clip.unclipped),
@@ -79,8 +79,8 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
         Piece("value loss", loss.total.value_loss, loss.value.loss),
         Piece("entropy bonus", loss.total.entropy, steps.entropy),
         Piece("policy KL", loss.total.policy_kl, loss.total.policy_kl),
-        Piece("clip fraction", loss.by_loss.fraction, loss.by_loss.flag),
-        Piece("approximate KL", d.approx_kl[1], d.approx_kl[1]),
-        Piece("explained variance", d.explained.explained, d.explained.explained),
+        Piece("clip fraction", d.named["clip_fraction.loss"], loss.flags.by_loss),
+        Piece("approximate KL", *(d.named["approx_kl.k3"],) * 2),
+        Piece("explained variance", *(d.named["explained_variance"],) * 2),
     ]
     return [Piece(p.title, logged[p.title], logged[p.title]) if p.title in logged else p for p in listed]

@@ -75,7 +75,7 @@ def explained_rows(returns: Tensor, values: Tensor, mask: Tensor, words: Tensor,
     found = {"value.residual": returns - values}
     for name, row, mean_of in (
         ("returns", returns, "returns.mean"),
-        ("value.residual", returns - values, "value.residual_mean"),
+        ("value.residual", returns - values, "value.residual.mean"),
     ):
         mean = masked_mean(row, mask, words)
         centred = mask * (row - wide(mean))
