@@ -9,7 +9,7 @@ import numpy as np
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Sheet
-from blueprint.workbooks.classic_ppo import checks, inputs
+from blueprint.workbooks.classic_ppo import inputs
 from blueprint.workbooks.classic_ppo.axes import a, n, t
 from blueprint.workbooks.classic_ppo.losses import Loss, loss
 from blueprint.workbooks.classic_ppo.metrics import Metrics, metrics
@@ -18,9 +18,10 @@ from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
 from blueprint.workbooks.classic_ppo.signal import Signal, signal
 from blueprint.workbooks.classic_ppo.start import shown_on_start, start_sheet
 from blueprint.workbooks.classic_ppo.use import use_of
-from blueprint.workbooks.common.definitions.checks import Master, all_in_range, parts_add_up
+from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.checks import Master
 from blueprint.workbooks.common.definitions.identities import Identity, identities
-from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
+from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, below
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import PRESET, Settings, preset_table, settings
 from blueprint.workbooks.common.sheets.beside import Beside, Witnessed, beside
@@ -70,19 +71,21 @@ def _checks(
     outside: Beside | None,
 ) -> tuple[Sheet, Master, dict[Block, object]]:
     """Outlines the sheet of checks over this blueprint's own directions."""
+    use = use_of(chosen)
     residuals: list[Block | Identity] = [
-        checks.no_action(run.head.actions, run.counts.actions),
-        *checks.flags(made.ends),
-        checks.sums_to_one("old", run.old.over.p),
-        checks.sums_to_one("new", run.new.over.p),
-        checks.not_negative("k3", "k3 is never negative", watch.named["policy_kl.k3"]),
-        checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
-        checks.centred(made.white, run.counts.N),
-        parts_add_up(losses.total.parts(), losses.total.total),
-        all_in_range(chosen),
-        checks.as_built(chosen.used["value_norm"], built),
+        checks.in_range("actions", run.head.actions, 0, run.counts.actions - 1, use),
+        checks.is_0_or_1("done", *made.ends, use=use),
+        below("check.terminated", made.ends.done, made.ends.terminated, use),
+        checks.sums_to_one("old", run.old.over.p, use),
+        checks.sums_to_one("new", run.new.over.p, use),
+        checks.not_negative("k3", watch.named["policy_kl.k3"], use),
+        checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns, use),
+        checks.centred(made.white.whitened, made.white.of.counting, use),
+        checks.parts_add_up(losses.total.parts(), losses.total.total),
+        checks.all_in_range(chosen),
+        checks.as_built(chosen.used["value_norm"], built, use),
     ]
-    known = identities(made.gae, made.rewards, use_of(chosen))
+    known = identities(made.gae, made.rewards, use)
     sheet, judged, tolerances = checks_sheet(run.head.on("checks"), residuals, known, outside)
     return replace(sheet, across=(n, t), grey=None), judged, tolerances
 

@@ -8,7 +8,6 @@ from blueprint.language import Block, block, link, maximum
 from blueprint.page.outline import Note, Section, Sheet, key
 from blueprint.workbooks.classic_ppo import sources
 from blueprint.workbooks.classic_ppo.axes import n, t
-from blueprint.workbooks.classic_ppo.checks import Ends
 from blueprint.workbooks.classic_ppo.rollout import Rollout
 from blueprint.workbooks.classic_ppo.use import use_of
 from blueprint.workbooks.common.definitions.averages import Counting
@@ -22,6 +21,13 @@ STOPS = "Two things reach back from the next column: its value, unless stop is 1
 RIGHT_TO_LEFT = (
     "Read from right to left: the last A is δ, each earlier one adds γλ of its neighbour, unless the episode ended."
 )
+
+
+class Ends(NamedTuple):
+    """Rows (n, t) of 0 and 1: where an episode ended, and where the task itself did."""
+
+    done: Block
+    terminated: Block
 
 
 class Signal(NamedTuple):

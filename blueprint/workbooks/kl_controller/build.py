@@ -9,7 +9,7 @@ import numpy as np
 from blueprint.inputs import Numbers
 from blueprint.language import Block, link
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
-from blueprint.workbooks.common.definitions.checks import Master, all_in_range
+from blueprint.workbooks.common.definitions.checks import Master, all_in_range, not_negative
 from blueprint.workbooks.common.definitions.identities import Identity
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings, settings, settings_sections
@@ -97,7 +97,7 @@ def _checks(
     residuals = [
         controller.too_far(made.factor, chosen),
         controller.wrong_way(made, given.used, chosen),
-        controller.not_positive(made.after),
+        not_negative("positive", made.after),
         controller.too_short(given.lengths),
         all_in_range(chosen),
     ]

@@ -90,13 +90,6 @@ def too_far(factor: Block, chosen: Settings) -> Block:
     return off
 
 
-def not_positive(beta: Block) -> Block:
-    """Measures how far β is below 0."""
-    off = block("check.positive", (u,), "below 0", "β is never negative")
-    off[u] = maximum(0, -beta[u])
-    return off
-
-
 def wrong_way(made: Controlled, kl: Block, chosen: Settings) -> Block:
     """Measures how far β moves down although the KL is above its target, or up although it is below."""
     off = block("check.way", (u,), "wrong way", "β rises above the target, falls below it")

@@ -152,10 +152,10 @@ def _averaged(made: Signal, out: Loss) -> list[Block | None]:
 def _residuals(parts: _Parts, chosen: Chosen) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     given, made, out = parts.given, parts.signal, parts.loss
-    logprobs = {"old policy": given.logp_old, "new policy": given.logp_new, "reference": given.logp_ref}
+    logprobs = {"old_policy": given.logp_old, "new_policy": given.logp_new, "reference": given.logp_ref}
     m = given.mask
-    found: list[Block | Identity] = [checks.is_0_or_1("check.mask", "the mask is 0 or 1", m)]
-    found += [checks.not_positive(name, row, m) for name, row in logprobs.items() if row is not None]
+    found: list[Block | Identity] = [checks.is_0_or_1("mask", m)]
+    found += [checks.not_positive(name, row, m=m) for name, row in logprobs.items() if row is not None]
     if made.made.gae is not None:
         found.append(checks.adds_up(made.made.gae.advantages, made.made.gae.V, made.made.gae.returns))
     found.append(checks.parts_add_up((out.sums.losses["policy"], *out.sums.adds), out.sums.total))

@@ -60,4 +60,4 @@ def _typed(numbers: RlhfNumbers) -> dict[str, object]:
 
 def _mask(m: Block) -> Block:
     """Measures how far a cell of the mask is from 0 and from 1."""
-    return checks.is_0_or_1("check.mask", "the mask is 0 or 1", m)
+    return checks.is_0_or_1("mask", m)

@@ -122,7 +122,7 @@ def _residuals(made: Whole, chosen: Settings) -> list[Block]:
     """Lists what must be 0 in every workbook."""
     return [
         checks.all_in_range(chosen),
-        checks.not_negative("k3", "k3 is never negative", made.kl.k3),
+        checks.not_negative("k3", made.kl.k3),
         checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
     ]
 

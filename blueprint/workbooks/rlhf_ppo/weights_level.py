@@ -114,8 +114,8 @@ def _checked(steps: Steps, given: Prompts, draws: DrawRange, limit: Length) -> t
     (draw,) = steps.models.texts.how
     prompts_are_whole = [checks.no_gap(given.is_given), checks.not_empty(given.is_given)]
     return prompts_are_whole, [
-        checks.in_range("check.draws", "draws are within their range", draw, *draws),
-        checks.in_range("check.length", "words allowed are within their range", *limit),
+        checks.in_range("draws", draw, *draws),
+        checks.in_range("length", *limit),
     ]
 
 

@@ -103,13 +103,13 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
 def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     m, s, loss = steps.models, steps.signal, steps.loss
-    models = {"old policy": m.old, "reference": m.reference.policy, "new policy": m.policy.policy}
+    models = {"old_policy": m.old, "reference": m.reference.policy, "new_policy": m.policy.policy}
     rests = [checks.ratio_rests(loss.ratio, chosen.used["update_step"])] if "update_step" in chosen.used else []
     return [
         *(checks.sums_to_one(name, policy.words.p) for name, policy in models.items()),
         *(checks.not_positive(name, policy.logprobs) for name, policy in models.items()),
-        checks.not_negative("exact_kl", "exact KL to reference is never negative", m.reference.exact),
-        checks.not_negative("k3", "k3 is never negative", s.kl.k3),
+        checks.not_negative("exact_kl", m.reference.exact),
+        checks.not_negative("k3", s.kl.k3),
         checks.adds_up(s.gae.advantages, s.gae.V, s.gae.returns),
         *rests,
         checks.shares_add_up(sums, loss.share, loss.total.total),

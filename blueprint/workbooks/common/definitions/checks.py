@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, at_most, block, equal, less, maximum, typed, where
+from blueprint.language import Block, Max, Operand, Sum, at_most, block, equal, less, maximum, typed, where
 from blueprint.language.nodes import Arithmetic
-from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common.definitions.averages import Counting
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, ROWS, Choices, Row
 from blueprint.workbooks.common.definitions.identities import Identity
 from blueprint.workbooks.common.settings import Settings
 
@@ -30,68 +31,83 @@ class Master(NamedTuple):
     verdict: Block
 
 
-def sums_to_one(name: str, p: Block) -> Block:
-    """Measures how far the probabilities of the next word are from summing to 1, column by column."""
-    off = block(f"check.sum {name}".replace(" ", "_"), (n, t), "|Σp−1|", f"probabilities sum to 1: {name}")
-    off[n, t] = abs(Sum(v, p[n, t, v]) - 1)
+def sums_to_one(name: str, p: Block, use: Choices = ROWS) -> Block:
+    """Measures how far the probabilities of a policy are from summing to 1, over the last axis. name: of the policy."""
+    *at, v = p.axes
+    off = use.along(f"check.sum_{name}", tuple(at))
+    off[off.axes] = abs(Sum(v, p[p.axes]) - 1)
     return off
 
 
-def not_positive(name: str, logprobs: Block, m: Block | None = None) -> Block:
-    """Measures how far a log-probability is above 0. m: (n, t), 1 where it must not be; none: everywhere."""
-    above = block(f"check.log {name}".replace(" ", "_"), (n, t), "above 0", f"log-probs are at most 0: {name}")
-    above[n, t] = maximum(0, logprobs[n, t]) if m is None else m[n, t] * maximum(0, logprobs[n, t])
+def not_positive(name: str, x: Block, use: Choices = ROWS, m: Row = EVERYWHERE) -> Block:
+    """Measures how far a log-probability is above 0. m: 1 where it must not be."""
+    above = use.along(f"check.log_{name}", x.axes)
+    above[above.axes] = m[m.axes] * maximum(0, x[x.axes])
     return above
 
 
-def not_negative(name: str, meaning: str, x: Block) -> Block:
+def not_negative(name: str, x: Block, use: Choices = ROWS) -> Block:
     """Measures how far something is below 0 that cannot be."""
-    below = block(f"check.{name}", (n, t), "below 0", meaning)
-    below[n, t] = maximum(0, -x[n, t])
+    below = use.along(f"check.{name}", x.axes)
+    below[below.axes] = maximum(0, -x[x.axes])
     return below
 
 
-def ratio_rests(ratio: Block, update_step: Block) -> Block:
-    """Measures how far ratios are from 1 when nothing was updated."""
-    off = block("check.ratio", (n, t), "|ρ−1|", "ratio is 1 where update_step = 0")
-    off[n, t] = where(equal(update_step, 0), abs(ratio[n, t] - 1), 0)
-    return off
-
-
-def adds_up(A: Block, V: Block, R: Block) -> Block:
-    """Measures how far returns are from A + V, as a share of these where they are above 1: so far numbers may round."""
-    off = block("check.returns", (n, t), "|R−V_old−A|", "returns are A + V_old")
-    off[n, t] = abs(R[n, t] - V[n, t] - A[n, t]) / maximum(1, abs(A[n, t]) + abs(V[n, t]))
-    return off
-
-
-def in_range(name: str, meaning: str, x: Block, low: Block, high: Block) -> Block:
+def in_range(name: str, x: Block, low: Operand, high: Operand, use: Choices = ROWS) -> Block:
     """Measures how far typed numbers are below the lowest or above the highest that makes sense."""
-    outside = block(name, x.axes, "outside", meaning)
-    at = x[x.axes] if x.axes else x
-    outside[x.axes] = maximum(0, maximum(low - at, at - high))
+    outside = use.along(f"check.{name}", x.axes)
+    outside[outside.axes] = maximum(0, maximum(low - x[x.axes], x[x.axes] - high))
     return outside
 
 
-def is_0_or_1(name: str, meaning: str, x: Block) -> Block:
-    """Measures how far what is typed is from both 0 and 1."""
-    off = block(name, (n, t), "|m(1−m)|", meaning)
-    off[n, t] = abs(x[n, t] * (1 - x[n, t]))
+def is_0_or_1(name: str, *typed_: Block, use: Choices = ROWS) -> Block:
+    """Measures how far what is typed is from both 0 and 1; several rows together."""
+    off = use.along(f"check.{name}", typed_[0].axes)
+    apart: list[Arithmetic] = [abs(x[x.axes] * (1 - x[x.axes])) for x in typed_]
+    off[off.axes] = sum(apart[1:], start=apart[0])
     return off
 
 
-def all_in_range(chosen: Settings) -> Block:
+def ratio_rests(ratio: Block, update_step: Block, use: Choices = ROWS) -> Block:
+    """Measures how far ratios are from 1 when nothing was updated."""
+    off = use.along("check.ratio", ratio.axes)
+    off[off.axes] = where(equal(update_step, 0), abs(ratio[ratio.axes] - 1), 0)
+    return off
+
+
+def adds_up(A: Block, V: Block, R: Block, use: Choices = ROWS) -> Block:
+    """Measures how far returns are from A + V, as a share of these where they are above 1: so far numbers may round."""
+    at = A.axes
+    off = use.along("check.returns", at)
+    off[at] = abs(R[at] - V[at] - A[at]) / maximum(1, abs(A[at]) + abs(V[at]))
+    return off
+
+
+def centred(white: Block, over: Counting, use: Choices = ROWS) -> Block:
+    """Measures how far the mean of the whitened advantages is from 0."""
+    off = use.one("check.whitened")
+    off[off.axes] = abs(Sum(white.axes, white[white.axes]) / over.number)
+    return off
+
+
+def as_built(used: Block, built: Block, use: Choices = ROWS) -> Block:
+    """Tells whether a setting asks for something else than that whose rows were built."""
+    off = use.one("check.norm")
+    off[()] = 1 - equal(used, built)
+    return off
+
+
+def all_in_range(chosen: Settings, use: Choices = ROWS) -> Block:
     """Repeats how far the settings are outside their ranges, all together."""
-    off = block("check.settings", (), "outside", "settings are within their ranges")
+    off = use.one("check.settings")
     off[()] = chosen.outside if chosen.outside is not None else 0
     return off
 
 
-def parts_add_up(parts: Iterable[Block], total: Block) -> Identity:
+def parts_add_up(parts: Iterable[Block], total: Block, use: Choices = ROWS) -> Identity:
     """Measures how far the policy loss and what the others add are from the total, as a share of parts above 1."""
     first, *others = parts
-    most = block("check.parts_size", (), "Σ|parts|", "parts of the loss without their signs")
-    off = block("check.parts", (), "|Σparts−L|", "parts of the loss add up to the total")
+    most, off = use.ones("check.parts_size", "check.parts")
     added: Arithmetic = first
     size: Arithmetic = abs(first)
     for part in others:
@@ -101,28 +117,29 @@ def parts_add_up(parts: Iterable[Block], total: Block) -> Identity:
     return Identity((most,), off)
 
 
-def no_gap(is_given: Block) -> Block:
+def no_gap(is_given: Block, use: Choices = ROWS) -> Block:
     """Finds a given word that comes after an empty cell: a prompt has no gap."""
-    gap = block("check.prompt", (n, t), "gap", "a prompt is given without a gap", decimals=0)
+    n, t = is_given.axes
+    gap = use.row("check.prompt")
     gap[n, t] = less(is_given[n, t - 1], is_given[n, t])
     return gap
 
 
-def not_empty(is_given: Block) -> Block:
+def not_empty(is_given: Block, use: Choices = ROWS) -> Block:
     """Finds an episode without a prompt: at least its first word must be given, or there is nothing to read."""
-    empty = block("check.empty", (n,), "empty", "every prompt has a first word", decimals=0)
+    n, t = is_given.axes
+    empty = use.each("check.empty")
     empty[n] = 1 - is_given[n, t.first - 1]
     return empty
 
 
-def shares_add_up(m: Block, share: Block, total: Block) -> Identity:
+def shares_add_up(m: Block, share: Block, total: Block, use: Choices = ROWS) -> Identity:
     """Measures how far the words' shares of the loss are from the total, as a share of their sizes where these are above 1."""
-    size = block("check.share_size", (n, t), "|share|", "size of a word's share of the loss")
-    most = block("check.shares_size", (), "Σ|share|", "shares of the loss without their signs")
-    off = block("check.total", (), "|Σshare−L|", "the words' shares add up to the total loss")
-    size[n, t] = abs(share[n, t])
-    most[()] = Sum((n, t), size[n, t])
-    off[()] = abs(Sum((n, t), m[n, t] * share[n, t]) - total) / maximum(1, most)
+    at = share.axes
+    size, most, off = use.row("check.share_size"), use.one("check.shares_size"), use.one("check.total")
+    size[at] = abs(share[at])
+    most[()] = Sum(at, size[at])
+    off[()] = abs(Sum(at, m[at] * share[at]) - total) / maximum(1, most)
     return Identity((size, most), off)
 
 

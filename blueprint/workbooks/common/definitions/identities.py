@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Operand, block, constant, equal, maximum, where
+from blueprint.language import Block, Max, Operand, constant, equal, maximum, where
 from blueprint.language.nodes import Arithmetic
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
 from blueprint.workbooks.common.definitions.gae import Gae, discounted_sum, td_errors
@@ -34,7 +34,7 @@ def lambda_0(made: Gae, use: Choices) -> Identity:
     """With λ = 0 no later TD error counts: A is δ, but where it is passed over."""
     row, gamma = (use.n, use.t), use.used["gamma"]
     A = discounted_sum(use.row("identity.lambda_0"), made.td_errors, made.reach, use, gamma, ZERO)
-    off = block("check.lambda_0", row, "|A_λ0−δ|", "λ = 0: advantage is the TD error")
+    off = use.row("check.lambda_0")
     off[row] = (1 - made.reach.over[row]) * abs(A[row] - made.td_errors[row])
     return Identity((A,), off)
 
@@ -46,12 +46,12 @@ def lambda_1(made: Gae, r: Block, use: Choices) -> Identity:
     gamma, V = use.used["gamma"], made.ahead
     A = discounted_sum(use.row("identity.lambda_1"), made.td_errors, made.reach, use, gamma, ONE)
     G = use.row("identity.to_go")
-    off = block("check.lambda_1", row, "|A_λ1+V−G|", "λ = 1: advantage + value is reward to go")
+    off = use.row("check.lambda_1")
     G[n, t.last + 1] = V[n, t.last + 1]
     following, later = _following(G, V, stop, done, use)
     otherwise = over[row] * G[n, t + 1] if isinstance(over, Block) else V[row]
     G[row] = _inside(here[row] - over[row], r[row] + gamma * later, otherwise)
-    size = largest(A, made.td_errors, V)
+    size = largest(A, made.td_errors, V, use)
     counted = here if isinstance(over, Block) else EVERYWHERE
     off[row] = counted[row] * abs(A[row] + V[row] - G[row]) / maximum(1, size.residual)
     return Identity((A, *following, G, *size.listed), off)
@@ -72,11 +72,11 @@ def _inside(here: Operand, counted: Operand, otherwise: Operand) -> Operand:
     return where(equal(here, 1), counted, otherwise) if isinstance(here, Arithmetic) else counted
 
 
-def largest(A: Block, delta: Block, V: Block) -> Identity:
+def largest(A: Block, delta: Block, V: Block, use: Choices) -> Identity:
     """Returns the largest number of a recursion, and the row in which it is found: what cancels there rounds by its size."""
     at = A.axes
-    size = block("identity.sizes", at, "|A_λ1|+|δ|+|V|", "size of what the recursion adds up")
-    most = block("identity.largest", (), "largest", "largest of these: unit of the distance")
+    size = use.row("identity.sizes")
+    most = use.one("identity.largest")
     size[at] = abs(A[at]) + abs(delta[at]) + abs(V[at])
     most[()] = Max(at, size[at])
     return Identity((size,), most)
@@ -88,6 +88,6 @@ def gamma_0(made: Gae, r: Block, use: Choices) -> Identity:
     lam = use.used["gae_lambda"]
     delta = td_errors(use.row("identity.gamma_0_td"), r, made, use, ZERO)
     A = discounted_sum(use.row("identity.gamma_0"), delta, made.reach, use, ZERO, lam)
-    off = block("check.gamma_0", row, "|A_γ0−r+V|", "γ = 0: advantage is reward − value")
+    off = use.row("check.gamma_0")
     off[row] = (1 - over[row]) * abs(A[row] - (here[row] - over[row]) * (r[row] - made.V[row]))
     return Identity((delta, A), off)

@@ -95,10 +95,10 @@ def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices)
     return Score(ended, taken, replaced, corrected, held, place, placed)
 
 
-def score_stays(kept: Block, made: Score) -> Block:
+def score_stays(kept: Block, made: Score, use: Choices) -> Block:
     """Measures for each response (n) how much of its score lands where nothing is kept."""
     n, t = kept.axes
-    off = block("check.score", (n,), "|Σs−s|", "the score lands where values are kept")
+    off = use.each("check.score")
     off[n] = abs(Sum(t, kept[n, t] * made.placed[n, t]) - made.clipped[n])
     return off
 

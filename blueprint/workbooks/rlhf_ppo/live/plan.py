@@ -7,7 +7,7 @@ from blueprint.language import Block
 from blueprint.page.outline import Piece, Sheet
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.common.conventions.inputs import Chosen, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices
 from blueprint.workbooks.common.definitions.reward import score_stays
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import PRESET
@@ -46,7 +46,7 @@ def live_plan(models: Models, chosen: Chosen, conventions: Conventions, inputs: 
         use=Choices(chosen.settings.used, chosen.settings.switch, labels=labels(live=True)),
         floor=live.batch.floor,
         watched=live.loss.metrics.sections,
-        checked_too=[score_stays(live.signal.counted.kept, live.signal.scored)] if live.signal.scored else [],
+        checked_too=[score_stays(live.signal.counted.kept, live.signal.scored, ROWS)] if live.signal.scored else [],
         choices_made=_choices_made(chosen),
         metrics={title: live.loss.metrics.named[name] for title, name in LOGGED.items()},
         after=(beside.libraries, beside.which),
