@@ -1,5 +1,6 @@
 """Fixtures that several rooms share."""
 
+import gc
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,9 @@ def pytest_configure(config: pytest.Config) -> None:
     A test that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    gc.set_threshold(
+        50_000, 20, 100
+    )  # by default openpyxl spends four tenths of its time looking for circles in its cells
     config.option.benchmark_disable = not config.option.benchmark_only
     for package in ("torch", "ray", "matplotlib"):
         if os.environ.get(f"BLUEPRINT_NEEDS_{package.upper()}") and find_spec(package) is None:

@@ -33,17 +33,20 @@ Sub Save(book, target As String)
   how(0).Name = "FilterName"
   how(0).Value = "Calc MS Excel 2007 XML"
   book.storeToURL(target, how())
-  book.close(True)
 End Sub
 """
 
 
 class Change(NamedTuple):
-    """A workbook, the copy to save it as, and what is done to it in between: lines of Basic about `book`."""
+    """A workbook, the copy to save it as, and what is done to it in between: lines of Basic about `book`.
+
+    undo: lines that take it back, after which the next change, one of the same workbook, goes on in the open book.
+    """
 
     source: Path
     target: Path
     lines: Sequence[str]
+    undo: Sequence[str] = ()
 
 
 def edit(changes: Sequence[Change], room: Path) -> None:
@@ -54,7 +57,8 @@ def edit(changes: Sequence[Change], room: Path) -> None:
     profile = f"-env:UserInstallation={(room / 'profile').as_uri()}"
     # The first start fills the profile, with an empty macro module among other things, and would replace ours.
     _run(profile, "--terminate_after_init")
-    body = [line for change in changes for line in _lines(change)]
+    going_on = [False, *(bool(change.undo) for change in changes[:-1])]
+    body = [line for change, open in zip(changes, going_on, strict=True) for line in _lines(change, open)]
     code = "\n".join([OPEN_AND_SAVE, "Sub Main()", *body, "End Sub"])
     module = room / "profile" / "user" / "basic" / "Standard" / "Module1.xba"
     module.write_text(MODULE.format(code=escape(code)), encoding="utf-8")
@@ -64,9 +68,9 @@ def edit(changes: Sequence[Change], room: Path) -> None:
             raise RuntimeError(f"LibreOffice did not write {change.target}; it said: {said}")
 
 
-def _lines(change: Change) -> list[str]:
-    opened, saved = f'book = Opened("{change.source.as_uri()}")', f'Save(book, "{change.target.as_uri()}")'
-    return [opened, *change.lines, saved]
+def _lines(change: Change, is_open: bool) -> list[str]:
+    opened = [] if is_open else [f'book = Opened("{change.source.as_uri()}")']
+    return [*opened, *change.lines, f'Save(book, "{change.target.as_uri()}")', *(change.undo or ["book.close(True)"])]
 
 
 def _run(*arguments: str) -> str:
