@@ -6,38 +6,24 @@ from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from blueprint.language import Axis, Block, NoNumber, NotationError, Values, compute, equations
+from blueprint.language import Axis, Block, NoNumber, NotationError, Values, compute
 from blueprint.language.cells import filled_by, numbers_along
 from blueprint.language.chain import Cell, Read, reads
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.language.spelling.numbers import explained
 from blueprint.language.spelling.text import equation
-from blueprint.page.outline import Blueprint, Section, Sheet
+from blueprint.page.outline import Blueprint, on_one_sheet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from blueprint.explaining.shown import Shown
     from blueprint.explaining.spots import Address, Spot
     from blueprint.explaining.tree import Explanation
     from blueprint.page.layout import Layout
     from blueprint.page.recalculate import Proof
-
-
-class Shown(NamedTuple):
-    """One cell in four ways, and where it stands."""
-
-    equation: str
-    numbers: str
-    formula: str
-    value: float | str
-    cell: str
-
-    def __str__(self) -> str:
-        return f"{self.equation}\n{self.numbers}\n{self.cell}: {self.formula}\n{self.value}"
 
 
 class Book:
@@ -90,19 +76,9 @@ class Book:
 
         A member that has a word may go by it: `book.show("height", c="Oslo")`.
         """
-        from blueprint.explaining.members import places as places_of
-        from blueprint.page.cells import address, formula_at
+        from blueprint.explaining.shown import shown
 
-        found = self._block(block)
-        places = places_of(found, members, self.blueprint.names, self.values)
-        filled = filled_by(found, places, self.values)
-        return Shown(
-            equation(found, filled.definition) if filled else equations(found),
-            explained(found, places, self.values),
-            formula_at(found, places, self.layout),
-            self.values.cell(found, *places),
-            address(found, places, self.layout),
-        )
+        return shown(self, self._block(block), members)
 
     def explain(self, what: Block | str, depth: int | Literal["all"] = 2, **members: int | str) -> Explanation:
         """Explains one cell by what it comes from, `depth` steps down, or down to the inputs with "all".
@@ -174,13 +150,9 @@ class Book:
 
     @cached_property
     def _own_formulas(self) -> dict[tuple[str, int, int], str]:
-        """The formulas of the page's own, by sheet, row and column, counted from 0."""
-        from blueprint.page.cells import echo_formula
-        from blueprint.page.watch import watch_of
+        from blueprint.page.watch import own_formulas
 
-        echoes = {(echo.sheet, echo.row, echo.column): echo_formula(echo, self.layout) for echo in self.layout.echoes}
-        lives = (*self.layout.lives, *watch_of(self.layout).lives)
-        return echoes | {(live.sheet, live.row, live.column): live.formula for live in lives}
+        return own_formulas(self.layout)
 
     def __getitem__(self, block: Block | str) -> DataFrame:
         """Returns a block as a table, `book["height"]`; see `frame`."""
@@ -218,18 +190,4 @@ def book(title: str, blocks: list[Block], across: Axis, numbers: Mapping[Block, 
     across:  the axis that runs from left to right.
     numbers: the numbers of every typed block; the sizes of the axes follow from them.
     """
-    sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,), first=None)
-    return Book(Blueprint(title, (sheet,), _sizes(numbers), numbers))
-
-
-def _sizes(numbers: Mapping[Block, object]) -> dict[Axis, int]:
-    """Reads the sizes of the axes off the shapes of the typed numbers."""
-    sizes: dict[Axis, int] = {}
-    for block, given in numbers.items():
-        shape = np.asarray(given, dtype=object).shape
-        if len(shape) != len(block.axes):
-            raise NotationError(f"{block.name} has {len(block.axes)} axes, but its numbers have {len(shape)}")
-        for axis, cells in zip(block.axes, shape, strict=True):
-            edges = sum(edge in block.edges for edge in ((axis, -1), (axis, 1)))
-            sizes.setdefault(axis.extent, cells - edges)
-    return sizes
+    return Book(on_one_sheet(title, blocks, across, numbers))

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from blueprint.checking.formulas import Compared, formulas_of
 from blueprint.page.apart import recalculated_apart
+from blueprint.page.found import Found
 from blueprint.page.opened import Opened
-from blueprint.page.read import Found, ReadError, array_of
+from blueprint.page.read import ReadError, array_of
 from blueprint.page.recalculate import Cells
 from blueprint.page.slim import slimmed, without_values
 from blueprint.page.spelled import NoNumber

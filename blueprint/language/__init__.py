@@ -1,7 +1,7 @@
 """The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge, no file format, no torch."""
 
 from blueprint.language.axes import Axis, join
-from blueprint.language.blocks import Block, block, link, transposed, typed
+from blueprint.language.blocks import Block
 from blueprint.language.errors import NoNumber, NotationError
 from blueprint.language.evaluate import compute
 from blueprint.language.functions import (
@@ -27,6 +27,7 @@ from blueprint.language.functions import (
     tanh,
     where,
 )
+from blueprint.language.making import block, link, transposed, typed
 from blueprint.language.nodes import Expr, Operand
 from blueprint.language.spelling.text import equations, text
 from blueprint.language.values import Values

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, End, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.functions import filled, number, where
-from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, free_axes, wrap
+from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, wrap
 from blueprint.language.refuse import (
     is_limit,
     is_text,
@@ -18,6 +17,7 @@ from blueprint.language.refuse import (
     refuse_repeated,
     refuse_words,
 )
+from blueprint.language.trees import free_axes
 
 At = Index | Axis | End | Arithmetic
 
@@ -92,7 +92,7 @@ class Block(Arithmetic):
     def expression(self) -> Ref:
         """Returns the block as a number in a larger expression; only a block without axes is one."""
         if self.axes:
-            raise NotationError(f"{self.name} has one number for each {_letters(self.axes)}: write {self._usage()}")
+            raise NotationError(f"{self.name} has one number for each {letters(self.axes)}: write {self._usage()}")
         return Ref(self, ())
 
     def __getitem__(self, at: At | tuple[At, ...]) -> Ref:
@@ -171,72 +171,6 @@ class Block(Arithmetic):
         return f"{self.name}[{', '.join(axis.letter for axis in self.axes)}]" if self.axes else self.name
 
 
-def block(
-    name: str,
-    axes: tuple[Axis, ...],
-    symbol: str = "",
-    meaning: str = "",
-    *,
-    unit: str = "",
-    source: str = "",
-    decimals: int = 4,
-    reads: str = "",
-) -> Block:
-    """Makes a block whose equation comes next."""
-    return Block(name, axes, About(symbol or name, meaning, unit, source, decimals, reads))
-
-
-def typed(
-    name: str,
-    axes: tuple[Axis, ...] = (),
-    symbol: str = "",
-    meaning: str = "",
-    *,
-    unit: str = "",
-    source: str = "",
-    decimals: int = 4,
-    text: bool = False,
-    limit: bool = False,
-    edges: tuple[Edge, ...] = (),
-    reads: str = "",
-) -> Block:
-    """Makes a block whose numbers (or words, or limits) are given; they stand in the page as typed cells."""
-    made = Block(name, axes, About(symbol or name, meaning, unit, source, decimals, reads), typed=True)
-    made.text, made.limit = text, limit
-    for edge in edges:
-        if edge.axis not in axes:
-            raise NotationError(f"{name} has no edge at {edge}: its axes are {_letters(axes)}")
-    made.edges = {(edge.axis, edge.side) for edge in edges}
-    return made
-
-
-def link(name: str, target: Block, meaning: str = "", symbol: str = "") -> Block:
-    """Repeats a block under another name, so that a page shows what its equations read from elsewhere."""
-    about = target.about
-    told = About(symbol or about.symbol, meaning or about.meaning, about.unit, "", about.decimals, about.reads)
-    made = Block(name, target.axes, told, link=True)
-    for axis, side in sorted(target.edges, key=lambda edge: (edge[0].letter, edge[1])):
-        at = tuple(Edge(axis, side) if other is axis else other for other in target.axes)
-        made[at] = _repeated(target[at])
-    made[target.axes] = _repeated(target[target.axes])
-    return made
-
-
-def transposed(name: str, target: Block) -> Block:
-    """Repeats a block of one axis where a page lays it in the other direction: each cell is looked up by its number."""
-    (axis,) = target.axes
-    about = target.about
-    told = About(about.symbol, about.meaning, about.unit, "", about.decimals, about.reads)
-    made = Block(name, target.axes, told, link=True)
-    place = number(axis) - axis.start if axis.start else number(axis)
-    made[axis] = target[place]
-    return made
-
-
-def _repeated(cell: Ref) -> Expr:
-    """Returns a cell as it is repeated: a blank one that may hold a word stays blank, where a sheet would show 0."""
-    return where(filled(cell), cell, "") if cell.block.typed and cell.block.text else cell
-
-
-def _letters(axes: tuple[Axis, ...]) -> str:
+def letters(axes: tuple[Axis, ...]) -> str:
+    """Lists the letters of axes in a sentence."""
     return " and ".join(axis.letter for axis in axes)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from blueprint.language.axes import Axis
 from blueprint.language.blocks import Block
 from blueprint.language.cells import Members, filled_by, places_of
-from blueprint.language.nodes import Expr, Find, Lookup, Op, Reduce, Ref, children, walk
+from blueprint.language.nodes import Expr, Find, Lookup, Op, Reduce, Ref
 from blueprint.language.refuse import OFF_WORD
+from blueprint.language.trees import children, walk
 from blueprint.language.values import Values
 
 MOST = 12

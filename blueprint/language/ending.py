@@ -12,9 +12,10 @@ from blueprint.language.blocks import Block
 from blueprint.language.cells import Members, filled_by, places_of
 from blueprint.language.chain import Cell
 from blueprint.language.errors import NoNumber
-from blueprint.language.nodes import Expr, Find, Lookup, Op, Reduce, Ref, walk
+from blueprint.language.nodes import Expr, Find, Lookup, Op, Reduce, Ref
 from blueprint.language.spelling.numbers import number, with_numbers
 from blueprint.language.spelling.text import text
+from blueprint.language.trees import walk
 from blueprint.language.values import Values
 from blueprint.language.vectorise import compiled
 

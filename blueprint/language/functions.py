@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Changes, Count, Expr, Find, Lookup, Op, Operand, Reduce, Ref, walk, wrap
+from blueprint.language.nodes import Changes, Count, Expr, Find, Lookup, Op, Operand, Reduce, Ref, wrap
+from blueprint.language.trees import walk
 
 CONDITIONS = ("less", "at_most", "equal", "filled", "is_off")
 

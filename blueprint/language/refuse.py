@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Expr, Find, Index, Op, Reduce, Ref, children, walk
+from blueprint.language.nodes import Constant, Expr, Find, Index, Op, Reduce, Ref
+from blueprint.language.trees import children, walk
 
 if TYPE_CHECKING:
     from blueprint.language.blocks import Block

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Find, Reduce, Ref, walk
+from blueprint.language.nodes import Find, Reduce, Ref
+from blueprint.language.trees import walk
 
 
 @dataclass(frozen=True)

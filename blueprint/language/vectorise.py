@@ -30,7 +30,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "minimum": np.minimum,
     "less": lambda a, b: _compared(np.less, a, b),
     "at_most": lambda a, b: _compared(np.less_equal, a, b),
-    "equal": lambda a, b: _same_words(a, b) if _holds_words(a) else _compared(np.equal, a, b),
+    "equal": lambda a, b: (_lower(a) == _lower(b)) * 1.0 if _holds_words(a) else _compared(np.equal, a, b),
     "filled": lambda a: np.not_equal(a, "") * 1.0 if _holds_words(a) else np.logical_not(np.isnan(a)) * 1.0,
     "is_off": lambda a: np.isposinf(a) * 1.0,
     "where": lambda test, a, b: _known(np.asarray(test) >= 0, np.where(np.asarray(test) == 1, a, b)),
@@ -99,10 +99,6 @@ def _known(known: Any, cells: Any) -> Any:
 def _compared(compare: Callable[..., Any], a: Any, b: Any) -> Any:
     """Returns 1 or 0, and NaN where a blank cell is compared (a spreadsheet would take it for 0)."""
     return _known(~(np.isnan(a) | np.isnan(b)), compare(a, b) * 1.0)
-
-
-def _same_words(a: Any, b: Any) -> Any:
-    return (_lower(a) == _lower(b)) * 1.0
 
 
 def _lower(words: Any) -> Any:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from blueprint.language import Block
 from blueprint.page import dress, grid
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
 from blueprint.page.place import Place
-from blueprint.page.ruler import Ruler, pixels
+from blueprint.page.ruler import Ruler, Text, _texts, pixels
 
 MARGIN, GAP, THIN, SUM, EDGE, LEAST, NUMBER = 12, 10, 12, 18, 40, 46, 57
 """Pixels: the left margin, between groups, an empty column, an empty Σ, the cells before and after a group, a weight, a
@@ -22,15 +20,6 @@ EQUATION, BESIDE, SLIVER = 320, 300, 4
 beside weights and single numbers, which need those columns, it is cut."""
 NAMES = ("symbol", "name", "head name", "link", "box")
 HEADINGS = ("column heading", "section column", "verdict")
-
-
-class Text(NamedTuple):
-    """A text in a cell, and its style."""
-
-    row: int
-    column: int
-    text: str
-    style: str
 
 
 class Columns:
@@ -206,20 +195,3 @@ class Columns:
         """Whether a block has one number for each group."""
         groups = self.sheet.across[:-1]
         return bool(groups) and any(groups[0] in b.axes and self.sheet.across[-1] not in b.axes for b in self.blocks)
-
-
-def _texts(title: str, layout: Layout) -> Iterator[Text]:
-    """Yields the texts of a sheet: fixed ones, links, and words that are shown again."""
-    for label in layout.labels:
-        if label.sheet == title:
-            yield Text(label.row, label.column, label.text, label.style)
-    for jump in layout.jumps:
-        if jump.sheet == title:
-            place = layout.places[jump.block]
-            yield Text(jump.row, jump.column, jump.text.format(sheet=place.sheet, row=place.row + 1), jump.style)
-    for hop in layout.hops:
-        if hop.sheet == title:
-            yield Text(hop.row, hop.column, hop.text, "link")
-    for echo in layout.echoes:
-        if echo.sheet == title and echo.block.text:
-            yield Text(echo.row, echo.column, str(layout.values.cell(echo.block, *echo.places)), echo.style)

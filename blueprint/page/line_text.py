@@ -13,7 +13,8 @@ from blueprint.page.byhand import WITHIN
 from blueprint.page.digits import SHOWN
 from blueprint.page.dress import READS
 from blueprint.page.picking import shift
-from blueprint.page.steps import Leaf, blocks_of, origin
+from blueprint.page.putting import origin
+from blueprint.page.steps import Leaf, blocks_of
 
 
 def meaning(leaf: Leaf, whole: str) -> str:

@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
+from blueprint.page.found import Found
 from blueprint.page.place import Along
-from blueprint.page.read import Found
 from blueprint.page.respelled import Place, shape_of
 from blueprint.page.written import Cell, Written
 
@@ -140,14 +140,11 @@ def _lines(fresh: Formulas, file: Formulas, pairs: list[tuple[Stands, Found]]) -
     """Returns the rows and the columns of a sheet."""
     rows, columns = [], []
     for block, found in pairs:
-        high, wide = (sum((each.cells - 1) * step for each, step in steps) for steps in _steps(block.shape))
+        high = sum((each.cells - 1) * each.down for each in block.shape)
+        wide = sum((each.cells - 1) * each.right for each in block.shape)
         rows += [(block.at.row, found.top), (block.at.row + high, found.top + high)]
         columns += [(block.at.column, found.left), (block.at.column + wide, found.left + wide)]
     return _matched(rows, fresh, file, lambda cell: cell[0]), _matched(columns, fresh, file, lambda cell: cell[1])
-
-
-def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tuple[Along, int]]]:
-    return [(each, each.down) for each in shape], [(each, each.right) for each in shape]
 
 
 def _matched(pairs: list[tuple[int, int]], fresh: Formulas, file: Formulas, line: Callable[[Cell], int]) -> Lines:

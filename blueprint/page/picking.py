@@ -16,7 +16,8 @@ from blueprint.page.layout import Copied, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Choice
 from blueprint.page.place import spans
-from blueprint.page.steps import VALUE, Leaf, blocks_of, name, origin
+from blueprint.page.putting import origin
+from blueprint.page.steps import VALUE, Leaf, blocks_of, name
 
 PLACE = own.CHOSEN_PLACE
 Value = float | str

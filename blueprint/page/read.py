@@ -6,9 +6,8 @@ widened and rows inserted above. How a block lies in its range stands on the Con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import product
+from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from os import PathLike
 from pathlib import Path
@@ -20,12 +19,12 @@ import numpy.typing as npt
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page import grid
 from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
 from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, RANGE_NAME, WORDS
+from blueprint.page.found import Found
 from blueprint.page.place import Along, parse_shape
-from blueprint.page.spelled import NoNumber, limit_or_blank, number_or_blank, word_or_blank
+from blueprint.page.spelled import NoNumber
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
@@ -34,50 +33,6 @@ MEANT = {"kind": KINDS, "holds": (WORDS, LIMITS, NUMBERS)}
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """Where a block stands in a file, how it lies there, what it holds, which blocks it reads, and what its range is called.
-
-    line: everything that the Contents sheet says of it, by its columns.
-    """
-
-    name: str
-    kind: str
-    words: bool
-    sheet: str
-    top: int
-    left: int
-    shape: tuple[Along, ...]
-    reads: tuple[str, ...] = ()
-    called: str = ""
-    limit: bool = False
-    line: Mapping[str, Any] = field(default_factory=dict)
-
-    def told(self, value: object) -> Any:
-        """Returns what a cell of the block holds: a number, a word, or a limit, of which off is infinite.
-
-        NaN or "" is a blank. Raises NoNumber for anything else.
-        """
-        read = word_or_blank if self.words else limit_or_blank if self.limit else number_or_blank
-        return read(value, self.kind == "typed")
-
-    def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
-        """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
-        for at in product(*(range(along.cells) for along in self.shape)):
-            yield at, *self.address(at)
-
-    def cell(self, at: tuple[int, ...]) -> str:
-        """Returns the address of a cell, without its sheet, by its index, edge cells counted."""
-        row, column = self.address(at)
-        return f"{grid.letters(column - 1)}{row}"
-
-    def address(self, at: tuple[int, ...]) -> tuple[int, int]:
-        """Returns row and column (1-based) of a cell by its index, edge cells counted."""
-        row = self.top + sum(along.down * i for along, i in zip(self.shape, at, strict=True))
-        column = self.left + sum(along.right * i for along, i in zip(self.shape, at, strict=True))
-        return row, column
 
 
 def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:

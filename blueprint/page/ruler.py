@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
 from blueprint.language import Block, Values
 from blueprint.page.dress import SCIENTIFIC, Properties
+from blueprint.page.layout import Layout
 
 MEASURED_AT = 11
 BOLD = 1.06
@@ -85,3 +87,29 @@ def _as_typed(number: float, decimals: int) -> str:
     """Prints a typed number as its cell shows it: with up to two decimals more, where it has them."""
     whole, _, fraction = f"{number:.{decimals + 2}f}".partition(".")
     return f"{whole}.{fraction[:decimals]}{fraction[decimals:].rstrip('0')}"
+
+
+class Text(NamedTuple):
+    """A text in a cell, and its style."""
+
+    row: int
+    column: int
+    text: str
+    style: str
+
+
+def _texts(title: str, layout: Layout) -> Iterator[Text]:
+    """Yields the texts of a sheet: fixed ones, links, and words that are shown again."""
+    for label in layout.labels:
+        if label.sheet == title:
+            yield Text(label.row, label.column, label.text, label.style)
+    for jump in layout.jumps:
+        if jump.sheet == title:
+            place = layout.places[jump.block]
+            yield Text(jump.row, jump.column, jump.text.format(sheet=place.sheet, row=place.row + 1), jump.style)
+    for hop in layout.hops:
+        if hop.sheet == title:
+            yield Text(hop.row, hop.column, hop.text, "link")
+    for echo in layout.echoes:
+        if echo.sheet == title and echo.block.text:
+            yield Text(echo.row, echo.column, str(layout.values.cell(echo.block, *echo.places)), echo.style)

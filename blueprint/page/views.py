@@ -28,8 +28,9 @@ from blueprint.page.outline import (
     View,
 )
 from blueprint.page.pen import Pen, origin
+from blueprint.page.putting import Chosen
 from blueprint.page.ruler import pixels
-from blueprint.page.steps import VALUE, Chosen
+from blueprint.page.steps import VALUE
 
 OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
@@ -114,19 +115,11 @@ def _sample(sample: Sample, pen: Pen) -> None:
     pen.row += 1
 
 
-def _step(step: Step, pen: Pen) -> None:
-    """Keeps the rows of a step; what they say is spelled when every place is known."""
-    pen.row += pen.layout.walk.add(step, pen.sheet, pen.row, _chosen(pen))
-
-
-def _listed(listed: Listed, pen: Pen) -> None:
-    """Keeps the row of a list, likewise."""
-    pen.row += pen.layout.walk.add_list(listed, pen.sheet, pen.row, _chosen(pen))
-
-
-def _chosen(pen: Pen) -> Chosen:
+def _walked(item: Step | Listed, pen: Pen) -> None:
+    """Keeps the rows of a step, or of a list; what they say is spelled when every place is known."""
     chosen = pen.layout.blueprint.chosen
-    return Chosen(pen.values, chosen.across if chosen else ())
+    known = Chosen(pen.values, chosen.across if chosen else ())
+    pen.row += pen.layout.walk.add(item, pen.sheet, pen.row, known)
 
 
 def _finder(_: Finder, pen: Pen) -> None:
@@ -193,8 +186,8 @@ PLACERS: dict[type, Callable[..., None]] = {
     Flow: _flow,
     Entry: _entry,
     Sample: _sample,
-    Step: _step,
-    Listed: _listed,
+    Step: _walked,
+    Listed: _walked,
     Spread: _spread,
     Finder: _finder,
     Tour: _tour,

@@ -15,9 +15,9 @@ from blueprint.language.chain import Cell, Read
 from blueprint.language.nodes import Ref
 from blueprint.language.schedule import Step
 from blueprint.language.spelling.numbers import number
+from blueprint.page.found import Found
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint, Section, Sheet
-from blueprint.page.read import Found
 from blueprint.page.written import Area, read_by
 from blueprint.reopening.book import SavedBook
 from blueprint.reopening.saved import NO_KIND

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page.read import Found, locate
+from blueprint.page.found import Found
+from blueprint.page.read import locate
 from tests.page.workshop import made
 
 

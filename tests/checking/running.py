@@ -10,7 +10,7 @@ from blueprint.checking.checker import check
 from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
-from blueprint.page.read import Found
+from blueprint.page.found import Found
 
 SIGNAL, LOSS = "Reward & advantage", "Loss"
 

@@ -16,8 +16,9 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.files import Checked
 from blueprint.cli import main
+from blueprint.page.found import Found
 from blueprint.page.grid import letters
-from blueprint.page.read import Found, locate
+from blueprint.page.read import locate
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, row_of, run
 from tests.page.workshop import made

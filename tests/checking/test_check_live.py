@@ -11,7 +11,8 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.causes import Cause
 from blueprint.checking.verdicts import Verdict
-from blueprint.page.read import Found, locate
+from blueprint.page.found import Found
+from blueprint.page.read import locate
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import judged

@@ -5,7 +5,8 @@ from pathlib import Path
 import ironcalc
 import pytest
 
-from blueprint.page.read import Found, locate
+from blueprint.page.found import Found
+from blueprint.page.read import locate
 from tests.page.workshop import made
 
 # By check: what is spoiled (block, index with edge cells counted) and what is typed there.

@@ -12,7 +12,8 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.read import Found, locate
+from blueprint.page.found import Found
+from blueprint.page.read import locate
 from blueprint.page.recalculate import TOLERANCE
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers

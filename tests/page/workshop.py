@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.read import Found
+from blueprint.page.found import Found
 from blueprint.workbooks import blueprint_of
 
 Array = npt.NDArray[Any]

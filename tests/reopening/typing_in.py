@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import openpyxl
 
-from blueprint.page.read import Found, locate
+from blueprint.page.found import Found
+from blueprint.page.read import locate
 
 
 @cache

@@ -11,7 +11,8 @@ import numpy as np
 
 from blueprint.book import Book
 from blueprint.page.contents import kind_of
-from blueprint.page.read import Found, locate
+from blueprint.page.found import Found
+from blueprint.page.read import locate
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in, made
 

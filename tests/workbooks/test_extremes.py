@@ -15,9 +15,10 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.contents import kind_of
+from blueprint.page.found import Found
 from blueprint.page.grid import letters
 from blueprint.page.outline import Blueprint
-from blueprint.page.read import Found, locate
+from blueprint.page.read import locate
 from blueprint.page.recalculate import Cells
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import witness_of as witness
