@@ -21,7 +21,6 @@ from blueprint.workbooks.registry import kinds
 if TYPE_CHECKING:
     from blueprint.inputs.catalogue import Catalogue
     from blueprint.inputs.result import Settings
-    from blueprint.page.found import Found
     from blueprint.page.opened import Opened
     from blueprint.workbooks.kind import Kind
 
