@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Refused, Unreadable
+from blueprint.commands.refusals import Command, Refused
 from blueprint.quoting import printable
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Examples:
 ZIP = b"PK\x03\x04"
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("source", default="default", metavar="[NAME|FILE]")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file  [default: print it]")
 @click.option(
@@ -53,9 +53,6 @@ def numbers(
 
     They are those of a built-in set (see `blueprint list`), of a file.toml, or typed in a file.xlsx.
     """
-    from blueprint.inputs.errors import NumbersError
-    from blueprint.page.read import ReadError
-    from blueprint.page.saving import SaveError
 
     said = [(f"--{name}", f"{name}={value}") for name, value in asked.items() if value is not None]
     said += [("--set", each) for each in overrides]
@@ -63,17 +60,12 @@ def numbers(
         raise Refused("--show prints, and goes with neither --schema nor -o: leave one of them away.")
     if schema and (said or source != "default"):
         raise Refused("--schema describes every numbers file: leave all but -o and --force away.")
-    try:
-        if schema:
-            _deliver(_schema(), output, force)
-        elif show:
-            _show(_source(source), said)
-        else:
-            _write(_source(source), [each for _, each in said], output, force)
-    except (NumbersError, SaveError) as error:
-        raise Refused(str(error)) from error
-    except ReadError as error:
-        raise Unreadable(str(error)) from error
+    if schema:
+        _deliver(_schema(), output, force)
+    elif show:
+        _show(_source(source), said)
+    else:
+        _write(_source(source), [each for _, each in said], output, force)
 
 
 def _source(name: str) -> Source:

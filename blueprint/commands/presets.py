@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.refusals import Refused
+from blueprint.commands.refusals import Command
 
 if TYPE_CHECKING:
     from blueprint.inputs.catalogue import Preset
@@ -22,21 +22,17 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("name", required=False)
 @click.option("--keys", is_flag=True, help="List the conventions instead: what each is, and what may stand there.")
 def presets(name: str | None, keys: bool) -> None:
     """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
-    from blueprint.inputs.errors import NumbersError
     from blueprint.workbooks.registry import kinds
 
     offered = [(kind, level) for kind in kinds() if (level := kind.chooses())]
     if name is not None:
         found = next((level for _, level in offered if name in level.presets().presets), offered[0][1])
-        try:
-            return _tell(found, found.presets().preset(name))
-        except NumbersError as error:
-            raise Refused(str(error)) from error
+        return _tell(found, found.presets().preset(name))
     for kind, level in offered:
         click.echo(_heading(kind))
         if keys:

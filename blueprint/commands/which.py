@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.refusals import Refused
+from blueprint.commands.refusals import Command, Refused
 
 if TYPE_CHECKING:
     from blueprint.which import Batch
@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=Command, epilog=EXAMPLES)
 @click.option("--numbers", multiple=True, metavar="NAME|FILE", help="The batch, as in `build`; may be repeated.")
 @click.option("--compare", metavar="A,B,…", help="The presets that stand beside the default  [default: all]")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
@@ -30,16 +30,11 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
 
     Settings of your own, such as --set ppo.gamma=1, stand in the table as a row "yours".
     """
-    from blueprint.inputs.errors import NumbersError
-    from blueprint.language import NotationError
     from blueprint.which import page
 
     options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
     asked = [word for option, values in options.items() for value in values for word in (option, value)]
-    try:
-        batches = [_batch(each, compare, overrides) for each in numbers or ("default",)]
-    except (NumbersError, NotationError) as error:
-        raise Refused(str(error)) from error
+    batches = [_batch(each, compare, overrides) for each in numbers or ("default",)]
     click.echo(page(batches, shlex.join(["blueprint", "which", *asked])))
 
 

@@ -19,4 +19,4 @@ def test_the_code_does_what_the_page_says(
     monkeypatch.setattr(registry, "_added", {})
     monkeypatch.chdir(tmp_path)
     results = run(PAGE.replace(right, wrong))
-    assert (results.failed, results.attempted) == (failed, 17)
+    assert (results.failed, results.attempted) == (failed, 16)
