@@ -53,15 +53,15 @@ def preset_table(of: Catalogue, chosen: str) -> PresetTable:
     name = typed("preset", (), "preset", "the preset in use", text=True)
     number = block("preset.number", (), "preset_choice", "its number in the table, from 0", decimals=0)
     number[()] = match(PRESET, names[PRESET], name)
-    rows = {key: _row(key, setting) for key, setting in of.settings.items()}
+    rows = {key: _typed(f"presets.{key}", setting, "table", axes=(PRESET,)) for key, setting in of.settings.items()}
     values = {row: [preset.values[key] for preset in of.presets.values()] for key, row in rows.items()}
     return PresetTable(names, name, number, rows, {names: list(of.presets), name: chosen, **values})
 
 
-def _row(key: str, setting: Setting) -> Block:
-    text, limit, decimals = bool(setting.words), setting.limit, setting.decimals
-    name, symbol = f"presets.{key}", f"{setting.symbol}_table"
-    return typed(name, (PRESET,), symbol, setting.meaning, text=text, limit=limit, decimals=decimals)
+def _typed(name: str, setting: Setting, ending: str, told: str = "", axes: tuple[Axis, ...] = ()) -> Block:
+    """Makes a typed block of what may stand for a setting: a word, a number, or a limit, which may be off."""
+    symbol, meaning, text = f"{setting.symbol}_{ending}", told + setting.meaning, bool(setting.words)
+    return typed(name, axes, symbol, meaning, text=text, limit=setting.limit, decimals=setting.decimals)
 
 
 @dataclass(frozen=True)
@@ -117,20 +117,15 @@ def settings(
 
 def _line(made: Settings, key: str, setting: Setting, presets: PresetTable | None) -> tuple[Block, Block, Block]:
     """Makes what every setting has: used, yours, and the preset's."""
-    symbol, text, limit = setting.symbol, bool(setting.words), setting.limit
-
-    def one(of: str, told: str, *, types: bool) -> Block:
-        name, called, meaning = f"{key}.{of}", f"{symbol}_{of}", f"{told}: {setting.meaning}"
-        if types:
-            return typed(name, (), called, meaning, text=text, limit=limit, decimals=setting.decimals)
-        return block(name, (), called, meaning, decimals=setting.decimals)
-
-    mine, given = one("yours", "yours", types=True), one("preset", "preset", types=presets is None)
-    used = made.used[key] = block(key, (), symbol, setting.meaning, decimals=setting.decimals)
+    symbol, meaning, decimals = setting.symbol, setting.meaning, setting.decimals
+    mine = _typed(f"{key}.yours", setting, "yours", "yours: ")
     if presets is None:
+        given = _typed(f"{key}.preset", setting, "preset", "preset: ")
         made.typed[given] = setting.value
     else:
+        given = block(f"{key}.preset", (), f"{symbol}_preset", f"preset: {meaning}", decimals=decimals)
         given[()] = presets.rows[key][presets.number]
+    used = made.used[key] = block(key, (), symbol, meaning, decimals=decimals)
     used[()] = where(filled(mine), mine, given)
     return used, mine, given
 
@@ -177,9 +172,6 @@ def settings_sections(chosen: Settings) -> list[Section]:
     how = Note(
         "Type your own number into a cream cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
     )
-    numbers = [Line(line) for line in chosen.numbers]
-    switches = [Line(line) for line in chosen.switches]
-    sections = [Section("Settings", (how, *numbers), (*COLUMNS, "from", "to", "outside the range"))]
-    if switches:
-        sections.append(Section("Switches", tuple(switches), (*COLUMNS, "number", "one of")))
-    return sections
+    numbers = Section("Settings", (how, *map(Line, chosen.numbers)), (*COLUMNS, "from", "to", "outside the range"))
+    switches = Section("Switches", tuple(map(Line, chosen.switches)), (*COLUMNS, "number", "one of"))
+    return [numbers, switches] if chosen.switches else [numbers]

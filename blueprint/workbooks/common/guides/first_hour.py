@@ -11,9 +11,7 @@ from blueprint.inputs.setting import shown_value
 from blueprint.language import Block
 from blueprint.page.outline import Box, Entry, Note, Section, Sheet
 
-TITLE = "First hour"
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
-TYPE, WATCH, NOW, SEEN = 19, 43, 9, 16
 TEXTS = 53
 """Letters of what is typed and of what one will see together, which is what a small laptop has left."""
 HEADINGS = ("type into", "this", "and watch", "now", "in the default", "what one will see")
@@ -59,7 +57,7 @@ def first_hour_sheet(blocks: Mapping[str, Block], measured: bool) -> list[Sheet]
     entries = [_entry(number, each, blocks, measured) for number, each in enumerate(found, 1)]
     section = Section("Type the change, watch the number", (*HOW, *entries), HEADINGS)
     this = 1 + max(len(_this(each)) for each in found)
-    return [Sheet(TITLE, LEAD, (section,), widths=(TYPE, this, WATCH, NOW, SEEN, TEXTS - this), first=None)]
+    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, 16, TEXTS - this), first=None)]
 
 
 def tries(blocks: Mapping[str, Block]) -> list[Try]:
