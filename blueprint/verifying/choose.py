@@ -8,7 +8,7 @@ from blueprint.dumps.batch import Dump, MinibatchError
 from blueprint.dumps.kind import catalogue_of
 from blueprint.inputs.catalogue import Catalogue, Preset
 from blueprint.inputs.errors import NumbersError, nearest, suggestion
-from blueprint.inputs.setting import OFF, Setting, says_off
+from blueprint.inputs.setting import OFF, Setting, dotted, says_off
 from blueprint.quoting import unquoted
 from blueprint.verifying.neighbours import shown
 from blueprint.verifying.settings import Settings, laid_over, plain
@@ -78,11 +78,6 @@ def _preset(known: Catalogue, name: str) -> Preset:
         return known.preset(name)
     except NumbersError as error:
         raise MinibatchError(str(error)) from error
-
-
-def dotted(key: str) -> str:
-    """Returns a key of a preset as a numbers file writes it."""
-    return key if "." in key else f"ppo.{key}"
 
 
 def _override(known: Catalogue, text: str) -> tuple[str, float | str]:

@@ -10,9 +10,10 @@ from types import MappingProxyType
 
 from blueprint.dumps import Dump, Minibatch, MinibatchError, read_dump
 from blueprint.dumps.step_files import in_order, rows_twice
+from blueprint.inputs.setting import dotted
 from blueprint.verifying.case import Case, Verified
 from blueprint.verifying.causes import Match
-from blueprint.verifying.choose import Chosen, choose, dotted
+from blueprint.verifying.choose import Chosen, choose
 from blueprint.verifying.kind import verifier_of
 from blueprint.verifying.larger_batch import FEWEST
 from blueprint.verifying.lines import AGREES

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from blueprint.book import Book
 from blueprint.inputs.catalogue import Preset
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 
 COLUMNS = {
     "policy loss": "library.policy_loss",
@@ -26,10 +26,6 @@ COLUMNS = {
 
 OF_THE_BATCH = ("update_step", "batch.temperature", "batch.temperature_eps")
 """Settings that make the batch, the same for every library: they are no difference between libraries."""
-
-PART_OF = {"reward.missing_eos_value": "reward.missing_eos", "reward.missing_eos_test": "reward.missing_eos",
-           "reward.kl_clamp_of": "reward.kl_clamp_out"}  # fmt: skip
-"""Conventions that say nothing while another one is off: where that one differs, they are a part of it."""
 
 OF_KL_LOSS = "loss.kl_"
 """How conventions begin that say nothing where no KL is paid in the loss."""
@@ -77,7 +73,7 @@ def differences(values: _Values, default: _Values) -> list[str]:
     found = [key for key, value in values.items() if value != default[key] and key not in OF_THE_BATCH]
     if values["reward.kl_in"] not in ("loss", "both"):
         found = [key for key in found if not key.startswith(OF_KL_LOSS)]
-    return [key for key in found if PART_OF.get(key) not in found]
+    return [key for key in found if LIVE[key].part_of not in found]
 
 
 def _answer(preset: Preset, numbers: Mapping[str, float], without: list[tuple[str, Mapping[str, float]]]) -> Answer:

@@ -9,7 +9,8 @@ import numpy as np
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.dumps.batch import Array
 from blueprint.dumps.checks import rounding
-from blueprint.verifying.choose import Chosen, dotted
+from blueprint.inputs.setting import dotted
+from blueprint.verifying.choose import Chosen
 from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of
 from blueprint.verifying.kind import Shown, ViewOptions
 from blueprint.verifying.recompute import Replay
