@@ -1,8 +1,7 @@
 """The outside witness: the numbers of a workbook once more, in torch, from the papers' mathematics.
 
 It shares no code with the definitions from which the workbook is written. Needs the extra `torch`. `ppo` is the one
-computation of which every kind of workbook has its options; beside it stand `gae` and `token_loss` for large batches
-(modules `gae` and `tokens`).
+computation of which every kind of workbook has its options.
 """
 
 from blueprint.witness.errors import WitnessError

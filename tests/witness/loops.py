@@ -1,7 +1,7 @@
 """GAE as loops over time: the plain recursion, and the loops of two libraries, read in their source and written again.
 
 TRL 0.11.4, trl/trainer/ppo_trainer.py:1166, compute_advantages; verl 0.9.1, verl/trainer/ppo/core_algos.py:216,
-compute_gae_advantage_return. Their whitening is `whiten` of tests/benchmarks/test_witness_speed.py.
+compute_gae_advantage_return.
 """
 
 from __future__ import annotations

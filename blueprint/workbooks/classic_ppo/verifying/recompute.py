@@ -107,11 +107,10 @@ def _values(work: Work) -> None:
     old, returns = work.of_minibatch("values_old"), work.of_minibatch(work.ways.value_target)
     reach = torch.tensor(work.number("value_clip_range"), dtype=torch.float64)
     held, norm = rewards.within(work.known["values_new"], reach, old), str(work.settings["value_norm"])
-    free, distance = (losses.distance(each - returns, norm) for each in (work.known["values_new"], held))
-    if work.settings["value_combine"] == "max":
-        distance = torch.maximum(free, distance)
+    free, clipped = (losses.distance(each - returns, norm) for each in (work.known["values_new"], held))
+    distance = torch.maximum(free, clipped) if work.settings["value_combine"] == "max" else clipped
     if work.ways.value_combine == "smaller":
-        distance = torch.minimum(free, distance)
+        distance = torch.minimum(free, clipped)
     work.number_of("value_loss", work.number("value_factor") * distance)
 
 

@@ -98,7 +98,7 @@ def add_signal(batch: Batch, rows: Rows) -> None:
     forms = advantages.divisors(variance, batch.setting("whiten_eps").flatten())
     divisor = pick(batch, "whiten_form", *(forms[word] for word in WORDS["whiten_form"]))
     centred = raw - wide(mean)
-    found = {"mean": mean, "centred": centred, "variance": variance, "deviation": variance.sqrt()}
+    found = {"mean": mean, "centred": centred, "variance": variance}
     found |= {word: forms[word] for word in WORDS["whiten_form"]}
     found |= {"divisor": divisor, "whitened": centred / wide(divisor)}
     rows.add({f"advantage.{name}": each for name, each in found.items()})

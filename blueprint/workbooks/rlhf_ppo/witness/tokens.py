@@ -47,7 +47,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
 
 
 def _refuse_holes(mask: Array) -> None:
-    """Refuses a response that goes on after a gap, such as a tool's turn: `gae` can, but a workbook has no rows for it."""
+    """Refuses a response that goes on after a gap, such as a tool's turn: a workbook has no rows for it."""
     for episode, row in enumerate(mask, start=1):
         held = np.flatnonzero(row)
         if len(held) and len(held) < held[-1] - held[0] + 1:
