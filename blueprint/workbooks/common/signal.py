@@ -178,8 +178,8 @@ def _reward_sections(made: Signal) -> Iterator[Section]:
             (S, *minors(*at), *counts, *keys(*made.counted)),
         )
     if kl:
-        logprobs = given.logp_old, given.logp_ref, *rows(given.exact)
-        yield Section("How far from the reference?", (*logprobs, *kl.steps, key(kl.used)))
+        ways = (given.logp_old, given.logp_ref, *kl.steps, key(kl.used), *rows(given.exact))
+        yield Section("How far from the reference?", ways)
     if scored and given.scored:
         ways = (*given.scored, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
         yield Section("Score: corrected, clipped, and put on one slot", ways)
