@@ -178,8 +178,8 @@ def _reward_sections(made: Signal) -> Iterator[Section]:
             (S, *minors(*at), *counts, *keys(*made.counted)),
         )
     if kl:
-        ways = (given.logp_old, given.logp_ref, *kl.steps, key(kl.used), *rows(given.exact))
-        yield Section("How far from the reference?", ways)
+        steps = (given.logp_old, given.logp_ref, *kl.steps)
+        yield Section("How far from the reference?", (*steps, key(kl.used), *rows(given.exact)))
     if scored and given.scored:
         ways = (*given.scored, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
         yield Section("Score: corrected, clipped, and put on one slot", ways)
