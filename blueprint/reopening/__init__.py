@@ -41,9 +41,9 @@ def book_of(path: str | PathLike[str]) -> SavedBook:
     computed with.
     """
     file = Opened(Path(path))
-    if known_as(file) is None:
-        return OwnBook(file)
     try:
+        if known_as(file) is None:
+            return OwnBook(file)
         blueprint = blueprint_of(numbers_of(file))
         typed = typed_in(blueprint, file)
     except (NumbersError, NotationError) as error:

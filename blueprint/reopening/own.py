@@ -67,7 +67,7 @@ class OwnBook(SavedBook):
         """Returns the equation that Contents says of a block, "" of a typed one, and a cell's own formula with its value."""
         formula = self.formula(self.spots[cell.block.name].address(cell.places))
         shown = number(self.values.cell(cell.block, *cell.places)).text
-        said = self.file.places[cell.block.name].line["equation"] or ""
+        said = str(self.file.places[cell.block.name].line["equation"] or "")
         return said, f"{formula} = {shown}" if formula else shown
 
     def derivation(self) -> tuple[Step, ...]:
@@ -98,10 +98,14 @@ class OwnBook(SavedBook):
 
     def _inside(self, area: Area) -> Iterable[tuple[Cell, ...]]:
         """Returns the cells of an area, block by block."""
+        rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
+        known: Iterable[Address] = self._cells  # an area may be a whole sheet
+        if len(rows) * len(columns) < len(self._cells):
+            known = (Address(area.sheet, row, column) for row in rows for column in columns)
         groups: dict[Block, list[Cell]] = {}
-        for at, cell in self._cells.items():
-            if at.sheet == area.sheet and area.top <= at.row <= area.bottom and area.left <= at.column <= area.right:
-                groups.setdefault(cell.block, []).append(cell)
+        for at in known:
+            if at in self._cells and at.sheet == area.sheet and at.row in rows and at.column in columns:
+                groups.setdefault(self._cells[at].block, []).append(self._cells[at])
         return map(tuple, groups.values())
 
 
@@ -115,7 +119,7 @@ def _axes(file: Opened) -> dict[tuple[str, int], Axis]:
 def _block(found: Found, axes: dict[tuple[str, int], Axis]) -> Block:
     """Returns a block that holds what the file shows, with what Contents says of it."""
     symbol, meaning, unit, source = (
-        found.line[column] or "" for column in ("symbol", "meaning", "unit or range", "source")
+        str(found.line[column] or "") for column in ("symbol", "meaning", "unit or range", "source")
     )
     along = {axes[each.letter, each.size]: each for each in found.shape}
     block = Block(found.name, tuple(along), About(symbol, meaning, unit, source), typed=True)

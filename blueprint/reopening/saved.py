@@ -141,12 +141,14 @@ Made = Callable[[Saved], Any]
 def known_as(file: Opened) -> tuple[Kind, Made] | None:
     """Returns a file's kind, and what makes numbers of a file of its level; None for a blueprint that is of no kind.
 
-    A file that says its level is of that one, if it has its sign; one that lost its properties is known by its sign.
+    A file that says its level is of that one; one that lost its properties is known by its sign. Raises ReadError for a file
+    that says a level and lacks its sign.
     """
-    said, places = file.noted.get("level"), file.places
+    said = file.noted.get("level")
     levels = ((kind, level, *found) for kind in kinds() for level, found in (kind.saved or {}).items())
     for kind, level, sign, make in levels:
-        if said in (None, level) and sign in places and places[sign].kind == "typed":
+        is_typed = sign in file.places and file.places[sign].kind == "typed"
+        if (said is None and is_typed) or (said == level and file.block(sign)):
             made = imported(make)
             return kind, partial(_by_table, kind.name, level, made) if isinstance(made, Mapping) else made
     return None

@@ -99,3 +99,12 @@ def test_what_a_witness_has_no_meaning_for_is_refused_before_it_is_asked(saved: 
 def test_a_kind_that_says_nothing_of_its_files_is_read_by_formulas(saved: Path) -> None:
     add_kind(replace(KIND, saved=None))
     assert isinstance(book_of(saved), OwnBook)
+
+
+def test_a_file_that_says_its_level_and_lacks_its_sign_is_refused(saved: Path, tmp_path: Path) -> None:
+    copy = openpyxl.load_workbook(saved)
+    (line,) = (row for row in copy["Contents"].iter_rows() if row[0].value == "sides")
+    line[0].value = "other"
+    copy.save(tmp_path / "copy.xlsx")
+    with pytest.raises(ReadError, match="has no block sides: it was made by another version of this program"):
+        book_of(tmp_path / "copy.xlsx")

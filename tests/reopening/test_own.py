@@ -116,3 +116,22 @@ def test_what_needs_definitions_is_refused_in_a_sentence(own: Path, tmp_path: Pa
     assert not (tmp_path / "again.xlsx").exists()
     numbers = run("numbers", own)
     assert (numbers.exit_code, numbers.stderr.startswith(f"Error: {said}")) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "said"),
+    [(7, None), ("a + b", "total would be read as a calculation"), (None, None)],
+)
+def test_what_contents_says_of_a_block_may_be_anything(
+    own: Path, tmp_path: Path, symbol: object, said: str | None
+) -> None:
+    copy = openpyxl.load_workbook(own)
+    (line,) = (row for row in copy["Contents"].iter_rows() if row[0].value == "total")
+    line[1].value = symbol
+    copy.save(tmp_path / "copy.xlsx")
+    if said is None:
+        with pytest.raises(ReadError, match="saved without recalculation"):
+            book_of(tmp_path / "copy.xlsx")
+    else:
+        with pytest.raises(ReadError, match=f"copy.xlsx: the symbol 'a \\+ b' of {said}"):
+            book_of(tmp_path / "copy.xlsx")
