@@ -5,7 +5,7 @@ From this one description a file is checked, its shapes are compared, its schema
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any, Literal, NamedTuple
@@ -117,7 +117,11 @@ class Level:
     @property
     def keys(self) -> list[str]:
         """All keys of a file in its order, tables among them."""
-        return [*_keys_of(self.file)]
+        inner = [part.key for part in self.parts] + [self.dotted(key) for key in self.accepts or self.settings]
+        found = [*NumbersFile.model_fields, *(key for key in inner if "." not in key)]
+        for table in self.tables:
+            found += [table, *(key for key in inner if key.startswith(f"{table}."))]
+        return found
 
     def _table(self, name: str, about: str, entries: Mapping[str, Any]) -> tuple[Any, Any]:
         """Make a table, as a field of the file: it must be there if something in it must, unless it is an optional one."""
@@ -142,19 +146,6 @@ class Level:
     def preset(self, numbers: Numbers) -> Preset | None:
         """Return the preset that a user chose, where there is a choice."""
         return self.presets().preset(numbers.preset) if self.presets and numbers.preset else None
-
-
-def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """List every key of a file, tables included, as it would be overridden."""
-    for name, described in model.model_fields.items():
-        yield prefix + name
-        for inner in _members(described.annotation):
-            if issubclass(inner, BaseModel):
-                yield from _keys_of(inner, f"{prefix}{name}.")
-
-
-def _members(annotation: Any) -> list[type]:
-    return [each for each in getattr(annotation, "__args__", (annotation,)) if isinstance(each, type)]
 
 
 def _field(part: Part) -> tuple[Any, Any]:

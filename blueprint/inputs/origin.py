@@ -9,7 +9,7 @@ from blueprint.inputs.errors import shown
 from blueprint.inputs.load import draft, load, value_in
 from blueprint.inputs.read import Source, overridden
 from blueprint.inputs.setting import OFF
-from blueprint.inputs.spell import scalar
+from blueprint.inputs.spell import leaves, scalar
 from blueprint.inputs.values import assumed, given
 
 _FIRST = 3
@@ -55,7 +55,7 @@ def in_brief(value: Any) -> str:
         return shown(value)
     if not isinstance(value, list | tuple):
         return '"off"' if value == OFF else scalar(value)
-    members = _leaves(value)
+    members = list(leaves(value))
     first = ", ".join(map(scalar, members[:_FIRST]))
     return f"{' by '.join(_shape(value))}: {first}{', …' if len(members) > _FIRST else ''}"
 
@@ -66,7 +66,3 @@ def _shape(value: Any) -> list[str]:
         return [str(len(value))]
     inner = [_shape(each) for each in value]
     return [str(len(value)), *(inner[0] if all(each == inner[0] for each in inner) else ["?"])]
-
-
-def _leaves(value: Any) -> list[Any]:
-    return [leaf for each in value for leaf in (_leaves(each) if isinstance(each, list | tuple) else [each])]

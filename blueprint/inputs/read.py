@@ -100,16 +100,19 @@ def _is_utf16(data: bytes) -> bool:
     return data.startswith(_UTF16_MARKS) or any(half.count(0) > len(half) / 2 for half in halves)
 
 
+_UNREADABLE: dict[type[Exception], str] = {
+    FileNotFoundError: "there is no such file; write the path of a TOML file",
+    IsADirectoryError: "this is a folder; write the path of a TOML file in it",
+}
+
+
 def _bytes(path: Path, label: str) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
-        raise NumbersError(f"{label}: there is no such file; write the path of a TOML file.") from None
-    except IsADirectoryError:
-        raise NumbersError(f"{label}: this is a folder; write the path of a TOML file in it.") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise NumbersError(f"{label}: the file cannot be read ({reason}).") from None
+        why = _UNREADABLE.get(type(error), f"the file cannot be read ({reason})")
+        raise NumbersError(f"{label}: {why}.") from None
 
 
 def _parsed(text: str, label: str) -> dict[str, Any]:
@@ -117,10 +120,10 @@ def _parsed(text: str, label: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _syntax(str(error), label) from None
-    except RecursionError:
-        raise NumbersError(f"{label}: the lists are nested too deeply; two levels are enough.") from None
-    except ValueError:  # whole numbers of thousands of digits
-        raise NumbersError(f"{label}: a number has too many digits; 15 are enough.") from None
+    except (RecursionError, ValueError) as error:  # ValueError: whole numbers of thousands of digits
+        nested = isinstance(error, RecursionError)
+        why = "the lists are nested too deeply; two levels are" if nested else "a number has too many digits; 15 are"
+        raise NumbersError(f"{label}: {why} enough.") from None
 
 
 def _syntax(message: str, label: str) -> NumbersError:

@@ -49,7 +49,7 @@ def _rows(rows: Sequence[Any], spell: Callable[[Any], str], indent: str) -> Iter
 
 def _column(rows: Sequence[Any], whole: bool) -> Callable[[Any], str]:
     """Return what spells the numbers of a table so that their points stand below each other."""
-    texts = [scalar(each, whole) for each in _leaves(rows) if not isinstance(each, str)]
+    texts = [scalar(each, whole) for each in leaves(rows) if not isinstance(each, str)]
     decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
     if decimals > _MOST_DECIMALS or any("e" in text for text in texts):
         decimals = 0
@@ -64,10 +64,11 @@ def _with_zeros(text: str, decimals: int) -> str:
     return f"{before}.{after:0<{decimals}}" if point and decimals else text
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield what stands in nested lists."""
     for each in value:
         if _is_list(each):
-            yield from _leaves(each)
+            yield from leaves(each)
         else:
             yield each
 
