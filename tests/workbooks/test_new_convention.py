@@ -119,3 +119,16 @@ def test_it_is_listed_by_presets(copy: Path) -> None:
     assert "value.scale = 1  (0 … 10)\n    another factor of the value loss\n" in run(
         copy, "-m", "blueprint", "presets", "--keys"
     )
+
+
+def test_no_witness_reads_a_record() -> None:
+    """It shares the names of settings with the definitions, and nothing that stands in a record."""
+    witnesses = [
+        PACKAGE / "witness",
+        *(PACKAGE / "workbooks").glob("*/witness"),
+        *(PACKAGE / "workbooks").glob("*/witness.py"),
+    ]
+    files = [file for place in witnesses for file in (place.rglob("*.py") if place.is_dir() else [place])]
+    assert len(files) > 20
+    read = re.compile(r"conventions\.toml|presets\.csv|settings_in|data_in|tomllib|labels\.csv")
+    assert [file.name for file in files if read.search(file.read_text(encoding="utf-8"))] == []
