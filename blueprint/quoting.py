@@ -6,6 +6,8 @@ that turn the direction of the line, forty thousand letters. Whatever is quoted 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 LONGEST, LONGEST_FORMULA = 60, 400
 """Letters that a message quotes of a text, and of a formula."""
 LONGEST_MESSAGE, KEPT_AT_THE_END = 2_000, 600
@@ -62,3 +64,9 @@ def _as_json(letter: str) -> str:
     """Spells a character by its code; one beyond the first plane has two halves."""
     units = letter.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yields lines in which the columns stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

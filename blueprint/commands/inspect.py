@@ -13,7 +13,7 @@ import click
 
 from blueprint.commands.console import say
 from blueprint.commands.refusals import Unreadable
-from blueprint.quoting import printable, unquoted
+from blueprint.quoting import printable, table, unquoted
 
 if TYPE_CHECKING:
     from blueprint.dumps import Inspection
@@ -55,7 +55,7 @@ def _lines(found: Inspection) -> Iterator[str]:
     yield _head(found)
     yield _from(found)
     yield ""
-    yield from _table(
+    yield from _indented(
         [(each.name, each.neutral, _shape(each.shape), each.dtype, each.meaning) for each in found.tensors]
     )
     yield from _listed("not recognised", [_with_near(name, near) for name, near in found.unknown.items()])
@@ -63,7 +63,7 @@ def _lines(found: Inspection) -> Iterator[str]:
     yield from _listed("missing", found.missing)
     yield ""
     yield "can be recomputed:"
-    yield from _table([(what, _needs(lacking)) for what, lacking in found.recomputable.items()])
+    yield from _indented([(what, _needs(lacking)) for what, lacking in found.recomputable.items()])
     yield from _pairs("hyperparameters", found.said.settings, found.said.unknown_settings)
     yield from _pairs("logged", found.said.logged, found.said.unknown_logged)
     yield from _listed("metadata not recognised", found.unknown_metadata)
@@ -87,11 +87,8 @@ def _from(found: Inspection) -> str:
     return f"library {library}{step}{place}; preset {found.preset or 'none, name one with --preset'}"
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Yields rows with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+def _indented(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    return (f"  {line}".rstrip() for line in table(rows))
 
 
 def _shape(shape: Sequence[int]) -> str:
@@ -116,7 +113,7 @@ def _pairs(title: str, known: Any, unknown: Sequence[str]) -> Iterator[str]:
     if known or unknown:
         yield ""
         yield f"{title}:"
-        yield from _table([(key, _number(value)) for key, value in known.items()]) if known else ()
+        yield from _indented([(key, _number(value)) for key, value in known.items()]) if known else ()
         yield from _listed("  not understood", unknown)
 
 

@@ -91,6 +91,10 @@ class Dump:
         """How many numbers its largest row of words or steps has: how long a computation takes."""
         return max(each.size for each in self.tensors.values())
 
+    def position(self, row: int) -> tuple[int, int]:
+        """Returns in which row and from which column on of the file's own arrays a row of this dump stands."""
+        return row, 0
+
     @property
     def head(self) -> str:
         """Says what it is, above a report; "" where that goes without saying."""
@@ -144,3 +148,7 @@ class Minibatch(Dump):
     def file_row(self, row: int) -> int:
         """Returns which row of the file a response is; some files have rows that are left out."""
         return row if self.rows is None else int(self.rows[row])
+
+    def position(self, row: int) -> tuple[int, int]:
+        """Returns in which row of the file a response stands, and in which column its first slot does."""
+        return self.file_row(row), int(self.first[row])

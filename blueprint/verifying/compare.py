@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.dumps import Minibatch
+from blueprint.dumps import Dump, Minibatch
 from blueprint.dumps.batch import Array
 
 Rows = Mapping[str, Array]
@@ -156,7 +156,7 @@ class Tally:
             deviating=self.found.deviating + int(wrong.sum()),
             largest=max(self.found.largest, float(apart.max(initial=0.0))),
             size=self._size(ours[where]),
-            spot=self.found.spot or (self._spot(start, wrong, theirs, ours) if wrong.any() else None),
+            spot=self.found.spot or first_spot(self.batch, wrong, theirs, ours, range(start, stop)),
         )
 
     def _size(self, ours: Array) -> float:
@@ -169,19 +169,19 @@ class Tally:
             return np.asarray(self.cells[start : start + len(theirs)])
         return compared_cells(self.found.name, rows, theirs, self.batch.mask[start : start + len(theirs)])
 
-    def _spot(self, start: int, wrong: Array, theirs: Array, ours: Array) -> Spot:
-        at = int(wrong.any(axis=1).argmax())
-        columns = wrong[at].nonzero()[0]
-        moved, first = int(self.batch.first[start + at]), int(columns[0])
-        return Spot(
-            start + at,
-            self.batch.file_row(start + at),
-            moved + first,
-            moved + int(columns[-1]),
-            len(columns),
-            float(theirs[at, first]) + 0.0,  # −0 is 0
-            float(ours[at, first]) + 0.0,
-        )
+
+def first_spot(dump: Dump, wrong: Array, theirs: Array, ours: Array, rows: Sequence[int] | Array) -> Spot | None:
+    """Returns where numbers [N, T] first deviate, None where none does; rows: which rows of the dump these are, [N]."""
+    if not wrong.any():
+        return None
+    at = int(wrong.any(axis=1).argmax())
+    columns = wrong[at].nonzero()[0]
+    row, first, last = int(rows[at]), int(columns[0]), int(columns[-1])
+    (file_row, moved), numbers = (
+        dump.position(row),
+        (float(each[at, first]) + 0.0 for each in (theirs, ours)),
+    )  # −0 is 0
+    return Spot(row, file_row, moved + first, moved + last, len(columns), *numbers)
 
 
 def distance(theirs: Array, ours: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from blueprint.dumps import Minibatch
 from blueprint.dumps.share import ENGINE
-from blueprint.verifying.compare import Compared, Spot
+from blueprint.verifying.compare import Compared, first_spot
 from blueprint.verifying.gap import MOST, Gap, forward, gap, limits
 from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE, Line
 from blueprint.verifying.logged import CALLED
@@ -118,7 +118,7 @@ def _line(batch: Minibatch, each: Gap, dtype: str, says: str) -> Line:
         int(wrong.sum()) if differs else 0,
         each.size(),
         usual if says == AGREES else most,
-        _spot(batch, each, wrong) if differs else None,
+        first_spot(batch, wrong, each.new, each.old, each.rows) if differs else None,
         size=np.inf,
         dtype=dtype,
     )
@@ -129,15 +129,6 @@ def _noise(each: Gap, dtype: str) -> str:
     return (
         f"it is {each.size():.2g} from the old one before any update, which forwards in {dtype} may be, though seldom"
     )
-
-
-def _spot(batch: Minibatch, each: Gap, wrong: np.ndarray) -> Spot:
-    at = int(wrong.any(axis=1).argmax())
-    columns = wrong[at].nonzero()[0]
-    row, moved = int(each.rows[at]), int(batch.first[each.rows[at]])
-    first, last = int(columns[0]), int(columns[-1])
-    numbers = float(each.new[at, first]), float(each.old[at, first])
-    return Spot(row, batch.file_row(row), moved + first, moved + last, len(columns), *numbers)
 
 
 def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list[str]) -> Iterator[str]:

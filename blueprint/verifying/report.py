@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from blueprint.quoting import table
 from blueprint.verifying.causes import NOTHING, Match
 from blueprint.verifying.coarse import reasons, summary, why
 from blueprint.verifying.compare import Axes, Compared, Spot
@@ -21,7 +22,7 @@ def text_of(verdict: Verdict) -> str:
     """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
     head = verdict.replayed.batch.head
     parts = [f"{head}\n"] if head else []
-    parts += [table(verdict.lines)] if verdict.lines else list(_nothing_logged(verdict))
+    parts += [table_of(verdict.lines)] if verdict.lines else list(_nothing_logged(verdict))
     parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
     parts += list(_told(verdict)) if verdict.first and verdict.first not in verdict.before_update.lines else []
     if verdict.before_update.said:
@@ -32,11 +33,10 @@ def text_of(verdict: Verdict) -> str:
     return "\n".join([*parts, *(f"Note: {each}" for each in verdict.notes)])
 
 
-def table(lines: Sequence[Line], more: tuple[str, ...] = (), cells: Sequence[tuple[str, ...]] = ()) -> str:
+def table_of(lines: Sequence[Line], more: tuple[str, ...] = (), cells: Sequence[tuple[str, ...]] = ()) -> str:
     """Prints a line for every logged quantity; more: headings of further columns, whose cells stand in `cells`."""
-    rows = [HEADINGS + more, *(_row(line) + tail for line, tail in zip(lines, cells or [()] * len(lines), strict=True))]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS + more))]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    tails = cells or [()] * len(lines)
+    return "\n".join(table([HEADINGS + more, *(_row(line) + tail for line, tail in zip(lines, tails, strict=True))]))
 
 
 def _row(line: Line) -> tuple[str, ...]:
@@ -62,13 +62,18 @@ def _told(verdict: Verdict) -> Iterator[str]:
     yield f"First deviation: {where(first)}"
     yield from _causes(verdict) if first.says == DIFFERS else ()
     yield from (_within(line) for line in verdict.lines if line.within)
-    follow = [line.called for line in verdict.lines if line.says == FOLLOWS and not line.within]
-    later = verdict.lines[len(verdict.before_update.lines) :]
-    others = [line.called for line in later if line.says == DIFFERS and line != first]
+    later = [each for each in verdict.lines[len(verdict.before_update.lines) :] if each != first and not each.within]
+    yield from others_told(later, "the file's own")
+
+
+def others_told(lines: Sequence[Line], own: str) -> Iterator[str]:
+    """Says what only follows from the first deviation, and what differs by itself, too; own: whose rows it is made of."""
+    follow = [line.called for line in lines if line.says == FOLLOWS]
+    differ = [line.called for line in lines if line.says == DIFFERS]
     if follow:
         yield f"  This only follows from it: {', '.join(follow)}."
-    if others:
-        yield f"  This differs by itself, too, from what the file's own rows before it lead to: {', '.join(others)}."
+    if differ:
+        yield f"  This differs by itself, too, from what {own} rows before it lead to: {', '.join(differ)}."
 
 
 def _within(line: Line) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from blueprint.dumps.batch import Dump
 from blueprint.dumps.place import COUNTED_IN, KEYS, Place
 from blueprint.verifying.coarse import reasons, summary
-from blueprint.verifying.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
-from blueprint.verifying.report import cause_data, causes_told, data_of, quantity, table, text_of, where
+from blueprint.verifying.lines import DIFFERS, NEEDS_OTHERS
+from blueprint.verifying.report import cause_data, causes_told, data_of, others_told, quantity, table_of, text_of, where
 from blueprint.verifying.step_lines import StepLine, only_in
 from blueprint.verifying.verdict import StepVerdict
 
@@ -33,7 +33,7 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
         said.append(f"{summary([line.line for line in found.lines])[:-1]}, in all {len(found.parts)} files.")
         said += reasons([line.line for line in found.lines])
     said += [*_left_open(found), *(f"Not read: {reason}" for reason in found.unread.values())]
-    tables = (f"\n{part.path.name}\n{table(part.verdict.lines)}" for part in found.parts if each)
+    tables = (f"\n{part.path.name}\n{table_of(part.verdict.lines)}" for part in found.parts if each)
     return "\n".join([*said, *_notes([*found.notes, *_of_files(found)]), *tables])
 
 
@@ -53,7 +53,7 @@ def _plural(count: int, what: str) -> str:
 
 def _table(found: StepVerdict) -> str:
     files = [(f"{len(each.deviating)} of {each.files}", _name(each.worst)) for each in found.lines]
-    return table([each.line for each in found.lines], ("deviates in", "worst in"), files)
+    return table_of([each.line for each in found.lines], ("deviates in", "worst in"), files)
 
 
 def _name(batch: Dump) -> str:
@@ -70,14 +70,7 @@ def _told(found: StepVerdict) -> Iterator[str]:
     yield f"  It deviates in {len(first.deviating)} of {first.files} files{_common(found, first)}."
     if first.line.says == DIFFERS and not first.early:
         yield from causes_told(found.causes, [each.line for each in found.lines])
-    follow = [each.line.called for each in found.lines if each.line.says == FOLLOWS]
-    others = [
-        each.line.called for each in found.lines if each.line.says == DIFFERS and each != first and not each.early
-    ]
-    if follow:
-        yield f"  This only follows from it: {', '.join(follow)}."
-    if others:
-        yield f"  This differs by itself, too, from what the files' own rows before it lead to: {', '.join(others)}."
+    yield from others_told([each.line for each in found.lines if each != first and not each.early], "the files' own")
 
 
 def _before_update(found: StepVerdict) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow
 import pytest
 
-from blueprint.dumps import MinibatchError, read_minibatch, save
+from blueprint.dumps import MinibatchError, Raw, read_minibatch, save
 from blueprint.dumps.formats import opening, safetensors_file
 from blueprint.dumps.formats.limits import LARGEST_TENSOR
 from tests.dumps.crafted import answered, f32, npz, npz_with, safetensors, table
@@ -141,15 +141,14 @@ def test_a_file_that_is_written_to_while_it_is_read(
 ) -> None:
     path = tmp_path / f"run.{ending}"
     save(path, {"logprobs_old": -np.ones((2, 3))})
-    reader = opening.reader_of(path)
+    found = opening.format_of(path)
 
-    def interfering(path: Path) -> object:
-        raw = reader(path)
+    def interfering(path: Path) -> Raw:
+        raw = found.read(path)
         path.write_bytes(path.read_bytes() + b" ")
         return raw
 
-    monkeypatch.setattr(opening, "reader_of", lambda path: interfering)
-    monkeypatch.setattr(opening, "_FORMATS", {interfering: ending})
+    monkeypatch.setattr(opening, "format_of", lambda path: found._replace(read=interfering))
     with pytest.raises(MinibatchError) as refused:
         opening.open_raw(path)
     assert str(refused.value) == (

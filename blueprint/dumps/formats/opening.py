@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from blueprint.dumps.batch import MinibatchError, Raw
 from blueprint.dumps.formats.jsonl import jsonl_metadata, read_jsonl
@@ -19,13 +19,20 @@ from blueprint.dumps.formats.torch_file import read_torch, torch_metadata
 from blueprint.quoting import printable
 
 WAY_OUT = 'save the tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors")'
-_FORMATS: dict[Callable[[Path], Raw], str] = {
-    read_jsonl: "jsonl", read_npz: "npz", read_parquet: "parquet", read_safetensors: "safetensors", read_torch: "torch",
-}  # fmt: skip
-_METADATA: dict[Callable[[Path], Raw], Callable[[Path], dict[str, Any]]] = {
-    read_jsonl: jsonl_metadata, read_npz: npz_metadata, read_parquet: parquet_metadata,
-    read_safetensors: safetensors_metadata, read_torch: torch_metadata,
-}  # fmt: skip
+
+
+class Format(NamedTuple):
+    """A format: its name, what reads a file of it, and what reads no more than its metadata."""
+
+    name: str
+    read: Callable[[Path], Raw]
+    metadata: Callable[[Path], dict[str, Any]]
+
+
+JSONL, NPZ = Format("jsonl", read_jsonl, jsonl_metadata), Format("npz", read_npz, npz_metadata)
+PARQUET = Format("parquet", read_parquet, parquet_metadata)
+SAFETENSORS = Format("safetensors", read_safetensors, safetensors_metadata)
+TORCH = Format("torch", read_torch, torch_metadata)
 _PICKLED_ENDINGS = (".pkl", ".pickle", ".joblib", ".dill")
 _OTHERS = {
     b"\x93NUMPY": "a single array (npy); save all of them with numpy.savez",
@@ -47,8 +54,8 @@ def open_raw(path: Path) -> Raw:
         MinibatchError: no such file, a directory, a pickle, a format that is not known, or a damaged file.
     """
     with _told(path):
-        reader, before = reader_of(path), _state(path)
-        raw = replace(reader(path), format=_FORMATS[reader])
+        found, before = format_of(path), _state(path)
+        raw = replace(found.read(path), format=found.name)
         if _state(path) != before:
             raise MinibatchError("it was written to while it was read; wait until it is whole, and read it again.")
         return raw
@@ -61,7 +68,7 @@ def metadata_of(path: Path) -> dict[str, Any]:
         MinibatchError: as `open_raw`, as far as what comes before the tensors shows it.
     """
     with _told(path):
-        return _METADATA[reader_of(path)](path)
+        return format_of(path).metadata(path)
 
 
 @contextmanager
@@ -81,23 +88,23 @@ def _state(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def reader_of(path: Path) -> Callable[[Path], Raw]:
-    """Returns the reader of the format that the first bytes of a file show.
+def format_of(path: Path) -> Format:
+    """Returns the format that the first bytes of a file show.
 
     Raises:
         MinibatchError: the content is of no format that is read here.
     """
     head = _head(path)
     if _is_safetensors(head):
-        return read_safetensors
+        return SAFETENSORS
     if head.startswith(b"PK\x03\x04"):
-        return _reader_of_zip(path)
+        return _format_of_zip(path)
     if head.startswith(b"PAR1"):
-        return read_parquet
+        return PARQUET
     _refuse_pickle(path, head)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"{"):
-        return read_jsonl
+        return JSONL
     for magic, what in _OTHERS.items():
         if head.startswith(magic) or text.startswith(magic):
             raise MinibatchError(f"this is {what}.")
@@ -126,13 +133,13 @@ def _is_safetensors(head: bytes) -> bool:
     return len(head) > 8 and head[8:9] == b"{" and head[4:8] == b"\0\0\0\0"
 
 
-def _reader_of_zip(path: Path) -> Callable[[Path], Raw]:
+def _format_of_zip(path: Path) -> Format:
     with zipfile.ZipFile(path) as file:
         names = file.namelist()
     if any(name.endswith("data.pkl") for name in names):
-        return read_torch
+        return TORCH
     if any(name.endswith(".npy") for name in names):
-        return read_npz
+        return NPZ
     if "[Content_Types].xml" in names:
         raise MinibatchError("this is a workbook; `blueprint numbers` and `blueprint rebuild` read those.")
     raise MinibatchError("this is a zip file without arrays (npz has entries that end in .npy); " + WAY_OUT + ".")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
-from blueprint.quoting import unquoted
+from blueprint.quoting import table, unquoted
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
 from blueprint.verifying.runs.summary import Summary, Told
 from blueprint.verifying.runs.watched import AT_FIRST_UPDATE, WATCHED
@@ -44,12 +44,6 @@ def summed(found: Summary) -> str:
     counts = found.counts
     said = ", ".join(f"{counts[each]:,} {words[counts[each] != 1]}" for each, words in COMES_TO.items() if counts[each])
     return f"Of {len(found.steps):,} step{'s' * (len(found.steps) != 1)} {said}."
-
-
-def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yields lines in which the columns stand below each other."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _stretches(found: Summary) -> list[Sequence[str]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from blueprint.dumps.batch import Array
-from blueprint.verifying.compare import Axes, Compared, Spot, distance
+from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
 from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
 from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.verifying.quantities import FIRST, FIRST_CALLED, NUMBERS, ROWS, Quantity
@@ -69,7 +69,7 @@ class Judge:
         old, new = rollout.of_minibatch(quantity.made_of[0]), rollout.tensors[quantity.made_of[1]]
         dtype = coarsest(self._dtypes(), quantity.made_of)
         allowed = self.factor * FIRST_RATIO[dtype] * (1 + _largest(old))
-        return _compared(quantity.name, (new, old), allowed, ROWS_OF_MINIBATCH, dtype)
+        return self._compared(quantity.name, (new, old), allowed, dtype)
 
     def _row(self, quantity: Quantity, found: Replayed) -> Compared:
         name, base = quantity.name, self.straight.rows[quantity.name]
@@ -77,8 +77,18 @@ class Judge:
         if quantity.scaled:
             size = max(size, _largest(self.straight.rows.get("advantages", base)) / self.straight.sigma)
         allowed = self._tolerance(quantity) * (1 + size)
-        axes = ROWS_OF_MINIBATCH if base.ndim == 1 else STEPS
-        return _compared(name, (self.rollout.tensors[name], found.rows[name]), allowed, axes, self._dtype(quantity))
+        return self._compared(name, (self.rollout.tensors[name], found.rows[name]), allowed, self._dtype(quantity))
+
+    def _compared(self, name: str, both: tuple[Array, Array], allowed: float, dtype: str) -> Compared:
+        """Compares a tensor of the file, the first of both, with the row that was computed again."""
+        axes = ROWS_OF_MINIBATCH if both[0].ndim == 1 else STEPS
+        theirs, ours = (each[:, None] if each.ndim == 1 else each for each in both)
+        apart = distance(theirs, ours)
+        wrong = ~(apart <= allowed) | np.isinf(apart)
+        spot = first_spot(self.rollout, wrong, theirs, ours, range(len(wrong)))
+        counts = int(apart.size), int(wrong.sum()), float(apart.max(initial=0.0))
+        size = float(np.abs(ours).mean())
+        return Compared(name, name, "", *counts, allowed, spot, size=size, dtype=dtype, axes=axes)
 
     def _number(self, quantity: Quantity, found: Replayed) -> Compared:
         name, size = quantity.name, self.straight.sizes[quantity.name]
@@ -86,10 +96,8 @@ class Judge:
         extra = last_digit(logged) + (
             self._near_the_clip(self._tolerance(quantity)) if name == "clip_fraction" else 0.0
         )
-        apart, allowed = float(distance(np.asarray(logged), np.asarray(ours))), self._rounding(quantity) + extra
-        wrong = int(not apart <= allowed or np.isinf(apart))
-        both: dict[str, Any] = {"logged": logged, "recomputed": ours, "size": size, "extra": extra}
-        return Compared(name, name, "", 1, wrong, apart, allowed, **both, dtype=self._dtype(quantity))
+        both = compare_number(name, name, "", (logged, ours), self._rounding(quantity) + extra)
+        return replace(both, size=size, extra=extra, dtype=self._dtype(quantity))
 
     def _rounding(self, quantity: Quantity) -> float:
         """Returns how far rounding could move a number: a mean of terms, each of which is off as its tensors are."""
@@ -115,29 +123,6 @@ INPUTS = ("rewards",)
 
 def _largest(array: Array) -> float:
     return float(np.abs(array).max(initial=0.0))
-
-
-def _compared(name: str, both: tuple[Array, Array], allowed: float, axes: Axes, dtype: str) -> Compared:
-    """Compares a tensor of the file, the first of both, with the row that was computed again."""
-    theirs, ours = both
-    apart = distance(theirs, ours)
-    wrong = ~(apart <= allowed) | np.isinf(apart)
-    spot = _spot(wrong, theirs, ours) if wrong.any() else None
-    largest, size = float(apart.max(initial=0.0)), float(np.abs(ours).mean())
-    cells, deviating = int(apart.size), int(wrong.sum())
-    return Compared(name, name, "", cells, deviating, largest, allowed, spot, size=size, dtype=dtype, axes=axes)
-
-
-def _spot(wrong: Array, theirs: Array, ours: Array) -> Spot:
-    """Returns where numbers first deviate: environment and steps, or the row of the minibatch."""
-    if wrong.ndim == 1:
-        rows = wrong.nonzero()[0]
-        at = int(rows[0])
-        return Spot(at, at, 0, 0, 1, float(theirs[at]), float(ours[at]))
-    at = int(wrong.any(axis=1).argmax())
-    steps = wrong[at].nonzero()[0]
-    first = int(steps[0])
-    return Spot(at, at, first, int(steps[-1]), len(steps), float(theirs[at, first]), float(ours[at, first]))
 
 
 def given_of(rollout: Rollout) -> Mapping[str, Array]:
