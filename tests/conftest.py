@@ -17,10 +17,9 @@ def pytest_configure(config: pytest.Config) -> None:
     A test that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    gc.set_threshold(
-        50_000, 20, 100
-    )  # by default openpyxl spends four tenths of its time looking for circles in its cells
     config.option.benchmark_disable = not config.option.benchmark_only
+    if not config.option.benchmark_only:
+        gc.set_threshold(50_000, 20, 100)  # more often, openpyxl spends four tenths of its time in it
     for package in ("torch", "ray", "matplotlib"):
         if os.environ.get(f"BLUEPRINT_NEEDS_{package.upper()}") and find_spec(package) is None:
             pytest.exit(f"{package} is not installed, but BLUEPRINT_NEEDS_{package.upper()} is set", returncode=3)

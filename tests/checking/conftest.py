@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.page.found import Found
-from blueprint.page.read import locate
-from tests.page.workshop import made
+from tests.page.workshop import located, made
 
 
 @pytest.fixture(scope="module")
@@ -22,4 +21,4 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def places(path: Path) -> dict[str, Found]:
     """Returns where its blocks stand."""
-    return locate(path)
+    return located(path)

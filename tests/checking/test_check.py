@@ -12,13 +12,12 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.causes import Cause
 from blueprint.page.found import Found
-from blueprint.page.read import locate
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import LOSS, SIGNAL, judged, row_of
 from tests.page.basic import Change, edit
 from tests.page.soffice import convert, libreoffice
-from tests.page.workshop import made
+from tests.page.workshop import located, made
 
 
 def test_every_computed_quantity_of_the_built_in_workbooks_agrees(path: Path, tmp_path: Path) -> None:
@@ -26,7 +25,7 @@ def test_every_computed_quantity_of_the_built_in_workbooks_agrees(path: Path, tm
     for file in (path, tmp_path / "sleepy.xlsx"):
         verdict = judged(file)
         assert verdict.agrees, verdict.firsts
-        computed = {name for name, found in locate(file).items() if found.kind != "typed"}
+        computed = {name for name, found in located(file).items() if found.kind != "typed"}
         assert {line.name for line in verdict.lines} == computed
         assert verdict.largest < 1e-14
 

@@ -11,11 +11,10 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.causes import Cause
-from blueprint.page.read import locate
 from tests.checking.cells import change
 from tests.checking.running import judged, run
 from tests.checking.test_check_live import cell_of, firsts
-from tests.page.workshop import made
+from tests.page.workshop import located, made
 
 CASES = {"classic": (), "torchrl": ("preset=torchrl",), "kl-controller": ()}
 
@@ -32,7 +31,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", CASES)
 def test_every_quantity_has_a_line_and_agrees(saved: dict[str, Path], name: str) -> None:
     verdict = judged(saved[name])
-    computed = {each for each, found in locate(saved[name]).items() if found.kind != "typed"}
+    computed = {each for each, found in located(saved[name]).items() if found.kind != "typed"}
     assert {line.name for line in verdict.lines} == computed
     assert verdict.agrees
     code, out, err = run(saved[name])
@@ -54,7 +53,7 @@ def test_every_quantity_has_a_line_and_agrees(saved: dict[str, Path], name: str)
 def test_a_number_typed_over_a_formula_is_named(
     saved: dict[str, Path], tmp_path: Path, name: str, block: str, at: tuple[int, ...], what: str
 ) -> None:
-    found = locate(saved[name])[block]
+    found = located(saved[name])[block]
     cell = cell_of(saved[name], found, at)
     change(saved[name], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.3751)})
     first = judged(tmp_path / "a.xlsx").firsts[0]
@@ -81,7 +80,7 @@ def test_an_input_changed_without_recalculation_is_stale(
     first: str,
     follows: set[str],
 ) -> None:
-    found = locate(saved[name])[typed]
+    found = located(saved[name])[typed]
     row, column = next((r, c) for index, r, c in found.cells() if index == at)
     cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
     change(saved[name], tmp_path / "a.xlsx", found.sheet, {cell: (None, value)})  # type: ignore[dict-item]
@@ -94,7 +93,7 @@ def test_an_input_changed_without_recalculation_is_stale(
 def test_a_row_of_another_formula_is_named_though_the_file_does_not_contradict_itself(
     saved: dict[str, Path], tmp_path: Path
 ) -> None:
-    found = locate(saved["classic"])["td_errors"]
+    found = located(saved["classic"])["td_errors"]
     written = openpyxl.load_workbook(saved["classic"])
     for _, row, column in found.cells():
         cell = written[found.sheet].cell(row, column)
@@ -107,7 +106,7 @@ def test_a_row_of_another_formula_is_named_though_the_file_does_not_contradict_i
 
 
 def test_an_edited_workbook_that_was_saved_without_numbers_agrees(saved: dict[str, Path], tmp_path: Path) -> None:
-    places, written = locate(saved["classic"]), openpyxl.load_workbook(saved["classic"])
+    places, written = located(saved["classic"]), openpyxl.load_workbook(saved["classic"])
     edits = {"preset": "sb3", "gamma.yours": 0.9, "value_clip_range.yours": 0.1, "whiten_form.yours": "std_max"}
     for name, value in edits.items():
         ((_, row, column),) = places[name].cells()
@@ -121,7 +120,7 @@ def test_an_edited_workbook_that_was_saved_without_numbers_agrees(saved: dict[st
 
 
 def test_an_action_that_there_is_not_is_refused_with_its_cell(saved: dict[str, Path], tmp_path: Path) -> None:
-    found = locate(saved["classic"])["actions"]
+    found = located(saved["classic"])["actions"]
     _, row, column = next(cell for cell in found.cells() if cell[0] == (0, 1))
     cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
     change(saved["classic"], tmp_path / "a.xlsx", found.sheet, {cell: (None, 1.5)})

@@ -18,10 +18,9 @@ from blueprint.checking.files import Checked
 from blueprint.cli import main
 from blueprint.page.found import Found
 from blueprint.page.grid import letters
-from blueprint.page.read import locate
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, row_of, run
-from tests.page.workshop import made
+from tests.page.workshop import located, made
 
 
 def test_the_command_prints_a_table_and_ends_with_0(path: Path) -> None:
@@ -101,7 +100,7 @@ def test_a_build_puts_torch_beside_the_sheet(tmp_path: Path, numbers: str) -> No
     book = openpyxl.load_workbook(target, data_only=True)["Checks"]
     cells = {str(cell.value) for row in book.iter_rows() for cell in row if cell.value is not None}
     assert any(text.startswith("Computed by torch ") and "float64 on" in text for text in cells)
-    places = locate(target)
+    places = located(target)
     beside = [name for name in places if name.startswith("witness.") and name != "witness.near"]
     assert len(beside) >= 5
     arrays = Checked(target).arrays
@@ -118,7 +117,7 @@ def test_a_distance_from_torch_that_somebody_typed_is_named(tmp_path: Path) -> N
     target = tmp_path / "beside.xlsx"
     options = ["--witness", "--no-proof"]
     assert CliRunner().invoke(main, ["build", *options, "-o", str(target)]).exit_code == 0
-    found = locate(target)["distance.total_loss"]
+    found = located(target)["distance.total_loss"]
     cell = f"{letters(found.left - 1)}{found.top}"
     change(target, tmp_path / "typed.xlsx", found.sheet, {cell: (None, 0.0)})
     checked = CliRunner().invoke(main, ["check", str(tmp_path / "typed.xlsx")])
@@ -129,7 +128,7 @@ def test_a_distance_from_torch_that_somebody_typed_is_named(tmp_path: Path) -> N
 def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_path: Path) -> None:
     target = tmp_path / "beside.xlsx"
     assert CliRunner().invoke(main, ["build", "--witness", "--no-proof", "-o", str(target)]).exit_code == 0
-    places, model = locate(target), ironcalc.load_from_xlsx(str(target))
+    places, model = located(target), ironcalc.load_from_xlsx(str(target))
     sheets = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
 
     def types(name: str, text: str) -> None:
@@ -151,7 +150,7 @@ def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_pa
 
 def test_a_mask_with_a_hole_is_refused(path: Path, tmp_path: Path) -> None:
     made(numbers="very-very-sleepy").save(tmp_path / "sleepy.xlsx")
-    place = locate(tmp_path / "sleepy.xlsx")["mask"]
+    place = located(tmp_path / "sleepy.xlsx")["mask"]
     row, column = next((row, column) for at, row, column in place.cells() if at == (0, 1))
     change(tmp_path / "sleepy.xlsx", tmp_path / "hole.xlsx", place.sheet, {f"{letters(column - 1)}{row}": (None, 0)})
     code, _, err = run(tmp_path / "hole.xlsx")

@@ -12,10 +12,10 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.checking.causes import Cause
 from blueprint.checking.verdicts import Verdict
 from blueprint.page.found import Found
-from blueprint.page.read import locate
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import judged
+from tests.page.workshop import located
 from tests.witness.live import book
 
 CASES = {"logits": ("ten-libraries", "preset=verl"), "weights": ("default", "conventions=live")}
@@ -47,7 +47,7 @@ def cell_of(path: Path, found: Found, at: tuple[int, ...]) -> str:
 def test_a_saved_workbook_agrees(saved: dict[str, Path], level: str) -> None:
     verdict = judged(saved[level])
     assert firsts(verdict) == []
-    computed = {name for name, found in locate(saved[level]).items() if found.kind != "typed"}
+    computed = {name for name, found in located(saved[level]).items() if found.kind != "typed"}
     assert {line.name for line in verdict.lines} == computed
     assert [line.name for line in verdict.lines if not line.agrees] == []
 
@@ -63,7 +63,7 @@ def test_a_saved_workbook_agrees(saved: dict[str, Path], level: str) -> None:
 def test_a_number_typed_over_a_convention_is_named(
     saved: dict[str, Path], tmp_path: Path, level: str, name: str, at: tuple[int, ...]
 ) -> None:
-    found = locate(saved[level])[name]
+    found = located(saved[level])[name]
     cell = cell_of(saved[level], found, at)
     change(saved[level], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.375)})
     verdict = judged(tmp_path / "a.xlsx")
@@ -80,7 +80,7 @@ def test_a_number_typed_over_a_convention_is_named(
 
 def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Path) -> None:
     """The dual clip's floor forgets its factor in every cell; the file is recalculated, so that nothing contradicts."""
-    found = locate(saved["logits"])["surrogate.floor"]
+    found = located(saved["logits"])["surrogate.floor"]
     written = openpyxl.load_workbook(saved["logits"])
     for _, row, column in found.cells():
         cell = written[found.sheet].cell(row, column)
@@ -94,7 +94,7 @@ def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Pat
 
 
 def test_another_preset_typed_without_recalculation_is_stale(saved: dict[str, Path], tmp_path: Path) -> None:
-    found = locate(saved["logits"])["preset"]
+    found = located(saved["logits"])["preset"]
     ((_, row, column),) = found.cells()
     cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
     change(saved["logits"], tmp_path / "a.xlsx", found.sheet, {cell: (None, "torchtune")})

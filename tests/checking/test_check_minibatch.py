@@ -13,10 +13,10 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking.causes import Cause
 from blueprint.page.found import Found
-from blueprint.page.read import locate
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import judged, run
+from tests.page.workshop import located
 from tests.replayed import window_book, with_everything_logged
 from tests.witness.windows import variant
 
@@ -47,7 +47,7 @@ def cell_of(found: Found, at: tuple[int, ...] = ()) -> str:
 def test_every_quantity_has_a_line_and_agrees(saved: dict[str, Path], name: str) -> None:
     verdict = judged(saved[name])
     assert verdict.firsts == ()
-    computed = {each for each, found in locate(saved[name]).items() if found.kind != "typed"}
+    computed = {each for each, found in located(saved[name]).items() if found.kind != "typed"}
     assert {line.name for line in verdict.lines} == computed
     assert [line.name for line in verdict.lines if not line.agrees] == []
     assert not verdict.file.recalculated
@@ -78,7 +78,7 @@ def test_several_files_are_checked_in_one_call(saved: dict[str, Path]) -> None:
 def test_a_number_typed_over_a_formula_is_named(
     saved: dict[str, Path], tmp_path: Path, name: str, block: str, at: tuple[int, ...]
 ) -> None:
-    found = locate(saved[name])[block]
+    found = located(saved[name])[block]
     cell = cell_of(found, at)
     assert (found.sheet, cell) in formulas(saved[name])
     change(saved[name], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.375)})
@@ -92,7 +92,7 @@ def test_a_number_typed_over_a_formula_is_named(
 
 def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Path) -> None:
     """Every weight is twice what it should be; the file is recalculated, so that nothing in it contradicts itself."""
-    found = locate(saved["verl"])["policy.weight.token_mean"]
+    found = located(saved["verl"])["policy.weight.token_mean"]
     written = openpyxl.load_workbook(saved["verl"])
     cell = written[found.sheet][cell_of(found)]
     cell.value = f"{cell.value}*2"
@@ -117,7 +117,7 @@ def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Pat
 def test_an_input_changed_without_recalculation_is_stale(
     saved: dict[str, Path], tmp_path: Path, typed: str, value: float | str, first: str, follows: set[str]
 ) -> None:
-    found = locate(saved["verl"])[typed]
+    found = located(saved["verl"])[typed]
     at = next(index for index, _, _ in found.cells())
     change(saved["verl"], tmp_path / "a.xlsx", found.sheet, {cell_of(found, at): (None, value)})
     verdict = judged(tmp_path / "a.xlsx")
@@ -128,7 +128,7 @@ def test_an_input_changed_without_recalculation_is_stale(
 
 def test_an_edited_workbook_that_was_saved_without_numbers_agrees(saved: dict[str, Path], tmp_path: Path) -> None:
     """openpyxl drops every number, so that the file is recalculated with what was typed: it then agrees."""
-    places, written = locate(saved["trl"]), openpyxl.load_workbook(saved["trl"])
+    places, written = located(saved["trl"]), openpyxl.load_workbook(saved["trl"])
     edits = {"kl_estimator.yours": "k3", "gamma.yours": 0.9, "loss.aggregation.yours": "seq-mean-token-mean"}
     for name, value in edits.items():
         written[places[name].sheet][cell_of(places[name])].value = value

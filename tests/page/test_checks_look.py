@@ -6,8 +6,7 @@ import ironcalc
 import pytest
 
 from blueprint.page.found import Found
-from blueprint.page.read import locate
-from tests.page.workshop import made
+from tests.page.workshop import located, made
 
 # By check: what is spoiled (block, index with edge cells counted) and what is typed there.
 SPOILED: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
@@ -45,7 +44,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def places(path: Path) -> dict[str, Found]:
     """Returns where its blocks stand."""
-    return locate(path)
+    return located(path)
 
 
 def test_every_check_is_spoiled_here(places: dict[str, Found]) -> None:

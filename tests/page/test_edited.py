@@ -13,11 +13,10 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.found import Found
-from blueprint.page.read import locate
 from blueprint.page.recalculate import TOLERANCE
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
-from tests.page.workshop import Array, blocks_in, differing
+from tests.page.workshop import Array, blocks_in, differing, located
 
 Typed = tuple[str, tuple[int, ...], float | str | None]
 """Block, index (edge cells counted, as `read` returns them), and what is typed there; None empties the cell."""
@@ -105,7 +104,7 @@ def delivered(tmp_path_factory: pytest.TempPathFactory, numbers: WeightNumbers) 
 @pytest.fixture(scope="module")
 def places(delivered: Path) -> dict[str, Found]:
     """Finds every block of the file."""
-    return locate(delivered)
+    return located(delivered)
 
 
 def type_in(model: ironcalc.Model, sheet: int, row: int, column: int, value: float | str | None) -> None:

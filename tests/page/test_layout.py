@@ -12,10 +12,10 @@ from blueprint.language import Axis, Sum, block, typed
 from blueprint.page import grid
 from blueprint.page.found import Found
 from blueprint.page.outline import Blueprint, Section, Sheet
-from blueprint.page.read import locate, read
+from blueprint.page.read import read
 from blueprint.page.recalculate import with_ironcalc
 from tests.audit import formulas, spoil, watches
-from tests.page.workshop import differing, made
+from tests.page.workshop import differing, located, made
 
 t = Axis("t", "day", start=1)
 n = Axis("n", "week", start=1)
@@ -42,7 +42,7 @@ def test_every_block_has_one_name_and_no_two_share_a_cell(saved: dict[str, tuple
     # And the table of contents, where the chosen column is, what was changed (in two ways), and the first formula that was.
     assert len(names) == len(made_book.values.arrays) + 5
     assert all(len(list(each.destinations)) == 1 for each in names.values())
-    cells = Counter((found.sheet, row, column) for found in locate(path).values() for _, row, column in found.cells())
+    cells = Counter((found.sheet, row, column) for found in located(path).values() for _, row, column in found.cells())
     assert [cell for cell, blocks in cells.items() if blocks > 1] == []
 
 
@@ -50,7 +50,7 @@ def test_every_block_has_one_name_and_no_two_share_a_cell(saved: dict[str, tuple
 def test_every_formula_belongs_to_a_block_or_to_a_view(saved: dict[str, tuple[Book, Path]], name: str) -> None:
     _, path = saved[name]
     sheets = openpyxl.load_workbook(path)
-    cells = {(found.sheet, row, column) for found in locate(path).values() for _, row, column in found.cells()}
+    cells = {(found.sheet, row, column) for found in located(path).values() for _, row, column in found.cells()}
     for (sheet, cell), formula in formulas(path).items():
         place = sheets[sheet][cell]
         if (sheet, place.row, place.column) not in cells and not watches(sheet, cell, formula):
@@ -91,7 +91,7 @@ def test_a_column_is_the_same_decision_on_every_sheet(saved: dict[str, tuple[Boo
     _, path = saved[name]
     sheets = openpyxl.load_workbook(path)
     seen: dict[tuple[int, ...], int] = {}
-    rows = [found for found in locate(path).values() if [along.letter for along in found.shape] == ["n", "t"]]
+    rows = [found for found in located(path).values() if [along.letter for along in found.shape] == ["n", "t"]]
     for found in rows:
         for at, column in columns(found).items():
             assert seen.setdefault(at, column) == column, f"{found.name} {at}"

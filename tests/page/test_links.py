@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 from openpyxl import load_workbook
 
-from blueprint.page.read import locate
-from tests.page.workshop import made
+from tests.page.workshop import located, made
 
 BUILDS = {
     "default": ((), "default"),
@@ -61,7 +60,7 @@ def links(book: Any) -> list[Link]:
 
 
 def test_no_link_is_dead(book: Any, links: list[Link], path: Path) -> None:
-    cells = {(found.sheet, row, column) for found in locate(path).values() for _, row, column in found.cells()}
+    cells = {(found.sheet, row, column) for found in located(path).values() for _, row, column in found.cells()}
     heads = {(title, 1, 1) for title in book.sheetnames}
     assert len(links) > 100
     for link in links:
@@ -121,4 +120,4 @@ def test_every_sheet_leads_back_to_the_first_and_to_its_map(book: Any, links: li
 def test_contents_leads_to_every_block(links: list[Link], path: Path) -> None:
     listed = [link for link in links if link.sheet == "Contents" and link.cell not in ("A3", "B3")]
     there = {(link.to_sheet, link.to_column, link.to_row) for link in listed}
-    assert len(there) == len(locate(path))
+    assert len(there) == len(located(path))

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from xlsxwriter.worksheet import Worksheet
 
-from blueprint.page.read import locate, read
+from blueprint.page.read import read
 from tests.audit import spoil
 from tests.page.finished import MAIN
-from tests.page.workshop import Array, blocks_in, made
+from tests.page.workshop import Array, blocks_in, located, made
 
 WORDS = ["<eos>", "=1+1", "@x", "+a", "1e5", "TRUE", "{=1}", "http://x"]
 PROMPTS = [["=1+1", "TRUE", "1e5", "http://x"], ["+a", "{=1}", "@x"]]
@@ -36,7 +36,7 @@ def blocks(path: Path) -> dict[str, Array]:
     """Recalculates it in ironcalc."""
     model = ironcalc.load_from_xlsx(str(path))
     model.evaluate()
-    return blocks_in(model, locate(path))
+    return blocks_in(model, located(path))
 
 
 def test_the_vocabulary_and_the_prompts_are_typed_as_text(path: Path, blocks: dict[str, Array]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import numpy as np
 import openpyxl
 
 from blueprint.page.found import Found
-from blueprint.page.read import locate
+from tests.page.workshop import located
 
 
-@cache
 def places(path: Path) -> dict[str, Found]:
     """Returns where the blocks of a file stand."""
-    return locate(path)
+    return located(path)
 
 
 def typed_into(path: Path, target: Path, name: str, at: tuple[int, ...], value: object) -> Path:

@@ -18,12 +18,12 @@ from blueprint.page.contents import kind_of
 from blueprint.page.found import Found
 from blueprint.page.grid import letters
 from blueprint.page.outline import Blueprint
-from blueprint.page.read import locate
 from blueprint.page.recalculate import Cells
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import witness_of as witness
 from tests.page.finished import Engine
 from tests.page.soffice import with_libreoffice
+from tests.page.workshop import located
 from tests.reopening.typing_in import all_cells_typed_into
 from tests.witness.stage import differing
 from tests.workbooks.extreme import EXTREMES, Array, Computed, Extreme, computed, finite
@@ -84,7 +84,7 @@ class Sheets:
         self.book = Book(blueprint)
         self.path = room / "extreme.xlsx"
         self.book.save(self.path)
-        self.places: dict[str, Found] = locate(self.path)
+        self.places: dict[str, Found] = located(self.path)
 
     def with_typed(self, extreme: Extreme) -> dict[str, Array]:
         """Types the numbers of a batch into the workbook as it was saved, and has everything recalculated."""

@@ -11,13 +11,12 @@ from openpyxl import load_workbook
 
 from blueprint.book import Book
 from blueprint.language import Block, block, filled, where
-from blueprint.page.read import locate
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.rlhf_ppo import rollout
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.texts import Prompts
 from tests.page.fits import clipped
-from tests.page.workshop import made
+from tests.page.workshop import located, made
 from tests.workbooks.building import plain, words_of
 from tests.workbooks.compare import assert_agrees
 from tests.workbooks.random_numbers import default, random_numbers
@@ -109,9 +108,9 @@ def test_an_engine_finds_the_same(saved: tuple[Book, Path]) -> None:
 
 def test_every_word_can_be_chosen_from_the_vocabulary(saved: tuple[Book, Path]) -> None:
     _, path = saved
-    found, sheet = locate(path)["rollout.response"], load_workbook(path)["Old policy"]
+    found, sheet = located(path)["rollout.response"], load_workbook(path)["Old policy"]
     lists = [each for each in sheet.data_validations.dataValidation if each.type == "list"]
-    vocabulary = locate(path)["vocabulary"]
+    vocabulary = located(path)["vocabulary"]
     for _, row, column in found.cells():
         (chosen,) = [each for each in lists if sheet.cell(row, column).coordinate in each.sqref]
         assert vocabulary.sheet in str(chosen.formula1)

@@ -18,12 +18,11 @@ pytest.importorskip("torch", reason="the witness is written in torch")
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.read import locate
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.registry import witness_of as witness
 from tests.page.finished import Engine
-from tests.page.workshop import Array, blocks_in
+from tests.page.workshop import Array, blocks_in, located
 
 SHIFTS = (21.0, 40.0, -25.0, 30.0)
 """What is added, episode by episode, to the new policy's logit of the word written, so that log-ratios grow to that."""
@@ -99,7 +98,7 @@ def test_the_recalculated_workbook_says_the_same(preset: str, tmp_path: Path) ->
     """Proved cell by cell, and again with each limit that is on switched off by its word."""
     path, book = tmp_path / "far.xlsx", far(preset)
     book.save(path)
-    engine, places = Engine(path), locate(path)
+    engine, places = Engine(path), located(path)
     for key, value in {"loss.dual_clip": "OFF", "loss.log_ratio_clamp": "off", "ppo.clip_range": "off"}.items():
         place = places[f"{key.removeprefix('ppo.')}.yours"]
         engine.type(place.sheet, place.top, place.left, value)

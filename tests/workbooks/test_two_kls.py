@@ -20,11 +20,10 @@ pytest.importorskip("torch", reason="the witness is written in torch")
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.read import locate
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import witness_of as witness
 from tests.page.finished import Engine
-from tests.page.workshop import Array, blocks_in
+from tests.page.workshop import Array, blocks_in, located
 
 SHIFTS = (21.0, 40.0, -25.0, -3.0)
 """What is taken, episode by episode, off the reference's logit of the word written, or, below 0, off both policies'."""
@@ -136,7 +135,7 @@ def test_each_kl_has_an_estimator_clamps_and_a_price_of_its_own(name: str) -> No
 def test_one_workbook_says_them_all_one_after_another(tmp_path: Path) -> None:
     path = tmp_path / "two.xlsx"
     far("verl's own").save(path)
-    engine, places = Engine(path), locate(path)
+    engine, places = Engine(path), located(path)
 
     def typed(key: str, value: str | float | None) -> None:
         place = places[f"{key}.yours"]
