@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -87,7 +88,14 @@ KEEPERS = {
     "ray": ("verifying.runs.on_ray",),
     "matplotlib": ("verifying.runs.plot",),
 }
-LONGEST_FILE, LONGEST_FUNCTION = 250, 40
+LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 200, 40, 6
+"""Lines that a file, and a function, may have; and how many the function in the middle has at most."""
+# Files that are longer still; each is to be cut, and none may be added.
+STILL_LONG = {
+    "commands.explain", "dumps.mentioned", "dumps.shaping", "verifying.compare", "verifying.neighbours", "verifying.search",
+    "witness.tokens", "workbooks.common.sheets.charts", "workbooks.common.signal", "workbooks.minibatch.verifying.export",
+    "workbooks.rlhf_ppo.witness.start",
+}  # fmt: skip
 
 
 def breaches(found: list[Import], known: dict[str, Path]) -> list[Import]:
@@ -167,7 +175,23 @@ def test_a_planted_circle_is_seen(tmp_path: Path) -> None:
 
 def test_what_is_read_is_short_and_explained() -> None:
     offenders = {name: found for name, path in modules(SOURCE).items() if (found := _complaints(path))}
-    assert offenders == {}
+    long = {name for name, found in offenders.items() if len(found) == 1 and found[0].endswith(" lines")}
+    assert {name: found for name, found in offenders.items() if name not in long & STILL_LONG} == {}
+
+
+def test_the_function_in_the_middle_is_short() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules(SOURCE).values()]
+    assert median(map(lines_of, (node for tree in trees for node in functions_in(tree)))) <= MEDIAN_FUNCTION
+
+
+def functions_in(tree: ast.AST) -> list[ast.FunctionDef]:
+    """Lists the functions and methods of a file."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def lines_of(function: ast.FunctionDef) -> int:
+    """Counts the lines of a function, its first one and its docstring among them."""
+    return (function.end_lineno or 0) - function.lineno + 1
 
 
 def test_a_file_that_is_long_and_says_nothing_is_complained_of(tmp_path: Path) -> None:
@@ -180,10 +204,9 @@ def _complaints(path: Path) -> list[str]:
     """Lists what is too long in a file, and what has no docstring."""
     text = path.read_text(encoding="utf-8")
     tree, lines = ast.parse(text), len(text.splitlines())
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    long = [f"{node.name} is long" for node in functions if (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION]
+    long = [f"{node.name} is long" for node in functions_in(tree) if lines_of(node) > LONGEST_FUNCTION]
     silent = [f"{node.name} says nothing" for node in _public(tree) if not ast.get_docstring(node)]
-    return [f"{lines} lines"] * (lines >= LONGEST_FILE) + long + silent
+    return [f"{lines} lines"] * (lines > LONGEST_FILE) + long + silent
 
 
 def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef | ast.FunctionDef]:
