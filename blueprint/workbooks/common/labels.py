@@ -8,7 +8,7 @@ key of a convention, whose record then says where it was read.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -49,12 +49,15 @@ def labels(live: bool = False, own: str = "") -> Labels:
     """Reads the labels that kinds share, and those of the kind whose package is `own`."""
     found: dict[str, Label] = {}
     for package in filter(None, (COMMON, own)):
-        folder = Path(str(files(package)))
-        sources = sources_in(folder)
-        table = (folder / "labels.csv").read_text(encoding="utf-8")
-        for row in csv.DictReader(table.splitlines()):
+        sources = sources_in(Path(str(files(package))))
+        for row in rows_in(package):
             if row["in"] == "" or live:
                 source = sources[row["source"]] if row["source"] else ""
                 decimals = int(row["decimals"] or Label._field_defaults["decimals"])
                 found[row["name"]] = Label(row["symbol"], row["meaning"], row["unit"], source, decimals)
     return Labels(found)
+
+
+def rows_in(package: str) -> Iterator[dict[str, str]]:
+    """Yields the rows of a package's table of labels."""
+    return iter(csv.DictReader(files(package).joinpath("labels.csv").read_text(encoding="utf-8").splitlines()))

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.inputs.catalogue import Catalogue, Preset
-from blueprint.language import Block, Sum, block, maximum
+from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Piece
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.averages import Counting
+from blueprint.workbooks.common.definitions.averages import Counting, count
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.identities import Identity, gamma_0, lambda_0
 from blueprint.workbooks.common.definitions.kl import NEW, OLD
@@ -97,7 +97,7 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
     facts = facts_of(numbers.name, "minibatch") | {"preset": numbers.conventions.preset, "conventions": "live"}
     library = library_sheet(numbers.typed, made, _numbers(parts), given.head)
     told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes, where=library.pieces))
-    words = _words(given)
+    words = count("window.words", given.mask, use)
     means = means_of([row for row in _averaged(made, out) if row is not None], Counting(given.mask, words, words))
     listed, losses = pieces(given, made, out, means, words)
     preset = chosen.table.chosen
@@ -124,12 +124,6 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
         whole="batch",
     )
     return blueprint.with_typed({"word_written": np.array(numbers.words, dtype=object), **numbers.typed})
-
-
-def _words(given: Dump) -> Block:
-    words = block("window.words", (), "N_shown", "response words that are shown", decimals=0)
-    words[()] = maximum(Sum((n, t), given.mask[n, t]), 1)
-    return words
 
 
 def _numbers(parts: _Parts) -> dict[str, Block]:

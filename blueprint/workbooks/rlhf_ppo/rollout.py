@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from blueprint.language import (
     Block,
-    Sum,
     at_most,
     block,
     equal,
@@ -26,8 +25,10 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common.definitions.averages import count
 from blueprint.workbooks.common.definitions.choices import ROWS
 from blueprint.workbooks.common.definitions.distribution import Distribution, softmax
+from blueprint.workbooks.common.definitions.metrics import per_response
 from blueprint.workbooks.common.definitions.networks import (
     Memory,
     Network,
@@ -36,6 +37,7 @@ from blueprint.workbooks.common.definitions.networks import (
     rnn,
     tempered,
 )
+from blueprint.workbooks.common.definitions.places import end_words, ends_at
 from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Length, Prompts, Slots, Texts, Turn
 
 
@@ -112,10 +114,7 @@ def rollout(
     a[n, t] = given.given_id[n, t] + m[n, t] * (fixed[-1] if fixed else drawn)[n, t]
     turn = whose_turn(given, a, m, max_new_tokens)
     read, written = as_words(given, a, m)
-    length = block("response.length", (n,), "len", "words of the response", decimals=0)
-    total = block("response.words", (), "N", "response words of the batch (at least 1)", decimals=0)
-    length[n] = Sum(t, m[n, t])
-    total[()] = maximum(Sum((n, t), m[n, t]), 1)
+    length, total = per_response("response.length", m, ROWS), count("response.words", m, ROWS)
     return Rollout(s, a, read, written, m, turn, u, cumulative, drawn, fixed, length, total, network, z, distribution)
 
 
@@ -148,9 +147,8 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
 
 def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Turn:
     """Defines the mask m[n, t]: the policy writes where no word is given, the text has not ended, and words are left."""
-    room, allowed, is_end, ends, ended = ROWS.rows(
-        "rollout.room", "rollout.allowed", "rollout.is_end", "rollout.ends", "rollout.ended"
-    )
+    room, allowed, ended = ROWS.rows("rollout.room", "rollout.allowed", "rollout.ended")
+    is_end, ends = at_end = end_words()
     room[n, t.first - 1] = max_new_tokens
     ends[n, t.first - 1] = 0
     ended[n, t.first - 1] = 0
@@ -158,8 +156,7 @@ def whose_turn(given: Prompts, a: Block, m: Block, max_new_tokens: Block) -> Tur
     allowed[n, t] = less(0, minimum(room[n, t], given.decisions - number(t)))
     ended[n, t] = maximum(ended[n, t - 1], ends[n, t - 1])
     m[n, t] = (1 - given.is_given[n, t]) * (1 - ended[n, t]) * allowed[n, t]
-    is_end[n, t] = equal(a[n, t], 0)
-    ends[n, t] = m[n, t] * is_end[n, t]
+    ends_at(at_end, a, m, 0)
     return Turn(room, allowed, is_end, ends, ended)
 
 
@@ -168,12 +165,12 @@ def slots_of(is_given: Block, decisions: Block, max_new_tokens: Block) -> Slots:
 
     There are max_new_tokens for each response, and none in the last column, which writes nothing.
     """
-    count, S = ROWS.rows("slots.number", "slots")
-    count[n, t.first - 1] = 0
-    count[n, t] = count[n, t - 1] + 1 - is_given[n, t]
+    slot, S = ROWS.rows("slots.number", "slots")
+    slot[n, t.first - 1] = 0
+    slot[n, t] = slot[n, t - 1] + 1 - is_given[n, t]
     S[n, t.last + 1] = 0
-    S[n, t] = (1 - is_given[n, t]) * at_most(count[n, t], max_new_tokens) * less(number(t), decisions)
-    return Slots(count, S)
+    S[n, t] = (1 - is_given[n, t]) * at_most(slot[n, t], max_new_tokens) * less(number(t), decisions)
+    return Slots(slot, S)
 
 
 def as_words(given: Prompts, a: Block, m: Block) -> tuple[Block, Block]:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.inputs import Numbers
-from blueprint.language import Axis, Block, Sum, block, link, typed
+from blueprint.language import Axis, Block, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common.axes import case, n, t
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.averages import Counting
+from blueprint.workbooks.common.definitions.averages import Counting, count
 from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
 from blueprint.workbooks.common.definitions.gae import kept_values, with_lambda
 from blueprint.workbooks.common.definitions.identities import identities
@@ -50,9 +50,8 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     chosen = settings(numbers.ppo, {key: PRESET_DEFAULT[key] for key in KEYS})
     writes = typed("word_written", (n, t), "writes", "writes the word", text=True)
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
-    words = block("response.words", (), "N", "response words of the whole batch", decimals=0)
-    words[()] = Sum((n, t), mask[n, t])
     use = fixed(chosen, LIVE)
+    words = count("response.words", mask, use)
     found = signal(_given(mask, words), use)
     made = found.whole
     shown = _shown(made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, at_most, maximum
+from blueprint.language import Block, Max, Operand, at_most, equal, maximum
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import ROWS, Choices
 
@@ -69,3 +69,21 @@ def counted(S: Block, m: Block, at: Places, use: Choices) -> Counted:
     behind = at_most(1, tail) * at.first_past[n, t] + at_most(2, tail) * at.second_past[n, t]
     K[*L, n, t] = maximum(M[*L, n, t], behind)
     return Counted(M, K)
+
+
+class Ends(NamedTuple):
+    """Rows (n, t) of 0 and 1: where the end word is written, and where it ends a response."""
+
+    is_end: Block
+    ends: Block
+
+
+def end_words() -> Ends:
+    """Makes the rows that say where an end word is."""
+    return Ends(*ROWS.rows("rollout.is_end", "rollout.ends"))
+
+
+def ends_at(made: Ends, a: Block, m: Block, end_id: Operand) -> None:
+    """Defines where an end word is. a: ids (n, t). m: 1 in every response word."""
+    made.is_end[n, t] = equal(a[n, t], end_id)
+    made.ends[n, t] = m[n, t] * made.is_end[n, t]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, equal, link, match, maximum, typed
+from blueprint.language import Block, block, link, match, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common.definitions.averages import count
 from blueprint.workbooks.common.definitions.choices import ROWS
 from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, softmax
 from blueprint.workbooks.common.definitions.gae import kept_values
+from blueprint.workbooks.common.definitions.metrics import per_response
 from blueprint.workbooks.common.definitions.networks import Temperature, tempered
+from blueprint.workbooks.common.definitions.places import end_words, ends_at
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.rlhf_ppo.sheets.networks import word_sections
 from blueprint.workbooks.rlhf_ppo.sheets.reading import NEW, REFERENCE, Heard, Policy, policy_that_reads
@@ -43,19 +46,13 @@ def given_texts() -> GivenTexts:
     a = block("rollout.written", (n, t), "a", "id of the word, counted from 0", decimals=0)
     end_id = block("end_id", (), "end_id", "id of the end word", decimals=0)
     S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
-    is_end = block("rollout.is_end", (n, t), "is_end", "1 where the end word stands", decimals=0)
-    ends = block("rollout.ends", (n, t), "ends", "1 where the end word ends the response", decimals=0)
-    length = block("response.length", (n,), "len", "words of the response", decimals=0)
-    words = block("response.words", (), "N", "response words of the batch (at least 1)", decimals=0)
     a[n, t] = match(v, vocabulary[v], written[n, t])
     end_id[()] = match(v, vocabulary[v], end_word)
     S[n, t.last + 1] = 0
     S[n, t] = 1
-    is_end[n, t] = equal(a[n, t], end_id)
-    ends[n, t] = m[n, t] * is_end[n, t]
-    length[n] = Sum(t, m[n, t])
-    words[()] = maximum(Sum((n, t), m[n, t]), 1)
-    texts = Texts(a, written, m, length, words)
+    is_end, ends = at_end = end_words()
+    ends_at(at_end, a, m, end_id)
+    texts = Texts(a, written, m, per_response("response.length", m, ROWS), count("response.words", m, ROWS))
     return GivenTexts(vocabulary, end_word, end_id, texts, S, is_end, ends, InView(written, m))
 
 

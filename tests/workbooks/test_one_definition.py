@@ -1,0 +1,166 @@
+"""Each quantity has one definition: across all kinds of workbook a name of a block has its equation from one line of Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.language import Block, Sum
+from blueprint.language.axes import Position
+from blueprint.page.outline import Blueprint, Section, key
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common import labels as labels_room
+from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.rlhf_ppo.sheets import diagnostics
+from tests.replayed import window_book, with_everything_logged
+
+PLAIN = json.loads((Path(__file__).parents[1] / "data" / "plain_equations.json").read_text(encoding="utf-8"))
+"""The equations of the plain workbooks as they were when each kind of workbook still had definitions of its own."""
+
+NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "default": ("default", ()),
+    "very-very-sleepy": ("very-very-sleepy", ()),
+    "typed responses": ("default", ('rollout.responses=["happy very <eos>", "sleepy"]',)),
+    "live": ("default", ("conventions=live",)),
+    "ten-libraries": ("ten-libraries", ()),
+    "classic": ("classic", ()),
+    "smooth L1": ("classic", ("preset=torchrl",)),
+    "kl-controller": ("kl-controller", ()),
+}
+
+EXCEPTIONS = {
+    "check.length": "two checks: of words that may be written, and of a response's words in the KL controller",
+    "curve.ratio": "the corners of the clip's curve: two where the clip is one number, more where its sides differ",
+    "rollout.written": "what is drawn in a rollout, or the word that stands in a given text",
+    "slots": "the slots that a prompt leaves free, or every column of a given text",
+    "slots (t.last + 1)": "the same",
+    "surrogate": "the smaller of two, or that and the floor of a dual clip",
+    "value.distance": "the norm of the value loss, the square or smooth L1, is laid out when a file is built",
+    "value.clipped.distance": "the same",
+} | dict.fromkeys(
+    ("value.error", "value.square", "value.clipped", "value.error_clipped", "value.square_clipped", "value.word_loss",
+     "value.larger", "policy_loss", "value_loss", "entropy", "policy_kl", "kl_loss", "total_loss", "share", "adds.value_loss",
+     "adds.entropy", "adds.policy_kl", "adds.kl_loss", "vf_coef.used", "kl_coef.loss"),
+    "the loss of each kind is still its own",
+)  # fmt: skip
+"""Names that have a second line, and why."""
+
+BETTER: dict[str, str] = {
+    "check.prompt.failed": "“0 + ” before the first check said nothing",
+    "check.settings.failed": "the same, where the settings are checked first",
+    "clip_fraction.outside": "the distance from the clipped ratio: as the clip itself has it, to the last bit",
+    "response.words": "at least 1, as in every other workbook: where it says so, an empty batch divides by no 0",
+}
+"""Equations of the plain workbooks that are others than they were, and why."""
+
+RENAMED = {"value.residual_mean": "value.residual.mean"}
+"""What stands under another name by now."""
+
+Lines = dict[str, set[str]]
+
+
+class Recorded:
+    """What was built: blueprints by name, the lines that define each block, and the labels that were read."""
+
+    def __init__(self) -> None:
+        """Starts with nothing."""
+        self.lines: Lines = defaultdict(set)
+        self.blueprints: dict[str, Blueprint] = {}
+        self.labels: set[tuple[str, str]] = set()
+
+
+def cells(block: Block, target: tuple[object, ...]) -> str:
+    """Names what an equation fills: the block, and where that is an end column or a part of an axis, that too."""
+    pairs = zip(target, block.axes, strict=True)
+    parts = [str(at) for at, axis in pairs if not (isinstance(at, Position) and at.axis is axis)]
+    name = block.name if block.name.removeprefix("library.") in SETTINGS else block.name.removeprefix("library.")
+    return f"{name} ({', '.join(parts)})" if parts else name
+
+
+SETTINGS = {*LIVE, *(f"{key}.number" for key in LIVE)}
+"""What stands beside “library.” is a setting of the table for these, and no row of the same definition."""
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recorded:
+    found = Recorded()
+    write, of = Block.__setitem__, labels_room.Labels.of
+
+    def record(self: Block, at: object, value: object) -> None:
+        write(self, at, value)  # type: ignore[arg-type]
+        frame = sys._getframe(1)
+        line = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        found.lines[cells(self, self.definitions[-1].target)].add(line)
+
+    def asked(self: labels_room.Labels, name: str) -> labels_room.Label:
+        found.labels.add((name, of(self, name).meaning))
+        return of(self, name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Block, "__setitem__", record)
+        patch.setattr(labels_room.Labels, "of", asked)
+        for name, (numbers, overrides) in NUMBERS.items():
+            found.blueprints[name] = blueprint_of(load(numbers, overrides))
+        found.blueprints["a minibatch"] = window_book(batch=with_everything_logged()).blueprint
+    return found
+
+
+def test_a_name_has_its_equation_from_one_line(recorded: Recorded) -> None:
+    twice = {name: lines for name, lines in recorded.lines.items() if len(lines) > 1}
+    assert len(recorded.lines) > 800
+    assert {name: lines for name, lines in twice.items() if name not in EXCEPTIONS} == {}
+    assert EXCEPTIONS.keys() - twice.keys() == set(), "these have one line by now: take them from the exceptions"
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_equations_are_what_they_were(name: str, recorded: Recorded) -> None:
+    now = {
+        block.name: [str(definition.expr) for definition in block.definitions]
+        for block in recorded.blueprints[name].blocks()
+        if not block.typed
+    }
+    other = {block for block, equations in PLAIN[name].items() if now.get(RENAMED.get(block, block)) != equations}
+    assert other - BETTER.keys() == set()
+
+
+def test_every_better_equation_is_another_one(recorded: Recorded) -> None:
+    texts = {
+        (name, block.name): [str(definition.expr) for definition in block.definitions]
+        for name in PLAIN
+        for block in recorded.blueprints[name].blocks()
+    }
+    changed = {
+        block
+        for name, equations in PLAIN.items()
+        for block, was in equations.items()
+        if texts.get((name, RENAMED.get(block, block)), was) != was
+    }
+    assert BETTER.keys() - changed == set(), "these are what they were: take them from the list"
+
+
+def test_a_new_metric_is_a_definition_a_label_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What CONTRIBUTING says of a new diagnostic, done in memory: number, formula, label and place follow."""
+
+    def squares(see: diagnostics.Inputs, use: Choices) -> Section:
+        A, (n, t) = see.signal.gae.advantages, see.signal.gae.advantages.axes
+        made = use.one("advantage.energy")
+        made[()] = Sum((n, t), A[n, t] * A[n, t])
+        return Section("Energy of the advantages", (key(made),))
+
+    label = labels_room.Label("A²_sum", "energy of the advantages", "≥ 0")
+    monkeypatch.setitem(labels_room.labels()._found, "advantage.energy", label)
+    monkeypatch.setattr(diagnostics, "OUTLINE", (*diagnostics.OUTLINE, squares))
+    book = Book(blueprint_of(load("default")))
+    block = next(block for block in book.blueprint.blocks() if block.name == "advantage.energy")
+    A = book["advantages"].to_numpy()
+    assert float(book.values.cell(block)) == pytest.approx(float((A[:, : A.shape[1]] ** 2).sum()), rel=1e-12)
+    assert book.layout.places[block].sheet == "Diagnostics"
+    shown = {each.text for each in book.layout.labels if each.sheet == "Diagnostics"}
+    assert {"A²_sum", "energy of the advantages", "A²_sum = Σ_n,t A·A"} <= shown
