@@ -29,7 +29,8 @@ class Kind:
     Attributes:
         name: that of its folder. title: what sentences call it, such as "classic PPO".
         levels: by the word that stands under `level` in a numbers file, what such files hold: a Level of `blueprint.inputs`.
-        build: from numbers, and an outside witness's numbers for Checks if there are any, to the blueprint; or several, by level.
+        build: from numbers to the blueprint, or several, by level; an outside witness's numbers, which are to stand on Checks,
+            are its second argument where there are any.
         settings: by key, the records of its settings: default, words or range, symbol, meaning, note.
         numbers: the folder of its built-in numbers files.
         saved: by the level that a saved file says, a typed block that only such files have, and how numbers are made of what
@@ -48,7 +49,7 @@ class Kind:
     name: str
     title: str
     levels: Mapping[str, Any]
-    build: Callable[[Any, Any], Blueprint] | Address | Mapping[str, Address]
+    build: Callable[..., Blueprint] | Address | Mapping[str, Address]
     settings: Mapping[str, Any] | Address | None = None
     presets: Callable[[], Any] | Address | None = None
     numbers: Path | None = None

@@ -131,7 +131,8 @@ def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
 
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
-    made = with_notes(build(numbers, witnessed), kind.notes, imported(kind.settings) or {})
+    outline = build(numbers, witnessed) if witnessed else build(numbers)
+    made = with_notes(outline, kind.notes, imported(kind.settings) or {})
     presets = kind.part("presets")() if kind.presets else None
     measured = bool(kind.measured) and kind.part("measured")(numbers)
     return with_guides(made, measured, kind.models, presets)

@@ -59,3 +59,24 @@ def test_a_name_or_a_level_that_is_taken_is_refused(kind: Kind, sentence: str) -
     with pytest.raises(KindError) as refused:
         add_kind(kind)
     assert str(refused.value) == sentence
+
+
+def test_what_is_no_record_is_refused() -> None:
+    with pytest.raises(KindError) as refused:
+        add_kind({"name": "mine"})  # type: ignore[arg-type]
+    assert str(refused.value) == "add_kind: found dict, expected a record; write add_kind(Kind(name, …))."
+
+
+def test_a_level_and_its_record_call_each_other_by_one_name() -> None:
+    kind = replace(own(), levels={"steps": "blueprint.workbooks.classic_ppo.schema:LEVEL"})
+    with pytest.raises(KindError) as refused:
+        kind.level("steps")
+    found = "found level classic of kind classic_ppo; name both alike in both places."
+    assert str(refused.value) == f"kind mine, level steps: {found}"
+
+
+def test_built_in_numbers_of_one_name_are_refused() -> None:
+    with pytest.raises(
+        KindError, match="kind mine, built-in numbers classic: taken by classic PPO; give yours another"
+    ):
+        add_kind(replace(own(), numbers=kind_named("classic_ppo").numbers))

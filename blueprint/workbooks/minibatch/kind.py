@@ -1,29 +1,15 @@
 """The record of a real minibatch."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from blueprint.workbooks.kind import Kind
-
-if TYPE_CHECKING:
-    from blueprint.page.outline import Blueprint
-    from blueprint.workbooks.common.sheets.beside import Witnessed
-
-
-def _build(numbers: Any, witnessed: Witnessed | None) -> Blueprint:
-    from blueprint.workbooks.minibatch.level import minibatch_level
-
-    return minibatch_level(numbers)
-
 
 HERE = Path(__file__).parent
 KIND = Kind(
     "minibatch",
     "a real minibatch",
     {},
-    _build,
+    "blueprint.workbooks.minibatch.level:minibatch_level",
     saved={"minibatch": ("episode.number", "blueprint.workbooks.minibatch.saved:numbers_in")},
     settings="blueprint.workbooks.common.conventions.data:LIVE",
     notes=(HERE.parent / "common" / "notes", HERE / "notes.toml"),

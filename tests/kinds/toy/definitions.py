@@ -14,7 +14,7 @@ from tests.kinds.toy.level import SETTINGS
 p, s, t = Axis("p", "pair", start=1), Axis("s", "side", start=1), Axis("t", "token", start=1)
 
 
-def preference(numbers: Numbers, witnessed: Any) -> Blueprint:
+def preference(numbers: Numbers, witnessed: Any = None) -> Blueprint:
     """Makes the blueprint of preference pairs."""
     chosen = settings(numbers.ppo, SETTINGS)
     sides = typed("sides", (s,), "side", "which answer of a pair", text=True)
