@@ -56,10 +56,6 @@ def _valued(values: Read) -> Read:
     return _of(deltas)
 
 
-def _both_discounted(own: Own) -> Tensor:
-    return own["rewards"] + own.number("gamma") * (_ahead(own) - own["values.kept"])
-
-
 def _on_pads(own: Own) -> Tensor:
     """δ with V of the pads as they are."""
     values = own.file("values_old")
