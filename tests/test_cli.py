@@ -98,7 +98,7 @@ TOO_LONG = "x" * 300 + ".xlsx"
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("here", r"here is a directory: give the name of a file, such as here.rlhf_ppo\.xlsx"),
+        ("here", r"here is a directory: give the name of a file, such as here.workbook\.xlsx"),
         ("missing/a.xlsx", r"missing.a\.xlsx cannot be written: there is no folder missing"),
         ("file/a.xlsx", r"file.a\.xlsx cannot be written: .+"),
         (TOO_LONG, rf"{TOO_LONG} cannot be written: .+"),
