@@ -1,4 +1,4 @@
-"""What must hold whatever one types: GAE at the ends of λ and γ, sums, signs and ranges.
+"""How far what a checks sheet asks is from holding: GAE at the ends of λ and γ, sums, signs and ranges.
 
 Distances are [F, N, T], [F, N] or [F]; they are 0 but for rounding.
 """

@@ -18,7 +18,7 @@ from blueprint.witness.sums import WHOLE, Sums
 
 ON_OFF = ("off", "on")
 AGGREGATIONS = ("token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm", "seq-mean-token-mean")
-ESTIMATORS = ("k1", "k2", "k3", "abs", "full")
+ESTIMATORS = ("k1", "k2", "k3", "full", "abs")
 WORDS = MappingProxyType(
     {
         "kl_estimator": ESTIMATORS,
@@ -34,7 +34,7 @@ WORDS = MappingProxyType(
         "reward.whiten_rezero": ON_OFF,
         "advantage.gae_holes": ("zero", "carry"),
         "advantage.stats": ("mask", "all"),
-        "advantage.eps_form": ("rsqrt_var_plus", "clamp", "std_plus", "std_max"),
+        "advantage.eps_form": ("rsqrt_var_plus", "clamp", "std_max", "std_plus"),
         "loss.sample_filter": ("none", "ended"),
         "loss.aggregation": AGGREGATIONS,
         "loss.joint": ("on", "off"),
@@ -51,7 +51,7 @@ WORDS = MappingProxyType(
         "metrics.kl_stat": ("seq_sum", "token_mean"),
     }
 )
-"""The words of every switch, the default first; a word is computed with as its place here, from 0."""
+"""The words of every switch, the default first; a word is computed with as its place here, from 0, whatever a file's is."""
 
 DEFAULTS = MappingProxyType(
     dict.fromkeys(("gamma", "gae_lambda", "batch.temperature", "advantage.ddof"), 1.0)

@@ -1,4 +1,4 @@
-"""What must hold whatever one types: ends that are 0 or 1, sums, and GAE at the ends of λ and γ."""
+"""How far ends are from 0 or 1, sums from what they must be, and GAE from what it is at the ends of λ and γ."""
 
 from __future__ import annotations
 

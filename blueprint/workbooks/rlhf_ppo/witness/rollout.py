@@ -107,8 +107,8 @@ def replay(
         written = prompts.ids[:, :, column + 1] + mask.long() * taken
         steps.append((written, mask, ended, room, allowed, drawn, margin))
     whole = [torch.stack(each, dim=-1) for each in zip(*steps, strict=True)]
-    allowed, drawn, margin = (each[:, :, 1:] for each in whole[4:])
-    written, mask, ended, room = whole[:4]
+    written, mask, ended, room, *inner = whole
+    allowed, drawn, margin = (each[:, :, 1:] for each in inner)
     return Rollout(written, mask, ended, room, allowed, drawn, margin, fixed)
 
 

@@ -1,0 +1,136 @@
+"""The witness shares names of quantities and options with the definitions: never a number, a text, an order, or a line of code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blueprint
+
+SOURCE = Path(blueprint.__file__).parent
+WITNESS = (SOURCE / "witness", *(SOURCE / "workbooks").glob("*/witness"), *(SOURCE / "workbooks").glob("*/witness.py"))
+SMALL = {0, 1, 2, 0.5}
+"""Numbers that mathematics has and nobody chooses."""
+MAY_SHARE = {
+    1e-9: "how far rounding takes float64: of a draw from a boundary between words, of a check from 0",
+    3: "how many axes a tensor of tokens has",
+}
+LEAST_WORDS, LEAST_NAMES = 5, 4
+"""Words that make a sentence; names whose order is somebody's choice, not that of the alphabet or of time."""
+
+
+def sides() -> tuple[list[Path], list[Path]]:
+    """Returns the files of the witness, and those of the definitions, TOML included."""
+    files = [*(SOURCE / "workbooks").rglob("*.py"), *(SOURCE / "witness").rglob("*.py")]
+    ours = [path for path in files if any(path == room or room in path.parents for room in WITNESS)]
+    return ours, [*(set(files) - set(ours)), *(SOURCE / "workbooks").rglob("*.toml")]
+
+
+def constants(paths: list[Path]) -> Iterator[Any]:
+    """Yields every constant that stands in the files."""
+    for path in paths:
+        if path.suffix == ".toml":
+            yield from values(tomllib.loads(path.read_text(encoding="utf-8")))
+        else:
+            nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            yield from (node.value for node in nodes if isinstance(node, ast.Constant))
+
+
+def values(found: Any) -> Iterator[Any]:
+    """Yields what stands in a table of TOML, however deep."""
+    if isinstance(found, dict | list):
+        for each in found.values() if isinstance(found, dict) else found:
+            yield from values(each)
+    else:
+        yield found
+
+
+def sentences(paths: list[Path]) -> set[str]:
+    """Returns the sentences of all texts, docstrings too, without what stands between their words."""
+    texts = (each for each in constants(paths) if isinstance(each, str) and " " in each)
+    parts = (re.findall(r"\w+", part.lower()) for text in texts for part in re.split(r"[.:;\n]\s", text))
+    return {" ".join(words) for words in parts if len(words) >= LEAST_WORDS}
+
+
+def numbers(paths: list[Path]) -> set[float]:
+    """Returns the numbers that stand in the code."""
+    found = (each for each in constants([path for path in paths if path.suffix == ".py"]))
+    return {each for each in found if isinstance(each, int | float) and not isinstance(each, bool)}
+
+
+def orders(paths: list[Path]) -> set[tuple[str, ...]]:
+    """Returns the runs of words, as long as an order that somebody chose, in tuples and lists."""
+    runs = set()
+    for path in paths:
+        if path.suffix == ".toml":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = node.elts if isinstance(node, ast.Tuple | ast.List) else []
+            words = [part.value if isinstance(part, ast.Constant) else None for part in parts]
+            windows = zip(*(words[first:] for first in range(LEAST_NAMES)), strict=False)
+            runs |= {run for run in windows if all(isinstance(word, str) for word in run)}
+    return runs
+
+
+def shared(ours: list[Path], theirs: list[Path]) -> dict[str, set[Any]]:
+    """Returns what stands on both sides."""
+    return {
+        "sentences": sentences(ours) & sentences(theirs),
+        "numbers": (numbers(ours) & numbers(theirs)) - SMALL - MAY_SHARE.keys(),
+        "orders": orders(ours) & orders(theirs),
+    }
+
+
+def test_nothing_but_names_is_shared() -> None:
+    ours, theirs = sides()
+    assert len(ours) > 25
+    assert len(theirs) > 100
+    assert shared(ours, theirs) == {"sentences": set(), "numbers": set(), "orders": set()}
+
+
+def test_what_may_be_shared_is() -> None:
+    """An exception that nobody needs goes."""
+    ours, theirs = sides()
+    assert MAY_SHARE.keys() <= numbers(ours) & numbers(theirs)
+
+
+@pytest.mark.parametrize(
+    ("planted", "kind", "found"),
+    [
+        ('"""Keeps the critic\'s number on the response alone, so that none leaks in from behind the end."""', "sentences",
+         "keeps the critic s number on the response alone so that none leaks in from behind the end"),
+        ("LIMIT = 16_000", "numbers", 16_000),
+        ('ROWS = ("mean", "centred", "variance", "whitened")', "orders", ("mean", "centred", "variance", "whitened")),
+    ],
+    ids=["a text", "a number", "an order"],
+)  # fmt: skip
+def test_a_planted_breach_is_seen(tmp_path: Path, planted: str, kind: str, found: object) -> None:
+    """What is planted stands on both sides then."""
+    ours, theirs = sides()
+    copies = [tmp_path / name for name in ("witness.py", "definitions.py")]
+    for path in copies:
+        path.write_text(f"{planted}\n", encoding="utf-8")
+    assert shared([*ours, copies[0]], [*theirs, copies[1]])[kind] == {found}
+
+
+def test_the_witness_runs_without_a_line_of_the_definitions() -> None:
+    """Imported alone in a fresh process, with every kind's witness, it brings in nothing of another room."""
+    pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+    ours = [path.relative_to(SOURCE.parent).with_suffix("") for path in sides()[0]]
+    names = sorted(".".join(path.parts).removesuffix(".__init__") for path in ours)
+    code = "import importlib, sys, blueprint.workbooks\nbefore = set(sys.modules)\n"
+    code += f"for name in {names}: importlib.import_module(name)\nprint(*sorted(set(sys.modules) - before))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    brought = {name for name in run.stdout.split() if name.startswith("blueprint.")}
+    kinds = {
+        f"blueprint.workbooks.{path.parent.name}" for path in WITNESS[1:]
+    }  # folders, which hold nothing themselves
+    assert brought - set(names) - kinds == set()
