@@ -66,9 +66,15 @@ def test_understood_indices_are_left_out_on_both_sides() -> None:
 
 
 def test_the_order_is_kept() -> None:
-    """Nothing is folded or reordered, not even what mathematics would allow."""
-    assert str(b + a * 1 - 0) == "b + a·1 − 0"
-    assert str(0 + (2 * a - a)) == "0 + 2·a − a"
+    """Nothing is reordered, and nothing folded but an operand 0 or 1, not even what mathematics would allow."""
+    assert str(b + a * 2 - b) == "b + a·2 − b"
+    assert str(b + (2 * a - a)) == "b + 2·a − a"
+
+
+def test_an_operand_0_or_1_vanishes_where_it_changes_nothing() -> None:
+    assert [str(each) for each in (a * 1, 1 * a, a / 1, a + 0, 0 + a, a - 0)] == ["a"] * 6
+    assert str(a - 1) == "a − 1"
+    assert str(2 * a - a) == "2·a − a"
 
 
 AMBIGUOUS: list[tuple[Expr, str, str]] = [

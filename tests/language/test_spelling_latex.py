@@ -79,7 +79,7 @@ OTHERS: list[Pair] = [
         e[n, t.first - 1] + e[n, t.last + 1],
         r"e_{n, t_{\text{first}} - 1} + e_{n, t_{\text{last}} + 1}",
     ),
-    (w[x[n, t]] * 1, r"w_{x_{n, t}} \, 1"),
+    (w[x[n, t]] * 2, r"w_{x_{n, t}} \, 2"),
     (Sum((n, t), x[n, t] * x[n, t]), r"\sum_{n,t} x_{n, t} \, x_{n, t}"),
     (Max(v, W[k, v]), r"\max_{v} W_{k, v}"),
     (find(v, w[v], a), r"\max\{ v : w_{v} \le a \}"),

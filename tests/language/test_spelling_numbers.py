@@ -83,7 +83,7 @@ BRACKETS: list[Pair] = [
 ]
 
 OTHERS: list[Pair] = [
-    (x[n, t] + 0, "(−6) + 0"),
+    (x[n, t] + 2, "(−6) + 2"),
     (e[n, t + 1] - e[n, t - 1], "0 − 5"),
     (e[n, t.first - 1] + e[n, t.last + 1], "0 + 0"),
     (w[c], "0.25"),

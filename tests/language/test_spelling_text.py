@@ -84,13 +84,13 @@ BRACKETS: list[Pair] = [
 ]
 
 OTHERS: list[Pair] = [
-    (a + 0, "a + 0"),
+    (a + 2, "a + 2"),
     (where(small, "OK", ""), "“OK” if [a < b] else “”"),
     (gamma * ratio[n, t], "γ·ρ_old[n, t]"),
     (e[n, t + 1] - e[n, t - 1], "e[n, t + 1] − e[n, t − 1]"),
     (e[n, t.first - 1] + e[n, t.last + 1], "e[n, t.first − 1] + e[n, t.last + 1]"),
-    (w[x[n, t]] * 1, "w[x[n, t]]·1"),
-    (w[x[n, t] - 1] * 1, "w[x[n, t] − 1]·1"),
+    (w[x[n, t]] * 2, "w[x[n, t]]·2"),
+    (w[x[n, t] - 1] * 2, "w[x[n, t] − 1]·2"),
     (Sum(t, x[n, t]), "Σ_t x[n, t]"),
     (Sum((n, t), x[n, t] * ratio[n, t]), "Σ_n,t x[n, t]·ρ_old[n, t]"),
     (-Sum(v, w[v] * w[v]), "−Σ_v w[v]·w[v]"),
