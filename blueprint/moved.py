@@ -14,6 +14,9 @@ MOVED = {
     "blueprint.replay": "blueprint.verifying",
     "blueprint.runs": "blueprint.verifying.runs",
     "blueprint.explain": "blueprint.explaining",
+    "blueprint.witness.conventions": "blueprint.witness.ppo",
+    "blueprint.witness.gradients": "blueprint.workbooks.rlhf_ppo.witness.gradients",
+    "blueprint.witness.models": "blueprint.workbooks.rlhf_ppo.witness.models",
 }
 INSTEAD = {
     "blueprint.ppo": "`from blueprint.workbooks import blueprint_of`, which makes what rlhf_ppo made, or bp.build",
