@@ -72,14 +72,7 @@ def update(texts: Texts, before: Named, options: Options, given: Mapping[str, Te
     rows |= totals.keep_rows(rows, options)
     rows |= instead(totals.part_rows(texts, rows, options), given)
     rows |= totals.total_rows(rows, options)
-    shares = totals.share_rows(texts, rows, options)
-    shares["policy"] = shares["policy"] + shares.pop("kl")
-    return rows | {f"share.{name}": each for name, each in shares.items()} | {"share": sum_of(shares)}
-
-
-def sum_of(shares: Named) -> Tensor:
-    """Returns what a word adds to the total in all losses."""
-    return torch.stack(list(shares.values())).sum(dim=0)
+    return rows | totals.share_rows(texts, rows, options)
 
 
 def metric_rows(texts: Texts, rows: Named, options: Options, floor: Tensor) -> Named:

@@ -103,12 +103,13 @@ def summed_rows(rows: Held, weights: Mapping[str, Tensor]) -> Named:
 
 
 def share_rows(texts: Texts, rows: Held, options: Options) -> Named:
-    """Returns what each word adds to the total, [F, N, T], loss by loss; the shares of a file sum to it."""
-    keep, policy = wide(rows["loss.keep"]), rows["policy.weight.row"]
-    found = {"policy": -keep * policy * rows["surrogate"]}
+    """Returns what each word adds to the total, [F, N, T], by the weights of the losses; the shares of a file sum to it."""
+    keep, drift = wide(rows["loss.keep"]), wide(rows["kl_coef.loss"]) * rows["kl_new.used"]
+    found = {"policy": rows["policy.weight.row"] * (drift - keep * rows["surrogate"])}
     if "value.weight.row" in rows:
         found["value"] = wide(rows["vf_coef.used"]) * keep * rows["value.weight.row"] * rows["value.word_loss"]
     if "entropy.weight.row" in rows:
         each = options.number("policy_kl_coef") * texts.kl_old_new - options.number("ent_coef") * texts.entropy
         found["entropy"] = rows["entropy.weight.row"] * each
-    return found | {"kl": wide(rows["kl_coef.loss"]) * policy * rows["kl_new.used"]}
+    shares = {f"share.{name}": each for name, each in found.items()} if len(found) > 1 else {}
+    return shares | {"share": torch.stack(list(found.values())).sum(dim=0)}

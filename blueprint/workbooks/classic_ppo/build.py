@@ -11,7 +11,7 @@ from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.classic_ppo import inputs
 from blueprint.workbooks.classic_ppo.axes import a, n, t
-from blueprint.workbooks.classic_ppo.losses import Loss, loss
+from blueprint.workbooks.classic_ppo.loss import Loss, loss
 from blueprint.workbooks.classic_ppo.metrics import Metrics, metrics
 from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.rollout import Rollout, rollout
@@ -40,8 +40,9 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     norm, built = str(numbers.ppo.get("value_norm", preset.values["value_norm"])), inputs.built_norm()
     run = rollout()
     made = signal(run, chosen)
-    losses = loss(run, made, norm, chosen)
-    watch = metrics(run, made, losses, use_of(chosen))
+    use = use_of(chosen, norm)
+    losses = loss(run, made, norm, use)
+    watch = metrics(run, made, losses, use)
     outside = beside(witnessed, shown_on_start(run, made, losses, watch)) if witnessed else None
     checked, judged, tolerances = _checks(run, made, losses, watch, chosen, built, outside)
     facts = facts_of(numbers.name, "classic") | {"preset": preset.name}
@@ -55,8 +56,8 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
         choices=chosen.choices,
         ranges=chosen.ranges | _ranges(numbers, run),
         facts=facts,
-        result=losses.total.total,
-        parts=losses.total.parts(),
+        result=losses.made.total.total,
+        parts=losses.made.total.parts,
         whole="batch",
     )
 
@@ -81,7 +82,7 @@ def _checks(
         checks.not_negative("k3", watch.named["policy_kl.k3"], use),
         checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns, use),
         checks.centred(made.white.whitened, made.white.of.counting, use),
-        checks.parts_add_up(losses.total.parts(), losses.total.total),
+        checks.parts_add_up(losses.made.total.parts, losses.made.total.total),
         checks.all_in_range(chosen),
         checks.as_built(chosen.used["value_norm"], built, use),
     ]

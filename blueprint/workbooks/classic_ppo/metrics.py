@@ -7,7 +7,7 @@ from typing import NamedTuple
 from blueprint.language import Block, link, typed
 from blueprint.page.outline import Row, Section, Sheet, key
 from blueprint.workbooks.classic_ppo.axes import n, t
-from blueprint.workbooks.classic_ppo.losses import Loss
+from blueprint.workbooks.classic_ppo.loss import Loss
 from blueprint.workbooks.classic_ppo.rollout import Rollout
 from blueprint.workbooks.classic_ppo.signal import Signal
 from blueprint.workbooks.common.definitions.averages import Counting, mean, spread
@@ -46,7 +46,7 @@ def metrics(run: Rollout, made: Signal, loss: Loss, use: Choices) -> Metrics:
     values = link("diagnostics.V_old", run.V_old), link("diagnostics.V_new", run.V_new)
     means = means_of([run.rewards, made.gae.td_errors], over)
     sections = (
-        _approximate_kl(link("diagnostics.log_ratio", loss.clip.log_ratio), over, use),
+        _approximate_kl(link("diagnostics.log_ratio", loss.made.clip.log_ratio), over, use),
         *_clipped(loss, tiny, over, values, use),
         *_foreseen(link("diagnostics.returns", made.gae.returns), tiny, over, values, use),
         Section("Means shown on the first sheet", tuple(means.values())),
@@ -66,8 +66,11 @@ def _clipped(loss: Loss, tiny: Block, over: Counting, values: tuple[Block, Block
 
     tiny: programs do not round alike: 0.9 − 0.7 is more than 0.2 to one of them and not to another. values: V_old, V_new.
     """
-    ratio, held = link("diagnostics.ratio", loss.clip.ratio), link("diagnostics.value_clipped", loss.value.held)
-    moved = outside("clip_fraction.outside", ratio, loss.clip.clipped_ratio, use, tiny)
+    ratio, held = (
+        link("diagnostics.ratio", loss.made.clip.ratio),
+        link("diagnostics.value_clipped", loss.made.critic.held),
+    )
+    moved = outside("clip_fraction.outside", ratio, loss.made.clip.clipped_ratio, use, tiny)
     V_old, V_new = values
     shifted = outside("value_fraction.outside", V_new, held, use, tiny)
     weights = (mean("ratio.mean", ratio, over, use), largest("ratio.largest", ratio, use))

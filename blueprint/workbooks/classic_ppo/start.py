@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
-from blueprint.workbooks.classic_ppo.losses import Loss
+from blueprint.workbooks.classic_ppo.loss import Loss
 from blueprint.workbooks.classic_ppo.metrics import Metrics
 from blueprint.workbooks.classic_ppo.rollout import Rollout
 from blueprint.workbooks.classic_ppo.signal import Signal
@@ -73,31 +73,32 @@ def _parts(loss: Loss) -> list[Piece]:
     """Lists the total loss and the three numbers that add up to it."""
     titles = ("total loss", "policy loss", "value loss, weighted", "entropy bonus, weighted")
     total, *parts = (
-        Piece(title, b, b) for title, b in zip(titles, (loss.total.total, *loss.total.parts()), strict=True)
+        Piece(title, b, b) for title, b in zip(titles, (loss.made.total.total, *loss.made.total.parts), strict=True)
     )
     return [replace(total, of=TOTAL), *parts]
 
 
 def _pieces(run: Rollout, made: Signal, loss: Loss, watch: Metrics) -> list[Piece]:
     """Lists the pieces of PPO under their usual names."""
-    found = watch.named
+    found, means = watch.named, loss.made.total.means
     return [
         Piece("rewards", found[f"mean.{run.rewards.name}"], run.rewards),
         Piece("TD errors", found[f"mean.{made.gae.td_errors.name}"], made.gae.td_errors),
         Piece("GAE advantage estimation", made.white.of.mean, made.gae.advantages),
         Piece("value targets (from the old critic)", found["returns.mean"], made.gae.returns),
         Piece("advantage whitening", made.white.of.divisors[-1], made.white.used, of="what is divided by"),
-        Piece("importance-sampling ratios", found["ratio.mean"], loss.clip.ratio),
-        Piece("clipped surrogate (PPO clip)", loss.total.policy_loss, loss.clip.smaller),
-        Piece("value loss", loss.total.value_loss, loss.value.loss),
-        Piece("entropy bonus", loss.total.entropy, loss.entropy),
+        Piece("importance-sampling ratios", found["ratio.mean"], loss.made.clip.ratio),
+        Piece("clipped surrogate (PPO clip)", means["policy_loss"], loss.made.clip.smaller),
+        Piece("value loss", means["value_loss"], loss.made.critic.loss),
+        Piece("entropy bonus", means["entropy"], loss.entropy),
         *(Piece(title, found[name], found[row]) for title, (name, row) in LOGGED.items()),
     ]
 
 
 def _flow(run: Rollout, made: Signal, loss: Loss) -> Flow:
     """Draws the way from what is given to the total loss; what enters from elsewhere is named below its box."""
-    total, clip = loss.total, loss.clip
+    total, clip, value = loss.made.total, loss.made.clip, loss.made.critic
+    assert value.larger.row is not None
 
     def with_(title: str, block: Block) -> Box:
         return Box(f"with {title}", block, small=True)
@@ -109,12 +110,12 @@ def _flow(run: Rollout, made: Signal, loss: Loss) -> Flow:
          with_("done", run.head.done), DOWN, Box("return R", made.gae.returns)),
         (Box("scores of π_old (given)", run.old.over.logits), ON, Box("log π_old", run.old.logprobs), DOWN),
         (Box("scores of π_θ (given)", run.new.over.logits), ON, Box("log π_θ", run.new.logprobs), ON, Box("ratio ρ", clip.ratio),
-         ON, Box("clipped surrogate", clip.smaller), ON, Box("policy loss", total.policy_loss), DOWN),
+         ON, Box("clipped surrogate", clip.smaller), ON, Box("policy loss", total.means["policy_loss"]), DOWN),
         ("", DOWN, "", "", "", "", with_("Â", made.white.used)),
-        ("", "", Box("entropy H", loss.entropy), DASH, LINE, DASH, LINE, ON, Box("mean entropy", total.entropy), ON,
+        ("", "", Box("entropy H", loss.entropy), DASH, LINE, DASH, LINE, ON, Box("mean entropy", total.means["entropy"]), ON,
          Box("TOTAL LOSS", total.total)),
-        (Box("value V (given)", run.V_new), ON, Box("value clipped", loss.value.held), ON,
-         Box("larger distance", loss.value.larger), ON, Box("loss of the step", loss.value.loss), ON,
-         Box("value loss", total.value_loss), UP),
+        (Box("value V (given)", run.V_new), ON, Box("value clipped", value.held), ON,
+         Box("larger distance", value.larger.row), ON, Box("loss of the step", value.loss), ON,
+         Box("value loss", total.means["value_loss"]), UP),
         ("", "", with_("V_old", run.V_old), "", with_("return R", made.gae.returns)),
     ))  # fmt: skip

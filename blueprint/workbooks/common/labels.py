@@ -1,8 +1,8 @@
 """Labels: the symbol, meaning, unit, decimals and source of each quantity, by the name of its block.
 
 They are data, `labels.csv` beside what has them: a kind may say of a quantity what it is in its own words. The column `in`
-says where a row holds: nowhere in particular, or where conventions are live. `source` is a name in `sources.toml` beside it, or the
-key of a convention, whose record then says where it was read.
+says where a row holds: everywhere, where conventions are live, or where the value loss has a norm. `source` is a name in
+`sources.toml` beside it, or the key of a convention, whose record then says where it was read.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Labels:
 
 
 @cache
-def labels(live: bool = False, own: str = "") -> Labels:
-    """Reads the labels that kinds share, and those of the kind whose package is `own`."""
+def labels(where: str = "", own: str = "") -> Labels:
+    """Reads the labels that kinds share, and those of the kind whose package is `own`. where: a word of the column `in`."""
     found: dict[str, Label] = {}
     for package in filter(None, (COMMON, own)):
         sources = sources_in(Path(str(files(package))))
         for row in rows_in(package):
-            if row["in"] == "" or live:
+            if row["in"] in ("", where):
                 source = sources[row["source"]] if row["source"] else ""
                 decimals = int(row["decimals"] or Label._field_defaults["decimals"])
                 found[row["name"]] = Label(row["symbol"], row["meaning"], row["unit"], source, decimals)

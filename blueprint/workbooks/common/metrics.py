@@ -9,7 +9,6 @@ from blueprint.language import Block, Operand, Sum, maximum
 from blueprint.page.outline import Section, key
 from blueprint.workbooks.common.definitions.averages import Counting, averaged, count, mean, spread
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, rows
-from blueprint.workbooks.common.definitions.loss import ValueLoss
 from blueprint.workbooks.common.definitions.metrics import (
     Flags,
     PolicyKL,
@@ -22,6 +21,7 @@ from blueprint.workbooks.common.definitions.metrics import (
     residual,
 )
 from blueprint.workbooks.common.definitions.ratio import Clip
+from blueprint.workbooks.common.definitions.value import ValueLoss
 from blueprint.workbooks.common.signal import minors
 
 

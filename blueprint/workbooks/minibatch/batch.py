@@ -11,9 +11,10 @@ from typing import NamedTuple
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Section, Sheet
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions.weights import Totals
+from blueprint.workbooks.common.definitions.aggregation import Totals
 from blueprint.workbooks.common.definitions.gae import After
 from blueprint.workbooks.common.definitions.whitening import Moments
+from blueprint.workbooks.common.loss import Rest
 
 LEAD = "what the words that are not shown here add: counted and summed up over the whole minibatch, then typed"
 STALE = (
@@ -26,26 +27,14 @@ SHOWN = 2
 """Decimals of what is typed; a typed number may show two more, and real ones do: the four that computed rows have."""
 
 
-class Rest(NamedTuple):
-    """Weighted sums over the words that are not shown: of the surrogate, the value loss, the entropy and the KL loss."""
-
-    policy: Block
-    value: Block
-    entropy: Block
-    kl: Block
-
-
 class Whole(NamedTuple):
     """What is typed of the whole batch. more: (n), 1 where words follow behind the last column."""
 
     most: Block
-    mean_ratio: Block
     reward: Moments
     advantage: Moments
     more: Block
     after: After
-    policy: Totals
-    value: Totals
     rest: Rest
 
 
@@ -53,7 +42,6 @@ def whole_batch() -> Whole:
     """Makes the typed numbers of the whole batch."""
     return Whole(
         most=number("response.most", "T_most", "slots of the longest response", 0),
-        mean_ratio=number("loss.mean_ratio", "ρ_mean", "mean ratio over what counts as response"),
         reward=_moments("reward", "r"),
         advantage=_moments("advantage", "A"),
         more=_each("after.words", "more", "1 if words follow behind the last column", 0),
@@ -61,26 +49,30 @@ def whole_batch() -> Whole:
             _each("after.ahead", "V_after", "value that enters behind the last column"),
             _each("after.advantages", "A_after", "advantage that enters there"),
         ),
-        policy=_totals("policy", "π", "policy loss"),
-        value=_totals("value", "V", "value loss"),
         rest=Rest(
-            number("rest.policy", "rest_π", "Σ w·U_min of words not shown"),
-            number("rest.value", "rest_V", "Σ w·v_loss of words not shown"),
-            number("rest.entropy", "rest_H", "Σ w·H of words not shown"),
-            number("rest.kl", "rest_KL", "Σ w·KL of words not shown"),
+            number("loss.mean_ratio", "ρ_mean", "mean ratio over what counts as response"),
+            _totals("policy", "π", "policy loss"),
+            _totals("value", "V", "value loss"),
+            {
+                "policy_loss": number("rest.policy", "rest_π", "Σ w·U_min of words not shown"),
+                "value_loss": number("rest.value", "rest_V", "Σ w·v_loss of words not shown"),
+                "entropy": number("rest.entropy", "rest_H", "Σ w·H of words not shown"),
+                "kl_loss": number("rest.kl", "rest_KL", "Σ w·KL of words not shown"),
+            },
         ),
     )
 
 
 def batch_sheet(whole: Whole, words: Block, means: Mapping[str, Block]) -> Sheet:
     """Outlines the typed numbers of the whole batch, and means over the words shown (their number), for the first sheet."""
+    typed_of = whole.rest
     lines = (
         ("Statistics by which the advantages and the rewards are whitened", (*whole.advantage, *whole.reward)),
-        ("Counts", (*whole.policy[:2], *whole.value[:2], whole.most, whole.mean_ratio)),
-        ("What the words that are not shown add", tuple(whole.rest)),
+        ("Counts", (*typed_of.policy[:2], *typed_of.value[:2], whole.most, typed_of.mean_ratio)),
+        ("What the words that are not shown add", tuple(typed_of.sums.values())),
     )
     first, counts, rest = (Section(title, tuple(Line((each,), "line") for each in blocks)) for title, blocks in lines)
-    rows = (whole.policy.length, whole.value.length, whole.more, *whole.after)
+    rows = (typed_of.policy.length, typed_of.value.length, whole.more, *whole.after)
     shown = Section("Of each response shown: its words, and what enters behind the last column", rows)
     first = Section(first.title, (Note(STALE), *first.items))
     below = Section("Means over the words shown, for the first sheet", (words, *means.values()))

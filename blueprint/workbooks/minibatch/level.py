@@ -63,7 +63,7 @@ class _Parts(NamedTuple):
 def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     """Makes the blueprint of a few responses of a minibatch."""
     chosen = chosen_of(numbers.ppo, numbers.conventions, of=_catalogue())
-    use = Choices(chosen.settings.used, chosen.settings.switch, labels=labels(live=True))
+    use = Choices(chosen.settings.used, chosen.settings.switch, labels=labels("live"))
     given, whole = dump_of(numbers.typed), whole_batch()
     made = signal_of(given, whole, use)
     parts = _Parts(given, whole, made, loss(given, made, whole, use))
@@ -118,8 +118,8 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
         choices=chosen.settings.choices,
         ranges=chosen.settings.ranges | walk.ranges(picked) | {given.mask: (0, 1)},
         facts=facts,
-        result=out.sums.total,
-        parts=(out.sums.losses["policy"], *out.sums.adds),
+        result=out.made.total.total,
+        parts=out.made.total.parts,
         chosen=picked,
         whole="batch",
     )
@@ -128,7 +128,10 @@ def _blueprint(numbers: MinibatchNumbers, chosen: Chosen, parts: _Parts, use: Ch
 
 def _numbers(parts: _Parts) -> dict[str, Block]:
     """Returns the numbers of the whole batch that are in the workbook, by the names of their blocks."""
-    return {block.name: block for block in (*parts.loss.sums.items, parts.whole.mean_ratio)}
+    total = parts.loss.made.total
+    return {
+        block.name: block for block in (*total.means.values(), *total.adds, total.total, parts.whole.rest.mean_ratio)
+    }
 
 
 def _averaged(made: Signal, out: Loss) -> list[Block | None]:
@@ -138,8 +141,8 @@ def _averaged(made: Signal, out: Loss) -> list[Block | None]:
     return [
         kl.used if kl else None, *((steps.paid.penalty, steps.placed) if steps.paid else ()), made.rewards,
         gae.td_errors if gae else None, gae.advantages if gae else None,
-        gae.returns if gae else None, steps.used, out.clip.ratio, out.clip.smaller, out.flags.used,
-        out.value.loss if out.value else None,
+        gae.returns if gae else None, steps.used, out.made.clip.ratio, out.made.clip.smaller, out.flags.used,
+        out.made.value.loss if out.made.value else None,
     ]  # fmt: skip
 
 
@@ -152,7 +155,7 @@ def _residuals(parts: _Parts, chosen: Chosen) -> list[Block | Identity]:
     found += [checks.not_positive(name, row, m=m) for name, row in logprobs.items() if row is not None]
     if made.made.gae is not None:
         found.append(checks.adds_up(made.made.gae.advantages, made.made.gae.V, made.made.gae.returns))
-    found.append(checks.parts_add_up((out.sums.losses["policy"], *out.sums.adds), out.sums.total))
+    found.append(checks.parts_add_up(out.made.total.parts, out.made.total.total))
     return [*found, checks.all_in_range(chosen.settings)]
 
 

@@ -10,14 +10,19 @@ from blueprint.workbooks.common.definitions.choices import Choices, rows
 from blueprint.workbooks.common.sheets import charts
 from blueprint.workbooks.common.sheets.averaged import TOTAL
 from blueprint.workbooks.common.sheets.flow import ON, UP, with_
+from blueprint.workbooks.common.sheets.loss import walked as walked_loss
 from blueprint.workbooks.common.sheets.walk import titled_sections
 from blueprint.workbooks.minibatch.dump import Dump
 from blueprint.workbooks.minibatch.loss import Loss
 from blueprint.workbooks.minibatch.signal import Signal
 
-ADDS = {"value": "value loss, weighted", "entropy": "entropy bonus, weighted", "kl": "KL to the reference, weighted"}
+ADDS = {
+    "value_loss": "value loss, weighted",
+    "entropy": "entropy bonus, weighted",
+    "kl_loss": "KL to the reference, weighted",
+}
 Groups = list[tuple[str, tuple[Block, ...]]]
-BARS = {"policy": "policy", "value": "value", "entropy": "entropy", "kl": "ref. KL"}
+BARS = {"policy_loss": "policy", "value_loss": "value", "entropy": "entropy", "kl_loss": "ref. KL"}
 
 
 def pieces(
@@ -35,36 +40,35 @@ def pieces(
         "GAE advantage estimation": gae.advantages if gae else None,
         "value targets (from the old critic)": gae.returns if gae else None,
         "advantage whitening": steps.used,
-        "importance-sampling ratios": out.clip.ratio,
-        "clipped surrogate (PPO clip)": out.clip.smaller,
+        "importance-sampling ratios": out.made.clip.ratio,
+        "clipped surrogate (PPO clip)": out.made.clip.smaller,
         "words whose loss the clip changed": out.flags.used,
     }
     listed = [Piece("masks and EOS", words, given.mask)]
     listed += [Piece(title, means[row.name], row) for title, row in quantities.items() if row is not None]
-    losses, total = out.sums.losses, out.sums.total
-    added = [name for name in losses if name != "policy"]
+    total = out.made.total
     parts = [
-        Piece("total loss of the batch", total, total, of=TOTAL),
-        Piece("policy loss", losses["policy"], losses["policy"]),
+        Piece("total loss of the batch", total.total, total.total, of=TOTAL),
+        Piece("policy loss", total.parts[0], total.parts[0]),
     ]
-    parts += [Piece(ADDS[name], block, block) for name, block in zip(added, out.sums.adds, strict=True)]
+    parts += [Piece(ADDS[name], block, block) for name, block in zip([*total.means][1:], total.adds, strict=True)]
     return listed, parts
 
 
 def flow(given: Dump, made: Signal, out: Loss) -> Flow:
     """Draws the way from the dump's numbers to the total; a part that begins later is drawn from where it begins."""
-    losses = out.sums.losses
+    total, value = out.made.total, out.made.value
     first: list[Box | str] = []
     for title, block in _signal_boxes(given, made):
         first += [ON, Box(title, block)] if first else [Box(title, block)]
-    second: list[Box | str] = [Box("log π_θ (dump)", given.logp_new), ON, Box("ratio ρ", out.clip.ratio), ON]
-    second += [Box("clipped surrogate", out.clip.smaller), ON, Box("policy loss", losses["policy"]), ON]
-    second.append(Box("TOTAL LOSS", out.sums.total))
+    second: list[Box | str] = [Box("log π_θ (dump)", given.logp_new), ON, Box("ratio ρ", out.made.clip.ratio), ON]
+    second += [Box("clipped surrogate", out.made.clip.smaller), ON, Box("policy loss", total.parts[0]), ON]
+    second.append(Box("TOTAL LOSS", total.total))
     third: list[Box | str] = ["", "", with_("log π_old", given.logp_old), "", with_("Â", made.made.used)]
     rows = [tuple(first), tuple(second), tuple(third)]
-    if given.V_new is not None and out.value is not None:
-        critic: list[Box | str] = [Box("value V (dump)", given.V_new), ON, Box("value clipped", out.value.held), ON]
-        rows.append((*critic, Box("value loss", out.value.loss), ON, Box("mean value loss", losses["value"]), UP))
+    if given.V_new is not None and value is not None:
+        critic: list[Box | str] = [Box("value V (dump)", given.V_new), ON, Box("value clipped", value.held), ON]
+        rows.append((*critic, Box("value loss", value.loss), ON, Box("mean value loss", total.means["value_loss"]), UP))
     return Flow(tuple(rows))
 
 
@@ -82,7 +86,7 @@ def _signal_boxes(given: Dump, made: Signal) -> list[tuple[str, Block]]:
 
 def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
     """Outlines the derivation of one word."""
-    return titled_sections(*_walked_signal(given, made), *_walked_loss(out))
+    return titled_sections(*_walked_signal(given, made), *walked_loss(out.made))
 
 
 def _walked_signal(given: Dump, made: Signal) -> Groups:
@@ -103,26 +107,15 @@ def _walked_signal(given: Dump, made: Signal) -> Groups:
     return groups
 
 
-def _walked_loss(out: Loss) -> Groups:
-    """Lists the way of one word from its ratio to what it adds to the total."""
-    clip, value, sums = out.clip, out.value, out.sums
-    held = (row for row in (*clip.steps, clip.smaller) if row.axes)
-    groups: Groups = [("Ratio and clip", (clip.log_ratio, clip.ratio, *held))]
-    if value is not None:
-        squares = (value.error, value.square, value.held, value.held_error, value.held_square, value.loss)
-        groups.append(("Value loss", squares))
-    return [*groups, ("What the word adds to the total", (*out.steps, *sums.of_parts, sums.share, sums.total))]
-
-
 def pictures(given: Dump, made: Signal, out: Loss, use: Choices) -> tuple[Sheet, dict[Block, object]]:
     """Draws the clip with the words shown on it, their advantages, and where the total comes from."""
-    points = charts.Points(out.clip.ratio, made.made.used, out.clip.smaller, given.words, given.mask)
+    points = charts.Points(out.made.clip.ratio, made.made.used, out.made.clip.smaller, given.words, given.mask)
     drawn = [charts.clip_picture(points, use)]
     if made.made.gae is not None:
         bars = charts.advantage_picture(given.words, made.made.gae.advantages, made.made.used, given.mask)
         drawn.append(bars.drawn)
-    sums = out.sums
-    names = [BARS[name] for name in sums.losses]
-    added = dict(zip([*names, "total"], (sums.losses["policy"], *sums.adds, sums.total), strict=True))
+    total = out.made.total
+    names = [BARS[name] for name in total.means]
+    added = dict(zip([*names, "total"], (*total.parts, total.total), strict=True))
     drawn.append(charts.parts_picture(added))
     return charts.charts_sheet(drawn, given.head.on("charts").rows)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, link
+from blueprint.language import Block
 from blueprint.page.outline import Sheet
+from blueprint.workbooks.common import loss as losses
+from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions.choices import fixed
+from blueprint.workbooks.common.definitions.metrics import Flags, PolicyKL, clip_flags, policy_kl
 from blueprint.workbooks.common.definitions.networks import Network, Temperature
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets.loss import LEAD, sections
+from blueprint.workbooks.common.sheets.loss import linked as linked_loss
 from blueprint.workbooks.common.signal import Given, Whole, signal
 from blueprint.workbooks.rlhf_ppo.sheets import critics, policies
-from blueprint.workbooks.rlhf_ppo.sheets import loss as loss_sheet
 from blueprint.workbooks.rlhf_ppo.sheets.reading import Policy, Read
 from blueprint.workbooks.rlhf_ppo.sheets.signal import linked, signal_sheet
 from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Prompts, Texts
@@ -67,11 +71,14 @@ class Steps(NamedTuple):
     entropy: Block
     signal: Whole
     signal_sheet: Sheet
-    loss: loss_sheet.Loss
+    loss: losses.Loss
+    loss_sheet: Sheet
+    flags: Flags
+    policy_kl: PolicyKL
 
     def sheets(self) -> tuple[Sheet, ...]:
         """Returns the sheets from the rollout to the loss, in reading order."""
-        return (*self.models.before, self.signal_sheet, *self.models.between, self.loss.sheet)
+        return (*self.models.before, self.signal_sheet, *self.models.between, self.loss_sheet)
 
 
 def models_of(
@@ -105,13 +112,16 @@ def steps_of(models: Models, chosen: Settings) -> Steps:
         m=head.mask, logp_old=models.old.logprobs, logp_ref=reference.policy.logprobs, words=words, values=models.V_old,
         exact=reference.exact, placed=models.score,
     )  # fmt: skip
-    made = signal(linked(come_in), fixed(chosen, LIVE))
+    use = fixed(chosen, LIVE)
+    made = signal(linked(come_in), use)
     whole, sheet = made.whole, signal_sheet(made, head)
     head = models.head.on("loss")
-    rows = (
-        policy.policy.logprobs, models.old.logprobs, made.used, models.V_new, models.V_old,
-        whole.gae.returns, policy.entropy, policy.exact,
+    given = losses.Given(
+        logp_new=policy.policy.logprobs, logp_old=models.old.logprobs, advantages=made.used, V_new=models.V_new,
+        V_old=models.V_old, returns=whole.gae.returns, entropy=policy.entropy, policy_kl=policy.exact, m=head.mask, words=words,
     )  # fmt: skip
-    names = loss_sheet.Given._fields
-    here = loss_sheet.Given(*(link(f"loss.{name}", row) for name, row in zip(names, rows, strict=True)))
-    return Steps(models, policy.entropy, whole, sheet, loss_sheet.loss(head, here, words, chosen))
+    out = losses.loss(linked_loss(given), use)
+    flags, moved = clip_flags(out.clip, use), policy_kl(out.clip.log_ratio, out.clip.free_log_ratio, use)
+    outline = tuple(sections(out, flags=(flags.by_loss, flags.by_ratio), moved=moved.steps))
+    of_loss = Sheet("Loss", LEAD, outline, (n, t), head.rows, head.mask)
+    return Steps(models, policy.entropy, whole, sheet, out, of_loss, flags, moved)

@@ -9,7 +9,7 @@ from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import Choices, fixed
+from blueprint.workbooks.common.definitions.choices import Choices, fixed, rows
 from blueprint.workbooks.common.definitions.gae import with_lambda
 from blueprint.workbooks.common.definitions.identities import Identity, identities
 from blueprint.workbooks.common.facts import facts_of
@@ -69,7 +69,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     steps, chosen = plan.steps, plan.chosen
     head, loss = steps.models.head, steps.loss
     watched = diagnostics(
-        head, steps.models.texts, steps.signal, loss.flags, loss.policy_kl, plan.floor, plan.use,
+        head, steps.models.texts, steps.signal, steps.flags, steps.policy_kl, plan.floor, plan.use,
         pieces.averaged_rows(steps), plan.watched,
     )  # fmt: skip
     known = identities(steps.signal.gae, steps.signal.rewards.used, plan.use)
@@ -93,7 +93,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
         ranges=chosen.ranges | walk.ranges(picked) | dict(plan.ranges),
         facts=facts,
         result=loss.total.total,
-        parts=(loss.total.policy_loss, *loss.adds),
+        parts=loss.total.parts,
         chosen=picked,
         whole="batch",
     )
@@ -104,7 +104,7 @@ def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | Iden
     """Lists what must be 0 in every workbook."""
     m, s, loss = steps.models, steps.signal, steps.loss
     models = {"old_policy": m.old, "reference": m.reference.policy, "new_policy": m.policy.policy}
-    rests = [checks.ratio_rests(loss.ratio, chosen.used["update_step"])] if "update_step" in chosen.used else []
+    rests = [checks.ratio_rests(loss.clip.ratio, chosen.used["update_step"])] if "update_step" in chosen.used else []
     return [
         *(checks.sums_to_one(name, policy.words.p) for name, policy in models.items()),
         *(checks.not_positive(name, policy.logprobs) for name, policy in models.items()),
@@ -112,8 +112,8 @@ def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | Iden
         checks.not_negative("k3", s.kl.k3),
         checks.adds_up(s.gae.advantages, s.gae.V, s.gae.returns),
         *rests,
-        checks.shares_add_up(sums, loss.share, loss.total.total),
-        checks.parts_add_up((loss.total.policy_loss, *loss.adds), loss.total.total),
+        *(checks.shares_add_up(sums, share, loss.total.total) for share in rows(loss.total.share)),
+        checks.parts_add_up(loss.total.parts, loss.total.total),
         checks.all_in_range(chosen),
     ]
 
@@ -123,9 +123,9 @@ def _drawn(plan: Plan) -> list[charts.Drawn]:
     steps, chosen, fade = plan.steps, plan.chosen, with_lambda(plan.steps.signal.gae, plan.use)
     m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
     bars = charts.advantage_picture(run.word_written, s.gae.advantages, s.white.used, run.mask)
-    points = charts.Points(loss.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
+    points = charts.Points(loss.clip.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
     policies = {"π_old": m.old, "π_ref": m.reference.policy, "π_θ": m.policy.policy}
-    added = (loss.total.policy_loss, *loss.adds, loss.total.total)
+    added = (*loss.total.parts, loss.total.total)
     return [
         charts.clip_picture(points, fixed(chosen, LIVE)),
         bars.drawn,

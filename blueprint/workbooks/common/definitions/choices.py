@@ -64,6 +64,7 @@ class Choices:
     lead:   () where there is one set of conventions; (library,) where every row is there once for each library.
     prefix: stands before the names of the blocks.
     labels: what each block is called, by its name without the prefix.
+    called: the names of blocks that have another one in this workbook.
     n, t:   a row has a member for each text or environment, and in it one for each place in time.
     """
 
@@ -74,6 +75,7 @@ class Choices:
     n: Axis = field(default=axes.n)
     t: Axis = field(default=axes.t)
     labels: Labels = field(default_factory=labels)
+    called: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, name: str) -> Block:
         """Makes a block with a number for every place in time; `labels` says what it is called."""
@@ -97,6 +99,7 @@ class Choices:
 
     def along(self, name: str, along: tuple[Axis, ...]) -> Block:
         """Makes a block along any axes."""
+        name = self.called.get(name, name)
         symbol, meaning, unit, source, decimals = self.labels.of(name)
         return block(self.prefix + name, along, symbol, meaning, unit=unit, source=source, decimals=decimals)
 
@@ -144,6 +147,12 @@ def limited(limit: Used, otherwise: Operand, by: Callable[[Used], Operand]) -> O
     if is_no_limit(limit):
         return otherwise
     return where(is_off(limit), otherwise, by(limit)) if may_be_off(limit) else by(limit)
+
+
+def scaled(factor: Used, x: Operand) -> Operand:
+    """Multiplies by a factor; one that is fixed at ½ halves."""
+    number = cast(Operand, factor)
+    return cast(Arithmetic, x) / 2 if isinstance(number, float) and number == 1 / 2 else factor * x
 
 
 def is_no_limit(limit: Used) -> bool:

@@ -15,7 +15,6 @@ from torch import Tensor
 from blueprint.witness import Tie, advantages, losses, metrics, rewards, totals
 from blueprint.witness.batch import Batch
 from blueprint.witness.options import Options, Texts
-from blueprint.witness.ppo import sum_of
 from blueprint.witness.rows import Rows, add_settings
 from blueprint.witness.sums import Whole
 from blueprint.workbooks.minibatch.witness.beside import add_charts, add_checks, add_logged, add_means
@@ -149,5 +148,4 @@ def add_loss(rows: Rows, texts: Texts, options: Options, kind: Kind) -> None:
     rows.add(totals.part_rows(texts, rows, options))
     rows.add({"kl_coef.loss": rewards.price_rows(rows, options)["kl_coef.loss"]})
     rows.add(totals.total_rows(rows, options))
-    shares = totals.share_rows(texts, rows, options)
-    rows.add({f"share_of.{name}": each for name, each in shares.items()} | {"share": sum_of(shares)})
+    rows.add(totals.share_rows(texts, rows, options))

@@ -8,16 +8,19 @@ from blueprint.inputs.setting import in_groups
 from blueprint.language import Axis, Block, Sum, block, equal, join, link, match, transposed, typed
 from blueprint.language.nodes import Arithmetic
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
+from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import GROUPS
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.labels import labels
+from blueprint.workbooks.common.metrics import Metrics
 from blueprint.workbooks.common.settings import PRESET, Switch
 from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets.loss import sections as sections_of_loss
 from blueprint.workbooks.common.signal import Signal
 from blueprint.workbooks.common.signal import sections as sections_of_signal
-from blueprint.workbooks.rlhf_ppo.live import pages, pipeline
+from blueprint.workbooks.rlhf_ppo.live import pipeline
 
 LIBRARY = Axis("l", "library", start=1)
 LEAD = (
@@ -54,7 +57,7 @@ class Preferred(NamedTuple):
         """Returns what the definitions read: one set of conventions for each library."""
         used: dict[str, Arithmetic] = {key: row[LIBRARY] for key, row in self.rows.items()}
         switch = {key: Switch(settings[key].words, number[LIBRARY]) for key, number in self.words.items()}
-        return Choices(used, switch, (LIBRARY,), "library.", labels=labels(live=True))
+        return Choices(used, switch, (LIBRARY,), "library.", labels=labels("live"))
 
 
 def compared(batch: pipeline.Batch, head: InView, chosen: Chosen, names: tuple[str, ...]) -> Compared:
@@ -63,9 +66,10 @@ def compared(batch: pipeline.Batch, head: InView, chosen: Chosen, names: tuple[s
     use = like.choices(chosen.settings.switch)
     here = _linked(batch)
     made = pipeline.signal(here, use)
-    out = pipeline.loss(here, made, use)
-    libraries = _libraries(here, made, out, head.on("libraries"))
-    which = _which(like, out, chosen)
+    out = losses.loss(pipeline.loss_given(here, made), use)
+    metrics = pipeline.metrics(here, made, out, use)
+    libraries = _libraries(here, made, out, metrics, head.on("libraries"))
+    which = _which(like, out, metrics, chosen)
     typed_: dict[Block, object] = {like.names: list(names)}
     return Compared(
         libraries, which, typed_, {like.names: chosen.table.names}, {LIBRARY: like.names}, {LIBRARY: len(names)}
@@ -103,18 +107,18 @@ def _linked(batch: pipeline.Batch) -> pipeline.Batch:
     return batch._replace(at=places, **others)
 
 
-def _libraries(given: pipeline.Batch, made: Signal, out: pipeline.LossPart, head: InView) -> Sheet:
+def _libraries(given: pipeline.Batch, made: Signal, out: losses.Loss, metrics: Metrics, head: InView) -> Sheet:
     """Outlines the rows: what all start from, then every step, of which only the results are unfolded."""
     own = tuple(row for row in (*given.at, *given) if isinstance(row, Block) and row.link)
     start = Section("What all start from", (Note(FIXED), Note(WHERE), *map(minor, own)))
-    steps = (*sections_of_signal(made), *pages.loss_sections(given, made, out, None))
+    steps = (*sections_of_signal(made), *sections_of_loss(out))
     placed: set[Block] = set(own) | {given.m}
     sections = [start]
     for section in steps:
         items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
         placed |= {item.block for item in items}
         sections.append(Section(section.title, items))
-    watched = tuple(item for section in out.metrics.sections for item in map(_folded, section.items))
+    watched = tuple(item for section in metrics.sections for item in map(_folded, section.items))
     sections.append(Section("What is watched", watched))
     return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True, first=0)
 
@@ -127,12 +131,12 @@ def _folded(item: Item) -> Row:
     return minor(item)
 
 
-def _which(like: Preferred, out: pipeline.LossPart, chosen: Chosen) -> Sheet:
+def _which(like: Preferred, out: losses.Loss, metrics: Metrics, chosen: Chosen) -> Sheet:
     """Outlines what each library does, where that differs from the settings in use, what comes of it, and why."""
     flags, count = _differences(like, chosen)
     why = block("library.why", (LIBRARY,), "why", "what sets it apart")
     why[LIBRARY] = chosen.why[like.number[LIBRARY]]
-    results = Section("What comes of it: the losses and what is watched, on this batch", _results(out))
+    results = Section("What comes of it: the losses and what is watched, on this batch", _results(out, metrics))
     sections = [results, Section("How far it is from the settings in use", (key(count), Row(flags, "word")))]
     for title, keys in in_groups(like.rows, GROUPS):
         rows = tuple(_word(like.rows[key]) for key in keys)
@@ -168,12 +172,12 @@ def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
     return flags, count
 
 
-def _results(out: pipeline.LossPart) -> tuple[Item, ...]:
+def _results(out: losses.Loss, metrics: Metrics) -> tuple[Item, ...]:
     """Repeats the numbers of every library, with links to their rows."""
-    total = out.sums.total
-    key_rows = (total.policy_loss, total.value_loss, total.total)
+    means = out.total.means
+    key_rows = (means["policy_loss"], means["value_loss"], out.total.total)
     others = (
-        out.sums.vf, out.sums.kl_loss, total.entropy, *(out.metrics.named[name] for name in SHOWN),
+        out.coefficients[0], means["kl_loss"], means["entropy"], *(metrics.named[name] for name in SHOWN),
     )  # fmt: skip
     named = {row: transposed(f"which.{row.name.removeprefix('library.')}", row) for row in (*key_rows, *others)}
     return (*(key(named[row]) for row in key_rows), *(named[row] for row in others))

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from blueprint.language import Block
-from blueprint.workbooks.common.conventions import policy, value
-from blueprint.workbooks.common.conventions.weights import Weights, same_or_first, weights
+from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.definitions.kl import NEW, Estimates, kl_estimates
-from blueprint.workbooks.common.definitions.loss import ValueLoss
 from blueprint.workbooks.common.definitions.places import Places
-from blueprint.workbooks.common.definitions.ratio import Clip
-from blueprint.workbooks.common.definitions.ratio import clip as clipped
-from blueprint.workbooks.common.metrics import MetricInputs, Metrics, metrics
+from blueprint.workbooks.common.metrics import MetricInputs, Metrics
+from blueprint.workbooks.common.metrics import metrics as metrics_of
 from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots
 from blueprint.workbooks.common.signal import signal as of_words
-from blueprint.workbooks.rlhf_ppo.live.total import Sums, Weighed, sums
 
 
 class Batch(NamedTuple):
@@ -46,25 +41,6 @@ class Batch(NamedTuple):
     floor: Block
 
 
-class LossPart(NamedTuple):
-    """From the advantage to the total loss, and what is watched."""
-
-    clip: Clip
-    filter: policy.Filter
-    guard: policy.Guard
-    policy_weights: Weights
-    value_counted: Block
-    value: ValueLoss
-    larger: Block
-    value_weights: Weights
-    entropy_weights: Weights
-    value_mode: Block
-    entropy_mode: Block
-    kl: Estimates
-    sums: Sums
-    metrics: Metrics
-
-
 def signal(given: Batch, use: Choices) -> Signal:
     """Runs the conventions from the score to the advantage."""
     return of_words(signal_given(given), use)
@@ -78,40 +54,25 @@ def signal_given(given: Batch) -> Given:
     )  # fmt: skip
 
 
-def loss(given: Batch, made: Signal, use: Choices) -> LossPart:
-    """Runs the conventions from the advantage to the total loss."""
-    whole = made.whole
-    M, mode = made.counted.response, use.switch["loss.aggregation"]
-    clip = clipped(given.logp_new, given.logp_old, made.used, use, M)
-    counted_words = policy.filtered(M, given.by_word, use)
-    held = policy.guard(policy.mean_ratio(clip.ratio, M, use), use)
-    of_value, value_mode = same_or_first("value", "mode_V", "value loss", use.switch["value.aggregation"], mode, use)
-    own = use.switch["loss.entropy_aggregation"]
-    of_entropy, entropy_mode = same_or_first("entropy", "mode_H", "entropy", own, mode, use)
-    value_counts = value.counted_values(M, given.at, use)
-    squares, larger = value.value_loss(given.V_new, whole.gae.V, whole.gae.returns, value_counts, use)
-    w_policy = weights("policy.weight", "π", "policy loss", counted_words.counted, given.most, use, mode)
-    w_value = weights("value.weight", "V", "value loss", value_counts, given.most, use, of_value)
-    w_entropy = weights("entropy.weight", "H", "entropy", counted_words.counted, given.most, use, of_entropy)
-    kl = kl_estimates(NEW, given.logp_new, given.logp_ref, given.kl_new_ref, use)
-    words = Weighed(
-        w_policy.row, w_value.row, w_entropy.row, clip.smaller, squares.loss, kl.used, given.entropy, given.policy_kl
-    )
-    see = MetricInputs(
-        given.S,
-        M,
-        value_counts,
-        clip,
-        squares,
-        whole.gae.V,
-        given.V_new,
-        whole.gae.returns,
-        whole.kl.used,
-        given.entropy,
-        given.floor,
-    )
-    return LossPart(
-        clip=clip, filter=counted_words, guard=held, policy_weights=w_policy, value_counted=value_counts, value=squares,
-        larger=larger, value_weights=w_value, entropy_weights=w_entropy, value_mode=value_mode,
-        entropy_mode=entropy_mode, kl=kl, sums=sums(words, held, use), metrics=metrics(see, use),
+def loss_given(given: Batch, made: Signal) -> losses.Given:
+    """Takes from the batch and the signal what the loss is made of."""
+    found = made.whole.gae
+    return losses.Given(
+        logp_new=given.logp_new, logp_old=given.logp_old, advantages=made.used, V_new=given.V_new, V_old=found.V,
+        returns=found.returns, entropy=given.entropy, policy_kl=given.policy_kl, logp_ref=given.logp_ref,
+        exact=given.kl_new_ref,
+        counting=losses.Counts(made.counted.response, given.at.first_past, given.by_word, given.most),
     )  # fmt: skip
+
+
+def metrics(given: Batch, made: Signal, out: losses.Loss, use: Choices) -> Metrics:
+    """Makes what a library logs of it."""
+    read = out.given
+    assert read.counting is not None
+    assert isinstance(out.value_counted, Block)
+    rows = {name: cast(Block, getattr(read, name)) for name in ("V_old", "V_new", "returns", "entropy")}
+    see = MetricInputs(
+        S=given.S, M=read.counting.response, value_counted=out.value_counted, clip=out.clip, value=out.critic,
+        kl=made.whole.kl.used, floor=given.floor, **rows,
+    )  # fmt: skip
+    return metrics_of(see, use)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, link, maximum
+from blueprint.language import Block, Max, Sum, block, maximum
 from blueprint.page.outline import Sheet
+from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.distribution import exact_kl
@@ -13,10 +14,11 @@ from blueprint.workbooks.common.definitions.metrics import variance_floor
 from blueprint.workbooks.common.definitions.places import places
 from blueprint.workbooks.common.definitions.reward import ends
 from blueprint.workbooks.common.labels import labels
+from blueprint.workbooks.common.metrics import Metrics
 from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.sheets.loss import LEAD, linked, sections
 from blueprint.workbooks.common.signal import Signal, signal
-from blueprint.workbooks.rlhf_ppo.live import pages, pipeline
-from blueprint.workbooks.rlhf_ppo.sheets import loss as loss_sheet
+from blueprint.workbooks.rlhf_ppo.live import pipeline
 from blueprint.workbooks.rlhf_ppo.sheets import signal as signal_sheet
 from blueprint.workbooks.rlhf_ppo.steps import Models, Steps
 
@@ -30,21 +32,22 @@ class Live(NamedTuple):
     steps: Steps
     batch: pipeline.Batch
     signal: Signal
-    loss: pipeline.LossPart
+    loss: losses.Loss
+    metrics: Metrics
 
 
 def live_steps(models: Models, chosen: Settings) -> Live:
     """Runs the conventions in use over what the models say."""
-    use = Choices(chosen.used, chosen.switch, labels=labels(live=True))
+    use = Choices(chosen.used, chosen.switch, labels=labels("live"))
     batch, cross = batch_of(models)
     made = signal(signal_sheet.linked(pipeline.signal_given(batch)), use)
-    there = linked("loss", batch, ("logp_new", "logp_old", "logp_ref", "entropy", "policy_kl", "V_new"))
-    there = there._replace(at=batch.at._replace(first_past=link("loss.first_past", batch.at.first_past)))
-    again = _again(made)
-    out = pipeline.loss(there, again, use)
+    out = losses.loss(linked(pipeline.loss_given(batch, made)), use)
+    metrics = pipeline.metrics(batch, made, out, use)
+    head = models.head.on("loss")
+    of_loss = Sheet("Loss", LEAD, tuple(sections(out, cross=cross)), (n, t), head.rows, head.mask)
     sheet = signal_sheet.signal_sheet(made, models.head.on("signal"))
-    steps = Steps(models, batch.entropy, made.whole, sheet, _loss(models, there, again, out, cross))
-    return Live(steps, batch, made, out)
+    steps = Steps(models, batch.entropy, made.whole, sheet, out, of_loss, metrics.flags, metrics.policy_kl)
+    return Live(steps, batch, made, out, metrics)
 
 
 def batch_of(models: Models) -> tuple[pipeline.Batch, Block]:
@@ -71,28 +74,3 @@ def _score(score: Block) -> Block:
     given = block("score.given", (n,), "s_n", "score of the response, as given")
     given[n] = Sum(t, score[n, t]) if t in score.axes else score[n]
     return given
-
-
-def linked(sheet: str, batch: pipeline.Batch, names: tuple[str, ...]) -> pipeline.Batch:
-    """Repeats rows of the batch on another sheet."""
-    return batch._replace(**{name: link(f"{sheet}.{name}", getattr(batch, name)) for name in names})  # type: ignore[arg-type]
-
-
-def _again(made: Signal) -> Signal:
-    """Repeats what the loss reads of the signal on its own sheet."""
-    found = made.whole.gae
-    rows = {"response": made.counted.response, "advantages": made.used, "V_old": found.V, "returns": found.returns}
-    M, A, V, R = (link(f"loss.{name}", row) for name, row in rows.items())
-    return made._replace(counted=made.counted._replace(response=M), used=A, gae=found._replace(V=V, returns=R))
-
-
-def _loss(models: Models, given: pipeline.Batch, made: Signal, out: pipeline.LossPart, cross: Block) -> loss_sheet.Loss:
-    """Outlines the sheet of the loss, in the form that the rest of the workbook reads."""
-    head = models.head.on("loss")
-    sections = pages.loss_sections(given, made, out, cross)
-    sheet = Sheet("Loss", loss_sheet.LEAD, sections, (n, t), head.rows, head.mask)
-    clip = out.clip
-    return loss_sheet.Loss(
-        sheet, clip.log_ratio, clip.ratio, clip, out.metrics.flags, out.value, out.metrics.policy_kl, out.sums.total,
-        out.sums.adds, out.sums.share,
-    )  # fmt: skip

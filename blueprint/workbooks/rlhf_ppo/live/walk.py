@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from blueprint.page.outline import Section
 from blueprint.workbooks.common.definitions.choices import rows
+from blueprint.workbooks.common.sheets.loss import walked
 from blueprint.workbooks.common.sheets.walk import titled_sections
 from blueprint.workbooks.rlhf_ppo.live.steps import Live
 from blueprint.workbooks.rlhf_ppo.sheets.walk import model_sections, written_sections
@@ -11,8 +12,8 @@ from blueprint.workbooks.rlhf_ppo.sheets.walk import model_sections, written_sec
 
 def walk_sections(live: Live) -> list[Section]:
     """Outlines the whole derivation of one word."""
-    m, given, s, out = live.steps.models, live.batch, live.signal, live.loss
-    whole, clip, value = s.whole, out.clip, out.value
+    m, given, s = live.steps.models, live.batch, live.signal
+    whole = s.whole
     paid, found, of_A, scored = whole.paid, whole.rewards, whole.white, s.scored
     placed, whitened = scored[5:] if scored else (), found.white[1:] if found.white else ()
     value_of = (m.way.expects, m.V_new) if m.way else ()
@@ -24,14 +25,5 @@ def walk_sections(live: Live) -> list[Section]:
         ("Reward", rows(*placed, paid.support, paid.penalty, found.raw, *whitened, found.used)),
         ("Advantage", whole.gae[1:]),
         ("Whitening", rows(*of_A.of[1:4], *of_A.of.divisors[-1:], *of_A[1:])),
-        ("Ratio and clip", (
-            clip.free_log_ratio, clip.log_ratio, clip.ratio, *(row for row in (*clip.steps, clip.smaller) if row.axes),
-        )),
-        ("Value loss", (
-            *value_of, value.error, value.square, value.held, value.held_error, value.held_square, out.larger, value.loss,
-        )),
-        ("The weight of the word", (
-            out.filter.counted, out.policy_weights.row, out.value_weights.row, out.entropy_weights.row,
-        )),
-        ("What the word adds to the total", (live.steps.entropy, *out.sums.parts, out.sums.share, out.sums.total.total)),
-    )  # fmt: skip
+        *walked(live.loss, value_of, live.steps.entropy),
+    )

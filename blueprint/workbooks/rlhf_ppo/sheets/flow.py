@@ -29,6 +29,7 @@ def flow_of_signal(s: Whole) -> Flow:
 def flow_of_loss(steps: Steps) -> Flow:
     """Draws the way from the six models to the total loss; what enters from elsewhere is named below its box."""
     m, s, x, total = steps.models, steps.signal, steps.loss, steps.loss.total
+    means = total.means
     old, reference, policy, before, after = m.old, m.reference.policy, m.policy.policy, m.V_old, m.V_new
     r, delta, A = (
         Box("reward r", s.rewards.used),
@@ -45,14 +46,14 @@ def flow_of_loss(steps: Steps) -> Flow:
         (Box("Old critic reads them", before), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
         ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", s.white.used)),
         ("", "", "", "", "", "", "", "", "", "", with_("A", s.gae.advantages)),
-        (Box("Policy π_θ reads them", policy.words.p), ON, Box("log π_θ", policy.logprobs), ON, Box("ratio ρ", x.ratio), ON,
-         Box("clipped surrogate", x.clip.smaller), ON, Box("policy loss", total.policy_loss), DOWN),
+        (Box("Policy π_θ reads them", policy.words.p), ON, Box("log π_θ", policy.logprobs), ON, Box("ratio ρ", x.clip.ratio), ON,
+         Box("clipped surrogate", x.clip.smaller), ON, Box("policy loss", means["policy_loss"]), DOWN),
         ("", "", "", "", with_("log π_old", log_old), "", with_("Â", s.white.used)),
-        ("", DOWN, Box("entropy H", steps.entropy), DASH, LINE, DASH, LINE, ON, Box("mean entropy", total.entropy), ON,
+        ("", DOWN, Box("entropy H", steps.entropy), DASH, LINE, DASH, LINE, ON, Box("mean entropy", means["entropy"]), ON,
          Box("TOTAL LOSS", total.total)),
-        ("", DOWN, Box("KL from π_old", m.policy.exact), DASH, LINE, DASH, LINE, ON, Box("policy KL", total.policy_kl), UP),
+        ("", DOWN, Box("KL from π_old", m.policy.exact), DASH, LINE, DASH, LINE, ON, Box("policy KL", means["policy_kl"]), UP),
         ("", "", with_("p of π_old", old.words.p)),
-        (Box("Critic reads them", after), ON, Box("value V", after), ON, Box("value clipped", x.value.held), ON,
-         Box("larger square", x.value.loss), ON, Box("value loss", total.value_loss), UP),
+        (Box("Critic reads them", after), ON, Box("value V", after), ON, Box("value clipped", x.critic.held), ON,
+         Box("larger square", x.critic.loss), ON, Box("value loss", means["value_loss"]), UP),
         ("", "", "", "", with_("V_old", V_old), "", with_("return R", s.gae.returns)),
     ))  # fmt: skip

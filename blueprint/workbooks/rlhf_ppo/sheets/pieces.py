@@ -30,17 +30,17 @@ def averaged_rows(steps: Steps) -> list[Block]:
     return [
         m.old.logprobs, m.reference.policy.logprobs, m.policy.policy.logprobs, s.paid.penalty, coupled(steps),
         s.rewards.used, m.V_old,
-        s.gae.td_errors, s.white.used, loss.ratio, loss.clip.unclipped, loss.clip.smaller,
+        s.gae.td_errors, s.white.used, loss.clip.ratio, loss.clip.unclipped, loss.clip.smaller,
     ]  # fmt: skip
 
 
 def parts_of(steps: Steps) -> list[Piece]:
     """Lists the total loss and the four numbers that add up to it."""
     total = steps.loss.total
-    adds = [Piece(name, block, block) for name, block in zip(ADDS, steps.loss.adds, strict=False)]
+    adds = [Piece(name, block, block) for name, block in zip(ADDS, total.adds, strict=False)]
     return [
         Piece("total loss", total.total, total.total, of=TOTAL),
-        Piece("policy loss", total.policy_loss, total.policy_loss),
+        Piece("policy loss", total.means["policy_loss"], total.means["policy_loss"]),
         *adds,
     ]
 
@@ -55,7 +55,7 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
     def mean(title: str, row: Block, says: str = "") -> Piece:
         return Piece(title, d.named[f"mean.{row.name}"], row, says=says)
 
-    score = coupled(steps)
+    means, score = loss.total.means, coupled(steps)
     lands = COUPLING if s.placed.link else COUPLING_LIVE
 
     listed = [
@@ -73,13 +73,13 @@ def pieces_of(steps: Steps, d: Diagnostics, logged: Mapping[str, Block]) -> list
         Piece("GAE advantage estimation", s.white.of.mean, s.gae.advantages),
         Piece("value targets (from the old critic)", d.named["returns.mean"], s.gae.returns),
         mean("advantage whitening", s.white.used),
-        mean("importance-sampling ratios", loss.ratio),
+        mean("importance-sampling ratios", loss.clip.ratio),
         mean("token-level advantage weighting", loss.clip.unclipped),
         mean("clipped surrogate (PPO clip)", loss.clip.smaller),
-        Piece("value loss", loss.total.value_loss, loss.value.loss),
-        Piece("entropy bonus", loss.total.entropy, steps.entropy),
-        Piece("policy KL", loss.total.policy_kl, loss.total.policy_kl),
-        Piece("clip fraction", d.named["clip_fraction.loss"], loss.flags.by_loss),
+        Piece("value loss", means["value_loss"], loss.critic.loss),
+        Piece("entropy bonus", means["entropy"], steps.entropy),
+        Piece("policy KL", means["policy_kl"], means["policy_kl"]),
+        Piece("clip fraction", d.named["clip_fraction.loss"], steps.flags.by_loss),
         Piece("approximate KL", *(d.named["approx_kl.k3"],) * 2),
         Piece("explained variance", *(d.named["explained_variance"],) * 2),
     ]

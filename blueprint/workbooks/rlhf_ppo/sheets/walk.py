@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from blueprint.language import Block
 from blueprint.page.outline import Listed, Section, Step
+from blueprint.workbooks.common.sheets.loss import walked
 from blueprint.workbooks.common.sheets.walk import Items, Titled, titled_sections
 from blueprint.workbooks.common.signal import Whole
-from blueprint.workbooks.rlhf_ppo.sheets.loss import Loss
 from blueprint.workbooks.rlhf_ppo.steps import Models, Steps
 
 
@@ -19,7 +19,7 @@ def walk_sections(steps: Steps) -> list[Section]:
         *written_sections(m),
         *model_sections(m),
         *signal_sections(s),
-        *loss_sections(loss, steps.entropy, value),
+        *walked(loss, value, steps.entropy),
     )
 
 
@@ -69,19 +69,4 @@ def signal_sections(signal: Whole) -> tuple[Titled, ...]:
             estimate.td_errors, estimate.advantages, estimate.returns, white.of.mean, white.of.centred,
             white.of.variance, white.whitened, white.used,
         )),
-    )  # fmt: skip
-
-
-def loss_sections(loss: Loss, entropy: Block, value: tuple[Block, ...] = ()) -> tuple[Titled, ...]:
-    """Outlines what the word adds to the loss. value: the new critic's, as it comes about."""
-    clip, off = loss.clip, loss.value
-    log_ratio, free, held = (
-        loss.log_ratio,
-        (off.error, off.square),
-        (off.held, off.held_error, off.held_square),
-    )
-    return (
-        ("Ratio and clip", (log_ratio, loss.ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, clip.smaller)),
-        ("Value loss", (*value, *free, *held, off.loss)),
-        ("What the word adds to the total", (entropy, loss.share, loss.total.total)),
     )  # fmt: skip

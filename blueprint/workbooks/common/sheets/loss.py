@@ -1,0 +1,116 @@
+"""Loss: ratio, clip, value loss, entropy and KL of every word, their means, and the total, as far as they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from blueprint.language import Block, link
+from blueprint.page.outline import Item, Note, Section, key
+from blueprint.workbooks.common.definitions.choices import rows
+from blueprint.workbooks.common.definitions.value import ValueLoss
+from blueprint.workbooks.common.loss import Given, Loss
+from blueprint.workbooks.common.sheets.walk import Titled
+from blueprint.workbooks.common.signal import minors
+
+Items = tuple[Item, ...]
+
+LEAD = "how much better the new policy does, held near the old one; how far the new critic is off; and the total"
+
+
+HERE = ("exact", "m", "words")
+"""What is not repeated: it is made on the sheet of the loss, or stays in view there."""
+
+
+def linked(given: Given, sheet: str = "loss") -> Given:
+    """Repeats on the sheet of the loss what comes from others."""
+    again = {
+        name: link(f"{sheet}.{name}", row)
+        for name, row in given._asdict().items()
+        if isinstance(row, Block) and name not in HERE
+    }
+    counting = given.counting
+    if counting:
+        response, past = (link(f"{sheet}.{name}", getattr(counting, name)) for name in ("response", "first_past"))
+        counting = counting._replace(response=response, first_past=past)
+    return given._replace(**again, counting=counting)
+
+
+def sections(
+    made: Loss,
+    *,
+    flags: Items = (),
+    moved: Items = (),
+    cross: Block | None = None,
+    note: str = "",
+    spread: Items = (),
+) -> Iterator[Section]:
+    """Outlines the way from the ratio to the total, as far as it is made; steps on the way are folded.
+
+    flags: of what the clip changed. moved: estimates of the policy KL. cross: Σ p log q of the new policy and the reference.
+    note: on the value loss. spread: of what the entropy is made here.
+    """
+    given, held, by, means = made.given, made.clip, made.given.counting, made.total.means
+    ratio = rows(by and by.response, given.logp_new, given.logp_old, held.free_log_ratio, held.log_ratio)
+    yield Section("Importance ratio of new to old probability", (*ratio, key(held.ratio)))
+    yield from _policy_sections(made, flags)
+    if made.value:
+        yield from _value_sections(made, made.value, note)
+    if given.entropy is not None:
+        bonus = (*_weights(made, "entropy"), *spread, given.entropy, key(means["entropy"]))
+        yield Section("Entropy bonus", bonus)
+    if given.policy_kl is not None:
+        far = (given.policy_kl, *moved, key(means["policy_kl"]))
+        yield Section("Policy KL: how far the update moved the policy", far)
+    if made.kl:
+        there: Items = (*rows(given.logp_ref), *minors(cross), *rows(given.exact))
+        drift: Items = (*there, *made.kl.steps, made.kl.used, key(means["kl_loss"]))
+        yield Section("KL to the reference as a loss (used if it is chosen)", drift)
+    title = "Total loss: the policy loss and what the others add to it"
+    if by and by.rest:
+        title = "Total loss of the whole batch: words shown and words not shown"
+    yield Section(title, (*made.coefficients, *made.total.adds, key(made.total.total)))
+    if made.total.share is not None:
+        yield Section("What each word adds to the total", (*minors(*made.total.of_words), made.total.share))
+
+
+def _policy_sections(made: Loss, flags: Items) -> Iterator[Section]:
+    held, mean, chosen = made.clip, key(made.total.means["policy_loss"]), made.averaging
+    surrogate: Items = (made.given.advantages, *held.steps, key(held.smaller), *flags)
+    if chosen.filter is None or chosen.guard is None:
+        yield Section("Clipped surrogate: the smaller of two, so that nothing is pushed too far", (*surrogate, mean))
+        return
+    yield Section("Clipped surrogate: the smaller of two, and never below its floor", surrogate)
+    guarded = (row for row in chosen.guard if not row.typed)
+    counted: Items = (*minors(*chosen.filter), *_weights(made, "policy"), *guarded, mean)
+    yield Section("Policy loss: which words count, and with which weight", counted)
+
+
+def _value_sections(made: Loss, value: ValueLoss, note: str) -> Iterator[Section]:
+    given, by, mean = made.given, made.given.counting, key(made.total.means["value_loss"])
+    counted = made.value_counted if isinstance(made.value_counted, Block) else None
+    there = rows(by and by.first_past, counted, given.V_new, given.V_old, given.returns)
+    steps: Items = (*([Note(note)] if note else []), *there, *value.ways, key(value.loss))
+    title = "Value loss: how far the new value is from the return"
+    if by is None:
+        yield Section(title, (*steps, mean))
+        return
+    yield Section(title, steps)
+    yield Section("Value loss: weights and mean", (*_weights(made, "value"), mean))
+
+
+def _weights(made: Loss, of: str) -> Items:
+    """Lists the steps to the weight of a word, where it is chosen."""
+    found = made.averaging.weights.get(of)
+    return () if found is None else (*minors(found.mode, *found.steps), found.row)
+
+
+def walked(made: Loss, values: tuple[Block, ...] = (), entropy: Block | None = None) -> Iterator[Titled]:
+    """Outlines what the word chosen on Walk adds to the total. values, entropy: as they come about, on other sheets."""
+    held, value, chosen = made.clip, made.value, made.averaging
+    way = rows(held.free_log_ratio, held.log_ratio, held.ratio, *held.steps, held.smaller)
+    yield "Ratio and clip", tuple(row for row in way if row.axes)
+    if value:
+        yield "Value loss", (*values, *value.ways, value.loss)
+    if chosen.filter:
+        yield "The weight of the word", (chosen.filter.counted, *(each.row for each in chosen.weights.values()))
+    yield "What the word adds to the total", rows(entropy, *made.total.of_words, made.total.share, made.total.total)
