@@ -28,10 +28,10 @@ from blueprint.workbooks.rlhf_ppo.steps import Steps
 class Plan:
     """What a workbook is made of; the steps' part comes first, then that of the level on which the numbers begin.
 
-    before, after: sheets before the models, and after what is watched. sums: (n, t), 1 where shares of the loss lie.
+    before, after: sheets before the models, and after the diagnostics. sums: (n, t), 1 where shares of the loss lie.
     use: the conventions by which the steps were made. floor: a smaller variance is rounding.
-    walk, watched: sections of Walk, and more for Diagnostics. first: the decision shown on Walk.
-    choices_made, metrics: for the first sheet, which PPO it is, and what its library logs instead. facts: what it says of itself.
+    walk, metrics: sections of Walk, and more for Diagnostics. first: the decision shown on Walk.
+    choices_made, logged: for the first sheet, which PPO it is, and what its library logs instead. facts: what it says of itself.
     checked, checked_too: what must be 0, before and after what always must, and where conventions are live.
     by_name: what is typed, by the names of blocks.
     """
@@ -45,9 +45,9 @@ class Plan:
     use: Choices
     floor: Block
     after: tuple[Sheet, ...] = ()
-    watched: tuple[Section, ...] = ()
+    metrics: tuple[Section, ...] = ()
     choices_made: tuple[Piece, ...] = ()
-    metrics: Mapping[str, Block] = field(default_factory=dict)
+    logged: Mapping[str, Block] = field(default_factory=dict)
     checked_too: Sequence[Block] = ()
     typed: Mapping[Block, object] = field(default_factory=dict)
     sizes: Mapping[Axis, int] = field(default_factory=dict)
@@ -68,12 +68,12 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers if there are any."""
     steps, chosen = plan.steps, plan.chosen
     head, loss = steps.models.head, steps.loss
-    watched = diagnostics(
+    watching = diagnostics(
         head, steps.models.texts, steps.signal, steps.flags, steps.policy_kl, plan.floor, plan.use,
-        pieces.averaged_rows(steps), plan.watched,
+        pieces.averaged_rows(steps), plan.metrics,
     )  # fmt: skip
     known = identities(steps.signal.gae, steps.signal.rewards.used, plan.use)
-    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watched, plan.metrics)
+    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watching, plan.logged)
     outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
     residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1], *plan.checked_too]
     checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, known, outside)
@@ -85,7 +85,7 @@ def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
     walked = walk.walk_sheet(picked, head.rows[:-1], plan.walk)
     blueprint = Blueprint(
         title=plan.title,
-        sheets=(start, walked, *plan.before, *steps.sheets(), watched.sheet, *plan.after, checked, pictures),
+        sheets=(start, walked, *plan.before, *steps.sheets(), watching.sheet, *plan.after, checked, pictures),
         sizes=plan.sizes,
         typed=chosen.typed | tolerances | first_choice | drawn | dict(plan.typed),
         names=plan.names,
