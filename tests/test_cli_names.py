@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from blueprint.cli import main
 from blueprint.inputs import load
-from blueprint.inputs.doors import toml_of
+from blueprint.inputs.export import toml_of
 from blueprint.page.opened import Opened
 
 NAMES = {

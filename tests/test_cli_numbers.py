@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 from blueprint.commands.numbers import numbers
 from blueprint.inputs import load
-from blueprint.inputs.doors import SCHEMA_FILE
+from blueprint.inputs.export import SCHEMA_FILE
 from tests.inputs.equal import differing
 from tests.page.workshop import made
 

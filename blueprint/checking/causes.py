@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from blueprint.checking.files import Checked
+from blueprint.page.parse_cell import is_error
 from blueprint.page.place import Along
-from blueprint.page.spelled import is_error
 from blueprint.page.written import as_seen_from
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 

@@ -15,10 +15,10 @@ from blueprint.checking.formulas import Compared, formulas_of
 from blueprint.page.apart import recalculated_apart
 from blueprint.page.found import Found
 from blueprint.page.opened import Opened
+from blueprint.page.parse_cell import NoNumber
 from blueprint.page.read import ReadError, array_of
 from blueprint.page.recalculate import Cells
 from blueprint.page.slim import slimmed, without_values
-from blueprint.page.spelled import NoNumber
 from blueprint.quoting import unquoted
 from blueprint.reopening.saved import known_as
 from blueprint.workbooks.kind import Kind, imported

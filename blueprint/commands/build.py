@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.inputs.read import Source
     from blueprint.inputs.result import Numbers
-    from blueprint.workbooks.common.sheets.beside import Witnessed
+    from blueprint.workbooks.common.sheets.witness_section import Witnessed
 
 EXAMPLES = """\b
 Examples:
@@ -124,7 +124,7 @@ def _tell_numbers(loaded: Numbers, found: Source) -> None:
 def _witnessed(book: Book) -> Witnessed:
     """Returns what torch computes from the same inputs."""
     from blueprint.commands.check import need_torch
-    from blueprint.workbooks.common.sheets.beside import Witnessed
+    from blueprint.workbooks.common.sheets.witness_section import Witnessed
 
     need_torch("build --witness")
     from blueprint.witness import WitnessError

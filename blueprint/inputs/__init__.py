@@ -1,7 +1,7 @@
 """Turn a numbers file and overrides into fully explicit, checked numbers."""
 
-from blueprint.inputs.doors import SCHEMA_FILE, origins, schema_of, toml_of
 from blueprint.inputs.errors import NumbersError, name_of
+from blueprint.inputs.export import SCHEMA_FILE, origins, schema_of, toml_of
 from blueprint.inputs.level import Draft, Level
 from blueprint.inputs.load import load, read_as_off
 from blueprint.inputs.read import Source, names, read, source_of, tables_of

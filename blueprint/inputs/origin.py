@@ -9,7 +9,7 @@ from blueprint.inputs.errors import shown
 from blueprint.inputs.load import draft, load, value_in
 from blueprint.inputs.read import Source, overridden
 from blueprint.inputs.setting import OFF
-from blueprint.inputs.spell import leaves, scalar
+from blueprint.inputs.toml_format import leaves, scalar
 from blueprint.inputs.values import assumed, given
 
 _FIRST = 3

@@ -7,7 +7,7 @@ from typing import Any
 from blueprint.inputs.json_schema import Node, level_schema
 from blueprint.inputs.result import Numbers
 from blueprint.inputs.setting import OFF
-from blueprint.inputs.spell import spelled
+from blueprint.inputs.toml_format import spelled
 from blueprint.inputs.values import assumed, given
 from blueprint.workbooks.registry import level_of
 

@@ -17,7 +17,7 @@ from blueprint.language.trees import walk
 from blueprint.page import grid
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
-from blueprint.page.own import CHANGED_INPUTS
+from blueprint.page.reserved_names import CHANGED_INPUTS
 
 Cell = tuple[int, int]
 HOLE = "\0"

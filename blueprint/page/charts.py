@@ -8,10 +8,10 @@ from typing import Any
 
 from blueprint.language import Block
 from blueprint.page import grid
-from blueprint.page.dress import GREY, INK
 from blueprint.page.labels import Dot, sides
 from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Chart, Scale, Series
+from blueprint.page.styles import GREY, INK
 
 WIDTH, HEIGHT, GAP = 620, 360, 20
 MARGIN, BETWEEN = 70, 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from blueprint.language import Block
-from blueprint.page import dress, grid
+from blueprint.page import grid, styles
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
 from blueprint.page.place import Place
@@ -59,7 +59,7 @@ class Columns:
 
     def measured(self, text: Text) -> int:
         """Returns the pixels that a text needs."""
-        return self.ruler(text.text, dress.label_dress(text.style))
+        return self.ruler(text.text, styles.label_dress(text.style))
 
     def given(self) -> dict[int, int]:
         """Returns the widths that the outline gives the columns of a sheet without axes."""
@@ -74,7 +74,7 @@ class Columns:
         for live in self.layout.lives:
             if live.sheet == self.sheet.title and live.style == "as print":
                 printed = (
-                    self.ruler(str(live.value), dress.label_dress(live.style)) if isinstance(live.value, str) else 0
+                    self.ruler(str(live.value), styles.label_dress(live.style)) if isinstance(live.value, str) else 0
                 )
                 found[live.column] = max(NUMBER, printed, found.get(live.column, 0))
         return found
@@ -96,7 +96,7 @@ class Columns:
     def needs(self, block: Block) -> int:
         """Returns the pixels that the cells of a block need."""
         key = "typed" if block.typed else "formula", self.layout.roles[block]
-        return self.ruler.block(block, self.layout.values, dress.cell_dress(*key, block.about.decimals, edge=False))
+        return self.ruler.block(block, self.layout.values, styles.cell_dress(*key, block.about.decimals, edge=False))
 
     def left(self) -> dict[int, int]:
         """Returns the widths of the ten left columns: what stands there, and in the others room for equations."""
@@ -149,7 +149,7 @@ class Columns:
         for text in self.equations:
             has = room + self.beyond(text.row)
             if text.style == "equation" and self.measured(text) > has:
-                look = dress.label_dress(text.style)
+                look = styles.label_dress(text.style)
                 if self.used:
                     self.cut[text.row] = self.ruler.cut(text.text, look, has)
                 else:
@@ -179,7 +179,7 @@ class Columns:
         head = {id(block) for block in self.sheet.head}
         if any(id(block) not in head for block in there):
             return self.member
-        words = [self.ruler.block(b, self.layout.values, dress.BASE) for b in there if b.text]
+        words = [self.ruler.block(b, self.layout.values, styles.BASE) for b in there if b.text]
         return min(self.member, max([EDGE, *words])) if {-1: "start", 1: "end"}[side] in self.ends else THIN
 
     @cached_property

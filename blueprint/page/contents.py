@@ -7,13 +7,13 @@ from math import ceil
 from blueprint.language import Block
 from blueprint.language.schedule import needs
 from blueprint.language.spelling.text import equations
-from blueprint.page import grid, own
+from blueprint.page import grid, reserved_names
 from blueprint.page.layout import Hop, Jump, Label, Layout
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Blueprint
 from blueprint.page.place import shape_of
 
-SHEET = own.CONTENTS
+SHEET = reserved_names.CONTENTS
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
 WIDTHS = {
     "name": 29,
@@ -40,7 +40,7 @@ FIRST_ROW = 4
 LEAD = "every block, in reading order; “lies” says how its cells lie"
 WORDS, LIMITS, NUMBERS = "words", "numbers or off", "numbers"
 KINDS = ("typed", "formula", "link")
-RANGE_NAME = own.CONTENTS_RANGE
+RANGE_NAME = reserved_names.CONTENTS_RANGE
 LAYOUT_VERSION = "2"
 """Version of the way in which blocks lie in a file; a reader refuses what it does not know."""
 
@@ -57,7 +57,7 @@ def lay_contents(layout: Layout) -> None:
         (grid.LEAD_ROW, LEAD + _example(layout.blueprint), "lead"),
     ):
         layout.labels.append(Label(SHEET, row, 0, text, style))
-    layout.labels.append(Label(SHEET, grid.BANNER_ROW, 2, own.UNPRINTED, "note"))
+    layout.labels.append(Label(SHEET, grid.BANNER_ROW, 2, reserved_names.UNPRINTED, "note"))
     for column, heading in enumerate(COLUMNS):
         layout.labels.append(Label(SHEET, FIRST_ROW - 1, column, heading, "table head"))
     readers = _readers(layout)

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from itertools import product
 
 from blueprint.language import Block
-from blueprint.page import dress, grid, own
+from blueprint.page import grid, reserved_names, styles
 from blueprint.page.layout import Copied, Hop, Jump, Label, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.place import spans
 
-SHEET = own.DELIVERED
+SHEET = reserved_names.DELIVERED
 LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back"
 SAME, CHANGED = "same", "changed"
 VERDICT, OFF, EMPTIED, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
@@ -34,7 +34,7 @@ Value = float | str
 def lay_delivered(layout: Layout) -> None:
     """Adds the sheet of copies: a verdict and a copy per typed block, and one verdict on all of them above."""
     labels = ((grid.TITLE_ROW, SHEET, "title"), (grid.LEAD_ROW, LEAD, "lead"))
-    layout.labels.append(Label(SHEET, grid.BANNER_ROW, grid.LEFT, own.UNPRINTED, "note"))
+    layout.labels.append(Label(SHEET, grid.BANNER_ROW, grid.LEFT, reserved_names.UNPRINTED, "note"))
     layout.labels += [Label(SHEET, row, grid.SYMBOL, text, style) for row, text, style in labels]
     layout.labels += [Label(SHEET, FIRST_ROW - 1, column, text, "table head") for column, text in HEADINGS.items()]
     row = FIRST_ROW
@@ -60,7 +60,7 @@ def _all(end: int, layout: Layout) -> None:
     row = COUNT_ROW
     layout.labels.append(Label(SHEET, row, grid.NAME, "inputs that were changed", "name"))
     layout.lives.append(Live(SHEET, row, VERDICT, count, 0.0, "live 0 key"))
-    formula = f'=IF({own.CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")'
+    formula = f'=IF({reserved_names.CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")'
     for sheet, place in layout.asks:
         layout.lives.append(Live(sheet, place, VERDICT, formula, SAME, "verdict"))
         layout.hops.append(Hop(sheet, place, VERDICT + 1, f"{SHEET}!A1", f"{SHEET}, row {row + 1}"))
@@ -124,5 +124,5 @@ def _cells(block: Block, layout: Layout) -> Iterator[tuple[int, int, Value]]:
 
 
 def _style(block: Block) -> str:
-    reads = dress.READS + block.about.reads if block.about.reads else ""
+    reads = styles.READS + block.about.reads if block.about.reads else ""
     return "live word" if block.text else f"delivered {block.about.decimals}{reads}"

@@ -5,11 +5,11 @@ In the margin of every row with formulas stands a watch (`watch.py`); here the w
 
 from __future__ import annotations
 
-from blueprint.page import grid, own
+from blueprint.page import grid, reserved_names
 from blueprint.page.layout import Copied, Hop, Label, Layout, Live
 from blueprint.page.names import defined_name
 
-SHEET = own.FORMULAS
+SHEET = reserved_names.FORMULAS
 LEAD = "whether every formula is the one that was delivered; a sign in the margin of a sheet marks the row of one that is not"
 OVERWRITTEN, REPLACED, ENDED, INTACT = "!", "≠", "#", ""
 """What a watch says of its row: no formula where one was; other values than delivered, from the same inputs; an error since
@@ -55,7 +55,7 @@ def lay_formulas(layout: Layout) -> None:
     layout.labels += [
         Label(SHEET, grid.TITLE_ROW, grid.SYMBOL, SHEET, "title"),
         Label(SHEET, grid.LEAD_ROW, grid.SYMBOL, LEAD, "lead"),
-        Label(SHEET, grid.BANNER_ROW, grid.LEFT, own.UNPRINTED, "note"),
+        Label(SHEET, grid.BANNER_ROW, grid.LEFT, reserved_names.UNPRINTED, "note"),
         *(Label(SHEET, row, grid.NAME, text, "name") for row, text in LABELS.items()),
         *(Label(SHEET, FIRST_ROW - 1, column, text, "table head") for column, text in HEADINGS.items()),
     ]
@@ -71,7 +71,7 @@ def lay_formulas(layout: Layout) -> None:
 def watched_sheets(layout: Layout) -> list[str]:
     """Lists the sheets as numbers are derived: those on which something is computed first, then those that show it again."""
     computing = {place.sheet for block, place in layout.places.items() if not (block.typed or block.link)}
-    watched = (sheet for sheet in layout.body if sheet not in (SHEET, own.CONTENTS))
+    watched = (sheet for sheet in layout.body if sheet not in (SHEET, reserved_names.CONTENTS))
     return sorted(watched, key=lambda sheet: sheet not in computing)
 
 
@@ -108,7 +108,7 @@ def _changed(layout: Layout) -> Live:
     looks = sorted(layout.blueprint.looks, key=lambda block: block.name)
     same = [f"{defined_name(block)}={address(CHANGED_ROW, GONE + i)}" for i, block in enumerate(looks)]
     shown = f"+IF(IFERROR(AND({','.join(same)}),FALSE),0,1)" if same else ""
-    return Live(SHEET, CHANGED_ROW, VERDICT, f"={own.CHANGED_INPUTS}{shown}", 0.0, "live 0")
+    return Live(SHEET, CHANGED_ROW, VERDICT, f"={reserved_names.CHANGED_INPUTS}{shown}", 0.0, "live 0")
 
 
 def fixed(layout: Layout) -> list[Copied]:
@@ -140,8 +140,8 @@ def _found(last: int) -> list[Live]:
 
 def _judged(sheet: str, row: int, checks: str) -> list[Live]:
     """Spells the verdict on all checks and all formulas where a sheet asks for it, and the first place beside it."""
-    verdict = f'=IF(IFERROR(AND({checks}="OK",{own.FIRST_FORMULA}=""),FALSE),"OK","LOOK")'
+    verdict = f'=IF(IFERROR(AND({checks}="OK",{reserved_names.FIRST_FORMULA}=""),FALSE),"OK","LOOK")'
     return [
         Live(sheet, row, VERDICT, verdict, "OK", "verdict"),
-        Live(sheet, row, VERDICT + 4, f"={own.FIRST_FORMULA}", "", "found"),
+        Live(sheet, row, VERDICT + 4, f"={reserved_names.FIRST_FORMULA}", "", "found"),
     ]

@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any
 
 from blueprint.page import grid
+from blueprint.page.parse_cell import limit_or_blank, number_or_blank, word_or_blank
 from blueprint.page.place import Along
-from blueprint.page.spelled import limit_or_blank, number_or_blank, word_or_blank
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from blueprint.language.spelling.rules import ANYTHING, ATOM, Rule, Spelled, spe
 from blueprint.language.spelling.text import TEXT, text
 from blueprint.page.byhand import WITHIN
 from blueprint.page.digits import SHOWN
-from blueprint.page.dress import READS
 from blueprint.page.picking import shift
 from blueprint.page.putting import origin
 from blueprint.page.steps import Leaf, blocks_of
+from blueprint.page.styles import READS
 
 
 def meaning(leaf: Leaf, whole: str) -> str:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from blueprint.page import grid
 from blueprint.page.archive import refusing
 from blueprint.page.found import Found
+from blueprint.page.parse_cell import NoNumber, is_off, number_in
 from blueprint.page.read import ReadError, loaded, names_in, noted, opened, places
-from blueprint.page.spelled import NoNumber, is_off, number_in
 from blueprint.quoting import quoted
 
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import ceil
 from typing import Any
 
-from blueprint.page import charts, dress, grid
+from blueprint.page import charts, grid, styles
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Sheet
@@ -49,7 +49,7 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
     rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3 for row, lines in columns.lines.items()}
     for (title, row), (column, text) in layout.tall.items():
         if title == sheet.title:
-            lines = columns.ruler.lines(text, dress.label_dress("walk numbers"), columns.widths[column])
+            lines = columns.ruler.lines(text, styles.label_dress("walk numbers"), columns.widths[column])
             rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3} if lines > 1 else {}
     for block in columns.blocks:
         if layout.roles[block] == "paragraph":

@@ -11,7 +11,7 @@ import numpy as np
 from blueprint.language import Axis, Block, NotationError
 from blueprint.language.axes import Position
 from blueprint.language.nodes import Constant, Index, Lookup, Op, Reduce, Ref
-from blueprint.page import grid, own
+from blueprint.page import grid, reserved_names
 from blueprint.page.layout import Copied, Layout, Live
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Choice
@@ -19,7 +19,7 @@ from blueprint.page.place import spans
 from blueprint.page.putting import origin
 from blueprint.page.steps import VALUE, Leaf, blocks_of, name
 
-PLACE = own.CHOSEN_PLACE
+PLACE = reserved_names.CHOSEN_PLACE
 Value = float | str
 
 

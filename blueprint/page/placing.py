@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.page import grid, own
+from blueprint.page import grid, reserved_names
+from blueprint.page.cell_writer import Pen
 from blueprint.page.contents import lay_contents, lay_links
 from blueprint.page.delivered import lay_delivered
 from blueprint.page.formulas import lay_formulas
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
-from blueprint.page.pen import Pen
 from blueprint.page.place import Nest, Place, extent_of
 from blueprint.page.refuse import refuse_overlaps, refuse_unfit
 from blueprint.page.views import place_view
@@ -49,7 +49,7 @@ class SheetPlacer(Pen):
         """Gives every item of the sheet its place."""
         self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.heading or self.sheet.title, "title")
         self.label(grid.LEAD_ROW, grid.SYMBOL, self.sheet.lead, "lead")
-        self.label(grid.BANNER_ROW, grid.LEFT, "" if self.sheet.printed else own.UNPRINTED, "note")
+        self.label(grid.BANNER_ROW, grid.LEFT, "" if self.sheet.printed else reserved_names.UNPRINTED, "note")
         for block in self.sheet.head:
             self.label(self.row, grid.NAME, block.about.meaning, "head name")
             self.equation(block, "equation")

@@ -23,8 +23,8 @@ from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
 from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, RANGE_NAME, WORDS
 from blueprint.page.found import Found
+from blueprint.page.parse_cell import NoNumber
 from blueprint.page.place import Along, parse_shape
-from blueprint.page.spelled import NoNumber
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from blueprint.page.digits import Print, same_print
-from blueprint.page.spelled import ERRORS
+from blueprint.page.parse_cell import ERRORS
 
 __all__ = [
     "Absent", "Cells", "EngineMissing", "Failure", "Proof", "Value",

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.page import grid, own
+from blueprint.page import grid, reserved_names
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
 from blueprint.page.outline import Blueprint, Row, Sheet, Table
@@ -43,7 +43,7 @@ def _refuse_same_names(blueprint: Blueprint) -> None:
     known: dict[str, Block] = {}
     for block in blueprint.blocks():
         name = defined_name(block).lower()
-        if name in own.NAMES:
+        if name in reserved_names.NAMES:
             raise NotationError(f"{block.name} would be called {name}, like a range of the page's own: rename it")
         if known.get(name, block) is not block:  # the same block twice is refused where it is placed
             raise NotationError(
@@ -54,10 +54,10 @@ def _refuse_same_names(blueprint: Blueprint) -> None:
 
 def _refuse_titles(blueprint: Blueprint) -> None:
     for sheet in blueprint.sheets:
-        if not _TITLE.fullmatch(sheet.title) or sheet.title.lower() in map(str.lower, own.SHEETS):
+        if not _TITLE.fullmatch(sheet.title) or sheet.title.lower() in map(str.lower, reserved_names.SHEETS):
             raise NotationError(
                 f"a sheet cannot be called {sheet.title!r}: take 1 to 31 letters, none of [ ] : * ? / \\, no apostrophe "
-                f"at either end, and neither {' nor '.join(own.SHEETS)}"
+                f"at either end, and neither {' nor '.join(reserved_names.SHEETS)}"
             )
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.language import Block, Values
-from blueprint.page.dress import SCIENTIFIC, Properties
 from blueprint.page.layout import Layout
+from blueprint.page.styles import SCIENTIFIC, Properties
 
 MEASURED_AT = 11
 BOLD = 1.06

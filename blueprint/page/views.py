@@ -6,9 +6,9 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from blueprint.language import Block
-from blueprint.page import charts, grid, own
+from blueprint.page import charts, grid, reserved_names
+from blueprint.page.cell_writer import Pen, origin
 from blueprint.page.constants import LINES
-from blueprint.page.dress import READS
 from blueprint.page.layout import Hung
 from blueprint.page.names import defined_name
 from blueprint.page.outline import (
@@ -27,10 +27,10 @@ from blueprint.page.outline import (
     Unchanged,
     View,
 )
-from blueprint.page.pen import Pen, origin
 from blueprint.page.putting import Chosen
 from blueprint.page.ruler import pixels
 from blueprint.page.steps import VALUE
+from blueprint.page.styles import READS
 
 OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
@@ -137,7 +137,7 @@ def _finder(_: Finder, pen: Pen) -> None:
 def _tour(_: Tour, pen: Pen) -> None:
     """Lists the other sheets with what their first line says."""
     sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
-    for title, lead in (sheets | own.SHEETS).items():
+    for title, lead in (sheets | reserved_names.SHEETS).items():
         pen.hop(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
         pen.label(pen.row, VALUE, lead, "name")
         pen.row += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from blueprint.page import grid, own
+from blueprint.page import grid, reserved_names
 from blueprint.page.formulas import (
     ENDED,
     INTACT,
@@ -80,7 +80,7 @@ class Speller:
             values.append(self.summed(row, summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
         ended = INTACT if all(formula.repeats for formula in formulas) else ENDED  # it is said where it begins
-        error = f'IF({own.CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
+        error = f'IF({reserved_names.CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
         return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},{error}))'
 
     def summed(self, row: int, formulas: list[Formula]) -> str:
@@ -93,7 +93,7 @@ class Speller:
         total = address(*self.place(len(self.sums) - 1))
         off = f"ABS(SUM({ranges})+2*COUNT({ranges})-{total})"
         near = f"{off}<={TOLERANCE_CELL}*(1+ABS({total})+MAX({ranges})-MIN({ranges}))"
-        return f"IF({own.CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),{near})"
+        return f"IF({reserved_names.CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),{near})"
 
     def place(self, number: int) -> tuple[int, int]:
         """Returns row and column in which an expected sum stands."""

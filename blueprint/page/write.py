@@ -10,16 +10,16 @@ from pathlib import Path
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
-from blueprint.page import contents, delivered, formulas, grid, own
+from blueprint.page import contents, delivered, formulas, grid, reserved_names
 from blueprint.page.cells import runs
 from blueprint.page.charts import hang
-from blueprint.page.furniture import Furniture, set_up_own
 from blueprint.page.guard import note_of, note_options, rule_of
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
 from blueprint.page.picking import PLACE
 from blueprint.page.ruler import Ruler
 from blueprint.page.saving import SaveError, saved_whole
+from blueprint.page.sheet_setup import SheetSetup, set_up_own
 from blueprint.page.steps import VALUE
 from blueprint.page.watch import fingerprint
 from blueprint.page.worksheet import PlainSheet
@@ -65,11 +65,11 @@ class BookWriter(CellsWriter):
         ruler = Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
-            furniture = Furniture(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler)
-            furniture.place()
-            self.long |= {(sheet.title, row): None for row in furniture.columns.lines}
-            self.long |= {(sheet.title, row): text for row, text in furniture.columns.cut.items()}
-        for title in own.SHEETS:
+            setup = SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler)
+            setup.place()
+            self.long |= {(sheet.title, row): None for row in setup.columns.lines}
+            self.long |= {(sheet.title, row): text for row, text in setup.columns.cut.items()}
+        for title in reserved_names.SHEETS:
             self.sheets[title] = self.book.add_worksheet(title, PlainSheet)
             set_up_own(title, self.sheets[title], self.layout, self.dressed)
         self.labels()
@@ -105,9 +105,9 @@ class BookWriter(CellsWriter):
         for block in self.layout.places:
             self.name(defined_name(block), contents.range_of(block, self.layout))
         self.name(contents.RANGE_NAME, contents.table_of(self.layout))
-        self.name(own.CHANGED_INPUTS, delivered.COUNT_CELL)
-        self.name(own.CHANGED_SINCE, formulas.CHANGED_CELL)
-        self.name(own.FIRST_FORMULA, formulas.FOUND_CELL)
+        self.name(reserved_names.CHANGED_INPUTS, delivered.COUNT_CELL)
+        self.name(reserved_names.CHANGED_SINCE, formulas.CHANGED_CELL)
+        self.name(reserved_names.FIRST_FORMULA, formulas.FOUND_CELL)
         if self.layout.finder is not None:
             sheet, row = self.layout.finder
             self.name(PLACE, f"{grid.quoted(sheet)}!${grid.letters(VALUE)}${row + 2}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from blueprint.page import contents, dress, grid
+from blueprint.page import contents, grid, styles
 from blueprint.page.cells import Run, echo_formula
 from blueprint.page.layout import Echo, Hop, Jump, Label, Layout, Live
 from blueprint.page.saving import SaveError
@@ -26,7 +26,7 @@ class CellsWriter:
         self.long: dict[tuple[str, int], str | None] = {}
         self.formulas = 0
 
-    def dressed(self, key: Any, properties: dress.Properties) -> Any:
+    def dressed(self, key: Any, properties: styles.Properties) -> Any:
         """Returns the writer's format for a dress, made once."""
         if key not in self.formats:
             self.formats[key] = self.book.add_format(properties)
@@ -34,7 +34,7 @@ class CellsWriter:
 
     def label_format(self, style: str) -> Any:
         """Returns the format of a label."""
-        return self.dressed(style, dress.label_dress(style))
+        return self.dressed(style, styles.label_dress(style))
 
     def labels(self) -> None:
         """Writes the fixed texts."""
@@ -71,13 +71,13 @@ class CellsWriter:
         block, role = run.block, self.layout.roles[run.block]
         key = contents.kind_of(block), role, block.about.decimals, run.edge, block.about.reads
         if role != "weights":
-            return [self.dressed(key, dress.cell_dress(*key))] * len(run.columns)
+            return [self.dressed(key, styles.cell_dress(*key))] * len(run.columns)
         top, left, bottom, right = self.layout.places[block].corners(block, self.layout.values)
         at_row = tuple(side for side, line in (("top", top), ("bottom", bottom)) if line == run.row)
         looks = []
         for column in run.columns:
             sides = at_row + tuple(side for side, line in (("left", left), ("right", right)) if line == column)
-            looks.append(self.dressed((*key, sides), dress.cell_dress(*key, sides)))
+            looks.append(self.dressed((*key, sides), styles.cell_dress(*key, sides)))
         return looks
 
     def views(self) -> None:

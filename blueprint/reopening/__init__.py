@@ -12,9 +12,9 @@ from blueprint.language import NotationError
 from blueprint.page.opened import Opened
 from blueprint.page.read import ReadError
 from blueprint.reopening.book import SavedBook
-from blueprint.reopening.own import OwnBook
 from blueprint.reopening.saved import known_as, numbers_of
 from blueprint.reopening.typed import suspect, typed_in
+from blueprint.reopening.without_kind import OwnBook
 from blueprint.workbooks.registry import blueprint_of
 
 __all__ = ["Back", "OwnBook", "SavedBook", "back_from", "book_of", "numbers_in", "rebuilt"]

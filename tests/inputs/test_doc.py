@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from blueprint.cli import main
 from blueprint.commands.numbers import numbers
 from blueprint.inputs import load
-from blueprint.inputs.doors import SCHEMA_FILE, toml_of
+from blueprint.inputs.export import SCHEMA_FILE, toml_of
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.page.workshop import made
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from blueprint.inputs import load, read
-from blueprint.inputs.doors import origins, toml_of
 from blueprint.inputs.errors import NumbersError
+from blueprint.inputs.export import origins, toml_of
 from blueprint.inputs.read import names, source_of
 from blueprint.inputs.values import assumed, given
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from blueprint.inputs import load
-from blueprint.inputs.doors import schema_of, toml_of
 from blueprint.inputs.errors import NumbersError
 from blueprint.inputs.explain import level_named
+from blueprint.inputs.export import schema_of, toml_of
 from blueprint.inputs.limits import LIMITS
 from blueprint.inputs.read import names, overridden, read
 from blueprint.inputs.setting import OFF, Setting

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprint.inputs import load
-from blueprint.inputs.doors import toml_of
 from blueprint.inputs.explain import level_named
+from blueprint.inputs.export import toml_of
 from blueprint.inputs.json_schema import level_schema
 from blueprint.inputs.read import names
 from blueprint.inputs.result import Numbers

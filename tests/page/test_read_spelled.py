@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blueprint.page.spelled import ERRORS, NoNumber, number_in, number_or_blank, word_or_blank
+from blueprint.page.parse_cell import ERRORS, NoNumber, number_in, number_or_blank, word_or_blank
 
 UNDERSTOOD: list[tuple[object, float]] = [
     ("0,2", 0.2), ("0.2", 0.2), (" 0.2 ", 0.2), ("−0.2", -0.2), ("1e-8", 1e-8), ("0,2\u00a0", 0.2), ("\u202f7", 7),

@@ -11,7 +11,7 @@ import pytest
 
 from blueprint import Book
 from blueprint.inputs import load
-from blueprint.inputs.doors import toml_of
+from blueprint.inputs.export import toml_of
 from blueprint.inputs.read import source_of
 from blueprint.inputs.result import Numbers
 from blueprint.page.read import ReadError

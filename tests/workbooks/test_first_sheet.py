@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page import dress
+from blueprint.page import styles
 from blueprint.page.outline import Piece
 from blueprint.workbooks import blueprint_of
 from tests.workbooks.test_labels import BOOKS
@@ -138,7 +138,7 @@ def test_the_number_of_a_choice_is_called_so(name: str) -> None:
 def test_symbols_are_upright_in_a_font_in_which_greek_letters_are_not_latin_ones() -> None:
     """Slanted, π looks like n in the fonts that stand in for Cambria."""
     for style in ("symbol", "equation", "piece equation", "walk equation", "section equation"):
-        look = dress.label_dress(style)
+        look = styles.label_dress(style)
         assert look["font_name"] == "Calibri"
         assert not look.get("italic")
 

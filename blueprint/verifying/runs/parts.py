@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.verifying import StepVerdict, data_of_step, read_dumps, text_of_step, verify_dumps
-from blueprint.verifying.runs.watched import Pair, pairs_of
+from blueprint.verifying.runs.metrics import Pair, pairs_of
 from blueprint.verifying.verdict import VerifyOptions
 
 

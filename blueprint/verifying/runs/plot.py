@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
+from blueprint.verifying.runs.metrics import AT_FIRST_UPDATE
 from blueprint.verifying.runs.summary import Summary, Told
-from blueprint.verifying.runs.watched import AT_FIRST_UPDATE
 from blueprint.verifying.runs.work import DIFFERS
 
 ENDINGS = (".png", ".svg", ".pdf")

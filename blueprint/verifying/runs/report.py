@@ -8,8 +8,8 @@ from typing import Any
 
 from blueprint.quoting import table, unquoted
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
+from blueprint.verifying.runs.metrics import AT_FIRST_UPDATE, WATCHED
 from blueprint.verifying.runs.summary import Summary, Told
-from blueprint.verifying.runs.watched import AT_FIRST_UPDATE, WATCHED
 from blueprint.verifying.runs.work import AGREES, DIFFERS, NEEDS_OTHERS, NOTHING, TOO_COARSE
 
 MOST_STRETCHES, MOST_UNVERIFIED = 24, 8

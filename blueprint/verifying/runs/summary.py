@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from blueprint.verifying.runs.ledger import NOT_VERIFIED, Record
-from blueprint.verifying.runs.watched import AT_FIRST_UPDATE, WATCHED
+from blueprint.verifying.runs.metrics import AT_FIRST_UPDATE, WATCHED
 from blueprint.verifying.runs.work import DIFFERS, NEEDS_OTHERS
 
 ORDER = {"agrees": 0, "too coarse": 1, NEEDS_OTHERS: 2, "follows": 3, "DIFFERS": 4}

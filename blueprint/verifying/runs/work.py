@@ -9,9 +9,9 @@ from typing import Any
 from blueprint.dumps import MinibatchError
 from blueprint.quoting import sentence
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
+from blueprint.verifying.runs.metrics import AT_FIRST_UPDATE, WATCHED, mean_of
 from blueprint.verifying.runs.parts import Found, verified
 from blueprint.verifying.runs.step import Step, key_of, program
-from blueprint.verifying.runs.watched import AT_FIRST_UPDATE, WATCHED, mean_of
 from blueprint.verifying.verdict import VerifyOptions
 
 AGREES, TOO_COARSE, NEEDS_OTHERS = "agrees", "too coarse", "needs the others"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from blueprint.verifying.slips import critic, gae, policy, rewards, watched
+from blueprint.verifying.slips import critic, gae, metrics, policy, rewards
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import TensorSlip, TotalSlip, Words, WordsSlip
 
@@ -15,35 +15,35 @@ TENSORS: Mapping[str, tuple[TensorSlip, ...]] = MappingProxyType(
 
 NUMBERS: Mapping[str, tuple[WordsSlip, ...]] = MappingProxyType(
     {
-        "kl.statistic": watched.KL,
-        "loss.mean_ratio": watched.RATIO,
-        "ratio.mean": watched.RATIO,
-        "approx_kl.used": watched.APPROX_KL,
+        "kl.statistic": metrics.KL,
+        "loss.mean_ratio": metrics.RATIO,
+        "ratio.mean": metrics.RATIO,
+        "approx_kl.used": metrics.APPROX_KL,
         "policy_loss": policy.POLICY,
-        "clip_fraction.used": watched.CLIPPED,
-        "clip_fraction.dual": watched.FLOORED,
+        "clip_fraction.used": metrics.CLIPPED,
+        "clip_fraction.dual": metrics.FLOORED,
         "value_loss": critic.VALUE,
-        "clip_fraction.value": watched.HELD,
-        "entropy": watched.ENTROPY,
-        "entropy.watched": watched.ENTROPY_WATCHED,
-        "kl_loss": watched.KL_LOSS,
+        "clip_fraction.value": metrics.HELD,
+        "entropy": metrics.ENTROPY,
+        "entropy.watched": metrics.ENTROPY_WATCHED,
+        "kl_loss": metrics.KL_LOSS,
     }
 )
 
 AS_THEY_ARE: Mapping[str, Callable[[Own], Words]] = MappingProxyType(
     {
-        "kl.statistic": watched.kl_statistic,
-        "loss.mean_ratio": watched.mean_of("ratio", watched.over_response),
-        "ratio.mean": watched.mean_of("ratio", watched.over_watched),
-        "approx_kl.used": watched.mean_of("policy_kl.used", watched.over_watched),
+        "kl.statistic": metrics.kl_statistic,
+        "loss.mean_ratio": metrics.mean_of("ratio", metrics.over_response),
+        "ratio.mean": metrics.mean_of("ratio", metrics.over_watched),
+        "approx_kl.used": metrics.mean_of("policy_kl.used", metrics.over_watched),
         "policy_loss": policy.policy,
-        "clip_fraction.used": watched.mean_of("clip_fraction.flag", watched.over_response),
-        "clip_fraction.dual": watched.mean_of("clip_fraction.floored", watched.over_response),
+        "clip_fraction.used": metrics.mean_of("clip_fraction.flag", metrics.over_response),
+        "clip_fraction.dual": metrics.mean_of("clip_fraction.floored", metrics.over_response),
         "value_loss": critic.value,
-        "clip_fraction.value": watched.mean_of("value.held_counts", watched.over_values),
-        "entropy": watched.entropy,
-        "entropy.watched": watched.entropy_watched,
-        "kl_loss": watched.kl_loss,
+        "clip_fraction.value": metrics.mean_of("value.held_counts", metrics.over_values),
+        "entropy": metrics.entropy,
+        "entropy.watched": metrics.entropy_watched,
+        "kl_loss": metrics.kl_loss,
     }
 )
 

@@ -24,9 +24,9 @@ from blueprint.workbooks.common.definitions.identities import Identity, identiti
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, below
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import PRESET, Settings, preset_table, settings
-from blueprint.workbooks.common.sheets.beside import Beside, Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.start import Made
+from blueprint.workbooks.common.sheets.witness_section import Beside, Witnessed, beside
 
 
 def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:

@@ -12,7 +12,7 @@ from blueprint.workbooks.common.axes import n, t, v
 from blueprint.workbooks.common.conventions.inputs import chosen_of
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
-from blueprint.workbooks.common.sheets.beside import Witnessed
+from blueprint.workbooks.common.sheets.witness_section import Witnessed
 from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.live.plan import live_plan

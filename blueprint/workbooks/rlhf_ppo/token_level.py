@@ -22,11 +22,11 @@ from blueprint.workbooks.common.definitions.ratio import Surrogate, lowest_ratio
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import INPUT_WIDTHS, Settings, settings, settings_sections
 from blueprint.workbooks.common.sheets import charts, walk
-from blueprint.workbooks.common.sheets.beside import Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
 from blueprint.workbooks.common.sheets.signal import TITLE
 from blueprint.workbooks.common.sheets.start import Made, start_sheet
+from blueprint.workbooks.common.sheets.witness_section import Witnessed, beside
 from blueprint.workbooks.common.signal import Given, Whole, sections, signal
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
 from blueprint.workbooks.rlhf_ppo.sheets.flow import flow_of_signal

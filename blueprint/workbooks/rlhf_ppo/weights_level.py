@@ -16,7 +16,7 @@ from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.choices import fixed
 from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, variance_floor
 from blueprint.workbooks.common.settings import settings, settings_sections
-from blueprint.workbooks.common.sheets.beside import Witnessed
+from blueprint.workbooks.common.sheets.witness_section import Witnessed
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.rollout import draw_range, length, prompts
 from blueprint.workbooks.rlhf_ppo.sheets.inputs import inputs_sheet

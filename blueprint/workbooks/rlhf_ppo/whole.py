@@ -15,9 +15,9 @@ from blueprint.workbooks.common.definitions.identities import Identity, identiti
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets import charts, walk
-from blueprint.workbooks.common.sheets.beside import Witnessed, beside
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.start import Made, start_sheet
+from blueprint.workbooks.common.sheets.witness_section import Witnessed, beside
 from blueprint.workbooks.rlhf_ppo.sheets import pieces
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import diagnostics
 from blueprint.workbooks.rlhf_ppo.sheets.flow import flow_of_loss

@@ -9,7 +9,7 @@ from blueprint.page.outline import Line, Note, Section, Sheet, Unchanged
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.checks import TOLERANCE, Master, master
 from blueprint.workbooks.common.definitions.identities import Identity
-from blueprint.workbooks.common.sheets.beside import Beside
+from blueprint.workbooks.common.sheets.witness_section import Beside
 
 LEAD = "what must hold whatever one types: how far off it is, how far it may be, OK or LOOK; an error such as #N/A is a LOOK too"
 

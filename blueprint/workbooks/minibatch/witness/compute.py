@@ -17,8 +17,8 @@ from blueprint.witness.batch import Batch
 from blueprint.witness.options import Options, Texts
 from blueprint.witness.rows import Rows, add_settings
 from blueprint.witness.sums import Whole
-from blueprint.workbooks.minibatch.witness.beside import add_charts, add_checks, add_logged, add_means
 from blueprint.workbooks.minibatch.witness.kind import Kind, kind_of
+from blueprint.workbooks.minibatch.witness.logged import add_charts, add_checks, add_logged, add_means
 
 HIDDEN = ("policy_kl", "adds.policy_kl", "value.held_counts", "clip_fraction.floored", "entropy.weight.length")
 """Rows of the computation that a window does not show."""

@@ -1,4 +1,4 @@
-"""The dress, as data: fonts, fills, borders and number formats. Colour is never alone: kinds differ in border or slope too."""
+"""Styles, as data: fonts, fills, borders and number formats. Colour is never alone: kinds differ in border or slope too."""
 
 from __future__ import annotations
 

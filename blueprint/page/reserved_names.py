@@ -1,4 +1,4 @@
-"""The page's own: the sheets and the names that it adds to those of an outline, which no outline may use."""
+"""Reserved names: the sheets and the names that it adds to those of an outline, which no outline may use."""
 
 DELIVERED, FORMULAS, CONTENTS = "Delivered", "Formulas", "Contents"
 SHEETS = {

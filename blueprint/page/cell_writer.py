@@ -1,4 +1,4 @@
-"""The pen: puts names, words and equations beside what is placed on one sheet."""
+"""Writes names, words and equations beside what is placed on one sheet."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Furniture: what a sheet has besides its blocks: columns, panes, print, the banner over the groups, the grey columns."""
+"""What a sheet has besides its blocks: columns, panes, print, the banner over the groups, the grey columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from blueprint.page import contents, delivered, dress, formulas, grid, own
+from blueprint.page import contents, delivered, formulas, grid, reserved_names, styles
 from blueprint.page.columns import Columns
 from blueprint.page.digits import LARGE_FORMAT, MOST
 from blueprint.page.layout import Layout
@@ -17,10 +17,10 @@ from blueprint.page.ruler import Ruler, pixels
 from blueprint.page.steps import UNITS
 from blueprint.page.worksheet import put
 
-Look = Callable[[Any, dress.Properties], Any]
+Look = Callable[[Any, styles.Properties], Any]
 
 
-class Furniture:
+class SheetSetup:
     """Sets up one sheet; `page` is the writer's sheet, `look` makes its format of a dress."""
 
     def __init__(self, sheet: Sheet, page: Any, layout: Layout, look: Look, ruler: Ruler):
@@ -80,7 +80,7 @@ class Furniture:
         title, values = self.sheet.title, self.layout.values
         words = [values.cell(b) for b in blocks_on(self.sheet) if b.text and not b.axes]
         words += [values.cell(echo.block, *echo.places) for echo in self.layout.echoes if echo.sheet == title]
-        return any(sheet == title for sheet, _ in self.layout.asks) or any(word in dress.VERDICTS for word in words)
+        return any(sheet == title for sheet, _ in self.layout.asks) or any(word in styles.VERDICTS for word in words)
 
     def mark_chosen(self) -> None:
         """Marks the number of the chosen column at the head of the sheet."""
@@ -88,13 +88,13 @@ class Furniture:
         if choice is None or self.sheet.across != choice.across or self.layout.finder is None:
             return
         last = grid.start_column(self.groups, self.sizes[-1])
-        look = self.look("chosen", dress.CHOSEN)
+        look = self.look("chosen", styles.CHOSEN)
         rule = {"type": "formula", "criteria": f"=COLUMN()-{grid.GROUPS}={PLACE}", "format": look}
         self.page.conditional_format(grid.NUMBER_ROW, grid.GROUPS, grid.NUMBER_ROW, last, rule)
 
     def label(self, row: int, column: int, text: str | int, style: str) -> None:
         """Writes a fixed text or number."""
-        put(self.page, row, column, text, self.look(style, dress.label_dress(style)))
+        put(self.page, row, column, text, self.look(style, styles.label_dress(style)))
 
     def head_names(self) -> None:
         """Names the row of numbers and the column of single numbers."""
@@ -113,7 +113,7 @@ class Furniture:
         members, (outer, time) = self.sizes[-1], (self.sheet.across[0], self.sheet.across[-1])
         start = grid.start_column(group, members)
         for column in range(start, start + members + 3):
-            self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", dress.label_dress("banner")))
+            self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", styles.label_dress("banner")))
         title = f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
         self.label(grid.BANNER_ROW, start, title.capitalize(), "banner")
         for head, column in (("start", start), ("end", start + members + 1), ("Σ", start + members + 2)):
@@ -128,23 +128,25 @@ class Furniture:
         left = grid.start_column(group, self.sizes[-1]) + 1
         first, last = self.layout.body[self.sheet.title], self.layout.end[self.sheet.title]
         row = self.layout.places[self.sheet.grey].row
-        faded = self.look("faded", {"font_color": dress.FADED, "bold": False})
+        faded = self.look("faded", {"font_color": styles.FADED, "bold": False})
         rule = {"type": "formula", "criteria": f"={grid.letters(left)}${row + 1}=0", "format": faded}
         self.page.conditional_format(first, left, last, left + self.sizes[-1] - 1, rule)
 
 
 def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> None:
     """Colours the words that say how a check went, and errors, which say that it could not be made."""
-    for word, colours in dress.VERDICTS.items():
+    for word, colours in styles.VERDICTS.items():
         rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
         page.conditional_format(0, grid.LEFT, last_row, last_column, rule)
-    page.conditional_format(0, grid.LEFT, last_row, last_column, {"type": "errors", "format": look("error", dress.BAD)})
+    page.conditional_format(
+        0, grid.LEFT, last_row, last_column, {"type": "errors", "format": look("error", styles.BAD)}
+    )
 
 
 OWN_WIDTHS: dict[str, Callable[[Layout], Iterable[float]]] = {
-    own.DELIVERED: delivered.widths,
-    own.FORMULAS: lambda _: formulas.widths(),
-    own.CONTENTS: lambda _: contents.WIDTHS.values(),
+    reserved_names.DELIVERED: delivered.widths,
+    reserved_names.FORMULAS: lambda _: formulas.widths(),
+    reserved_names.CONTENTS: lambda _: contents.WIDTHS.values(),
 }
 
 

@@ -1,4 +1,4 @@
-"""Doors to what a build does not need: a complete numbers file, its schema, origins. What they lead to is loaded when called."""
+"""Export: what a build does not need: a complete numbers file, its schema, origins. What they lead to is loaded when called."""
 
 from __future__ import annotations
 
