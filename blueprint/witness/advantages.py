@@ -73,9 +73,10 @@ def scaled_rows(name: str, raw: Tensor, over: tuple[Tensor, Tensor], options: Op
     """
     counted = torch.where(options.says("advantage.stats", "all"), *over)
     moments = known or moment_rows(name, raw, counted, options)
-    forms = divisors(moments["variance"], options.number("whiten_eps", 1))
-    found = {"counted": counted} | moments | forms | {"divisor": options.pick("advantage.eps_form", forms)}
-    found |= {"centred": counted * (raw - wide(moments["mean"]))}
+    forms, mean = divisors(moments["variance"], options.number("whiten_eps", 1)), moments["mean"]
+    # The centred numbers come before the variance, which a workbook makes of them.
+    found = {"counted": counted, "mean": mean, "centred": counted * (raw - wide(mean))} | moments | forms
+    found |= {"divisor": options.pick("advantage.eps_form", forms)}
     return {f"{name}.{row}": each for row, each in found.items()}
 
 
