@@ -36,14 +36,14 @@ def comparable(
     rows = {name: row for name, row in witness.items() if without is None or not name.startswith(without)}
     missed = list(_missed(file, rows, without))
     names = {each.name for each in missed}
-    return {name: row for name, row in rows.items() if name not in names}, missed
+    return {name: row for name, row in rows.items() if name in file.places and name not in names}, missed
 
 
 def _missed(file: Checked, rows: Mapping[str, Array], without: str | None) -> Iterator[Missed]:
     for name, row in rows.items():
-        if name not in file.places:
+        if name not in file.places and not (name in file.former.new and file.compared.why):
             yield Missed(name, "the Contents sheet has no such name: it was changed, or its line is another's")
-        elif why := _unlike(file, name, row):
+        elif name in file.places and (why := _unlike(file, name, row)):
             yield Missed(name, why)
     for name, found in file.places.items():
         if found.called != range_name(name):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from blueprint.checking.formulas import Compared, formulas_of
 from blueprint.page.apart import recalculated_apart
 from blueprint.page.found import Found
+from blueprint.page.names import range_name
 from blueprint.page.opened import Opened
 from blueprint.page.parse_cell import NoNumber
 from blueprint.page.read import ReadError, array_of
@@ -21,7 +23,7 @@ from blueprint.page.recalculate import Cells
 from blueprint.page.slim import slimmed, without_values
 from blueprint.quoting import unquoted
 from blueprint.reopening.saved import known_as
-from blueprint.workbooks.kind import Kind, imported
+from blueprint.workbooks.kind import Former, Kind, imported
 from blueprint.workbooks.registry import kinds
 
 Array = npt.NDArray[Any]
@@ -45,6 +47,8 @@ class Checked(Opened):
     def __init__(self, path: Path):
         super().__init__(path)
         kind = _witnessed_kind(self)
+        self.former = kind.former
+        self.places = by_todays_names(self.places, kind.former)
         self.odd: dict[str, dict[At, str]] = {n: {} for n, found in self.places.items() if found.kind != "typed"}
         self.arrays = {name: array_of(found, self.shown, self.odd.get(name)) for name, found in self.places.items()}
         self.recalculated = self._lacks_numbers() or self._lacks_typed()
@@ -133,6 +137,24 @@ class Checked(Opened):
         for at in map(tuple, np.argwhere((numbers < 0) | (numbers > last) | (numbers != np.trunc(numbers))).tolist()):
             wanted = expected.format(last=last, count=last + 1)
             raise ReadError(f"{self.path}, {self.cell(name, at)} ({name}): found {numbers[at]:g}, expected {wanted}")
+
+
+def by_todays_names(places: Mapping[str, Found], former: Former) -> dict[str, Found]:
+    """Returns the blocks of a file, which an older version may have written, by the names that they have by now."""
+
+    def today(name: str) -> str:
+        return former.renamed.get(name, name)
+
+    def reads(found: Found) -> tuple[str, ...]:
+        through = (places[name].reads if name in former.gone and name in places else (name,) for name in found.reads)
+        return tuple(today(name) for names in through for name in names)
+
+    def called(found: Found) -> str:
+        return range_name(today(found.name)) if found.called == range_name(found.name) else found.called
+
+    kept = (found for name, found in places.items() if name not in former.gone)
+    named = (replace(found, name=today(found.name), called=called(found), reads=reads(found)) for found in kept)
+    return {found.name: found for found in named}
 
 
 def _witnessed_kind(file: Opened) -> Kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 Address = str
 """Where a part of a record lies, as an entry point says it: `package.module:name`. It is imported when it is asked for."""
+
+
+@dataclass(frozen=True)
+class Former:
+    """How files of older versions differ: what blocks were called (their names by now), which are gone, and which are new."""
+
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
 
 
 class KindError(Told):
@@ -42,6 +51,7 @@ class Kind:
         whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
         measured: whether numbers are those in which the changes that First hour proposes were measured.
+        former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.kind.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.kind.Verifier`).
     """
@@ -61,6 +71,7 @@ class Kind:
     verifier: Any | Address | None = None
     witness: Any = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
+    former: Former = Former()
 
     def part(self, name: str) -> Any:
         """Return a part of the record, imported now if it was given by its address.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from blueprint.workbooks.kind import Kind
+from blueprint.workbooks.kind import Former, Kind
 
 HERE = Path(__file__).parent
 KIND = Kind(
@@ -19,5 +19,6 @@ KIND = Kind(
     dumps="blueprint.workbooks.classic_ppo.dumps:DUMPS",
     verifier="blueprint.workbooks.classic_ppo.verifying:VERIFIER",
     witness="blueprint.workbooks.classic_ppo.witness:WITNESS",
+    former=Former(gone=("advantage.deviation",)),
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
 )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from blueprint.workbooks.kind import Kind
+from blueprint.workbooks.kind import Former, Kind
 
 HERE = Path(__file__).parent
 KIND = Kind(
@@ -18,4 +18,8 @@ KIND = Kind(
     verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
     witness="blueprint.workbooks.minibatch.witness:WITNESS",
     whole="blueprint.workbooks.common.facts:RESPONSE",
+    former=Former(
+        gone=("share_of.policy", "share_of.value", "share_of.entropy", "share_of.kl"),
+        new=("share.policy", "share.value", "share.entropy"),
+    ),
 )

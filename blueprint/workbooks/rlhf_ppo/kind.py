@@ -2,9 +2,15 @@
 
 from pathlib import Path
 
-from blueprint.workbooks.kind import Kind
+from blueprint.workbooks.kind import Former, Kind
 
 HERE = Path(__file__).parent
+_EXPLAINED = {
+    f"{prefix}ev.{of}_{what}": f"{prefix}ev.{of}.{what}"
+    for prefix in ("", "library.")
+    for of in ("returns", "residual_old", "residual_new")
+    for what in ("mean", "centred", "variance")
+}
 KIND = Kind(
     "rlhf_ppo",
     "RLHF PPO",
@@ -31,4 +37,5 @@ KIND = Kind(
     measured="blueprint.workbooks.rlhf_ppo.measured:is_default",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
     whole="blueprint.workbooks.common.facts:RESPONSE",
+    former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),
 )
