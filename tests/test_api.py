@@ -99,7 +99,11 @@ def test_tensors_are_the_numbers_of_all_blocks() -> None:
         (lambda: bp.build(set={"ppo.gama": 1}), NumbersError, "did you mean ppo.gamma?"),
         (lambda: bp.build({"ppo": {"gamma": object()}}), NumbersError, "ppo.gamma: found object, expected a number"),
         (lambda: bp.build(preset="verel"), NumbersError, "did you mean verl?"),
-        (lambda: bp.build()["advantage"], bp.NotationError, "did you mean 'advantages'?"),
+        (
+            lambda: bp.build()["advantage"],
+            bp.NotationError,
+            "did you mean advantages, advantage.abs or advantage.mean?",
+        ),
         (lambda: bp.build().frames("Lss"), bp.NotationError, "did you mean 'Loss'?"),
         (lambda: bp.verify("nowhere.npz"), MinibatchError, "nowhere.npz"),
     ],
