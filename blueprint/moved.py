@@ -15,11 +15,15 @@ MOVED = {
     "blueprint.runs": "blueprint.verifying.runs",
     "blueprint.explain": "blueprint.explaining",
     "blueprint.witness.conventions": "blueprint.witness.ppo",
+    "blueprint.witness.gae": "blueprint.witness.advantages",
+    "blueprint.witness.tokens": "blueprint.witness.ppo",
     "blueprint.witness.gradients": "blueprint.workbooks.rlhf_ppo.witness.gradients",
     "blueprint.witness.models": "blueprint.workbooks.rlhf_ppo.witness.models",
 }
 INSTEAD = {
     "blueprint.ppo": "`from blueprint.workbooks import blueprint_of`, which makes what rlhf_ppo made, or bp.build",
+    "blueprint.witness.gae": "`from blueprint.witness.advantages import gae_rows`, the GAE of the check itself",
+    "blueprint.witness.tokens": "`from blueprint.workbooks.registry import witness_of`, which takes whole files",
 }
 """What to write where not the room alone has another name."""
 
