@@ -8,12 +8,22 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from blueprint.language import Axis, Block, NoNumber, NotationError, Values, compute
-from blueprint.language.cells import filled_by, numbers_along
-from blueprint.language.chain import Cell, Read, reads
-from blueprint.language.spelling.latex import latex_equations
-from blueprint.language.spelling.numbers import explained
-from blueprint.language.spelling.text import equation
+from blueprint.language import (
+    Axis,
+    Block,
+    Cell,
+    NoNumber,
+    NotationError,
+    Read,
+    Values,
+    compute,
+    equation,
+    explained,
+    filled_by,
+    latex_equations,
+    numbers_along,
+    reads,
+)
 from blueprint.page.outline import Blueprint, on_one_sheet
 
 if TYPE_CHECKING:
@@ -72,10 +82,7 @@ class Book:
         return prove(Path(path), expected(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> Shown:
-        """Shows one cell four ways. `book.show("height", n=1, t=5)`: members are named as the page counts them.
-
-        A member that has a word may go by it: `book.show("height", c="Oslo")`.
-        """
+        """Shows one cell four ways: `book.show("height", n=1, t=5)`; members go by number or word (`c="Oslo"`)."""
         from blueprint.explaining.shown import shown
 
         return shown(self, self._block(block), members)

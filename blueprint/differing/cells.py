@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.explaining.members import label
-from blueprint.language import Axis, Block
-from blueprint.language.schedule import Loop, Step
+from blueprint.language import Axis, Block, Loop, Step
 from blueprint.reopening import SavedBook
 
 Array = npt.NDArray[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from blueprint.language.spelling.latex import escaped, latex_equation, latex_explained, latex_symbol
+from blueprint.language import escaped, latex_equation, latex_explained, latex_symbol
 
 if TYPE_CHECKING:
     from blueprint.explaining.tree import Explanation

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from blueprint.explaining.members import places
 from blueprint.explaining.spots import Address, Spots, block_at, parse_address, repeated
 from blueprint.explaining.tree import Explanation, explanation
-from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.language.chain import Cell, origin
-from blueprint.language.spelling.numbers import number
+from blueprint.language import Axis, Block, Cell, NotationError, Values, origin, printed
 from blueprint.page.names import defined_name
 from blueprint.page.outline import blocks_on
 
@@ -92,7 +90,7 @@ def _seen(block: Block, at: Mapping[Axis, int], values: Values) -> str:
         value = values.cell(block, *(at[axis] for axis in block.axes))
     except IndexError:  # it has no start or end column
         return ""
-    shown = number(value).text
+    shown = printed(value)
     return f"{block.symbol} {shown}" if block.text else f"{block.symbol} = {shown}"
 
 

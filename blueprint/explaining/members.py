@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.language.axes import Position
-from blueprint.language.cells import places_by_number
-from blueprint.language.chain import Cell, Read
+from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Values, places_by_number
 
 Names = Mapping[Axis, Block | str]
 """Words for the members of an axis: a block of words over it, or a pattern such as `h{}`."""

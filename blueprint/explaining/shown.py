@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from blueprint.explaining.members import places as places_of
-from blueprint.language import Block, equations
-from blueprint.language.cells import filled_by
-from blueprint.language.spelling.numbers import explained
-from blueprint.language.spelling.text import equation
+from blueprint.language import Block, equation, equations, explained, filled_by
 from blueprint.page.cells import address, formula_at
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blueprint.language.spelling.numbers import number
+from blueprint.language import printed
 
 if TYPE_CHECKING:
     from blueprint.explaining.tree import Explanation, Span
@@ -56,7 +56,7 @@ class _Printer:
     def line(self, told: Explanation) -> str:
         """Names a cell with its value, its block and its place; what it means is told once for each block."""
         place = ", ".join(filter(None, (told.name, told.cell, "typed" if told.typed else "")))
-        said = "" if told.said is None else f"but the file says {number(told.said).text}"
+        said = "" if told.said is None else f"but the file says {printed(told.said)}"
         constant = told.equation if not told.reads and not told.more else ""
         return "  ".join(
             filter(None, (f"{_value(told)}  ({place})", said, self.meaning(told), constant, "…" if told.more else ""))
@@ -119,4 +119,4 @@ def _more(top: Explanation) -> list[str]:
 
 
 def _value(told: Explanation) -> str:
-    return f"{told.label} = {number(told.value).text}"
+    return f"{told.label} = {printed(told.value)}"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.explaining.members import label, span_label
 from blueprint.explaining.spots import range_of
-from blueprint.language import Values
-from blueprint.language.chain import Cell, Read, chain
+from blueprint.language import Cell, Read, Values, chain
 
 if TYPE_CHECKING:
     from blueprint.book import Book

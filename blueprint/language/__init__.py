@@ -1,7 +1,9 @@
 """The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge, no file format, no torch."""
 
-from blueprint.language.axes import Axis, join
-from blueprint.language.blocks import Block
+from blueprint.language.axes import Axis, Edge, Position, join
+from blueprint.language.blocks import About, Block, Definition
+from blueprint.language.cells import Members, filled_by, numbers_along, places_by_number, places_of
+from blueprint.language.chain import Cell, Read, chain, origin, reads
 from blueprint.language.errors import NoNumber, NotationError
 from blueprint.language.evaluate import compute
 from blueprint.language.functions import (
@@ -26,50 +28,31 @@ from blueprint.language.functions import (
     sqrt,
     tanh,
     where,
-)
+)  # fmt: skip
 from blueprint.language.making import block, link, transposed, typed
-from blueprint.language.nodes import Expr, Operand
-from blueprint.language.spelling.text import equations, text
+from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
+from blueprint.language.refuse import OFF_WORD
+from blueprint.language.schedule import Loop, Step, needs, schedule
+from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, excel
+from blueprint.language.spelling.latex import escaped, latex_equation, latex_equations, latex_explained, latex_symbol
+from blueprint.language.spelling.numbers import explained, printed
+from blueprint.language.spelling.rules import ANYTHING, ATOM, Rule, Spelled, spell
+from blueprint.language.spelling.text import TEXT, equation, equations, reference, text
+from blueprint.language.trees import walk
 from blueprint.language.values import Values
+from blueprint.language.vectorise import NUMPY
 
 # Printing is taught to the nodes here, so that they need not know their renderers.
 Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "Axis",
-    "Block",
-    "Expr",
-    "Max",
-    "NoNumber",
-    "NotationError",
-    "Operand",
-    "Sum",
-    "Values",
-    "at_most",
-    "block",
-    "changes",
-    "choose",
-    "compute",
-    "constant",
-    "equal",
-    "equations",
-    "exp",
-    "filled",
-    "find",
-    "is_off",
-    "join",
-    "less",
-    "link",
-    "log",
-    "match",
-    "maximum",
-    "minimum",
-    "number",
-    "size",
-    "sqrt",
-    "tanh",
-    "transposed",
-    "typed",
-    "where",
-]
+    "ANYTHING", "ATOM", "EXCEL", "EXCEL_CONDITIONS", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Axis", "Block",
+    "Cell", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop", "Max", "Members",
+    "NoNumber", "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum",
+    "Values", "at_most", "block", "chain", "changes", "choose", "compute", "constant", "equal", "equation", "equations",
+    "escaped", "excel", "exp", "explained", "filled", "filled_by", "find", "is_off", "join", "latex_equation",
+    "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log", "match", "maximum", "minimum", "needs",
+    "number", "numbers_along", "origin", "places_by_number", "places_of", "printed", "reads", "reference", "schedule",
+    "size", "spell", "sqrt", "tanh", "text", "transposed", "typed", "walk", "where",
+]  # fmt: skip

@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, NotationError
-from blueprint.language.axes import Edge, Position
-from blueprint.language.blocks import Definition
-from blueprint.language.cells import Members, places_of
-from blueprint.language.nodes import Constant, Index, Reduce, Ref
-from blueprint.language.spelling.excel import excel
-from blueprint.language.trees import walk
+from blueprint.language import (
+    Axis,
+    Block,
+    Constant,
+    Definition,
+    Edge,
+    Index,
+    Members,
+    NotationError,
+    Position,
+    Reduce,
+    Ref,
+    excel,
+    places_of,
+    walk,
+)
 from blueprint.page import grid
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name

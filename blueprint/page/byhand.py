@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.language.nodes import Constant, Expr, Op
-from blueprint.language.spelling.excel import CONDITIONS, EXCEL
-from blueprint.language.spelling.rules import ATOM, Rule, Spelled, spell
-from blueprint.language.vectorise import NUMPY
+from blueprint.language import ATOM, EXCEL, EXCEL_CONDITIONS, NUMPY, Constant, Expr, Op, Rule, Spelled, spell
 from blueprint.page.digits import SHOWN, Operand, half_up, unit_of
 
 MORE = (0, 2, 4, 7, 10)
@@ -75,7 +72,7 @@ def spelled(expr: Expr, operand: Find, decimals: str) -> str:
             return Spelled(found.rounded_formula(decimals))
         match inner:
             case Op("where", (Op() as test, then, otherwise)):
-                condition = spell(test, CONDITIONS, render).text
+                condition = spell(test, EXCEL_CONDITIONS, render).text
                 return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
             case Op("choose", (number, *rows)):
                 return Spelled(f"CHOOSE({render(number).text}+1,{','.join(render(row).text for row in rows)})")

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.language import Axis, Block
-from blueprint.language.axes import Edge
-from blueprint.language.nodes import Ref
-from blueprint.language.spelling.text import equation
-from blueprint.language.trees import walk
+from blueprint.language import Axis, Block, Edge, Ref, equation, walk
 from blueprint.page import grid
 from blueprint.page.layout import Echo, Hop, Jump, Label, Layout
 from blueprint.page.outline import Sheet

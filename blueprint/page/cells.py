@@ -9,12 +9,19 @@ from math import inf
 
 import numpy as np
 
-from blueprint.language import Axis, Block, NotationError
-from blueprint.language.axes import Position
-from blueprint.language.blocks import Definition
-from blueprint.language.cells import Members, places_of
-from blueprint.language.nodes import Constant, Count, Ref
-from blueprint.language.refuse import OFF_WORD
+from blueprint.language import (
+    OFF_WORD,
+    Axis,
+    Block,
+    Constant,
+    Count,
+    Definition,
+    Members,
+    NotationError,
+    Position,
+    Ref,
+    places_of,
+)
 from blueprint.page import grid
 from blueprint.page.addresses import Template, template
 from blueprint.page.layout import Echo, Layout

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from blueprint.language import Block
-from blueprint.language.schedule import needs
-from blueprint.language.spelling.text import equations
+from blueprint.language import Block, equations, needs
 from blueprint.page import grid, reserved_names
 from blueprint.page.layout import Hop, Jump, Label, Layout
 from blueprint.page.names import defined_name

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from math import floor, inf, isfinite, log10, nan
 
-from blueprint.language.refuse import OFF_WORD
+from blueprint.language import OFF_WORD
 
 SHOWN = 4
 """Decimals of a value."""

@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from blueprint.language.axes import Position
-from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.rules import ANYTHING, ATOM, Rule, Spelled, spell
-from blueprint.language.spelling.text import TEXT, text
+from blueprint.language import (
+    ANYTHING,
+    ATOM,
+    TEXT,
+    Constant,
+    Expr,
+    Lookup,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    Rule,
+    Spelled,
+    spell,
+    text,
+)
 from blueprint.page.byhand import WITHIN
 from blueprint.page.digits import SHOWN
 from blueprint.page.picking import shift

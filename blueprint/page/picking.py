@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.language import Axis, Block, NotationError
-from blueprint.language.axes import Position
-from blueprint.language.nodes import Constant, Index, Lookup, Op, Reduce, Ref
+from blueprint.language import Axis, Block, Constant, Index, Lookup, NotationError, Op, Position, Reduce, Ref
 from blueprint.page import grid, reserved_names
 from blueprint.page.layout import Copied, Layout, Live
 from blueprint.page.names import defined_name

@@ -5,10 +5,22 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, Values
-from blueprint.language.axes import Edge, Position
-from blueprint.language.nodes import Constant, Expr, Find, Index, Lookup, Op, Reduce, Ref
-from blueprint.language.trees import walk
+from blueprint.language import (
+    Axis,
+    Block,
+    Constant,
+    Edge,
+    Expr,
+    Find,
+    Index,
+    Lookup,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    Values,
+    walk,
+)
 from blueprint.page.byhand import WITHIN
 from blueprint.page.outline import Listed, Step
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from blueprint.language import Axis, Block
-from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.text import text
+from blueprint.language import Axis, Block, Constant, Expr, Lookup, Op, Reduce, Ref, text
 from blueprint.page import grid
 from blueprint.page.byhand import MORE, WITHIN
 from blueprint.page.outline import Listed, Sheet, Step

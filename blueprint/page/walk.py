@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from blueprint.language.nodes import Reduce
-from blueprint.language.spelling.text import reference, text
+from blueprint.language import Reduce, reference, text
 from blueprint.page import grid
 from blueprint.page.digits import Print, unit_formula, unit_of
 from blueprint.page.layout import Jump, Label, Layout, Live

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from blueprint.language import Axis
-from blueprint.language.nodes import Expr, Op, Reduce, Ref
-from blueprint.language.refuse import OFF_WORD
+from blueprint.language import OFF_WORD, Axis, Expr, Op, Reduce, Ref
 from blueprint.page import grid
 from blueprint.page.byhand import MORE, WITHIN, Line
 from blueprint.page.constants import LAST, Constants

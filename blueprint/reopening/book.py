@@ -11,10 +11,7 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.explaining.spots import Address, Spot, block_at, parse_address
 from blueprint.inputs.setting import STORED_OFF
-from blueprint.language import Block, NotationError, Values
-from blueprint.language.chain import Cell
-from blueprint.language.schedule import Step, schedule
-from blueprint.language.spelling.numbers import number
+from blueprint.language import Block, Cell, NotationError, Step, Values, printed, schedule
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
 
@@ -75,13 +72,13 @@ class SavedBook(Book):
         """
         if cell.block.typed:
             return self._understood(cell)
-        given, said = number(self.values.cell(cell.block, *cell.places)).text, self.said(cell)
+        given, said = printed(self.values.cell(cell.block, *cell.places)), self.said(cell)
         if said is not None:
             return (
-                f"the file says {number(said).text}, its inputs give {given}: "
+                f"the file says {printed(said)}, its inputs give {given}: "
                 "it was saved without recalculation, or a formula on the way was overwritten"
             )
-        if self._shown(cell) is None and given not in (number(nan).text, number("").text):
+        if self._shown(cell) is None and given not in (printed(nan), printed("")):
             return f"the file says nothing here, its inputs give {given}: it was saved without recalculation"
         return ""
 

@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.inputs.setting import OFF, STORED_OFF
-from blueprint.language import Block, Values
-from blueprint.language.nodes import Expr, Find, Op, Ref
-from blueprint.language.trees import walk
+from blueprint.language import Block, Expr, Find, Op, Ref, Values, walk
 from blueprint.page.contents import NUMBERS, WORDS, holds, kind_of
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint

@@ -8,13 +8,7 @@ from functools import cached_property
 from os import PathLike
 
 from blueprint.explaining.spots import Address
-from blueprint.language import Axis, Block, NotationError
-from blueprint.language.axes import Position
-from blueprint.language.blocks import About
-from blueprint.language.chain import Cell, Read
-from blueprint.language.nodes import Ref
-from blueprint.language.schedule import Step
-from blueprint.language.spelling.numbers import number
+from blueprint.language import About, Axis, Block, Cell, NotationError, Position, Read, Ref, Step, printed
 from blueprint.page.found import Found
 from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint, Section, Sheet
@@ -66,7 +60,7 @@ class OwnBook(SavedBook):
     def spelled(self, cell: Cell) -> tuple[str, str]:
         """Returns the equation that Contents says of a block, "" of a typed one, and a cell's own formula with its value."""
         formula = self.formula(self.spots[cell.block.name].address(cell.places))
-        shown = number(self.values.cell(cell.block, *cell.places)).text
+        shown = printed(self.values.cell(cell.block, *cell.places))
         said = str(self.file.places[cell.block.name].line["equation"] or "")
         return said, f"{formula} = {shown}" if formula else shown
 

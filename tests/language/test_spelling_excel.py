@@ -25,7 +25,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.language.nodes import Op, Ref
-from blueprint.language.spelling.excel import CONDITIONS, EXCEL, LOOKUPS, excel
+from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, LOOKUPS, excel
 from tests.language.common import k, n, refusal, t, v
 from tests.language.expressions import Pair, W, a, b, c, e, most, rows_without_a_pair, small, w, words, x
 
@@ -142,7 +142,7 @@ def test_a_condition_stands_bare_in_a_choice_between_two(condition: Expr, expect
 
 def test_every_row_has_a_pair() -> None:
     assert rows_without_a_pair(EXCEL, ROWS) == set()
-    assert rows_without_a_pair(CONDITIONS, BARE) == set()
+    assert rows_without_a_pair(EXCEL_CONDITIONS, BARE) == set()
     assert set(LOOKUPS) == {"find", "match"}  # both stand in OTHERS
 
 

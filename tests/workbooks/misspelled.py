@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.language.nodes import Expr
 from blueprint.language.spelling import excel
-from blueprint.language.spelling.excel import CONDITIONS, EXCEL, LOOKUPS
+from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, LOOKUPS
 from blueprint.language.spelling.rules import ANYTHING, ATOM, PRODUCT, SUM, Render, Rule, call
 
 
@@ -52,10 +52,13 @@ MISSPELLED = (
     Misspelled("branches of IF swapped", EXCEL, {"less": Rule("IF({}<{},0,1)", ATOM, (SUM, SUM))}),
     Misspelled("≤ for <", EXCEL, {"less": Rule("IF({}<={},1,0)", ATOM, (SUM, SUM))}),
     Misspelled("< for ≤", EXCEL, {"at_most": Rule("IF({}<{},1,0)", ATOM, (SUM, SUM))}, "engine on brackets"),
-    Misspelled("≠ for = in a condition", CONDITIONS, {"equal": Rule("{}<>{}", ANYTHING, (SUM, SUM))}),
-    Misspelled("empty for filled", CONDITIONS, {"filled": Rule('{}=""', ANYTHING, (SUM,))}),
+    Misspelled("≠ for = in a condition", EXCEL_CONDITIONS, {"equal": Rule("{}<>{}", ANYTHING, (SUM, SUM))}),
+    Misspelled("empty for filled", EXCEL_CONDITIONS, {"filled": Rule('{}=""', ANYTHING, (SUM,))}),
     Misspelled(
-        "< for ≤ in a condition", CONDITIONS, {"at_most": Rule("{}<{}", ANYTHING, (SUM, SUM))}, "engine on brackets"
+        "< for ≤ in a condition",
+        EXCEL_CONDITIONS,
+        {"at_most": Rule("{}<{}", ANYTHING, (SUM, SUM))},
+        "engine on brackets",
     ),
     Misspelled("MATCH of type 0 for a draw", LOOKUPS, {"find": LOOKUPS["match"]}),
     Misspelled("MATCH of type 1 for a word", LOOKUPS, {"match": LOOKUPS["find"]}),

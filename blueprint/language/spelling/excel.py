@@ -50,7 +50,7 @@ EXCEL: dict[str, Rule] = {
 }
 
 # Inside `where` a comparison stands bare, so that no IF is inside an IF.
-CONDITIONS: dict[str, Rule] = {
+EXCEL_CONDITIONS: dict[str, Rule] = {
     "less": Rule("{}<{}", ANYTHING, (SUM, SUM)),
     "at_most": Rule("{}<={}", ANYTHING, (SUM, SUM)),
     "equal": Rule("{}={}", ANYTHING, (SUM, SUM)),
@@ -88,7 +88,7 @@ def _render(expr: Expr, addresses: Addresses) -> Spelled:
 
     match expr:
         case Op("where", (Op() as test, then, otherwise)):
-            condition = spell(test, CONDITIONS, render).text
+            condition = spell(test, EXCEL_CONDITIONS, render).text
             return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
         case Op("choose", (number, *rows)):
             return Spelled(f"CHOOSE({_plus_one(number, render)},{','.join(render(row).text for row in rows)})")

@@ -52,6 +52,11 @@ def with_numbers(expr: Expr, members: Members, values: Values) -> str:
     return _render(expr, members, values, PLAIN).text
 
 
+def printed(value: float | str) -> str:
+    """Prints a number to four decimals without empty zeros, a word in quotes."""
+    return number(value).text
+
+
 def number(value: float | str, writing: Writing = PLAIN) -> Spelled:
     """Prints a number to four decimals without empty zeros; a negative one goes into brackets beside an operator."""
     if isinstance(value, str):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from blueprint.language import Block
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Arithmetic, Block
 from blueprint.workbooks.common.definitions.aggregation import (
     Filter,
     Guard,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.setting import Setting
 from blueprint.language import (
+    Arithmetic,
     Axis,
     Block,
     Expr,
@@ -28,7 +29,6 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.language.nodes import Arithmetic
 from blueprint.page.outline import Line, Note, Section
 from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Operand, Sum, at_most, block, equal, less, maximum, typed, where
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Arithmetic, Block, Max, Operand, Sum, at_most, block, equal, less, maximum, typed, where
 from blueprint.workbooks.common.definitions.averages import Counting
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, ROWS, Choices, Row
 from blueprint.workbooks.common.definitions.identities import Identity

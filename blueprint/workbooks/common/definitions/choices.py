@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from blueprint.inputs.setting import OFF, Setting
-from blueprint.language import Axis, Block, Operand, block, is_off, maximum, minimum, where
-from blueprint.language.nodes import Arithmetic, Ref
+from blueprint.language import Arithmetic, Axis, Block, Operand, Ref, block, is_off, maximum, minimum, where
 from blueprint.workbooks.common import axes
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.settings import Settings, Switch

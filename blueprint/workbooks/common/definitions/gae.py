@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Arithmetic, Block, Operand
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, NOWHERE, Choices, Row
 from blueprint.workbooks.common.settings import Switch
 

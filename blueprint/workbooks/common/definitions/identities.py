@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Operand, constant, equal, maximum, where
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Arithmetic, Block, Max, Operand, constant, equal, maximum, where
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
 from blueprint.workbooks.common.definitions.gae import Gae, discounted_sum, td_errors
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, exp, less, maximum, where
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Arithmetic, Block, exp, less, maximum, where
 from blueprint.workbooks.common.definitions.choices import Choices, Step, clamped, rows
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Max, Operand, Sum, block, exp, less, typed, where
-from blueprint.language.nodes import Ref
+from blueprint.language import Block, Max, Operand, Ref, Sum, block, exp, less, typed, where
 from blueprint.workbooks.common.definitions.averages import Counting, averaged, spread
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, Step, rows
 from blueprint.workbooks.common.definitions.ratio import Clip

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand, Sum
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Arithmetic, Block, Operand, Sum
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
 
 POLICY, BONUS = "policy_loss", "entropy"

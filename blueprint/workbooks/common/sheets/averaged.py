@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blueprint.language import Block
-from blueprint.language.nodes import Expr, Op, Reduce, Ref
-from blueprint.language.trees import walk
+from blueprint.language import Block, Expr, Op, Reduce, Ref, walk
 from blueprint.page.outline import Piece
 
 OVER = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.inputs.setting import in_groups
-from blueprint.language import Axis, Block, Sum, block, equal, join, link, match, transposed, typed
-from blueprint.language.nodes import Arithmetic
+from blueprint.language import Arithmetic, Axis, Block, Sum, block, equal, join, link, match, transposed, typed
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.axes import n, t
