@@ -1,7 +1,5 @@
 """Causes in the deviating quantity alone: it is made again from the file's own rows before it, and nothing else is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What causes of a deviation come to: what matches, what then still deviates, and how much was tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

@@ -1,10 +1,8 @@
 """The conventions to hold a minibatch against: a preset, what the file says over it, and what the user says over both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
-from blueprint.dumps.batch import Dump, MinibatchError
+from blueprint.dumps import Dump, MinibatchError
 from blueprint.dumps.kind import catalogue_of
 from blueprint.inputs.catalogue import Catalogue, Preset
 from blueprint.inputs.errors import NumbersError, nearest, suggestion

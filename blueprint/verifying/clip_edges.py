@@ -1,12 +1,10 @@
 """Words on which rounding decides whether a clip holds: a share of words may be off by as many."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.verifying.settings import Setting, number_of
 
 NAMES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")

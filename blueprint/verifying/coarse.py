@@ -1,7 +1,5 @@
 """What is said of quantities that are too coarse to tell: how many, which, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from blueprint.verifying.clip_edges import NAMES as SHARES

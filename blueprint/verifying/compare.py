@@ -1,15 +1,12 @@
 """A logged tensor, or a logged number, beside the row that was computed again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.dumps import Dump, Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Dump, Minibatch
 
 Rows = Mapping[str, Array]
 

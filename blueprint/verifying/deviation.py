@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.compare import Compared
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL, TENSORS, Quantity, before

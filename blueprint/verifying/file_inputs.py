@@ -2,8 +2,6 @@
 computed ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 
@@ -11,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch, MinibatchError
 from blueprint.witness.options import Options, Texts
 from blueprint.witness.ppo import compared_rows, read_rows
 from blueprint.witness.tensors import Named

@@ -3,8 +3,6 @@
 That holds within what two forwards of the same model may be apart (`noise.py`), and not for log-probs of the generating engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import erfc, sqrt

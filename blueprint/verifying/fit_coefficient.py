@@ -4,8 +4,6 @@ Of a tensor it is found by least squares, and named if every word then agrees. O
 coefficient; there it must be one that somebody may have typed: of at most three digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,16 +4,13 @@ Two forwards of the same model differ: kernels do by the shape of a batch, and w
 sources of the numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.tolerances import HALF, held_in
 
 QUIET = 1e-4

@@ -1,15 +1,12 @@
 """Everything that a file logged beside everything that was computed again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import clip_edges as ties
 from blueprint.verifying.compare import Compared, Rows, Tally, compare_number, compare_tiles, compared_cells
 from blueprint.verifying.file_inputs import per_word

@@ -1,13 +1,11 @@
 """What a kind of workbook does with dumps of real runs: it verifies those of a step, and shows a part of one as a workbook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blueprint.dumps.batch import Array, Dump
+from blueprint.dumps import Array, Dump
 from blueprint.verifying.choose import Chosen
 from blueprint.verifying.verdict import StepVerdict, Verdict, VerifyOptions, Watch
 from blueprint.workbooks.registry import kind_named

@@ -1,13 +1,11 @@
 """Numbers that were whitened over a larger batch than the file: a straight line of those before, whatever batch mean and deviation
 are of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.verifying.alone import Explained
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.neighbours import Neighbour

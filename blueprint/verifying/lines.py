@@ -1,7 +1,5 @@
 """What is said of each logged quantity: that it agrees, that it follows from what stands before it, or that it differs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

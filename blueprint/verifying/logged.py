@@ -1,7 +1,5 @@
 """What libraries log of a training step, as data: which row each is, what it is made of, and which conventions move it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 

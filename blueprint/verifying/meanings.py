@@ -1,7 +1,5 @@
 """What values of conventions mean, in words, as data: for reports of what a run may have done otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -4,16 +4,13 @@ Each number is moved at random within half a unit in the last place of its dtype
 of such numbers, what it then moves by is what rounding does to it: in a mean of many words it nearly cancels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.clip_edges import NAMES as SHARES
 from blueprint.verifying.compare import Compared, Rows, compared_cells, ours_of
 from blueprint.verifying.judge import SUPPORT, Judge

@@ -1,7 +1,5 @@
 """What every quantity needs of a dump, as data, and from that what can be computed of one."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,15 +1,12 @@
 """Neighbouring conventions: what else a deviating number may have been computed with, as data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.setting import OFF
 from blueprint.verifying.meanings import MEANINGS

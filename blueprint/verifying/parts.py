@@ -4,15 +4,13 @@ What it can tell is compared all the same. Whitened numbers must lie on a straig
 of the step on the same one; what stands behind them must follow from the file's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.verifying.compare import Compared
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.larger_batch import Straight, straight

@@ -1,14 +1,11 @@
 """What a difference before the first update is like: a column off, permuted rows, padded rows, a temperature, or noise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.gap import Gap, rms
 
 EXPLAINS, TWICE = 0.25, 0.5

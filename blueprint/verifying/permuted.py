@@ -1,13 +1,11 @@
 """Rows in another order: a tensor, or the scores that rewards were made of, whose rows belong to other responses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.verifying.alone import Explained
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.logged import TENSORS

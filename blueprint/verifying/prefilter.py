@@ -1,15 +1,12 @@
 """A look at a few responses first: most neighbours are ruled out there, without going through a large batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
 import torch
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.neighbours import Neighbour
 from blueprint.verifying.settings import laid_over, number_of

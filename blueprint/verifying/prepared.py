@@ -1,13 +1,9 @@
 """The files of a step, each with what it takes from the others: what was whitened together, and what losses are shares of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from blueprint.dumps import Minibatch, Place
-from blueprint.dumps.batch import Moments
-from blueprint.dumps.share import Share
+from blueprint.dumps import Minibatch, Moments, Place, Share
 from blueprint.dumps.step_files import joined, key_of, missing_in, unsaid
 from blueprint.verifying.needs import missing, starts
 from blueprint.verifying.parts import Lines

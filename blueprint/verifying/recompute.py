@@ -5,15 +5,12 @@ that takes a pass of its own, for advantages are made of them. The last gathers 
 the responses of each tile. Once all sums are known, any response can be computed alone as if the whole batch were there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch, MinibatchError
 from blueprint.verifying.file_inputs import entropy_everywhere
 from blueprint.verifying.logged import NUMBERS
 from blueprint.verifying.needs import PADS, missing, starts

@@ -1,7 +1,5 @@
 """Reports: a verdict as text for people, or as plain data for programs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

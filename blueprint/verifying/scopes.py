@@ -1,7 +1,5 @@
 """Over which rows libraries whiten, and which rows a loss is a mean of, where a step is cut into several files; as data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Why a quantity deviates: causes are tried on it alone, then in all that leads to it, until one explains all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, islice
 

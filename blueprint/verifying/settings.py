@@ -1,7 +1,5 @@
 """The conventions of a replay: those of a preset, with what the file and the user say over them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """All files of one training step: joined where they were one batch, each computed again, and what they come to together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike

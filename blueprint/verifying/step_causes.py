@@ -4,8 +4,6 @@ What files share is asked first: over which rows they were whitened, and which p
 explains the joined rows, or, where a number deviates, the file in which it first does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,11 +1,9 @@
 """One line for every logged quantity of a step: where it is worst among the files, and where it first deviates."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from blueprint.dumps.batch import Dump
+from blueprint.dumps import Dump
 from blueprint.dumps.place import COUNTED_IN, Place
 from blueprint.verifying.first import MEANS, PAIRS
 from blueprint.verifying.lines import AGREES, DIFFERS, FOLLOWS, Line, following, settled

@@ -1,12 +1,10 @@
 """Reports of a step: one table for all its files, where it first deviates and why, once; as text, or as data for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from blueprint.dumps.batch import Dump
+from blueprint.dumps import Dump
 from blueprint.dumps.place import COUNTED_IN, KEYS, Place
 from blueprint.verifying.coarse import reasons, summary
 from blueprint.verifying.lines import DIFFERS, NEEDS_OTHERS

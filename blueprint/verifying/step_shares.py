@@ -1,12 +1,9 @@
 """What else the losses of a step's files may have been divided by, or multiplied with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from blueprint.dumps import Minibatch, MinibatchError, Place
-from blueprint.dumps.share import Share
+from blueprint.dumps import Minibatch, MinibatchError, Place, Share
 from blueprint.dumps.step_files import key_of
 from blueprint.verifying.case import Verified, agrees_in, match_of
 from blueprint.verifying.causes import Match

@@ -1,7 +1,5 @@
 """Passes over a minibatch, tile by tile, in memory that does not grow with it: first what is counted, then what is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,8 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Moments
+from blueprint.dumps import Minibatch, Moments
 from blueprint.verifying.file_inputs import Rows, given_rows, per_word, placed_rows, texts_of
 from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.verifying.verdict import Progress

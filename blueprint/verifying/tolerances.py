@@ -4,8 +4,6 @@
 in docs/verify.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """One neighbouring convention at a time: does a quantity agree with it?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

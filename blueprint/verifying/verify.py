@@ -1,7 +1,5 @@
 """Which number went wrong first: everything that a file logged, compared with its minibatch computed again."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
