@@ -31,14 +31,13 @@ from blueprint.language.functions import (
 )  # fmt: skip
 from blueprint.language.making import block, link, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
-from blueprint.language.refuse import OFF_WORD
 from blueprint.language.schedule import Loop, Step, needs, schedule
 from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, excel
 from blueprint.language.spelling.latex import escaped, latex_equation, latex_equations, latex_explained, latex_symbol
 from blueprint.language.spelling.numbers import explained, printed
 from blueprint.language.spelling.rules import ANYTHING, ATOM, Rule, Spelled, spell
 from blueprint.language.spelling.text import TEXT, equation, equations, reference, text
-from blueprint.language.trees import walk
+from blueprint.language.trees import OFF_WORD, walk
 from blueprint.language.values import Values
 from blueprint.language.vectorise import NUMPY
 

@@ -8,16 +8,7 @@ from dataclasses import dataclass
 from blueprint.language.axes import Axis, Edge, End, Position
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, wrap
-from blueprint.language.refuse import (
-    is_limit,
-    is_text,
-    overlap,
-    refuse_bound,
-    refuse_off,
-    refuse_repeated,
-    refuse_words,
-)
-from blueprint.language.trees import free_axes
+from blueprint.language.trees import free_axes, is_limit, is_text, letters_of, overlap, refuse_equation, refuse_repeated
 
 At = Index | Axis | End | Arithmetic
 
@@ -108,9 +99,7 @@ class Block(Arithmetic):
         self._check_new(target)
         self._check_free(target, expr)
         refuse_repeated(self.name, target)
-        refuse_bound(self.name, target, expr)
-        refuse_words(self.name, expr)
-        refuse_off(self.name, expr)
+        refuse_equation(self.name, target, expr)
         self.edges |= {(index.axis, index.side) for index in target if isinstance(index, Edge)}
         self.limit = self.limit or is_limit(expr)
         self.text = self.text or (is_text(expr) and not self.limit)
@@ -160,8 +149,7 @@ class Block(Arithmetic):
             raise NotationError(f"{self.name}[{written}] is defined already: an equation is written once")
 
     def _check_free(self, target: tuple[Index, ...], expr: Expr) -> None:
-        own = {index.axis for index in target if isinstance(index, Position)}
-        for axis in sorted(free_axes(expr) - own, key=str):
+        for axis in sorted(free_axes(expr).difference(letters_of(target)), key=str):
             raise NotationError(
                 f"{self.name}[{', '.join(map(str, target))}] does not say which {axis.letter} ({axis.meaning}) its equation"
                 f" reads: sum over {axis.letter}, or give {self.name} that axis"

@@ -10,8 +10,7 @@ from blueprint.language.axes import Axis
 from blueprint.language.blocks import Block
 from blueprint.language.cells import Members, filled_by, places_of
 from blueprint.language.nodes import Expr, Find, Lookup, Op, Reduce, Ref
-from blueprint.language.refuse import OFF_WORD
-from blueprint.language.trees import children, walk
+from blueprint.language.trees import OFF_WORD, children, walk
 from blueprint.language.values import Values
 
 MOST = 12

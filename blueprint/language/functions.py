@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from blueprint.language.axes import Axis, Position
+from blueprint.language.axes import Axis
 from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Changes, Count, Expr, Find, Lookup, Op, Operand, Reduce, Ref, wrap
-from blueprint.language.trees import walk
+from blueprint.language.nodes import Changes, Count, Expr, Find, Op, Operand, Reduce, Ref, wrap
+from blueprint.language.trees import letters_of, lookups_in, walk
 
 CONDITIONS = ("less", "at_most", "equal", "filled", "is_off")
 
@@ -186,13 +186,12 @@ def _need_letters(axes: tuple[Axis, ...]) -> None:
 
 def _need_axes(axes: tuple[Axis, ...], ref: Ref) -> None:
     _need_letters(axes)
-    held = {index.axis for index in ref.at if isinstance(index, Position)}
     for axis in axes:
-        if axis not in held:
+        if axis not in letters_of(ref.at):
             raise NotationError(
                 f"{ref} does not run along {axis.letter} ({axis.meaning}): it cannot be gone through over {axis.letter}"
             )
-    if any(isinstance(index, Lookup) for index in ref.at):
+    if lookups_in(ref):
         raise NotationError(
             f"{ref} is looked up: its range would stay where it is when the id changes; make it a step of its own"
         )

@@ -7,7 +7,7 @@ the printed equation are the same steps in the same order. One thing is folded: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -23,6 +23,15 @@ PLAIN_CONSTANTS = (0, 1, 2)
 def _is(number: int, operand: object) -> bool:
     """Tells whether an operand is this very number of Python's, and no expression."""
     return isinstance(operand, int | float) and not isinstance(operand, bool) and operand == number
+
+
+def _refused(sentence: str) -> Callable[..., NoReturn]:
+    """Makes a method that refuses an operator of Python's in a sentence."""
+
+    def refuse(*operands: object) -> NoReturn:
+        raise NotationError(sentence)
+
+    return refuse
 
 
 class Arithmetic:
@@ -71,20 +80,14 @@ class Arithmetic:
     def __abs__(self) -> Op:
         return Op("abs", (self.expression(),))
 
-    def __bool__(self) -> NoReturn:
-        raise NotationError("an expression is not true or false while it is being written: use where(less(a, b), x, y)")
-
-    def __lt__(self, other: object) -> NoReturn:
-        raise NotationError("a < b compares now, not in the sheet: write less(a, b); max(a, b) is maximum(a, b)")
-
-    def __gt__(self, other: object) -> NoReturn:
-        raise NotationError("a > b compares now, not in the sheet: write less(b, a); max(a, b) is maximum(a, b)")
-
-    def __le__(self, other: object) -> NoReturn:
-        raise NotationError("a <= b compares now, not in the sheet: write at_most(a, b)")
-
-    def __ge__(self, other: object) -> NoReturn:
-        raise NotationError("a >= b compares now, not in the sheet: write at_most(b, a)")
+    __bool__ = _refused("an expression is not true or false while it is being written: use where(less(a, b), x, y)")
+    __lt__ = _refused("a < b compares now, not in the sheet: write less(a, b); max(a, b) is maximum(a, b)")
+    __gt__ = _refused("a > b compares now, not in the sheet: write less(b, a); max(a, b) is maximum(a, b)")
+    __le__ = _refused("a <= b compares now, not in the sheet: write at_most(a, b)")
+    __ge__ = _refused("a >= b compares now, not in the sheet: write at_most(b, a)")
+    __float__ = _refused("an expression has no number while it is being written: math.exp(x) is exp(x), and so on")
+    __pow__ = _refused("powers are spelled differently from program to program: write x * x")
+    __iter__ = _refused("an expression cannot be looped over: sum(x) is Sum(t, x[n, t]), max(x) is Max(t, x[n, t])")
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -93,15 +96,6 @@ class Arithmetic:
 
     # Identity, so that expressions can be keys although == is refused.
     __hash__ = object.__hash__
-
-    def __float__(self) -> NoReturn:
-        raise NotationError("an expression has no number while it is being written: math.exp(x) is exp(x), and so on")
-
-    def __pow__(self, other: object) -> NoReturn:
-        raise NotationError("powers are spelled differently from program to program: write x * x")
-
-    def __iter__(self) -> Iterator[NoReturn]:
-        raise NotationError("an expression cannot be looped over: sum(x) is Sum(t, x[n, t]), max(x) is Max(t, x[n, t])")
 
 
 class Expr(Arithmetic):

@@ -1,26 +1,37 @@
-"""Trees: what an expression is made of, and the axes whose member at hand it needs."""
+"""Trees: what an expression is made of, and what it must not be made of, since number, sheet and print would not mean the same."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from collections.abc import Iterator
+from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.errors import NotationError
+from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
 
-from blueprint.language.axes import Axis, Position
-from blueprint.language.nodes import Count, Expr, Find, Lookup, Op, Reduce, Ref
+OFF_WORD = "off"
+"""What stands in a cell, and in a formula, for a limit that limits nothing."""
+
+
+def letters_of(at: Iterable[Index]) -> list[Axis]:
+    """Returns the axes of which indices mean the member at hand or its neighbour."""
+    return [index.axis for index in at if isinstance(index, Position)]
+
+
+def lookups_in(*refs: Ref) -> list[Lookup]:
+    """Returns the computed indices of references."""
+    return [index for ref in refs for index in ref.at if isinstance(index, Lookup)]
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Returns the expressions directly inside this one, indices included."""
     match expr:
         case Ref():
-            return tuple(index.id for index in expr.at if isinstance(index, Lookup))
+            return tuple(index.id for index in lookups_in(expr))
         case Op():
             return expr.args
         case Reduce():
             return (expr.body,)
         case Find():
             return (expr.among, expr.value)
-        case _:
-            return ()
+    return ()
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -30,20 +41,110 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
+def bound_axes(expr: Expr) -> tuple[Axis, ...]:
+    """Returns the axes that a Sum, a Max or a search goes through."""
+    return expr.axes if isinstance(expr, Reduce) else (expr.axis,) if isinstance(expr, Find) else ()
+
+
 def free_axes(expr: Expr) -> set[Axis]:
     """Returns the axes whose member at hand the expression needs; the axes of a Sum, Max or find are bound."""
     match expr:
-        case Ref():
-            own = {index.axis for index in expr.at if isinstance(index, Position)}
-        case Count("number"):
-            own = {expr.axis}
-        case _:
-            own = set()
-    inside = own.union(*(free_axes(child) for child in children(expr)))
+        case Count("number", axis):
+            return {axis}
+        case Find(_, axis, among, value):
+            return (free_axes(among) - {axis}) | free_axes(value)
+    at = expr.at if isinstance(expr, Ref) else ()
+    return set(letters_of(at)).union(*map(free_axes, children(expr))) - {*bound_axes(expr)}
+
+
+def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
+    """Refuses one letter in two places of a block: only a second letter can run by itself."""
+    letters = letters_of(at)
+    if twice := next((letter for letter in letters if letters.count(letter) > 1), None):
+        raise NotationError(f"{name} has {twice} in two places: give one of them a letter of its own, t.alias('u')")
+
+
+def refuse_equation(name: str, target: tuple[Index, ...], expr: Expr) -> None:
+    """Refuses what would stand still in a sum, words where numbers are calculated, and calculating with a limit that is off."""
+    for node in walk(expr):
+        if axis := next((axis for axis in bound_axes(node) if axis in letters_of(target)), None):
+            raise NotationError(
+                f"{name} has a {axis} of its own, so {node} cannot go through {axis}:"
+                f" go through {axis}.alias(…), a second letter over the same {axis.meaning}s"
+            )
+        if _takes_word_for_number(node):
+            raise NotationError(f"{name} takes a word for a number in {node}")
+    if limit := next(_calculated(expr, frozenset()), None):
+        raise NotationError(f"{name} calculates with {limit}, which may be off: write where(is_off({limit}), …, …)")
+
+
+def _takes_word_for_number(node: Expr) -> bool:
+    """Tells whether words stand where numbers are calculated, or a choice is between a word and a number."""
+    match node:
+        case Op("where" | "choose", (_, *branches)):
+            limits = any(map(is_limit, branches))
+            words = [each for each in branches if not (limits and (is_limit(each) or _is_off(each)))]
+            return {is_text(branch) for branch in words} | ({False} if limits else set()) == {True, False}
+        case Op("equal", (one, other)) | Find("match", _, one, other):
+            return is_text(one) != is_text(other)
+        case Op("filled"):
+            return False
+    return any(map(is_text, children(node)))
+
+
+def _calculated(expr: Expr, known: frozenset[str]) -> Iterator[str]:
+    """Yields the limits that an expression calculates with, but for those of which it is known that they are on."""
     match expr:
-        case Reduce():
-            return inside - set(expr.axes)
-        case Find():
-            return own.union(free_axes(expr.among) - {expr.axis}, free_axes(expr.value))
+        case Op("is_off" | "filled" | "equal"):
+            return
+        case Op("where", (Op("is_off", (Ref(limit),)), then, otherwise)):
+            yield from (*_calculated(then, known), *_calculated(otherwise, known | {limit.name}))
+        case Op("where" | "choose", (test, *branches)):
+            yield from (limit for each in (test, *branches) for limit in _calculated(each, known))
         case _:
-            return inside
+            for inner in children(expr):
+                yield from _calculated(inner, known)
+                if isinstance(inner, Ref) and inner.block.limit and inner.block.name not in known:
+                    yield inner.block.symbol
+
+
+def overlap(slots: tuple[Axis, ...], one: tuple[Index, ...], other: tuple[Index, ...]) -> bool:
+    """Tells whether two targets of a block have a cell in common."""
+    return all(_meet(slot, a, b) for slot, a, b in zip(slots, one, other, strict=True))
+
+
+def _meet(slot: Axis, a: Index, b: Index) -> bool:
+    match a, b:
+        case Edge(_, side), Edge(_, other):
+            return side == other
+        case Position(first), Position(second):
+            return first is second or slot.extent in (first.extent, second.extent)
+    return False
+
+
+def is_text(expr: Expr) -> bool:
+    """Tells whether an expression gives words."""
+    match expr:
+        case Constant(value):
+            return isinstance(value, str)
+        case Ref(block):
+            return block.text
+        case Op("where" | "choose", (_, *branches)):
+            return any(map(is_text, branches))
+    return False
+
+
+def is_limit(expr: Expr) -> bool:
+    """Tells whether an expression gives a limit: a number, or the word off."""
+    match expr:
+        case Ref(block):
+            return block.limit
+        case Op("where", (Op("is_off", (Ref(limit),)), then, Ref(known))) if known is limit:
+            return is_limit(then)
+        case Op("where" | "choose", (_, *branches)):
+            return any(map(is_limit, branches))
+    return False
+
+
+def _is_off(expr: Expr) -> bool:
+    return isinstance(expr, Constant) and expr.value == OFF_WORD

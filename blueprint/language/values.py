@@ -13,7 +13,7 @@ from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Index, Ref
-from blueprint.language.refuse import OFF_WORD
+from blueprint.language.trees import OFF_WORD
 
 Array = npt.NDArray[Any]
 At = Mapping[Axis, int]

@@ -10,7 +10,7 @@ import numpy as np
 from blueprint.language.axes import Axis, Position
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
-from blueprint.language.refuse import OFF_WORD, is_limit
+from blueprint.language.trees import OFF_WORD, is_limit
 from blueprint.language.values import Array, At, Values
 
 Getter = Callable[[At], Any]

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from blueprint import Axis, Book, block, book, equal, typed
-from blueprint.language.refuse import OFF_WORD
 from blueprint.language.spelling.numbers import number
+from blueprint.language.trees import OFF_WORD
 from tests.explaining.formulas import PICKS, cells_of, formulas, precedents, split_address
 from tests.page.workshop import made
 

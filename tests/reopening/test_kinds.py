@@ -11,7 +11,7 @@ import openpyxl
 import pytest
 
 from blueprint import Book
-from blueprint.language.refuse import OFF_WORD
+from blueprint.language.trees import OFF_WORD
 from blueprint.page import grid
 from blueprint.page.read import ReadError
 from blueprint.reopening import book_of

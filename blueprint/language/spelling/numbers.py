@@ -10,9 +10,9 @@ from blueprint.language.blocks import Block
 from blueprint.language.cells import Members, filled_by, places_of
 from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Op, Reduce, Ref
-from blueprint.language.refuse import OFF_WORD
 from blueprint.language.spelling.rules import ANYTHING, ATOM, PRODUCT, SUM, Spelled, Table, bracketed, spell
 from blueprint.language.spelling.text import TEXT
+from blueprint.language.trees import OFF_WORD
 from blueprint.language.values import Values
 
 LONGEST_SUM = 12
