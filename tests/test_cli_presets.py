@@ -13,7 +13,7 @@ from blueprint.cli import main
 from blueprint.language import Axis, block, typed
 from blueprint.page.read import locate, read
 from blueprint.page.read import read as values
-from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.common.conventions.data import rlhf
 
 

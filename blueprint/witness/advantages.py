@@ -4,8 +4,6 @@ Sources: Schulman et al. 2016 (Generalized Advantage Estimation), eq. 16; verl 0
 advantage_estimator.py, for slots that V and A are carried over. Tensors are [F, N, T], options [F, 1, 1].
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ A tensor has the axes [F, N, T, …]: file, episode, decision. Padded episodes a
 are cut off again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

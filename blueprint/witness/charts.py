@@ -1,7 +1,5 @@
 """The numbers behind the charts: the clipped surrogate as a curve, the words on it, and words that are shown."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -3,8 +3,6 @@
 Distances are [F, N, T], [F, N] or [F]; they are 0 but for rounding.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

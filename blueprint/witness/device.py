@@ -1,7 +1,5 @@
 """Where and how exactly the witness computes: device and number format, with IEEE arithmetic only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

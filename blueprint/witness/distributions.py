@@ -1,7 +1,5 @@
 """What a policy says about the next word or action: the soft-max and its steps, and exact KLs; tensors end in the axis V."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The one error of this room."""
 
-from __future__ import annotations
-
 LONGEST = 60
 """Letters of a word that a sentence quotes."""
 

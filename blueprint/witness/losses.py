@@ -5,8 +5,6 @@ Complex Control in MOBA Games), eq. 5, for the dual clip; value clipping as in o
 function is differentiable.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import smooth_l1_loss

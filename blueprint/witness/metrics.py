@@ -3,8 +3,6 @@
 Tensors are [F, N, T], numbers [F].
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ An option is a number, or for a switch the number of the word that it stands at.
 absent, and what some libraries add is 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf

@@ -4,8 +4,6 @@ One computation for all: a plain workbook has the default options, a workbook wi
 by side are files that have the same texts, and a file that is too large for memory comes in tiles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

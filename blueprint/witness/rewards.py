@@ -5,8 +5,6 @@ verl for the clamps before and behind the estimate. Tensors are [F, N, T]. T of 
 response, A that of its words up to the last one.
 """
 
-from __future__ import annotations
-
 from types import MappingProxyType
 
 import torch

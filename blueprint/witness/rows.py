@@ -1,7 +1,5 @@
 """What was computed of files, by the names of their blocks: the settings, every quantity, and the verdicts of the checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

@@ -3,8 +3,6 @@
 A file without a table of presets has the preset of each setting beside it. Order, ranges and words are those of the file.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias

@@ -4,11 +4,9 @@ Whatever the conventions add up over responses goes through one of these. A tile
 and gets that of the whole batch; a sum that is not known yet is gathered from the tiles of a pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -57,13 +55,13 @@ class Spread:
     squares: Tensor
 
     @classmethod
-    def of(cls, counted: Tensor, values: Tensor) -> Spread:
+    def of(cls, counted: Tensor, values: Tensor) -> Self:
         """Returns the spread of the words of one tile that count."""
         count = total(counted)
         mean = total(counted * values) / count.clamp(min=1)
         return cls(count, mean, WHOLE.squares("", counted, values, mean))
 
-    def joined(self, other: Spread) -> Spread:
+    def joined(self, other: Self) -> Self:
         """Returns the spread of both together.
 
         Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances (Stanford
@@ -72,7 +70,7 @@ class Spread:
         count = self.count + other.count
         some, apart = count.clamp(min=1), other.mean - self.mean
         mean = self.mean + apart * other.count / some
-        return Spread(count, mean, self.squares + other.squares + apart.square() * self.count * other.count / some)
+        return type(self)(count, mean, self.squares + other.squares + apart.square() * self.count * other.count / some)
 
     def about(self, point: Tensor) -> Tensor:
         """Returns Σ (z − point)²: the mean of libraries is not always the plain one."""

@@ -3,8 +3,6 @@
 Tensors have the axes [F, N, T] (file, episode, decision) unless a docstring says otherwise.
 """
 
-from __future__ import annotations
-
 from typing import Protocol, TypeAlias
 
 import torch

@@ -6,8 +6,6 @@ the critic has an optimiser of its own, the last only where the KL is paid in th
 Sources: verl 0.9.1, core_algos.py:1140 (agg_loss); OpenRLHF and NeMo-RL for token and sequence level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """The door of the room: files in, every number recomputed by torch out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -12,7 +12,7 @@ import pytest
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
 from blueprint.inputs.setting import OFF
-from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.common.conventions.data import rlhf
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "presets.json").read_text(encoding="utf-8"))["presets"]

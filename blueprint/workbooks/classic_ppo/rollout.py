@@ -1,92 +1,96 @@
 """Rollout: what happened in the environments, and what the policy and the critic said of it before and after the update."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from dataclasses import replace
 
-from typing import NamedTuple
+from blueprint.language import Axis, Block, link, size, typed
+from blueprint.page.outline import Note, Row, Section, Sheet, blocks_on, key, minor
+from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, fixed
+from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, softmax
+from blueprint.workbooks.common.labels import labels
+from blueprint.workbooks.common.settings import Settings
 
-from blueprint.language import Block, block, link, size, typed
-from blueprint.page.outline import Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.classic_ppo import sources
-from blueprint.workbooks.classic_ppo.axes import a, n, t
-from blueprint.workbooks.classic_ppo.policy import Policy, policy
+n, t, a = Axis("n", "environment", start=1), Axis("t", "step", start=1), Axis("a", "action")
+"""The axes are not those of RLHF: a row of steps is an environment, and may hold several episodes."""
+
+SHARED = {"advantage.eps_form": "whiten_form", "value.combine": "value_combine", "value.factor": "value_factor"}
+"""What a convention is called here that RLHF has, too."""
+
+CALLED = {
+    "value.square": "value.distance",
+    "value.error_clipped": "value.clipped.error",
+    "value.size_clipped": "value.clipped.size",
+    "value.square_clipped": "value.clipped.distance",
+    "value.word_loss": "value.step_loss",
+}
+"""What blocks are called here that have a name in RLHF."""
+
+PLAIN = Choices({}, {}, n=n, t=t, labels=labels(own=__package__), called=CALLED)
+"""Along what rows lie, and what they are called; nothing to be chosen."""
 
 LEAD = "what happened in every environment, step by step; how likely the policy found its actions, before and after the update"
 ENDS = "done marks the step after which an episode ended; the next column begins another one. The end column holds V(next)."
 TERMINATED = "terminated is 1 where the task itself ended, 0 where only a time limit cut the episode off."
 
-
-class InView(NamedTuple):
-    """The rows (n, t) that stay in view on every sheet: the action taken, by its id, and whether the episode then ended."""
-
-    actions: Block
-    done: Block
-
-    def on(self, sheet: str) -> InView:
-        """Repeats both rows on another sheet."""
-        return InView(link(f"{sheet}.actions", self.actions), link(f"{sheet}.done", self.done))
+Blocks = Mapping[str, Block]
 
 
-class Counts(NamedTuple):
-    """How many environments, steps in each, steps in all, and actions there are."""
-
-    environments: Block
-    steps: Block
-    N: Block
-    actions: Block
+def by_name(*sheets: Sheet) -> Blocks:
+    """Returns the blocks of some sheets by their names."""
+    return {block.name: block for sheet in sheets for block in blocks_on(sheet)}
 
 
-class Rollout(NamedTuple):
-    """The sheet and what others read from it; V_old has an end column, the value after the last step."""
-
-    sheet: Sheet
-    head: InView
-    rewards: Block
-    terminated: Block
-    old: Policy
-    new: Policy
-    V_old: Block
-    V_new: Block
-    counts: Counts
+def head(blocks: Blocks, sheet: str) -> tuple[Block, ...]:
+    """Repeats on another sheet the rows that stay in view: the action taken, and whether the episode then ended."""
+    return tuple(link(f"{sheet}.{name}", blocks[name]) for name in ("actions", "done"))
 
 
-def rollout() -> Rollout:
-    """Outlines the sheet of what is given."""
-    head = InView(
-        typed("actions", (n, t), "a_t", "action taken, counted from 0", decimals=0),
-        typed("done", (n, t), "done", "1 where the episode ended after the step", unit="0 or 1", decimals=0),
-    )
+def choices_of(chosen: Settings, norm: str) -> Choices:
+    """Returns the settings in use under the names by which the shared definitions read them; what RLHF alone chooses is fixed.
+
+    norm: of the value loss.
+    """
+    made = fixed(chosen, LIVE)
+    used = {**made.used, "loss.clip_range_high": chosen.used["clip_range"] + chosen.used["clip_more"]}
+    used |= {name: chosen.used[own] for name, own in SHARED.items()}
+    switch = {**made.switch, **{name: chosen.switch[own] for name, own in SHARED.items() if own in chosen.switch}}
+    return replace(PLAIN, used=used, switch=switch, labels=labels(norm, __package__))
+
+
+def rollout() -> Sheet:
+    """Outlines the sheet of what is given; the old values have an end column, the value after the last step."""
+    actions = typed("actions", (n, t), "a_t", "action taken, counted from 0", decimals=0)
+    done = typed("done", (n, t), "done", "1 where the episode ended after the step", unit="0 or 1", decimals=0)
     r = typed("rewards", (n, t), "r", "reward of the step", decimals=2)
     over = typed("terminated", (n, t), "over", "1 where the task itself ended", unit="0 or 1", decimals=0)
-    told = "value before the step; at the end V(next)"
-    V_old = typed("values.old", (n, t), "V_old", told, decimals=2, source=sources.BOOTSTRAP, edges=(t.last + 1,))
+    meaning, source = "value before the step; at the end V(next)", PLAIN.labels.of("stop").source
+    V_old = typed("values.old", (n, t), "V_old", meaning, decimals=2, source=source, edges=(t.last + 1,))
     V_new = typed("values.new", (n, t), "V", "value of the new critic before the step", decimals=2)
-    old = policy("old", "old policy", head.actions)
-    new = policy("policy", "new policy", head.actions)
-    many = counts()
     sections = (
         Section("What happened", (Note(ENDS), Note(TERMINATED), r, over)),
         Section("What the critic said, before and after the update", (V_old, V_new)),
-        _policy_section("The policy that acted: soft-max of its scores", old),
-        _policy_section("The policy after the update, asked about the same steps", new),
-        Section("How many there are", many),
+        _policy("old", "old policy", "The policy that acted: soft-max of its scores", actions),
+        _policy("policy", "new policy", "The policy after the update, asked about the same steps", actions),
+        Section("How many there are", _counts()),
     )
-    return Rollout(Sheet("Rollout", LEAD, sections, (n, t), head), head, r, over, old, new, V_old, V_new, many)
+    return Sheet("Rollout", LEAD, sections, (n, t), (actions, done))
 
 
-def counts() -> Counts:
+def _policy(name: str, whose: str, title: str, actions: Block) -> Section:
+    """Makes a soft-max of typed scores, and the log-probability of the action taken. actions: ids (n, t), from 0."""
+    logits = typed(f"{name}.logits", (n, t, a), "z", f"score of the action, {whose}", decimals=2)
+    over = softmax(name, logits, PLAIN)
+    steps = map(minor, (over.top, over.exponentials, over.logsumexp, over.logp))
+    logprobs = chosen_logprobs(name, over.logp, actions, EVERYWHERE, PLAIN)
+    return Section(title, (logits, *steps, Row(over.p, "probability"), over.p_log_p, key(logprobs)))
+
+
+def _counts() -> tuple[Block, ...]:
     """Counts what there is; a mean is over all steps of all environments."""
-    environments = block("count.environments", (), "N_env", "environments", decimals=0)
-    steps = block("count.steps", (), "T", "steps in each of them", decimals=0)
-    N = block("count", (), "N", "steps in all", decimals=0)
-    actions = block("count.actions", (), "N_act", "actions to choose from", decimals=0)
+    environments, steps, N, actions = PLAIN.ones("count.environments", "count.steps", "count", "count.actions")
     environments[()] = size(n)
     steps[()] = size(t)
     N[()] = environments * steps
     actions[()] = size(a)
-    return Counts(environments, steps, N, actions)
-
-
-def _policy_section(title: str, made: Policy) -> Section:
-    over = made.over
-    steps = map(minor, (over.top, over.exponentials, over.logsumexp, over.logp))
-    return Section(title, (over.logits, *steps, Row(over.p, "probability"), over.p_log_p, key(made.logprobs)))
+    return environments, steps, N, actions

@@ -1,15 +1,60 @@
-"""Level "classic": a rollout in several environments, whose rewards, scores and values are given."""
+"""Level "classic": a rollout in several environments, whose rewards, scores and values are given; and its presets."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from blueprint.inputs import Draft, Level, Numbers, Part
+from blueprint.inputs.catalogue import Catalogue, catalogue
 from blueprint.inputs.entries import Flag, Number, Text, Whole
 from blueprint.inputs.errors import refusal
 from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
-from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
+from blueprint.inputs.setting import settings_in
 
+if TYPE_CHECKING:
+    from blueprint.reopening.saved import Saved
+
+FOLDER = Path(__file__).parent
+RECORDS = settings_in(FOLDER)
+CLASSIC = RECORDS.settings
+"""The settings, their records being `conventions.toml`."""
 _STEPS = ("environment", "step")
+
+
+@cache
+def classic_presets() -> Catalogue:
+    """Read the presets of classic PPO: the default, CleanRL, Stable-Baselines3, TorchRL and rlax."""
+    return catalogue(FOLDER, RECORDS)
+
+
+def numbers_in(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes.
+
+    The rows of the value loss are those of one norm or of the other, whichever is typed.
+    """
+    norm = "smooth_l1" if "value.size" in file else "l2"
+    old = file.array("values.old", 2)
+    rollout = {
+        "actions": np.array(file.whole("actions")),
+        "rewards": file.array("rewards", 2),
+        "done": file.array("done", 2),
+        "terminated": file.array("terminated", 2),
+        "values_old": old[:, :-1],
+        "values_new": file.array("values.new", 2),
+        "next_values": old[:, -1],
+        "logits_old": file.array("old.logits", 3),
+        "logits_new": file.array("policy.logits", 3),
+    }
+    return Numbers(
+        kind="classic_ppo",
+        level="classic",
+        **file.head(),
+        ppo={"value_norm": norm} if file.blank else file.settings(),
+        parts={"preset": file.preset(classic_presets())} | {f"rollout.{key}": each for key, each in rollout.items()},
+    )
 
 
 def _numbers(draft: Draft) -> Numbers:

@@ -1,32 +1,50 @@
-"""Start: what this is, the loss and its parts, the map, and every piece with its number."""
-
-from __future__ import annotations
+"""Start: the loss and its parts, the map, and every piece with its number, by the names of their blocks."""
 
 from dataclasses import replace
 
 from blueprint.language import Block
-from blueprint.page.outline import Box, Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
-from blueprint.workbooks.classic_ppo.loss import Loss
-from blueprint.workbooks.classic_ppo.metrics import Metrics
-from blueprint.workbooks.classic_ppo.rollout import Rollout
-from blueprint.workbooks.classic_ppo.signal import Signal
-from blueprint.workbooks.common.sheets.averaged import TOTAL, with_origins
-from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
+from blueprint.page.outline import Box, Flow, Piece, Sample, Sheet
+from blueprint.workbooks.classic_ppo.rollout import Blocks
+from blueprint.workbooks.common.sheets.averaged import TOTAL
+from blueprint.workbooks.common.sheets.start import CHECKING, LEGEND, Made, Says, start_sheet
 
-HEADING = "Classic PPO by hand"
-READING = (
-    "PPO as in games and control: several environments run side by side, rewards are given, and an episode may end anywhere.",
-    "A column is one step of one environment, on every sheet. A row is a quantity with one formula from end to end.",
-    "Type into cream cells; everything else follows. On Inputs one picks a library: CleanRL, Stable-Baselines3, TorchRL, rlax.",
+NOT_HERE = ("weights", "memory", "probability")
+"""Roles of cells that this workbook has not, or for something else than words."""
+SAYS = Says(
+    (
+        "PPO as in games and control: several environments run side by side, rewards are given, and an episode may end anywhere.",
+        "A column is one step of one environment, on every sheet. A row is a quantity with one formula from end to end.",
+        "Type into cream cells; everything else follows. On Inputs one picks a library: CleanRL, Stable-Baselines3, TorchRL, rlax.",
+    ),
+    "Beside each value stands what it is a mean or a sum of, over all steps of all environments; its link leads to the row.",
+    heading="Classic PPO by hand",
+    legend=(
+        *(sample for sample in LEGEND if sample.role not in NOT_HERE and not sample.faded),
+        Sample("0.4321", "formula", "probability", "lilac: probabilities of the actions"),
+    ),
+    signs=(
+        "end: after the last step · Σ: one number for the environment · batch: one number for all environments",
+        "n: environment · t: step · a: action, by its id from 0 · [t + 1]: the next column · Σ_n,t: sum over all steps",
+    ),
+    checking=tuple(text for text in CHECKING if "blueprint explain" not in text),
 )
-MEANS = "Beside each value stands what it is a mean or a sum of, over all steps of all environments; its link leads to the row."
-SIGNS = (
-    "end: after the last step · Σ: one number for the environment · batch: one number for all environments",
-    "n: environment · t: step · a: action, by its id from 0 · [t + 1]: the next column · Σ_n,t: sum over all steps",
-)
-ACTIONS = Sample("0.4321", "formula", "probability", "lilac: probabilities of the actions")
-ON, UP, DOWN, LINE, DASH = "→", "↗", "↘", "───────────", "──"
-LOGGED = {
+PARTS = {
+    "total loss": "total_loss",
+    "policy loss": "policy_loss",
+    "value loss, weighted": "adds.value_loss",
+    "entropy bonus, weighted": "adds.entropy",
+}
+"""The total loss and the three numbers that add up to it."""
+PIECES = {
+    "rewards": ("mean.rewards", "rewards"),
+    "TD errors": ("mean.td_errors", "td_errors"),
+    "GAE advantage estimation": ("advantage.mean", "advantages"),
+    "value targets (from the old critic)": ("returns.mean", "returns"),
+    "advantage whitening": ("advantage.divisor", "advantages_used"),
+    "importance-sampling ratios": ("ratio.mean", "ratio"),
+    "clipped surrogate (PPO clip)": ("policy_loss", "surrogate"),
+    "value loss": ("value_loss", "value.step_loss"),
+    "entropy bonus": ("entropy", "policy.entropy"),
     "approximate KL, k1": ("approx_kl.k1", "approx_kl.k1"),
     "approximate KL, k3": ("approx_kl.k3", "approx_kl.k3"),
     "clip fraction": ("clip_fraction", "clip_fraction.outside"),
@@ -34,88 +52,46 @@ LOGGED = {
     "explained variance, old critic": ("explained_variance.old", "explained_variance.old"),
     "explained variance, new critic": ("explained_variance.new", "explained_variance.new"),
 }
-"""Metrics that the first sheet shows: number, and the row to which its link leads."""
-FOR_WORDS = ("weights", "memory", "probability")
-"""Looks that this workbook has not, or for something else than words."""
+"""The pieces of PPO under their usual names: the number that is shown, and the row to which its link leads."""
+ORIGINS = {"total loss": TOTAL, "advantage whitening": "what is divided by"}
+"""What a number is, where it is no mean of its row."""
+ON, UP, DOWN, LINE, DASH = "→", "↗", "↘", "───────────", "──"
 
 
-def start_sheet(told: Made, run: Rollout, made: Signal, loss: Loss, watch: Metrics, verdict: Block) -> Sheet:
+def start(title: str, about: str, facts: dict[str, str], blocks: Blocks, verdict: Block) -> Sheet:
     """Outlines the first sheet."""
-    looks = (*(look for look in LEGEND if look.role not in FOR_WORDS and not look.faded), ACTIONS)
-    ways = (text for text in CHECKING if "blueprint explain" not in text)
-    sections = (
-        Section("What this is", tuple(map(Note, READING))),
-        Section(
-            "Does everything add up?",
-            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
-        ),
-        Section("The loss", tuple(with_origins(_parts(loss))), COLUMNS),
-        Section("The map: each box leads to its row, and each sheet leads back here", (_flow(run, made, loss),)),
-        Section(
-            "The pieces, in the order of computation",
-            (*with_origins(_pieces(run, made, loss, watch)), Note(MEANS)),
-            COLUMNS,
-        ),
-        Section("The sheets", (Tour(),)),
-        Section("Colours", looks),
-        Section("Signs", tuple(map(Note, SIGNS))),
-        Section("How to check this file", (*map(Note, ways), Note(made_by(told.facts)))),
-    )
-    return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING, first=None)
+    parts, pieces = ([replace(each, of=ORIGINS.get(each.title, each.of)) for each in some] for some in shown(blocks))
+    return start_sheet(Made(title, about, facts, SAYS), parts, pieces, _flow(blocks), verdict)
 
 
-def shown_on_start(run: Rollout, made: Signal, loss: Loss, watch: Metrics) -> list[Block]:
-    """Returns the numbers that the first sheet shows, each once."""
-    return list(dict.fromkeys(piece.shown for piece in (*_parts(loss), *_pieces(run, made, loss, watch))))
+def shown(blocks: Blocks) -> tuple[list[Piece], list[Piece]]:
+    """Returns the parts of the loss, and the pieces, that the first sheet shows."""
+    parts = [Piece(title, blocks[name], blocks[name]) for title, name in PARTS.items()]
+    return parts, [Piece(title, blocks[name], blocks[row]) for title, (name, row) in PIECES.items()]
 
 
-def _parts(loss: Loss) -> list[Piece]:
-    """Lists the total loss and the three numbers that add up to it."""
-    titles = ("total loss", "policy loss", "value loss, weighted", "entropy bonus, weighted")
-    total, *parts = (
-        Piece(title, b, b) for title, b in zip(titles, (loss.made.total.total, *loss.made.total.parts), strict=True)
-    )
-    return [replace(total, of=TOTAL), *parts]
-
-
-def _pieces(run: Rollout, made: Signal, loss: Loss, watch: Metrics) -> list[Piece]:
-    """Lists the pieces of PPO under their usual names."""
-    found, means = watch.named, loss.made.total.means
-    return [
-        Piece("rewards", found[f"mean.{run.rewards.name}"], run.rewards),
-        Piece("TD errors", found[f"mean.{made.gae.td_errors.name}"], made.gae.td_errors),
-        Piece("GAE advantage estimation", made.white.of.mean, made.gae.advantages),
-        Piece("value targets (from the old critic)", found["returns.mean"], made.gae.returns),
-        Piece("advantage whitening", made.white.of.divisors[-1], made.white.used, of="what is divided by"),
-        Piece("importance-sampling ratios", found["ratio.mean"], loss.made.clip.ratio),
-        Piece("clipped surrogate (PPO clip)", means["policy_loss"], loss.made.clip.smaller),
-        Piece("value loss", means["value_loss"], loss.made.critic.loss),
-        Piece("entropy bonus", means["entropy"], loss.entropy),
-        *(Piece(title, found[name], found[row]) for title, (name, row) in LOGGED.items()),
-    ]
-
-
-def _flow(run: Rollout, made: Signal, loss: Loss) -> Flow:
+def _flow(blocks: Blocks) -> Flow:
     """Draws the way from what is given to the total loss; what enters from elsewhere is named below its box."""
-    total, clip, value = loss.made.total, loss.made.clip, loss.made.critic
-    assert value.larger.row is not None
 
-    def with_(title: str, block: Block) -> Box:
-        return Box(f"with {title}", block, small=True)
+    def box(title: str, name: str) -> Box:
+        return Box(title, blocks[name])
+
+    def with_(title: str, name: str) -> Box:
+        return Box(f"with {title}", blocks[name], small=True)
 
     return Flow((
-        (Box("reward r (given)", run.rewards), ON, Box("TD error δ", made.gae.td_errors), ON,
-         Box("advantage A", made.gae.advantages), ON, Box("whitened Â", made.white.used)),
-        (Box("value V_old, V(next) (given)", run.V_old), UP, with_("stop", made.stop), "",
-         with_("done", run.head.done), DOWN, Box("return R", made.gae.returns)),
-        (Box("scores of π_old (given)", run.old.over.logits), ON, Box("log π_old", run.old.logprobs), DOWN),
-        (Box("scores of π_θ (given)", run.new.over.logits), ON, Box("log π_θ", run.new.logprobs), ON, Box("ratio ρ", clip.ratio),
-         ON, Box("clipped surrogate", clip.smaller), ON, Box("policy loss", total.means["policy_loss"]), DOWN),
-        ("", DOWN, "", "", "", "", with_("Â", made.white.used)),
-        ("", "", Box("entropy H", loss.entropy), DASH, LINE, DASH, LINE, ON, Box("mean entropy", total.means["entropy"]), ON,
-         Box("TOTAL LOSS", total.total)),
-        (Box("value V (given)", run.V_new), ON, Box("value clipped", value.held), ON,
-         Box("larger distance", value.larger.row), ON, Box("loss of the step", value.loss), ON,
-         Box("value loss", total.means["value_loss"]), UP),
-        ("", "", with_("V_old", run.V_old), "", with_("return R", made.gae.returns)),
+        (box("reward r (given)", "rewards"), ON, box("TD error δ", "td_errors"), ON, box("advantage A", "advantages"), ON,
+         box("whitened Â", "advantages_used")),
+        (box("value V_old, V(next) (given)", "values.old"), UP, with_("stop", "stop"), "", with_("done", "done"), DOWN,
+         box("return R", "returns")),
+        (box("scores of π_old (given)", "old.logits"), ON, box("log π_old", "old.logprobs"), DOWN),
+        (box("scores of π_θ (given)", "policy.logits"), ON, box("log π_θ", "policy.logprobs"), ON, box("ratio ρ", "ratio"), ON,
+         box("clipped surrogate", "surrogate"), ON, box("policy loss", "policy_loss"), DOWN),
+        ("", DOWN, "", "", "", "", with_("Â", "advantages_used")),
+        ("", "", box("entropy H", "policy.entropy"), DASH, LINE, DASH, LINE, ON, box("mean entropy", "entropy"), ON,
+         box("TOTAL LOSS", "total_loss")),
+        (box("value V (given)", "values.new"), ON, box("value clipped", "value.clipped"), ON,
+         box("larger distance", "value.larger"), ON, box("loss of the step", "value.step_loss"), ON,
+         box("value loss", "value_loss"), UP),
+        ("", "", with_("V_old", "values.old"), "", with_("return R", "returns")),
     ))  # fmt: skip

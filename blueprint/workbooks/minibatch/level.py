@@ -25,7 +25,7 @@ from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import PRESET
 from blueprint.workbooks.common.sheets import walk
 from blueprint.workbooks.common.sheets.checks import checks_sheet
-from blueprint.workbooks.common.sheets.start import Made, Says, start_sheet
+from blueprint.workbooks.common.sheets.start import LEGEND, Made, Says, start_sheet
 from blueprint.workbooks.minibatch.batch import STALE, Whole, batch_sheet, whole_batch
 from blueprint.workbooks.minibatch.dump import Dump, dump_of, dump_sheet
 from blueprint.workbooks.minibatch.library import library_sheet
@@ -49,7 +49,7 @@ SAYS = Says(
     "Beside each value stands what it is a mean or a sum of; means are over the words that are shown, word by word in the row.",
     "Choose another preset on Conventions: the rows follow; the numbers on Batch stay those of the preset delivered.",
     heading="A training minibatch by hand",
-    without=("weights", "memory", "probability"),
+    legend=tuple(look for look in LEGEND if look.role not in ("weights", "memory", "probability")),
 )
 
 

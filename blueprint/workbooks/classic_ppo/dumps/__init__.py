@@ -3,7 +3,7 @@
 from blueprint.dumps.kind import DumpKind
 from blueprint.workbooks.classic_ppo.dumps.read import is_rollout, read_rollout, rollout_of
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
-from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.classic_ppo.schema import classic_presets
 
 DUMPS = DumpKind("a rollout of classic PPO", classic_presets, rollout_of, is_rollout)
 

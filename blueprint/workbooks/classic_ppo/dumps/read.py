@@ -1,7 +1,5 @@
 """Reads a dump of a rollout of classic PPO, whichever library wrote it, into one under neutral names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout
 from blueprint.workbooks.classic_ppo.dumps.shaping import shaped
-from blueprint.workbooks.classic_ppo.presets import CLASSIC, classic_presets
+from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
 
 NAMES = Names(Path(__file__).parent / "names.csv", CLASSIC)
 SPELLED = {"stable_baselines3": "sb3", "stablebaselines3": "sb3", "stable_baselines": "sb3"}

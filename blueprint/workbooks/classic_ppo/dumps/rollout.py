@@ -1,7 +1,5 @@
 """What a dump of classic PPO is to us: a rollout, one minibatch of its steps, and what the library said about them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

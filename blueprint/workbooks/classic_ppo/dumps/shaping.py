@@ -1,7 +1,5 @@
 """The tensors of a rollout, turned so that rows are environments and columns steps, and ends that mark the last step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Causes: what is known to go wrong in a loop of classic PPO, tried one after the other on what deviates first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,7 +11,7 @@ from blueprint.inputs.setting import OFF
 from blueprint.verifying.neighbours import shown
 from blueprint.verifying.settings import Settings
 from blueprint.workbooks.classic_ppo.dumps import Rollout
-from blueprint.workbooks.classic_ppo.presets import CLASSIC
+from blueprint.workbooks.classic_ppo.schema import CLASSIC
 from blueprint.workbooks.classic_ppo.verifying.ways import PLAIN, Ways
 from blueprint.workbooks.classic_ppo.verifying.work import transposed
 

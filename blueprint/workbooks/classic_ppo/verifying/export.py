@@ -1,7 +1,5 @@
 """A window on a rollout as the numbers of a workbook of classic PPO."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +13,7 @@ from blueprint.verifying.kind import Agreement, Shown, ViewOptions
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.classic_ppo.dumps import Rollout
-from blueprint.workbooks.classic_ppo.presets import classic_presets
+from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.classic_ppo.verifying.work import Replayed
 
 NEAR = 1e-9

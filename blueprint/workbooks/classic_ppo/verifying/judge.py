@@ -1,7 +1,5 @@
 """Everything that a file of a rollout logged beside everything that was computed again, and how far apart it may be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What of a rollout can be compared, in the order of derivation, and what each is made of."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

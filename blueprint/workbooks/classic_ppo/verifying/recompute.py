@@ -3,8 +3,6 @@
 The formulas are those of the witness, `blueprint.witness`; here is what they are fed with.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

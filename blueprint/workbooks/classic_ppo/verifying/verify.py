@@ -1,7 +1,5 @@
 """Which number of a rollout went wrong first: everything that a file logged, compared with it computed again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

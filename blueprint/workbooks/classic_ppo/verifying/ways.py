@@ -1,7 +1,5 @@
 """What a recomputation does otherwise than a library: known mistakes, and conventions that no setting names."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

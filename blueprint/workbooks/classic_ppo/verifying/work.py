@@ -1,7 +1,5 @@
 """A recomputation in progress: what is known of a rollout so far, and what came of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """How far ends are from 0 or 1, sums from what they must be, and GAE from what it is at the ends of λ and γ."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -3,8 +3,6 @@
 Tensors are [F, N, T]: file, environment, step; settings [F, 1, 1], numbers of a batch [F].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import MappingProxyType
 

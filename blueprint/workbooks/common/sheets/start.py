@@ -61,8 +61,8 @@ LOGGED = "Against what the library logged"
 class Says(NamedTuple):
     """Sentences that differ from one kind of workbook to another: how to read it, what a value is, where to choose.
 
-    found, where: what is to be known before anything else, under a heading of its own, and the rows that show it. without:
-    roles that its legend leaves out.
+    found, where: what is to be known before anything else, under a heading of its own, and the rows that show it. legend,
+    signs, checking: what its colours and signs mean, and how it is checked.
     """
 
     reading: tuple[str, ...] = READING
@@ -71,7 +71,9 @@ class Says(NamedTuple):
     heading: str = HEADING
     found: tuple[str, ...] = ()
     where: tuple[Piece, ...] = ()
-    without: tuple[str, ...] = ()
+    legend: tuple[Sample, ...] = LEGEND
+    signs: tuple[str, ...] = SIGNS
+    checking: tuple[str, ...] = CHECKING
 
 
 class Made(NamedTuple):
@@ -116,9 +118,9 @@ def start_sheet(
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
         Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),
         Section("The sheets", (Tour(),)),
-        Section("Colours", tuple(each for each in LEGEND if each.role not in told.says.without)),
-        Section("Signs", tuple(map(Note, SIGNS))),
-        Section("How to check this file", (*map(Note, CHECKING), Note(made_by(told.facts)))),
+        Section("Colours", told.says.legend),
+        Section("Signs", tuple(map(Note, told.says.signs))),
+        Section("How to check this file", (*map(Note, told.says.checking), Note(made_by(told.facts)))),
     ]
     if told.says.found:
         sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *with_origins([*told.says.where])), COLUMNS))
