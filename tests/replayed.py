@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import Replay, replay
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.kind import Agreement

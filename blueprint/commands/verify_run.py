@@ -15,8 +15,7 @@ import click
 from blueprint.commands.console import say
 from blueprint.commands.refusals import Refused, Unreadable
 from blueprint.commands.run_options import Asked
-from blueprint.dumps import MinibatchError
-from blueprint.dumps.kind import dump_kinds
+from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.verifying import known_device
 from blueprint.verifying.choose import check_asked
 from blueprint.verifying.runs.finding import Found, find

@@ -1,27 +1,54 @@
 """A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
 
-from blueprint.dumps.batch import SCHEMA, Array, Dump, Minibatch, MinibatchError, Moments, Raw
-from blueprint.dumps.formats import metadata_of
-from blueprint.dumps.formats.writing import save
+from blueprint.dumps.batch import Dump, Minibatch, Moments
+from blueprint.dumps.checks import rounding
+from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata_of, open_raw, save
 from blueprint.dumps.inspecting import Inspection, inspect
-from blueprint.dumps.place import Place
-from blueprint.dumps.read import read_dump, read_minibatch
-from blueprint.dumps.share import Share
+from blueprint.dumps.kind import DumpKind, catalogue_of, dump_kinds
+from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields
+from blueprint.dumps.names import TENSOR, UNUSED, Names
+from blueprint.dumps.read import minibatch_from, naming, not_understood, read_dump, read_minibatch
+from blueprint.dumps.recognise import told_names
+from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
 
 __all__ = [
+    "COUNTED_IN",
+    "ENGINE",
+    "PLACE_KEYS",
     "SCHEMA",
+    "TENSOR",
+    "UNUSED",
     "Array",
     "Dump",
+    "DumpKind",
     "Inspection",
     "Minibatch",
     "MinibatchError",
     "Moments",
+    "Names",
     "Place",
     "Raw",
     "Share",
+    "catalogue_of",
+    "dump_kinds",
+    "in_order",
     "inspect",
+    "joined",
+    "key_of",
+    "mentioned",
     "metadata_of",
+    "minibatch_from",
+    "missing_in",
+    "naming",
+    "not_understood",
+    "open_raw",
     "read_dump",
     "read_minibatch",
+    "rounding",
+    "rows_twice",
+    "run_fields",
     "save",
+    "told_names",
+    "unsaid",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError
+from blueprint.dumps.formats import Array, MinibatchError
 from blueprint.dumps.masks import said
 from blueprint.dumps.recognise import Recognised
 from blueprint.quoting import unquoted

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from blueprint.dumps.batch import Minibatch, MinibatchError, Raw
-from blueprint.dumps.formats import open_raw
+from blueprint.dumps.batch import Minibatch
+from blueprint.dumps.formats import MinibatchError, Raw, open_raw
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.names import NAMES, TENSOR

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.dumps.batch import Dump, Raw
+from blueprint.dumps.batch import Dump
+from blueprint.dumps.formats import Raw
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.workbooks.registry import kind_named, kinds
 

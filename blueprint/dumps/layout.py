@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError
+from blueprint.dumps.formats import Array, MinibatchError
 from blueprint.dumps.formats.limits import said_shape
 from blueprint.quoting import unquoted
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from blueprint.dumps.batch import MinibatchError
+from blueprint.dumps.formats import MinibatchError
 from blueprint.dumps.names import LOGGED, NAMES, SETTING, Alias, Names, Row
 from blueprint.dumps.unexpressed import beyond, notes, unexpressed
 from blueprint.inputs.setting import OFF, Setting, says_off

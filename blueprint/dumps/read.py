@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import SCHEMA, Dump, Minibatch, MinibatchError, Raw
+from blueprint.dumps.batch import Dump, Minibatch
 from blueprint.dumps.checks import Places, check_numbers, check_responses, without_critic
-from blueprint.dumps.formats import open_raw
+from blueprint.dumps.formats import MinibatchError, Raw, open_raw
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
+from blueprint.dumps.metadata import forward_option, run_fields, share_of
 from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, Names, nearest
-from blueprint.dumps.place import place_of
 from blueprint.dumps.recognise import METADATA, Recognised, recognise
 from blueprint.dumps.shaping import shape
-from blueprint.dumps.share import forward_dtype, old_from, share_of
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import LIVE
 
@@ -70,7 +68,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         MinibatchError: as `read_dump`, without the path.
     """
     said = mentioned(raw.metadata, found.preset or found.library)
-    known = said_of_file(raw.metadata, said)
+    known = run_fields(raw.metadata)
     shaped = shape(raw, found)
     places = Places(found.called, shaped.first, shaped.rows)
     check_responses(shaped.tensors["response_mask"])
@@ -86,52 +84,13 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         preset=found.preset,
         notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *said.notes),
         rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
-        old_from=old_from(raw.metadata),
-        forward_dtype=forward_dtype(raw.metadata),
+        old_from=forward_option(raw.metadata, "logprobs_old_from"),
+        forward_dtype=forward_option(raw.metadata, "forward_dtype"),
         share=share_of(raw.metadata),
+        hyperparameters=said.settings,
+        logged=said.logged,
         **known,
     )
-
-
-def said_of_file(metadata: Mapping[str, Any], said: Mentioned) -> dict[str, Any]:
-    """Returns the fields of a `Dump` that its metadata alone tell, and those of its library's settings and numbers.
-
-    Raises:
-        MinibatchError: a later schema than ours, and what is no number.
-    """
-    check_schema(metadata.get("schema", SCHEMA))
-    version = metadata.get("version")
-    return {
-        "version": None if version is None else str(version),
-        "step": _step(metadata.get("step")),
-        "place": place_of(metadata),
-        "hyperparameters": said.settings,
-        "logged": said.logged,
-    }
-
-
-def check_schema(found: Any) -> None:
-    """Refuses a schema later than ours.
-
-    Raises:
-        MinibatchError: also where it is no whole number.
-    """
-    if type(found) is not int or found < 1:
-        raise MinibatchError(f"metadata, schema: found {found!r:.40}, expected a whole number, at present {SCHEMA}.")
-    if found > SCHEMA:
-        raise MinibatchError(
-            f"metadata, schema: found {found!r:.40}, this program knows {SCHEMA}; install a later one."
-        )
-
-
-def _step(found: Any) -> int | None:
-    if found is None:
-        return None
-    if isinstance(found, float) and found.is_integer():
-        found = int(found)
-    if type(found) is not int:
-        raise MinibatchError(f"metadata, step: found {found!r:.40}, expected a whole number.")
-    return found
 
 
 MOST_LISTED = 12

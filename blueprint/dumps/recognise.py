@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError, Raw
+from blueprint.dumps.formats import Array, MinibatchError, Raw
+from blueprint.dumps.metadata import FORWARD_OPTIONS, INFO, PLACE_KEYS, SHARE_KEYS
 from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
-from blueprint.dumps.place import KEYS
-from blueprint.dumps.share import FORWARD_KEYS, INFO
-from blueprint.dumps.share import KEYS as SHARE_KEYS
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import rlhf
 
 METADATA = (
-    "schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged", *KEYS, *FORWARD_KEYS,
+    "schema", "library", "version", "step", "preset", "layout", "names", "hyperparameters", "logged", *PLACE_KEYS, *FORWARD_OPTIONS,
     INFO, *SHARE_KEYS,
 )  # fmt: skip
 """What metadata may say; anything else is kept aside."""

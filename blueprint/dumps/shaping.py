@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError, Raw
 from blueprint.dumps.checks import refuse_pairs
+from blueprint.dumps.formats import Array, MinibatchError, Raw
 from blueprint.dumps.formats.limits import said_shape
 from blueprint.dumps.layout import RESPONSE, layout_of
 from blueprint.dumps.masks import Masks, said, zero_one

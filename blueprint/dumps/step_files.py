@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, Minibatch, MinibatchError
-from blueprint.dumps.place import COUNTED_IN, Place
+from blueprint.dumps.batch import Minibatch
+from blueprint.dumps.formats import Array, MinibatchError
+from blueprint.dumps.metadata import COUNTED_IN, Place
 
 COUNTS = tuple(COUNTED_IN)
 """What a place counts: rank, epoch, minibatch, microbatch."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError
+from blueprint.dumps.formats import Array, MinibatchError
 from blueprint.dumps.formats.limits import said_shape
 from blueprint.dumps.layout import RESPONSE, SHIFTED
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from blueprint.dumps import Dump, Minibatch
-from blueprint.dumps.step_files import joined
+from blueprint.dumps import Dump, Minibatch, joined
 from blueprint.verifying.causes import Match
 from blueprint.verifying.lines import settled
 from blueprint.verifying.parts import NO_LINES, Lines

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from blueprint.dumps import Dump, MinibatchError
-from blueprint.dumps.kind import catalogue_of
+from blueprint.dumps import Dump, MinibatchError, catalogue_of
 from blueprint.inputs.catalogue import Catalogue, Preset
 from blueprint.inputs.errors import NumbersError, nearest, suggestion
 from blueprint.inputs.setting import OFF, Setting, dotted, says_off

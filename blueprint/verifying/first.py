@@ -10,8 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.share import ENGINE
+from blueprint.dumps import ENGINE, Minibatch
 from blueprint.verifying.compare import Compared, first_spot
 from blueprint.verifying.gap import MOST, Gap, forward, gap, limits
 from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE, Line

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from blueprint.dumps import Minibatch, Moments, Place, Share
-from blueprint.dumps.step_files import joined, key_of, missing_in, unsaid
+from blueprint.dumps import Minibatch, Moments, Place, Share, joined, key_of, missing_in, unsaid
 from blueprint.verifying.needs import missing, starts
 from blueprint.verifying.parts import Lines
 from blueprint.verifying.scopes import BATCH, RANK, Scope, group_of

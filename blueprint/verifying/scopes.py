@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.step_files import key_of
+from blueprint.dumps import Minibatch, key_of
 
 BATCH, RANK, MINIBATCH, MICROBATCH = "batch", "rank", "minibatch", "microbatch"
 

@@ -6,8 +6,7 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
-from blueprint.dumps import Dump, Minibatch, MinibatchError, read_dump
-from blueprint.dumps.step_files import in_order, rows_twice
+from blueprint.dumps import Dump, Minibatch, MinibatchError, in_order, read_dump, rows_twice
 from blueprint.inputs.setting import dotted
 from blueprint.verifying.case import Case, Verified
 from blueprint.verifying.causes import Match

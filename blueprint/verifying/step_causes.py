@@ -7,8 +7,7 @@ explains the joined rows, or, where a number deviates, the file in which it firs
 from collections.abc import Iterator
 from dataclasses import replace
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.step_files import key_of
+from blueprint.dumps import Minibatch, key_of
 from blueprint.verifying.case import Verified, agrees_in, match_of
 from blueprint.verifying.causes import Match
 from blueprint.verifying.lines import DIFFERS

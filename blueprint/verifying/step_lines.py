@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from blueprint.dumps import Dump
-from blueprint.dumps.place import COUNTED_IN, Place
+from blueprint.dumps import COUNTED_IN, Dump, Place
 from blueprint.verifying.first import MEANS, PAIRS
 from blueprint.verifying.lines import AGREES, DIFFERS, FOLLOWS, Line, following, settled
 from blueprint.verifying.verdict import Verdict

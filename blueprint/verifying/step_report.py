@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from blueprint.dumps import Dump
-from blueprint.dumps.place import COUNTED_IN, KEYS, Place
+from blueprint.dumps import COUNTED_IN, PLACE_KEYS, Dump, Place
 from blueprint.verifying.coarse import reasons, summary
 from blueprint.verifying.lines import DIFFERS, NEEDS_OTHERS
 from blueprint.verifying.report import cause_data, causes_told, data_of, others_told, quantity, table_of, text_of, where
@@ -100,10 +99,10 @@ def _left_open(found: StepVerdict) -> Iterator[str]:
 
 def _lack(lacking: Sequence[str]) -> str:
     if not lacking:
-        return f"Nothing says of which part of the step it is: {', '.join(KEYS)} in the metadata would"
+        return f"Nothing says of which part of the step it is: {', '.join(PLACE_KEYS)} in the metadata would"
     more = f" and {len(lacking) - MOST_LISTED} more" if len(lacking) > MOST_LISTED else ""
     listed = ", ".join(lacking[:MOST_LISTED])
-    if set(lacking) <= set(KEYS):
+    if set(lacking) <= set(PLACE_KEYS):
         return f"The metadata do not say {listed}: then nobody knows whether all files of the step are here"
     return f"Not there: {listed}{more}"
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from blueprint.dumps import Minibatch, MinibatchError, Place, Share
-from blueprint.dumps.step_files import key_of
+from blueprint.dumps import Minibatch, MinibatchError, Place, Share, key_of
 from blueprint.verifying.case import Verified, agrees_in, match_of
 from blueprint.verifying.causes import Match
 from blueprint.verifying.lines import DIFFERS, Line

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps import Minibatch, read_minibatch, save
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch, read_minibatch, save
 
 PROMPTS, WORDS, SLOTS = (2, 4, 3), (6, 3, 5), 6
 LIBRARY = {"library": "verl", "version": "0.9.1", "step": 120}

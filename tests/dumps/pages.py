@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from blueprint.dumps.names import AID, BEYOND, LOGGED, NAMES, SETTING, TENSOR, UNUSED, Alias, Row
+from blueprint.dumps import TENSOR, UNUSED
+from blueprint.dumps.names import AID, BEYOND, LOGGED, NAMES, SETTING, Alias, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "minibatch.md"
 

@@ -12,8 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from blueprint.dumps import MinibatchError, read_minibatch
-from blueprint.dumps.checks import rounding
+from blueprint.dumps import MinibatchError, read_minibatch, rounding
 from tests.dumps.batches import batch, raw_npz, whole
 
 Change = Callable[[dict[str, Any]], Any]

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.dumps import MinibatchError, metadata_of, save
-from blueprint.dumps.formats import open_raw
+from blueprint.dumps import MinibatchError, metadata_of, open_raw, save
 from tests.dumps.batches import LIBRARY, batch
 
 SAID = {**LIBRARY, "optimizer_step": 0, "logged": {"policy_loss": 0.5}}

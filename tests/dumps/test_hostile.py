@@ -141,14 +141,15 @@ def test_a_file_that_is_written_to_while_it_is_read(
 ) -> None:
     path = tmp_path / f"run.{ending}"
     save(path, {"logprobs_old": -np.ones((2, 3))})
-    found = opening.format_of(path)
+    name = opening.format_of(path)
+    read = opening.READERS[name]
 
-    def interfering(path: Path) -> Raw:
-        raw = found.read(path)
+    def interfering(path: Path, head_only: bool) -> Raw:
+        raw = read(path, head_only)
         path.write_bytes(path.read_bytes() + b" ")
         return raw
 
-    monkeypatch.setattr(opening, "format_of", lambda path: found._replace(read=interfering))
+    monkeypatch.setitem(opening.READERS, name, interfering)
     with pytest.raises(MinibatchError) as refused:
         opening.open_raw(path)
     assert str(refused.value) == (

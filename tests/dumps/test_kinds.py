@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.dumps import MinibatchError, read_minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, MinibatchError, read_minibatch
 from blueprint.dumps.checks import WITHOUT_CRITIC
 from blueprint.verifying import choose, verify
 from tests.dumps.batches import LIBRARY, batch, raw_npz, reread

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.dumps import MinibatchError
-from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps import MinibatchError, mentioned
 from blueprint.inputs.setting import OFF
 
 VERL = {

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.dumps import MinibatchError, Raw, read_minibatch
-from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, UNUSED, Alias
+from blueprint.dumps import TENSOR, UNUSED, MinibatchError, Raw, read_minibatch
+from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, Alias
 from blueprint.dumps.recognise import preset_of, recognise
 from blueprint.inputs import load
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from blueprint.dumps import MinibatchError, read_minibatch
-from blueprint.dumps.share import Share
+from blueprint.dumps import MinibatchError, Share, read_minibatch
 from tests.dumps.batches import batch, raw_npz, reread
 
 SAID: dict[str, Any] = {"batch_num_tokens": 1234, "global_batch_size": 64, "dp_size": 2, "loss_scale_factor": 512}

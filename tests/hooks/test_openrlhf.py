@@ -13,8 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from blueprint.dumps.place import Place
-from blueprint.dumps.share import Share
+from blueprint.dumps import Place, Share
 from blueprint.inputs.setting import OFF
 from tests.hooks.running import LENGTHS, MASK, ROWS, SLOTS, noise, run, same
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from blueprint.dumps.place import Place
+from blueprint.dumps import Place
 from tests.hooks.page import HOOKS, Hook
 from tests.hooks.running import MASK, PROMPT, ROWS, SLOTS, noise, run, same
 

@@ -10,7 +10,7 @@ import torch
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.dumps.place import COUNTED_IN
+from blueprint.dumps import COUNTED_IN
 from blueprint.verifying import StepVerdict, text_of_step, verify_step
 from blueprint.verifying.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
 from blueprint.verifying.logged import ALL

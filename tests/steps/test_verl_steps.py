@@ -9,8 +9,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.dumps import MinibatchError, read_minibatch
-from blueprint.dumps.share import Share
+from blueprint.dumps import MinibatchError, Share, read_minibatch
 from blueprint.verifying import StepVerdict, verify_step
 from blueprint.verifying.lines import DIFFERS, NEEDS_OTHERS
 from blueprint.verifying.prepared import share_among

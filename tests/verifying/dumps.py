@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.settings import Setting, laid_over
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.witness.golden import Run, options, results, texts

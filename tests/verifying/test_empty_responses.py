@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.dumps import Minibatch, read_minibatch, save
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch, read_minibatch, save
 from blueprint.verifying import choose, verify
 
 ROWS, SLOTS, EOS = 6, 7, 0

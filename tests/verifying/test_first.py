@@ -15,8 +15,7 @@ import torch
 from click.testing import CliRunner
 
 from blueprint.commands.verify import verify as command
-from blueprint.dumps import Minibatch, Place, read_dump, save
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch, Place, read_dump, save
 from blueprint.verifying import data_of, replay, text_of, verify, verify_step
 from blueprint.verifying.first import before_first_update
 from blueprint.verifying.gap import MOST, USUAL

@@ -10,8 +10,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import Verdict, data_of, replay, text_of, verify
 from blueprint.verifying.deviation import Deviation, as_given
 from blueprint.verifying.judge import Judge

@@ -11,8 +11,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 import torch
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import replay
 from blueprint.verifying.file_inputs import texts_of
 from blueprint.verifying.settings import Setting, options_of

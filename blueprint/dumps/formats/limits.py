@@ -1,7 +1,5 @@
 """How much of a file is read at most, how a damaged one is spoken of, and metadata as files carry it: strings that hold JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile
@@ -9,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from blueprint.dumps.batch import MinibatchError
+from blueprint.dumps.formats.raw import MinibatchError
 from blueprint.quoting import unquoted
 
 LARGEST_TENSOR = 100_000_000

@@ -1,7 +1,5 @@
 """Reads npz: a zip of arrays, each with a header; arrays of Python objects are refused, nothing is unpickled."""
 
-from __future__ import annotations
-
 import math
 import zipfile
 import zlib
@@ -11,48 +9,36 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from blueprint.dumps.batch import Array, MinibatchError, Raw
+from blueprint.dumps.formats.columns import Columns
 from blueprint.dumps.formats.limits import LONGEST_HEADER, WHOLE, check_shape, check_total, whole
+from blueprint.dumps.formats.raw import Array, MinibatchError, Raw
 from blueprint.quoting import unquoted
 
-_KINDS = "biuf"
 
-
-def read_npz(path: Path) -> Raw:
-    """Reads an npz file; its metadata is a text array `metadata` that holds one JSON object.
+def read_npz(path: Path, head_only: bool) -> Raw:
+    """Reads an npz file; its metadata is a text array `metadata` that holds one JSON object, and its head no other array.
 
     Raises:
         MinibatchError: an array of objects, an entry that does not fit its header, a name that stands there twice.
     """
-    arrays: dict[str, Array] = {}
+    found, metadata, seen = Columns(path.stat().st_size), dict[str, Any](), set[str]()
     with zipfile.ZipFile(path) as file:
         entries = [each for each in file.infolist() if each.filename.endswith(".npy")]
-        check_total(sum(entry.file_size for entry in entries), path.stat().st_size)
+        if head_only:
+            entries = [each for each in entries if each.filename == f"{WHOLE}.npy"][:1]
+        check_total(sum(entry.file_size for entry in entries), found.size)
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
-            if name in arrays:
+            if name in seen:
                 raise MinibatchError(f"{unquoted(name)} stands in it twice; keep one.")
+            seen.add(name)
             with file.open(entry) as stream:
-                arrays[name] = _array(name, stream, entry.file_size)
-    said = arrays.pop(WHOLE, None)
-    dtypes = {name: array.dtype.name for name, array in arrays.items()}
-    tensors = {name: array.astype(np.float32) if dtypes[name] == "float16" else array for name, array in arrays.items()}
-    return Raw(tensors, dtypes, metadata={} if said is None else _metadata(said))
-
-
-def npz_metadata(path: Path) -> dict[str, Any]:
-    """Returns the metadata of an npz file; no other array of it is unpacked.
-
-    Raises:
-        MinibatchError: metadata that are no text that holds a JSON object.
-    """
-    with zipfile.ZipFile(path) as file:
-        entries = [each for each in file.infolist() if each.filename == f"{WHOLE}.npy"]
-        if not entries:
-            return {}
-        check_total(entries[0].file_size, path.stat().st_size)
-        with file.open(entries[0]) as stream:
-            return _metadata(_array(WHOLE, stream, entries[0].file_size))
+                array = _array(name, stream, entry.file_size)
+            if name == WHOLE:
+                metadata = _metadata(array)
+            else:
+                found.add(name, array)
+    return found.raw(metadata)
 
 
 def _array(name: str, stream: IO[bytes], size: int) -> Array:
@@ -66,9 +52,8 @@ def _array(name: str, stream: IO[bytes], size: int) -> Array:
     array = np.empty(math.prod(shape), dtype)
     filled = _fill(array.view(np.uint8).data, stream) if needed else 0
     if filled < needed or stream.read(1):
-        raise MinibatchError(
-            f"{unquoted(name)}: its header promises {needed:,} bytes, the entry holds {_other(filled, needed)}."
-        )
+        holds = f"{filled:,}" if filled < needed else "more"
+        raise MinibatchError(f"{unquoted(name)}: its header promises {needed:,} bytes, the entry holds {holds}.")
     return array.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), copy=False)
 
 
@@ -88,10 +73,6 @@ def _header(name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dty
         ) from error
 
 
-def _other(filled: int, needed: int) -> str:
-    return f"{filled:,}" if filled < needed else "more"
-
-
 def _fill(into: memoryview, stream: IO[bytes]) -> int:
     """Fills memory from a stream piece by piece; zip streams return less than asked for."""
     filled = 0
@@ -109,7 +90,7 @@ def _check_dtype(name: str, dtype: np.dtype[Any]) -> None:
         )
     if dtype.kind == "U" and name == WHOLE and dtype.itemsize <= 4 * LONGEST_HEADER:
         return
-    if dtype.kind not in _KINDS or dtype.itemsize > 8:
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(dtype))}, expected numbers or true and false.")
 
 

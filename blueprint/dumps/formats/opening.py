@@ -1,38 +1,32 @@
 """Opens a file by what its first bytes say it is; what would have to be unpickled is refused."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from blueprint.dumps.batch import MinibatchError, Raw
-from blueprint.dumps.formats.jsonl import jsonl_metadata, read_jsonl
+from blueprint.dumps.formats.jsonl import read_jsonl
 from blueprint.dumps.formats.limits import DAMAGE
-from blueprint.dumps.formats.npz import npz_metadata, read_npz
-from blueprint.dumps.formats.parquet import parquet_metadata, read_parquet
-from blueprint.dumps.formats.safetensors_file import read_safetensors, safetensors_metadata
-from blueprint.dumps.formats.torch_file import read_torch, torch_metadata
+from blueprint.dumps.formats.npz import read_npz
+from blueprint.dumps.formats.parquet import read_parquet
+from blueprint.dumps.formats.raw import MinibatchError, Raw
+from blueprint.dumps.formats.safetensors_file import read_safetensors
+from blueprint.dumps.formats.torch_file import read_torch
 from blueprint.quoting import printable
 
 WAY_OUT = 'save the tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors")'
 
 
-class Format(NamedTuple):
-    """A format: its name, what reads a file of it, and what reads no more than its metadata."""
-
-    name: str
-    read: Callable[[Path], Raw]
-    metadata: Callable[[Path], dict[str, Any]]
-
-
-JSONL, NPZ = Format("jsonl", read_jsonl, jsonl_metadata), Format("npz", read_npz, npz_metadata)
-PARQUET = Format("parquet", read_parquet, parquet_metadata)
-SAFETENSORS = Format("safetensors", read_safetensors, safetensors_metadata)
-TORCH = Format("torch", read_torch, torch_metadata)
+READERS: dict[str, Callable[[Path, bool], Raw]] = {
+    "safetensors": read_safetensors,
+    "npz": read_npz,
+    "parquet": read_parquet,
+    "jsonl": read_jsonl,
+    "torch": read_torch,
+}
+"""By format, what reads a file of it, or no more than its metadata."""
 _PICKLED_ENDINGS = (".pkl", ".pickle", ".joblib", ".dill")
 _OTHERS = {
     b"\x93NUMPY": "a single array (npy); save all of them with numpy.savez",
@@ -53,9 +47,9 @@ def open_raw(path: Path) -> Raw:
     Raises:
         MinibatchError: no such file, a directory, a pickle, a format that is not known, or a damaged file.
     """
-    with _told(path):
-        found, before = format_of(path), _state(path)
-        raw = replace(found.read(path), format=found.name)
+    with _sentences(path):
+        name, before = format_of(path), _state(path)
+        raw = replace(READERS[name](path, False), format=name)
         if _state(path) != before:
             raise MinibatchError("it was written to while it was read; wait until it is whole, and read it again.")
         return raw
@@ -67,12 +61,12 @@ def metadata_of(path: Path) -> dict[str, Any]:
     Raises:
         MinibatchError: as `open_raw`, as far as what comes before the tensors shows it.
     """
-    with _told(path):
-        return format_of(path).metadata(path)
+    with _sentences(path):
+        return dict(READERS[format_of(path)](path, True).metadata)
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _sentences(path: Path) -> Iterator[None]:
     """Makes a sentence that begins with the path of whatever a reader raises."""
     try:
         yield
@@ -88,7 +82,7 @@ def _state(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path) -> str:
     """Returns the format that the first bytes of a file show.
 
     Raises:
@@ -96,15 +90,15 @@ def format_of(path: Path) -> Format:
     """
     head = _head(path)
     if _is_safetensors(head):
-        return SAFETENSORS
+        return "safetensors"
     if head.startswith(b"PK\x03\x04"):
-        return _format_of_zip(path)
+        return _zip_format(path)
     if head.startswith(b"PAR1"):
-        return PARQUET
+        return "parquet"
     _refuse_pickle(path, head)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"{"):
-        return JSONL
+        return "jsonl"
     for magic, what in _OTHERS.items():
         if head.startswith(magic) or text.startswith(magic):
             raise MinibatchError(f"this is {what}.")
@@ -133,13 +127,13 @@ def _is_safetensors(head: bytes) -> bool:
     return len(head) > 8 and head[8:9] == b"{" and head[4:8] == b"\0\0\0\0"
 
 
-def _format_of_zip(path: Path) -> Format:
+def _zip_format(path: Path) -> str:
     with zipfile.ZipFile(path) as file:
         names = file.namelist()
     if any(name.endswith("data.pkl") for name in names):
-        return TORCH
+        return "torch"
     if any(name.endswith(".npy") for name in names):
-        return NPZ
+        return "npz"
     if "[Content_Types].xml" in names:
         raise MinibatchError("this is a workbook; `blueprint numbers` and `blueprint rebuild` read those.")
     raise MinibatchError("this is a zip file without arrays (npz has entries that end in .npy); " + WAY_OUT + ".")

@@ -1,44 +1,36 @@
 """Reads parquet: a row per response, columns of numbers, texts or lists of numbers; needs pyarrow."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError, Raw
+from blueprint.dumps.formats.columns import Columns
 from blueprint.dumps.formats.limits import LARGEST_TENSOR, LONGEST_HEADER, check_total, from_strings
-from blueprint.dumps.formats.ragged import padded_flat
+from blueprint.dumps.formats.raw import Array, MinibatchError, Raw
 from blueprint.quoting import printable, unquoted
 
 _NOT_OURS = ("ARROW:schema", "pandas", "huggingface")
 
 
-def read_parquet(path: Path) -> Raw:
-    """Reads a parquet file; its metadata are the key-value pairs of the schema.
+def read_parquet(path: Path, head_only: bool) -> Raw:
+    """Reads a parquet file; its metadata are the key-value pairs of the schema, and its head is its footer.
 
     Raises:
         MinibatchError: pyarrow is missing, lists of lists, or entries that are missing (null).
     """
-    pyarrow, parquet = _pyarrow()
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
+    found = Columns(path.stat().st_size)
     try:
         with parquet.ParquetFile(path, thrift_string_size_limit=LONGEST_HEADER) as file:
-            _check_size(file.metadata, path.stat().st_size)
-            return _raw(file, path.stat().st_size)
-    except pyarrow.ArrowException as error:
-        raise MinibatchError(f"the parquet file is damaged: {printable(str(error)[:120])}.") from error
-
-
-def parquet_metadata(path: Path) -> dict[str, Any]:
-    """Returns the metadata of a parquet file; of the rest only its footer is read.
-
-    Raises:
-        MinibatchError: pyarrow is missing, or a footer that is damaged.
-    """
-    pyarrow, parquet = _pyarrow()
-    try:
-        return _metadata(parquet.read_schema(path))
+            if not head_only:
+                _check_size(file.metadata, found.size)
+                _read_columns(file, found)
+            return found.raw(_metadata(file.schema_arrow))
     except pyarrow.ArrowException as error:
         raise MinibatchError(f"the parquet file is damaged: {printable(str(error)[:120])}.") from error
 
@@ -57,71 +49,43 @@ def _check_size(metadata: Any, size: int) -> None:
     check_total(max(unpacked, 8 * entries), size)
 
 
-def _raw(file: Any, size: int) -> Raw:
+def _read_columns(file: Any, into: Columns) -> None:
     """Reads column by column, so that no more than one of them stands in memory twice."""
-    tensors: dict[str, Array] = {}
-    lengths: dict[str, Array] = {}
-    texts: dict[str, tuple[str, ...]] = {}
-    schema = file.schema_arrow
-    if len(set(schema.names)) < len(schema.names):
+    import pyarrow
+
+    names = file.schema_arrow.names
+    if len(set(names)) < len(names):
         raise MinibatchError("two columns have the same name; keep one.")
-    for name in schema.names:
-        column = _column(file, name)
+    for name in names:
+        column = file.read(columns=[name]).column(name).combine_chunks()
+        column = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
         if _is_list(column.type):
-            tensors[name], lengths[name] = _rows(name, column, size)
+            into.add_ragged(name, *_rows(name, column))
         elif _is_number(column.type):
-            tensors[name] = _numbers(name, column)
+            into.add(name, _numbers(name, column))
         else:
-            texts[name] = tuple(str(value) for value in column.to_pylist())
-        check_total(sum(array.nbytes for array in tensors.values()), size)
-    metadata = _metadata(schema)
-    dtypes = {name: str(array.dtype) for name, array in tensors.items()} | _halves(schema)
-    return Raw(tensors, dtypes, lengths, texts, metadata)
+            into.texts[name] = tuple(map(str, column.to_pylist()))
 
 
 def _metadata(schema: Any) -> dict[str, Any]:
-    said = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-    return from_strings({key: text for key, text in said.items() if key not in _NOT_OURS})
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
-    return pyarrow, parquet
-
-
-def _column(file: Any, name: str) -> Any:
-    """Returns a column as one array."""
-    import pyarrow
-
-    column = file.read(columns=[name]).column(name).combine_chunks()
-    return column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
-
-
-def _halves(schema: Any) -> dict[str, str]:
-    """Returns the columns whose numbers were of half precision in the file."""
-    return {field.name: "float16" for field in schema if "halffloat" in str(field.type)}
+    strings = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    return from_strings({key: text for key, text in strings.items() if key not in _NOT_OURS})
 
 
 def _is_list(kind: Any) -> bool:
-    import pyarrow
+    from pyarrow import types
 
-    return bool(
-        pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind) or pyarrow.types.is_fixed_size_list(kind)
-    )
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _is_number(kind: Any) -> bool:
-    import pyarrow
+    from pyarrow import types
 
-    return bool(pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind) or pyarrow.types.is_boolean(kind))
+    return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind))
 
 
-def _rows(name: str, column: Any, size: int) -> tuple[Array, Array]:
-    """Returns a column of lists as one array, and how long each list is."""
+def _rows(name: str, column: Any) -> tuple[Array, Array]:
+    """Returns the numbers of a column of lists one after another, and how long each list is."""
     import pyarrow.compute
 
     if column.null_count:
@@ -130,7 +94,7 @@ def _rows(name: str, column: Any, size: int) -> tuple[Array, Array]:
     if not _is_number(flat.type):
         raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(column.type))}, expected lists of numbers.")
     lengths = np.asarray(pyarrow.compute.list_value_length(column)).astype(np.int64)
-    return padded_flat(name, _numbers(name, flat), lengths, size), lengths
+    return _numbers(name, flat), lengths
 
 
 def _numbers(name: str, column: Any) -> Array:
@@ -139,5 +103,4 @@ def _numbers(name: str, column: Any) -> Array:
 
     if column.null_count and not pyarrow.types.is_floating(column.type):
         raise MinibatchError(f"{unquoted(name)}: {column.null_count} entries are missing (null); write numbers.")
-    found = np.asarray(column.to_numpy(zero_copy_only=False))
-    return found.astype(np.float32) if found.dtype == np.float16 else found
+    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -5,8 +5,6 @@ sentence. The numbers are read and not mapped: where a mapped file is cut off by
 Format: https://github.com/huggingface/safetensors#format, 0.8.
 """
 
-from __future__ import annotations
-
 import math
 from io import BufferedReader
 from pathlib import Path
@@ -14,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError, Raw
+from blueprint.dumps.formats.columns import Columns
 from blueprint.dumps.formats.limits import LONGEST_HEADER, check_shape, check_total, from_json, from_strings
+from blueprint.dumps.formats.raw import Array, MinibatchError, Raw
 from blueprint.quoting import unquoted
 
 _TYPES = {
@@ -25,58 +24,51 @@ _TYPES = {
 }  # fmt: skip
 
 
-def read_safetensors(path: Path) -> Raw:
+def read_safetensors(path: Path, head_only: bool) -> Raw:
     """Reads a safetensors file.
 
     Raises:
         MinibatchError: a header longer than the file, offsets that overlap or do not fit the shape, a type without a meaning here.
     """
-    size = path.stat().st_size
+    found = Columns(path.stat().st_size)
     with path.open("rb") as file:
-        header, said, length = _header(file, size)
-        places = {name: _Place(name, told) for name, told in header.items()}
-        _check_places(list(places.values()), size - 8 - length)
-        tensors = {name: place.read(file, 8 + length) for name, place in places.items()}
-    return Raw(tensors, {name: place.dtype for name, place in places.items()}, metadata=from_strings(said))
+        header = _header(file, found.size)
+        strings = header.pop("__metadata__", None) or {}
+        if not isinstance(strings, dict) or not all(isinstance(text, str) for text in strings.values()):
+            raise MinibatchError("header, __metadata__: expected texts by name.")
+        if not head_only:
+            begin = file.tell()
+            tensors = [_Tensor(name, entry) for name, entry in header.items()]
+            _check_places(tensors, found.size - begin)
+            for tensor in tensors:
+                found.add(tensor.name, tensor.read(file, begin), tensor.dtype)
+    return found.raw(from_strings(strings))
 
 
-def safetensors_metadata(path: Path) -> dict[str, Any]:
-    """Returns the metadata of a safetensors file; of the rest only its header is read.
-
-    Raises:
-        MinibatchError: a header that is cut off or damaged.
-    """
-    with path.open("rb") as file:
-        return from_strings(_header(file, path.stat().st_size)[1])
-
-
-def _header(file: BufferedReader, size: int) -> tuple[dict[str, Any], dict[str, str], int]:
-    """Returns what the header tells of each tensor, the metadata, and how many bytes the header has."""
+def _header(file: BufferedReader, size: int) -> dict[str, Any]:
+    """Returns the header, and leaves the file where the numbers begin."""
     length = int.from_bytes(file.read(8), "little")
     if length > min(size - 8, LONGEST_HEADER):
         raise MinibatchError(
             f"its header should be {length:,} bytes long, the file has {size:,}: it is cut off or damaged."
         )
-    header = from_json(file.read(length), "header")
-    said = header.pop("__metadata__", None) or {}
-    if not isinstance(said, dict) or not all(isinstance(text, str) for text in said.values()):
-        raise MinibatchError("header, __metadata__: expected texts by name.")
-    return header, said, length
+    header: dict[str, Any] = from_json(file.read(length), "header")
+    return header
 
 
-class _Place:
+class _Tensor:
     """Where a tensor stands, and what it is."""
 
-    def __init__(self, name: str, told: Any) -> None:
-        if not isinstance(told, dict) or told.get("dtype") not in _TYPES:
-            found = unquoted(str(told.get("dtype"))) if isinstance(told, dict) else "no object"
+    def __init__(self, name: str, entry: Any) -> None:
+        if not isinstance(entry, dict) or entry.get("dtype") not in _TYPES:
+            found = unquoted(str(entry.get("dtype"))) if isinstance(entry, dict) else "no object"
             raise MinibatchError(f"{unquoted(name)}: its dtype is {found}, expected one of {', '.join(_TYPES)}.")
-        shape, offsets = _numbers(told.get("shape")), _numbers(told.get("data_offsets"))
+        shape, offsets = _numbers(entry.get("shape")), _numbers(entry.get("data_offsets"))
         if shape is None or offsets is None or len(offsets) != 2:
             raise MinibatchError(f"{unquoted(name)}: its shape and data_offsets must be lists of whole numbers.")
         check_shape(name, shape)
         self.name, self.shape, (self.start, self.end) = name, shape, offsets
-        self.dtype, self.stored = _TYPES[told["dtype"]]
+        self.dtype, self.stored = _TYPES[entry["dtype"]]
         needed = math.prod(shape) * np.dtype(self.stored).itemsize
         if self.end - self.start != needed:
             raise MinibatchError(
@@ -94,27 +86,24 @@ class _Place:
         stored = piece.view(self.stored)
         if self.dtype == "bfloat16":
             stored = (stored.astype(np.uint32) << 16).view(np.float32)
-        elif self.dtype == "float16":
-            stored = stored.astype(np.float32)
         elif self.dtype == "bool" and piece.size and piece.max() > 1:
             raise MinibatchError(f"{unquoted(self.name)}: a BOOL byte is {piece.max()}, expected 0 or 1.")
         return stored.reshape(self.shape)
 
 
 def _numbers(found: Any) -> tuple[int, ...] | None:
-    if not isinstance(found, list) or not all(type(each) is int and 0 <= each < 1 << 62 for each in found):
-        return None
-    return tuple(found)
+    whole = isinstance(found, list) and all(type(each) is int and 0 <= each < 1 << 62 for each in found)
+    return tuple(found) if whole else None
 
 
-def _check_places(places: list[_Place], size: int) -> None:
-    check_total(sum(place.end - place.start for place in places), size)
+def _check_places(tensors: list[_Tensor], size: int) -> None:
+    check_total(sum(each.end - each.start for each in tensors), size)
     reached, before = 0, ""
-    for place in sorted(places, key=lambda each: (each.start, each.end)):
-        if place.end > size:
+    for tensor in sorted(tensors, key=lambda each: (each.start, each.end)):
+        if tensor.end > size:
             raise MinibatchError(
-                f"{unquoted(place.name)}: it ends at byte {place.end:,} of {size:,}: the file is cut off or damaged."
+                f"{unquoted(tensor.name)}: it ends at byte {tensor.end:,} of {size:,}: the file is cut off or damaged."
             )
-        if place.start < reached:
-            raise MinibatchError(f"{unquoted(place.name)}: its bytes overlap those of {unquoted(before)}.")
-        reached, before = place.end, place.name
+        if tensor.start < reached:
+            raise MinibatchError(f"{unquoted(tensor.name)}: its bytes overlap those of {unquoted(before)}.")
+        reached, before = tensor.end, tensor.name

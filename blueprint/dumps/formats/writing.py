@@ -1,7 +1,5 @@
 """Writes a minibatch in the neutral schema, for users who dump by hand and for tests: one function for each format."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import SCHEMA, Array, MinibatchError
 from blueprint.dumps.formats.limits import JSON_KEYS, WHOLE
-from blueprint.dumps.layout import RESPONSE
+from blueprint.dumps.formats.raw import SCHEMA, Array, MinibatchError
 from blueprint.unfinished import replacing
 
 
@@ -83,7 +80,7 @@ def save(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, 
     _check(path, arrays)
     if not isinstance(metadata, Mapping | None):
         raise MinibatchError(f"{path}: metadata is {type(metadata).__name__}, expected a dictionary.")
-    said = {"schema": SCHEMA, "layout": RESPONSE} | dict(metadata or {})
+    said = {"schema": SCHEMA, "layout": "response"} | dict(metadata or {})
     try:
         json.dumps(said)
     except (TypeError, ValueError) as error:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from blueprint.dumps import MinibatchError
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, MinibatchError
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.neighbours import Neighbour
 from blueprint.verifying.settings import Setting, laid_over, number_of

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from blueprint.dumps import MinibatchError
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, MinibatchError
 from blueprint.verifying.compare import Compared, Rows, Tally
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.neighbours import Neighbour

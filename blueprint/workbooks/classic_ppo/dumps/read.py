@@ -5,13 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError, Raw
-from blueprint.dumps.formats import open_raw
-from blueprint.dumps.mentioned import mentioned
-from blueprint.dumps.names import TENSOR, UNUSED, Names
-from blueprint.dumps.place import KEYS
-from blueprint.dumps.read import naming, not_understood, said_of_file
-from blueprint.dumps.recognise import told_names
+from blueprint.dumps import (
+    PLACE_KEYS,
+    TENSOR,
+    UNUSED,
+    Array,
+    MinibatchError,
+    Names,
+    Raw,
+    mentioned,
+    naming,
+    not_understood,
+    open_raw,
+    run_fields,
+    told_names,
+)
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout
@@ -22,7 +30,7 @@ NAMES = Names(Path(__file__).parent / "names.csv", CLASSIC)
 SPELLED = {"stable_baselines3": "sb3", "stablebaselines3": "sb3", "stable_baselines": "sb3"}
 """What people call a library, where it is not the name of its column."""
 METADATA = (
-    "schema", "library", "version", "step", "preset", "layout", "order", "names", "hyperparameters", "logged", *KEYS,
+    "schema", "library", "version", "step", "preset", "layout", "order", "names", "hyperparameters", "logged", *PLACE_KEYS,
 )  # fmt: skip
 ENDS = ("episode_starts", "done", "terminated", "last_done", "next_values")
 
@@ -63,7 +71,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
         library = library_of(str(raw.metadata["library"])) if raw.metadata.get("library") else None
         called, unknown = _called(raw, library)
         said = mentioned(raw.metadata, library, NAMES, CLASSIC)
-        known = said_of_file(raw.metadata, said)
+        known = run_fields(raw.metadata)
         given = {name: raw.tensors[own] for name, own in called.items()}
         tensors, at, notes = shaped(given, raw.metadata, library)
         _check_finite(tensors, called)
@@ -76,6 +84,8 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
             library=library,
             preset=_preset(raw.metadata.get("preset"), library),
             notes=(*notes, *not_understood(raw, unknown, said, METADATA, NAMES, CLASSIC)),
+            hyperparameters=said.settings,
+            logged=said.logged,
             **known,
         )
 

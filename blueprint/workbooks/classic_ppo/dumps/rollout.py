@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, Dump
+from blueprint.dumps import Array, Dump
 
 OF_STEPS = (
     "rewards_env", "terminal_values", "rewards", "values_old", "done", "terminated", "logprobs_old", "advantages", "returns",

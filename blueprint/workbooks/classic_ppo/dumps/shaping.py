@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.batch import Array, MinibatchError
+from blueprint.dumps import Array, MinibatchError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, OF_STEPS
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.inputs.setting import OFF
 from blueprint.verifying.neighbours import shown
 from blueprint.verifying.settings import Settings

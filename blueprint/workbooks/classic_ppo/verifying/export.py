@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.dumps import MinibatchError
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, MinibatchError
 from blueprint.inputs import Numbers
 from blueprint.verifying.choose import Chosen
 from blueprint.verifying.kind import Agreement, Shown, ViewOptions

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
 from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
 from blueprint.workbooks.classic_ppo.dumps import Rollout

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.verifying.settings import Settings
 from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.verifying.ways import Ways

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.dumps.batch import Array
-from blueprint.dumps.checks import rounding
+from blueprint.dumps import Array, Minibatch, MinibatchError, rounding
 from blueprint.inputs.setting import dotted
 from blueprint.verifying.choose import Chosen
 from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of

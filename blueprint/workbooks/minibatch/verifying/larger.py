@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from blueprint.dumps import Minibatch
-from blueprint.dumps.batch import Moments
+from blueprint.dumps import Minibatch, Moments
 from blueprint.verifying.larger_batch import Straight
 from blueprint.verifying.recompute import Replay
 from blueprint.verifying.verdict import Verdict

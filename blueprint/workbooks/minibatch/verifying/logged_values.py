@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array
 from blueprint.verifying.kind import Agreement
 from blueprint.verifying.lines import Line
 from blueprint.verifying.recompute import Replay

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.dumps.batch import Array
+from blueprint.dumps import Array, Minibatch, MinibatchError
 from blueprint.verifying.kind import ViewOptions
 from blueprint.verifying.recompute import Replay
 from blueprint.verifying.verdict import Verdict
