@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from blueprint.book import Book
     from blueprint.checking.checker import Outcome
-    from blueprint.inputs.result import Numbers
+    from blueprint.inputs import Numbers
     from blueprint.reopening import SavedBook
     from blueprint.verifying import StepVerdict, Verdict
     from blueprint.workbooks.kind import Kind
@@ -110,8 +110,7 @@ def verify(
 
 
 def _loaded(numbers: AnyPath | Tables, changes: Mapping[str, Any]) -> Numbers:
-    from blueprint.inputs import load, read
-    from blueprint.inputs.read import tables_of
+    from blueprint.inputs import load, read, tables_of
 
     source = tables_of(numbers) if isinstance(numbers, Mapping) else read(numbers)
     return load(source, changes)

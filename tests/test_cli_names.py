@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
-from blueprint.inputs import load
-from blueprint.inputs.export import toml_of
+from blueprint.inputs import load, toml_of
 from blueprint.page.opened import Opened
 
 NAMES = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -14,8 +12,7 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from blueprint.commands.numbers import numbers
-from blueprint.inputs import load
-from blueprint.inputs.export import SCHEMA_FILE
+from blueprint.inputs import SCHEMA_FILE, load
 from tests.inputs.equal import differing
 from tests.page.workshop import made
 
@@ -145,16 +142,3 @@ def test_a_workbook_gives_the_numbers_that_are_typed_in_it(name: str) -> None:
     shown = call(name, "--show", "--set", "ppo.gamma=0.5").stdout.splitlines()
     assert [line.split()[1:] for line in shown if line.startswith("ppo.gamma ")] == [["0.5", "--set"]]
     assert [line.split()[-1] for line in shown if line.startswith("old.E ")] == [name]
-
-
-def test_a_build_loads_nothing_of_it() -> None:
-    """Writing and schemas take time to load, which the start of a build has not to spare."""
-    code = (
-        "import sys; from blueprint.cli import main\n"
-        "main(['build', '--numbers', 'very-very-sleepy', '--no-proof'], standalone_mode=False)\n"
-        "print(*(name for name in sys.modules if name.startswith('blueprint.inputs.')), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stderr.split())
-    assert "blueprint.inputs.load" in loaded
-    assert not loaded & {f"blueprint.inputs.{name}" for name in ("write", "spell", "values", "json_schema", "origin")}

@@ -16,8 +16,7 @@ from blueprint.commands.telling import tell_proof, tell_result, tell_saved
 
 if TYPE_CHECKING:
     from blueprint.book import Book
-    from blueprint.inputs.read import Source
-    from blueprint.inputs.result import Numbers
+    from blueprint.inputs import Numbers, Source
     from blueprint.workbooks.common.sheets.witness_section import Witnessed
 
 EXAMPLES = """\b
@@ -34,7 +33,7 @@ Examples:
 @click.command("list")
 def list_numbers() -> None:
     """Name the numbers that workbooks can be built from."""
-    from blueprint.inputs.read import names
+    from blueprint.inputs import names
 
     listed = names()
     width = max(len(name) for name, _ in listed)
@@ -82,8 +81,7 @@ def build(
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     from blueprint.book import Book
-    from blueprint.inputs import load, read
-    from blueprint.inputs.errors import NumbersError
+    from blueprint.inputs import NumbersError, load, read
     from blueprint.language import NoNumber, NotationError
     from blueprint.page.saving import SaveError, refuse_target
     from blueprint.workbooks.registry import blueprint_of

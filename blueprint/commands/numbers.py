@@ -14,8 +14,7 @@ from blueprint.commands.refusals import Command, Refused
 from blueprint.quoting import printable
 
 if TYPE_CHECKING:
-    from blueprint.inputs.read import Source
-    from blueprint.inputs.result import Numbers
+    from blueprint.inputs import Numbers, Source
 
 EXAMPLES = """\b
 Examples:
@@ -70,9 +69,7 @@ def numbers(
 
 def _source(name: str) -> Source:
     """Reads the tables of a built-in set, of a file, or of what is typed in a workbook."""
-    from blueprint.inputs import read
-    from blueprint.inputs.export import toml_of
-    from blueprint.inputs.read import source_of
+    from blueprint.inputs import read, source_of, toml_of
 
     if not _is_workbook(name):
         return read(name)
@@ -118,7 +115,7 @@ def _report(loaded: Numbers, output: Path) -> None:
 
 def _schema_beside(output: Path) -> str:
     """Puts the schema, to which the file points, into its folder, where there is none; says what it did."""
-    from blueprint.inputs.export import SCHEMA_FILE
+    from blueprint.inputs import SCHEMA_FILE
 
     path, text = output.parent / SCHEMA_FILE, _schema()
     if not os.path.lexists(path):
@@ -132,7 +129,7 @@ def _schema_beside(output: Path) -> str:
 
 
 def _schema() -> str:
-    from blueprint.inputs.export import schema_of
+    from blueprint.inputs import schema_of
 
     return json.dumps(schema_of(), ensure_ascii=False, indent=1) + "\n"
 
@@ -151,7 +148,7 @@ def _deliver(text: str, output: Path | None, force: bool) -> None:
 
 def _show(found: Source, said: list[tuple[str, str]]) -> None:
     """Prints a line for every key: its value, and where that comes from."""
-    from blueprint.inputs.export import origins
+    from blueprint.inputs import origins
 
     lines = origins(found, said)
     key, value = (max(len(getattr(line, part)) for line in lines) for part in ("key", "value"))

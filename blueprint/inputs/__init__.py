@@ -1,31 +1,56 @@
-"""Turn a numbers file and overrides into fully explicit, checked numbers."""
+"""Turn a numbers file and overrides into explicit, checked numbers."""
 
-from blueprint.inputs.errors import NumbersError, name_of
-from blueprint.inputs.export import SCHEMA_FILE, origins, schema_of, toml_of
-from blueprint.inputs.level import Draft, Level
+from blueprint.inputs.catalogue import DEFAULT, Catalogue, Preset, catalogue, data_in, settings_in
+from blueprint.inputs.errors import NumbersError, counted, name_of, nearest, refusal, shown, suggestion
+from blueprint.inputs.json_schema import schema_of
+from blueprint.inputs.level import Draft, Level, Values
 from blueprint.inputs.load import load, read_as_off
+from blueprint.inputs.numbers import LONGEST, ROWS, Array, Numbers, Part, Settings
+from blueprint.inputs.origin import given, origins
 from blueprint.inputs.read import Source, names, read, source_of, tables_of
-from blueprint.inputs.result import Numbers
-from blueprint.inputs.setting import Setting
-from blueprint.inputs.shapes import Part
+from blueprint.inputs.setting import OFF, STORED_OFF, Setting, dotted, in_groups, says_off, shown_value
+from blueprint.inputs.write import SCHEMA_FILE, toml_of
 
 __all__ = [
+    "DEFAULT",
+    "LONGEST",
+    "OFF",
+    "ROWS",
     "SCHEMA_FILE",
+    "STORED_OFF",
+    "Array",
+    "Catalogue",
     "Draft",
     "Level",
     "Numbers",
     "NumbersError",
     "Part",
+    "Preset",
     "Setting",
+    "Settings",
     "Source",
+    "Values",
+    "catalogue",
+    "counted",
+    "data_in",
+    "dotted",
+    "given",
+    "in_groups",
     "load",
     "name_of",
     "names",
+    "nearest",
     "origins",
     "read",
     "read_as_off",
+    "refusal",
+    "says_off",
     "schema_of",
+    "settings_in",
+    "shown",
+    "shown_value",
     "source_of",
+    "suggestion",
     "tables_of",
     "toml_of",
 ]

@@ -1,21 +1,31 @@
-"""Read the table of presets: what each library does, where that was read, and why its numbers differ."""
+"""Read the records of settings and the table of presets of a folder: what each library does, and where that was read."""
 
 import csv
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from blueprint.inputs.errors import NumbersError, nearest, suggestion
-from blueprint.inputs.setting import OFF, Records, Setting
+from blueprint.inputs.errors import NumbersError, nearest, refusal, suggestion
+from blueprint.inputs.setting import OFF, Setting
 from blueprint.quoting import unquoted
 
 DEFAULT = "default"
 
 
+class Records(NamedTuple):
+    """The settings of a folder by key, each group's title by its name, and what is narrower where nothing is live."""
+
+    settings: Mapping[str, Setting]
+    titles: Mapping[str, str]
+    plain: Mapping[str, Setting]
+
+
 @dataclass(frozen=True)
 class Preset:
-    """Hold what one library does.
+    """What one library does.
 
     Attributes:
         name: its name on the command line.
@@ -36,7 +46,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Hold settings and the presets that give each of them a value; the first preset is the default.
+    """Settings, and the presets that give each of them a value; the first preset is the default.
 
     titles: those of the groups of settings, by their names.
     """
@@ -60,23 +70,80 @@ class Catalogue:
 
 
 def catalogue(folder: Path, records: Records) -> Catalogue:
-    """Read `presets.csv` and `presets.toml` of a folder; the default preset is the settings' own values.
+    """Read `presets.toml` and `presets.csv` of a folder; the default preset is the settings' own values.
 
-    A setting without a row is as the default in every library.
+    A setting without a row is as the default in every library; in a cell "off" stands for a limit that limits nothing.
     """
-    settings = records.settings
+    facts, settings = data_in(folder / "presets.toml"), records.settings
+    values = {preset: {key: setting.value for key, setting in settings.items()} for preset in facts}
     with open(folder / "presets.csv", encoding="utf-8", newline="") as table:
-        header, *rows = csv.reader(table)
-    values: dict[str, dict[str, float | str]] = {DEFAULT: {key: setting.value for key, setting in settings.items()}}
-    for column, preset in enumerate(header[1:], start=1):
-        values[preset] = values[DEFAULT] | {row[0]: value_of(settings[row[0]], row[column]) for row in rows}
-    facts = tomllib.loads((folder / "presets.toml").read_text(encoding="utf-8"))
-    presets = {each: Preset(each, **facts[each], values=found) for each, found in values.items()}
+        for row in csv.DictReader(table):
+            key = row.pop("convention")
+            for preset, cell in row.items():
+                values[preset][key] = cell if settings[key].words else float(OFF if cell == "off" else cell)
+    presets = {name: Preset(name, **facts[name], values=found) for name, found in values.items()}
     return Catalogue(settings, presets, records.titles)
 
 
-def value_of(setting: Setting, text: str) -> float | str:
-    """Read a cell of the table: a word, a number, or "off" for a limit that limits nothing."""
-    if setting.words:
-        return text
-    return OFF if text == "off" else float(text)
+def settings_in(folder: Path) -> Records:
+    """Read `conventions.toml` of a folder: a table for each group, which has a title, and in it one for each setting.
+
+    The first group is that of the keys that every numbers file has: they stand alone, without its name.
+
+    Raises:
+        NumbersError: for a record that has what no record has, or no default.
+    """
+    file = folder / "conventions.toml"
+    groups = data_in(file)
+    records = {
+        name if group == next(iter(groups)) else f"{group}.{name}": record
+        for group, table in groups.items()
+        for name, record in table.items()
+        if name != "title"
+    }
+    settings = {key: _setting(f"{file}, {key}", record) for key, record in records.items()}
+    plain = {
+        key: replace(settings[key], **_fields(record.get("plain", {})))
+        for key, record in records.items()
+        if "." not in key
+    }
+    return Records(settings, {group: table["title"] for group, table in groups.items()}, plain)
+
+
+def _setting(where: str, record: Mapping[str, Any]) -> Setting:
+    try:
+        return Setting(**_fields(record))
+    except TypeError as error:
+        expected = "a default, and nothing but the keys explained at the head of the file"
+        raise refusal(where, str(error), expected) from error
+
+
+def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a setting: lists as tuples, numbers as floats; a limit has no highest number, and may be off."""
+    fields = {
+        "value" if key == "default" else key: each for key, each in record.items() if key not in ("limit", "plain")
+    }
+    words = record.get("words", ())
+    if words or "whole" in record:
+        fields.setdefault("decimals", 0)
+    if record.get("limit"):
+        fields |= {"high": OFF, "value": OFF if record["default"] == "off" else record["default"]}
+    numbers = {
+        key: float(each) for key, each in fields.items() if key in ("value", "low", "high") and each not in words
+    }
+    return fields | numbers | {key: tuple(each) for key, each in fields.items() if isinstance(each, list)}
+
+
+@cache
+def data_in(file: Path) -> Mapping[str, Any]:
+    """Return what a TOML file holds, the lines of every text joined into one; it is read once, and nobody may change it."""
+    found: Mapping[str, Any] = _joined(tomllib.loads(file.read_text(encoding="utf-8")))
+    return found
+
+
+def _joined(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _joined(each) for key, each in node.items()}
+    if isinstance(node, list):
+        return [_joined(each) for each in node]
+    return " ".join(node.split()) if isinstance(node, str) else node

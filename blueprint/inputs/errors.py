@@ -66,12 +66,6 @@ def place(loc: Sequence[int | str], rows: bool = False) -> str:
             return keys
 
 
-def check_count(where: str, found: int, noun: str, low: int, high: int) -> None:
-    """Refuse a number of things outside its bounds, both included."""
-    if not low <= found <= high:
-        raise refusal(where, counted(found, noun), f"{low} to {high}")
-
-
 def name_of(path: Path) -> str:
     """Name numbers by their file, as a title and a file of their own may be called; a file's name may hold anything."""
     return printable(path.stem)[:_LONGEST_NAME]

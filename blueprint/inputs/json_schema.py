@@ -7,7 +7,7 @@ together, is checked there alone; what a file may hold, the schema never refuses
 from collections.abc import Mapping
 from typing import Any
 
-from blueprint.inputs.explain import level_named
+from blueprint.inputs.load import level_named
 from blueprint.inputs.setting import OFF, Setting
 from blueprint.workbooks.registry import kinds
 
@@ -79,7 +79,7 @@ def _tidied(node: Any, defs: Mapping[str, Any]) -> Any:
 
 def _setting(setting: Setting) -> Node:
     """Describe what may stand for a setting."""
-    node: Node = {"description": setting.told} if setting.meaning else {}
+    node: Node = {"description": setting.description} if setting.meaning else {}
     if setting.words:
         return node | {"enum": list(setting.words), "default": setting.value}
     if setting.whole:

@@ -3,23 +3,20 @@
 From this one description a file is checked, its shapes are compared, its schema is made, and it is written again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from blueprint.inputs.catalogue import Catalogue, Preset
 from blueprint.inputs.entries import About, Text, Title, of_setting
-from blueprint.inputs.result import Numbers, Settings
+from blueprint.inputs.numbers import NEEDED, Limits, Numbers, Part, Settings, fitted
 from blueprint.inputs.setting import Setting
-from blueprint.inputs.shapes import NEEDED, Part, fitted
 
 Values = dict[str, Any]
-Limits = Mapping[str, tuple[int, int]]
 
 
 class Table(BaseModel):
@@ -39,7 +36,7 @@ class NumbersFile(Table):
 class Draft(NamedTuple):
     """What a checked file gives: its parts by key, its settings, and of a built-in file the parts that no override names."""
 
-    level: Level
+    level: "Level"
     head: dict[str, Any]
     parts: Values
     settings: Settings
@@ -88,7 +85,7 @@ class Level:
     ragged: Collection[str] = ()
     make: Callable[[Draft], Numbers] = lambda draft: draft.numbers(draft.fitted())
     values: Callable[[Any], Values] = lambda numbers: dict(numbers.parts)
-    defaults: Callable[[Any], Mapping[str, Setting]] | None = None
+    defaults: Mapping[str, Setting] | None = None
     origins: Callable[[Draft, Any], Callable[[str], str | None]] = lambda draft, numbers: lambda key: None
     remarks: Callable[[Any, str], Sequence[str]] = lambda numbers, key: ()
 
@@ -104,11 +101,8 @@ class Level:
     @cached_property
     def file(self) -> type[NumbersFile]:
         """The table that checks a file."""
-        accepted = self.accepts or self.settings
-        entries = {part.key: _field(part) for part in self.parts}
-        entries |= {self.dotted(key): (of_setting(setting) | None, None) for key, setting in accepted.items()}
-        tables = {name: self._table(name, about, entries) for name, about in self.tables.items()}
-        single = {key: each for key, each in entries.items() if "." not in key}
+        tables = {name: self._table(name, about) for name, about in self.tables.items()}
+        single = {key: each for key, each in self._entries.items() if "." not in key}
         level = (Literal[self.word], Field(description=f"where the numbers begin: {self.begins}"))
         doc = f'A file of level "{self.word}": {self.begins}.'
         fields: Any = {"level": level, **single, **tables}
@@ -117,15 +111,20 @@ class Level:
     @property
     def keys(self) -> list[str]:
         """All keys of a file in its order, tables among them."""
-        inner = [part.key for part in self.parts] + [self.dotted(key) for key in self.accepts or self.settings]
-        found = [*NumbersFile.model_fields, *(key for key in inner if "." not in key)]
-        for table in self.tables:
-            found += [table, *(key for key in inner if key.startswith(f"{table}."))]
-        return found
+        single = [key for key in self._entries if "." not in key]
+        inner = [[table, *(key for key in self._entries if key.startswith(f"{table}."))] for table in self.tables]
+        return [*NumbersFile.model_fields, *single, *chain(*inner)]
 
-    def _table(self, name: str, about: str, entries: Mapping[str, Any]) -> tuple[Any, Any]:
+    @cached_property
+    def _entries(self) -> dict[str, Any]:
+        """What may stand under each key of a file, as a field of pydantic's."""
+        accepted = self.accepts or self.settings
+        settings = {self.dotted(key): (of_setting(setting) | None, None) for key, setting in accepted.items()}
+        return {part.key: _field(part) for part in self.parts} | settings
+
+    def _table(self, name: str, about: str) -> tuple[Any, Any]:
         """Make a table, as a field of the file: it must be there if something in it must, unless it is an optional one."""
-        inside = {key.partition(".")[2]: each for key, each in entries.items() if key.startswith(f"{name}.")}
+        inside = {key.partition(".")[2]: each for key, each in self._entries.items() if key.startswith(f"{name}.")}
         made = create_model(name, __base__=Table, **inside)
         if name in self.optional:
             return made | None, Field(None, description=about)
@@ -135,10 +134,8 @@ class Level:
 
     def draft(self, name: str, file: NumbersFile, changed: Collection[str] | None) -> Draft:
         """Take what a checked file gives. changed: what overrides have named, in a built-in file; else None."""
-        found = {part.key: _found(file, part.key) for part in self.parts}
-        parts = {key: value for key, value in found.items() if value is not None}
-        said = {key: _found(file, self.dotted(key)) for key in self.accepts or self.settings}
-        settings = {key: value for key, value in said.items() if value is not None}
+        settings = _found(file, {key: self.dotted(key) for key in self.accepts or self.settings})
+        parts = _found(file, {part.key: part.key for part in self.parts})
         spare = [key for key in parts if changed is not None and {key, key.partition(".")[0]}.isdisjoint(changed)]
         head: dict[str, Any] = {"name": name, "title": file.title or name, "about": file.about}
         return Draft(self, head | {"kind": self.kind, "level": self.word}, parts, settings, spare)
@@ -155,7 +152,12 @@ def _field(part: Part) -> tuple[Any, Any]:
     return entry | None if part.default is None else entry, described
 
 
-def _found(file: BaseModel, key: str) -> Any:
-    """Return what stands under a key, None where nothing does."""
-    table, dot, name = key.partition(".")
-    return getattr(getattr(file, table), name, None) if dot else getattr(file, table)
+def _found(file: BaseModel, keys: Mapping[str, str]) -> Values:
+    """Return what stands under keys of a file, by the names that they have here, where something does."""
+    found = {}
+    for name, key in keys.items():
+        table, dot, inner = key.partition(".")
+        value = getattr(getattr(file, table), inner, None) if dot else getattr(file, table)
+        if value is not None:
+            found[name] = value
+    return found

@@ -1,20 +1,33 @@
-"""Load a numbers file, with overrides, as fully explicit and checked numbers."""
+"""Load a numbers file, with overrides, as explicit and checked numbers; the first complaint becomes one sentence of ours."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from blueprint.inputs.explain import checked, level_named
-from blueprint.inputs.level import Draft
-from blueprint.inputs.read import Source, overridden, read
-from blueprint.inputs.result import Numbers
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
+from blueprint.inputs.level import Draft, Level
+from blueprint.inputs.numbers import Numbers
+from blueprint.inputs.read import Source, overridden, read, tables_of
 from blueprint.inputs.setting import STORED_OFF
+from blueprint.workbooks.registry import kind_of_level, kinds
+
+_EXPECTED = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "list_type": "a list",
+    "model_type": "a table",
+}
 
 
 def load(
-    source: str | PathLike[str] | Source = "default", overrides: Mapping[str, Any] | Sequence[str] = ()
+    source: str | PathLike[str] | Mapping[str, Any] | Source = "default",
+    overrides: Mapping[str, Any] | Sequence[str] = (),
 ) -> Numbers:
-    """Load a built-in set of numbers, or a path ending in .toml, and lay overrides such as `sizes.hidden=6` over it.
+    """Load a built-in set of numbers, a path ending in .toml, or tables, and lay overrides such as `sizes.hidden=6` over it.
 
     Numbers with more than 15 significant digits are rounded to 15: a spreadsheet stores no more. If an override makes
     parts of a *built-in* set no longer fit, these are drawn from the seed instead; in a user's file nothing is dropped.
@@ -22,19 +35,41 @@ def load(
     Raises:
         NumbersError: one sentence on the first thing that is wrong with the file or an override.
     """
+    if isinstance(source, Mapping):
+        source = tables_of(source)
     found = source if isinstance(source, Source) else read(source)
     drafted = draft(found, overridden(found.raw, overrides))
     return drafted.level.make(drafted)
 
 
 def draft(found: Source, changed: Sequence[str]) -> Draft:
-    """Check merged tables, and take what they give; changed: the keys that overrides have named.
+    """Check merged tables, and return what they give; changed: the keys that overrides have named.
 
     Raises:
-        NumbersError: one sentence on the first thing that is wrong.
+        NumbersError: for the first complaint; an unknown key goes before what is missing because of it.
     """
     level = level_named(found.raw.get("level"))
-    return level.draft(found.name, checked(found.raw, level), changed if found.built_in else None)
+    try:
+        file = level.file.model_validate(found.raw)
+    except ValidationError as error:
+        complaints = error.errors(include_url=False)
+        unknown = [each for each in complaints if each["type"] == "extra_forbidden"]
+        # Suppress the cause: pydantic's own text names classes that a reader of the file has never seen.
+        raise _refused((unknown or complaints)[0], level) from None
+    return level.draft(found.name, file, changed if found.built_in else None)
+
+
+def level_named(word: Any) -> Level:
+    """Return the level of this name.
+
+    Raises:
+        NumbersError: if no kind of workbook has one of that name.
+    """
+    kind = kind_of_level(word)
+    if kind is None:
+        known = " or ".join(shown(each) for kind in kinds() for each in kind.levels)
+        raise refusal("level", "nothing" if word is None else shown(word), known)
+    return kind.level(word)  # type: ignore[no-any-return]
 
 
 def read_as_off(found: Source) -> list[str]:
@@ -48,3 +83,27 @@ def value_in(raw: Mapping[str, Any], key: str) -> Any:
     """Return what stands under a dotted key of a file, None where nothing does."""
     table, dot, name = key.partition(".")
     return raw.get(table, {}).get(name) if dot else raw.get(table)
+
+
+def _refused(complaint: ErrorDetails, level: Level) -> NumbersError:
+    where, found, kind = place(complaint["loc"]), shown(complaint["input"]), complaint["type"]
+    if kind == "extra_forbidden":
+        return _unknown(where, level.keys)
+    if kind == "missing":
+        return refusal(where, "nothing", "a value, as nothing is drawn at this level")
+    if kind == "value_error":
+        return refusal(where, found, str(complaint["ctx"]["error"]))
+    return refusal(where, found, _EXPECTED.get(kind, "a value of another kind"))
+
+
+def _unknown(where: str, known: list[str]) -> NumbersError:
+    """Look for the key that was meant in the same table first, then in the others, then at other levels."""
+    table, _, name = where.rpartition(".")
+    neighbours = {key.rpartition(".")[2]: key for key in known if key.rpartition(".")[0] == table}
+    others = [key for key in known if "." in key and key not in neighbours.values()]
+    meant = neighbours.get(nearest(name, list(neighbours)) or "") or nearest(where, others)
+    levels = {word: kind.level(word) for kind in kinds() for word in kind.levels} if not meant else {}
+    if having := [word for word, level in levels.items() if where in level.keys]:
+        begin = " or ".join(filter(None, (", ".join(having[:-1]), having[-1])))
+        return NumbersError(f"{where}: not at this level; numbers that begin at {begin} have it.")
+    return NumbersError(f"{where}: unknown key, {suggestion(meant, list(neighbours.values()))}")

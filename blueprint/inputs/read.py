@@ -17,12 +17,12 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Source:
-    """Hold a file's tables as they were read, and whether the file is one of the built-in ones; `told`: where they are from."""
+    """Hold a file's tables as they were read, and whether the file is one of the built-in ones; `origin`: where they are from."""
 
     name: str
     built_in: bool
     raw: dict[str, Any]
-    told: str
+    origin: str
 
 
 def names() -> list[tuple[str, str]]:

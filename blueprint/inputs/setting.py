@@ -4,13 +4,8 @@ A folder has its settings in `conventions.toml`, whose keys are explained at the
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
-from typing import Any, NamedTuple
-
-from blueprint.inputs.errors import refusal
-from blueprint.inputs.prose import data_in
 
 OFF = inf
 """A limit that is off, which no number is; in cells and files it is the word off."""
@@ -59,7 +54,7 @@ class Setting:
     called: tuple[Mapping[str, str], ...] = field(default=(), compare=False)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What it means, behind its symbol; a word's symbol says nothing that a file needs."""
         return self.meaning if self.words else f"{self.symbol}: {self.meaning}"
 
@@ -81,62 +76,6 @@ class Setting:
 def says_off(value: object) -> bool:
     """Tell whether a file says of a limit that it is off, in the word or in what older versions wrote for it."""
     return value in ("off", STORED_OFF, OFF)
-
-
-_NUMBERS = ("value", "low", "high")
-
-
-class Records(NamedTuple):
-    """The settings of a folder by key, each group's title by its name, and what is narrower where nothing is live."""
-
-    settings: Mapping[str, Setting]
-    titles: Mapping[str, str]
-    plain: Mapping[str, Setting]
-
-
-def settings_in(folder: Path) -> Records:
-    """Read `conventions.toml` of a folder: a table for each group, which has a title, and in it one for each setting.
-
-    The first group is that of the keys that every numbers file has: they stand alone, without its name.
-
-    Raises:
-        NumbersError: for a record that has what no record has, or no default.
-    """
-    file = folder / "conventions.toml"
-    groups = data_in(file)
-    records = {
-        name if group == next(iter(groups)) else f"{group}.{name}": record
-        for group, table in groups.items()
-        for name, record in table.items()
-        if name != "title"
-    }
-    settings = {key: _setting(f"{file}, {key}", record) for key, record in records.items()}
-    alone = (key for key in settings if "." not in key)
-    plain = {key: replace(settings[key], **_read(records[key].get("plain", {}))) for key in alone}
-    return Records(settings, {group: table["title"] for group, table in groups.items()}, plain)
-
-
-def _setting(where: str, record: Mapping[str, Any]) -> Setting:
-    try:
-        return Setting(**_read(record))
-    except TypeError as error:
-        raise refusal(
-            where, str(error), "a default, and nothing but the keys explained at the head of the file"
-        ) from error
-
-
-def _read(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Translate a record: words as a tuple, numbers as floats; a limit has no highest number."""
-    named = {"value" if name == "default" else name: each for name, each in record.items()}
-    read: dict[str, Any] = {name: float(named[name]) for name in _NUMBERS if isinstance(named.get(name), int | float)}
-    if "called" in named:
-        read["called"] = tuple(named["called"])
-    if "words" in named:
-        read |= {"words": tuple(named["words"]), "decimals": 0}
-    if record.get("limit"):
-        read |= {"high": OFF} | ({"value": OFF} if named["value"] == "off" else {})
-    read = ({"decimals": 0} if "whole" in named else {}) | named | read
-    return {name: each for name, each in read.items() if name not in ("limit", "plain")}
 
 
 def in_groups(keys: Iterable[str], titles: Mapping[str, str]) -> list[tuple[str, list[str]]]:

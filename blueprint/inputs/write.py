@@ -5,10 +5,10 @@ from textwrap import wrap
 from typing import Any
 
 from blueprint.inputs.json_schema import Node, level_schema
-from blueprint.inputs.result import Numbers
+from blueprint.inputs.numbers import Numbers
+from blueprint.inputs.origin import assumed, given
 from blueprint.inputs.setting import OFF
 from blueprint.inputs.toml_format import spelled
-from blueprint.inputs.values import assumed, given
 from blueprint.workbooks.registry import level_of
 
 _COMMENT_AT, _LONGEST = 32, 120
@@ -18,8 +18,16 @@ _HEAD = """\
 """
 
 
-def written(numbers: Numbers, schema: str) -> str:
-    """Return the text of the file; see `toml_of`."""
+SCHEMA_FILE = "blueprint-numbers.schema.json"
+"""The name under which the schema lies beside a numbers file."""
+
+
+def toml_of(numbers: Numbers, schema: str = f"./{SCHEMA_FILE}") -> str:
+    """Write numbers of any level as a complete numbers file, each key with a comment; `load` gives the same numbers back.
+
+    schema: where an editor finds the JSON Schema, seen from the folder of the file: the first line holds Taplo's directive
+    (taplo.tamasfe.dev, Configuration, Directives; read in taplo 0.9).
+    """
     keys: Node = level_schema(numbers.level)["properties"]
     page = _Page(numbers)
     lines = [f"#:schema {schema}", _HEAD]

@@ -6,8 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from blueprint.inputs.errors import NumbersError
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers, NumbersError
 from blueprint.language import NotationError
 from blueprint.page.opened import Opened
 from blueprint.page.read import ReadError

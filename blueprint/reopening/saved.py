@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.inputs.errors import name_of
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers, name_of
 from blueprint.page.read import ReadError
 from blueprint.quoting import quoted
 from blueprint.workbooks.kind import imported
 from blueprint.workbooks.registry import kinds
 
 if TYPE_CHECKING:
-    from blueprint.inputs.catalogue import Catalogue
-    from blueprint.inputs.result import Settings
+    from blueprint.inputs import Catalogue, Settings
     from blueprint.page.opened import Opened
     from blueprint.workbooks.kind import Kind
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers
 from blueprint.language import Values
 from blueprint.page import reserved_names
 from blueprint.page.outline import Blueprint

@@ -12,7 +12,7 @@ from math import inf
 from typing import NamedTuple
 
 from blueprint.book import Book
-from blueprint.inputs.catalogue import Preset
+from blueprint.inputs import Preset
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 
 COLUMNS = {

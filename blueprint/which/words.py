@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blueprint.inputs.setting import OFF, dotted, shown_value
+from blueprint.inputs import OFF, dotted, shown_value
 from blueprint.workbooks.common.conventions.data import LIVE
 
 TUNED = frozenset(key for key, setting in LIVE.items() if setting.tuned)

@@ -97,7 +97,7 @@ def kind_named(name: str) -> Kind:
 
 def kind_of_level(word: object) -> Kind | None:
     """Return the kind to which a level belongs."""
-    return next((kind for kind in _ours_first() if word in kind.levels), None)
+    return next((kind for kind in _ours_first() if str(word) in kind.levels), None)
 
 
 def built_in_file(name: str) -> Path | None:

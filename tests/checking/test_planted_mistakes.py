@@ -9,8 +9,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, Deviation, compare, widened
-from blueprint.inputs import load
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers, load
 from blueprint.language import NotationError
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import witness_of as witness

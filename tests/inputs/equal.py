@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers
 
 
 def differing(first: Numbers, second: Numbers) -> list[str]:

@@ -6,9 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprint.inputs import load, read
-from blueprint.inputs.errors import NumbersError
-from blueprint.inputs.export import origins, toml_of
+from blueprint.inputs import NumbersError, load, origins, read, toml_of
 from blueprint.workbooks import kinds
 
 TEXTS = [path.read_bytes() for kind in kinds() for path in kind.built_in().values()]

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from blueprint.cli import main
 from blueprint.commands.numbers import numbers
-from blueprint.inputs import load
-from blueprint.inputs.export import SCHEMA_FILE, toml_of
+from blueprint.inputs import SCHEMA_FILE, load, toml_of
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.page.workshop import made
 

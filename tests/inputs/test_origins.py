@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.inputs import load, read
-from blueprint.inputs.errors import NumbersError
-from blueprint.inputs.export import origins, toml_of
-from blueprint.inputs.read import names, source_of
-from blueprint.inputs.values import assumed, given
+from blueprint.inputs import NumbersError, given, load, names, origins, read, source_of, toml_of
+from blueprint.inputs.origin import assumed
 
 PARTIAL = """\
 level = "weights"

@@ -11,13 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from blueprint.inputs import load
-from blueprint.inputs.errors import NumbersError
-from blueprint.inputs.explain import level_named
-from blueprint.inputs.export import schema_of, toml_of
-from blueprint.inputs.limits import LIMITS
-from blueprint.inputs.read import names, overridden, read
-from blueprint.inputs.setting import OFF, Setting
+from blueprint.inputs import OFF, NumbersError, Setting, load, names, read, schema_of, toml_of
+from blueprint.inputs.load import level_named
+from blueprint.inputs.read import overridden
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS
 from tests.inputs.test_written import CASES
 
 SCHEMA = schema_of()

@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprint.inputs import load
-from blueprint.inputs.explain import level_named
-from blueprint.inputs.export import toml_of
+from blueprint.inputs import Numbers, load, names, toml_of
 from blueprint.inputs.json_schema import level_schema
-from blueprint.inputs.read import names
-from blueprint.inputs.result import Numbers
+from blueprint.inputs.load import level_named
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.inputs.equal import differing

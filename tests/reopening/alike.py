@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers
 
 NOT_IN_A_FILE = {"drawn_anew"}
 """What is said once, when numbers are loaded."""

@@ -10,10 +10,7 @@ import openpyxl
 import pytest
 
 from blueprint import Book
-from blueprint.inputs import load
-from blueprint.inputs.export import toml_of
-from blueprint.inputs.read import source_of
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers, load, source_of, toml_of
 from blueprint.page.read import ReadError
 from blueprint.reopening import back_from, book_of, numbers_in
 from blueprint.workbooks import blueprint_of

@@ -18,8 +18,7 @@ from torch import Tensor
 
 from blueprint.book import Book
 from blueprint.checking.deviations import TOLERANCES, WHITENED, compare, widened
-from blueprint.inputs import load
-from blueprint.inputs.result import Numbers
+from blueprint.inputs import Numbers, load
 from blueprint.language import NotationError
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.inputs import load
-from blueprint.inputs.result import Array, Settings
+from blueprint.inputs import Array, Settings, load
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.reference import run
 from tests.workbooks.convert import reference_numbers

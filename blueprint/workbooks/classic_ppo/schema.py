@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.inputs import Draft, Level, Numbers, Part
-from blueprint.inputs.catalogue import Catalogue, catalogue
+from blueprint.inputs import (
+    LONGEST,
+    ROWS,
+    Catalogue,
+    Draft,
+    Level,
+    Numbers,
+    Part,
+    catalogue,
+    refusal,
+    settings_in,
+)  # fmt: skip
 from blueprint.inputs.entries import Flag, Number, Text, Whole
-from blueprint.inputs.errors import refusal
-from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
-from blueprint.inputs.setting import settings_in
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -109,6 +116,6 @@ LEVEL = Level(
     },
     settings=CLASSIC,
     presets=classic_presets,
-    limits={"environment": LIMITS["episodes"], "step": (1, LONGEST_TEXT), "action": LIMITS["vocabulary"]},
+    limits={"environment": ROWS, "step": (1, LONGEST), "action": (2, 64)},
     make=_numbers,
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from blueprint.inputs.prose import data_in
+from blueprint.inputs.catalogue import data_in
 from blueprint.workbooks.common.conventions.data import LIVE
 
 HERE = Path(__file__).parent

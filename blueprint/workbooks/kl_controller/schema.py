@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from blueprint.inputs import Level, Part
+from blueprint.inputs import LONGEST, ROWS, Level, Part, settings_in
 from blueprint.inputs.entries import Number, Positive
-from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
-from blueprint.inputs.setting import settings_in
 
 CONTROLLER = settings_in(Path(__file__).parent).settings
 LEVEL = Level(
@@ -27,5 +25,5 @@ LEVEL = Level(
     },
     settings=CONTROLLER,
     of_settings="controller",
-    limits={"update": (1, LONGEST_TEXT), "response": LIMITS["episodes"]},
+    limits={"update": (1, LONGEST), "response": ROWS},
 )

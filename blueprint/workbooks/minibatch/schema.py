@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from blueprint.inputs.result import Array, Numbers
+from blueprint.inputs import Array, Numbers
 from blueprint.workbooks.common.conventions.data import PLAIN, Conventions
 
 

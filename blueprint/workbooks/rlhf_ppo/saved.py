@@ -19,7 +19,7 @@ from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 from blueprint.workbooks.rlhf_ppo.weights_level import block_name
 
 if TYPE_CHECKING:
-    from blueprint.inputs.result import Array
+    from blueprint.inputs import Array
     from blueprint.reopening.saved import Saved
 
 GIVEN_WORDS = "rollout.response"

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from blueprint.inputs import Level, Part
+from blueprint.inputs import Level, Part, settings_in
 from blueprint.inputs.entries import LogProb
-from blueprint.inputs.setting import settings_in
 
 SETTINGS = settings_in(Path(__file__).parent).settings
 LEVEL = Level(

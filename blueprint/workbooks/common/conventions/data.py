@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from blueprint.inputs.catalogue import Catalogue, catalogue
-from blueprint.inputs.setting import settings_in
+from blueprint.inputs.catalogue import Catalogue, catalogue, settings_in
 
 FOLDER = Path(__file__).parents[1]
 RECORDS = settings_in(FOLDER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blueprint.inputs.catalogue import Catalogue
-from blueprint.inputs.result import Settings as Given
+from blueprint.inputs.numbers import Settings as Given
 from blueprint.inputs.setting import in_groups
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet

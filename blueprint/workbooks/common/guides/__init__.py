@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from blueprint.inputs.catalogue import Catalogue
-from blueprint.inputs.prose import data_in
+from blueprint.inputs.catalogue import Catalogue, data_in
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Flow, Note, Section, Sheet
 from blueprint.workbooks.common.guides.first_hour import first_hour_sheet

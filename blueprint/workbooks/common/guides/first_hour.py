@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from blueprint.inputs.prose import data_in
+from blueprint.inputs.catalogue import data_in
 from blueprint.inputs.setting import shown_value
 from blueprint.language import Block
 from blueprint.page.outline import Box, Entry, Note, Section, Sheet

@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from blueprint.inputs.catalogue import Catalogue
-from blueprint.inputs.prose import data_in
+from blueprint.inputs.catalogue import Catalogue, data_in
 from blueprint.inputs.setting import Setting, in_groups, shown_value
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Note, Section, Sheet, blocks_on

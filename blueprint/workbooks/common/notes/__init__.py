@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from blueprint.inputs.prose import data_in
+from blueprint.inputs.catalogue import data_in
 from blueprint.inputs.setting import Setting
 from blueprint.page.outline import Blueprint
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.inputs.result import Array
+from blueprint.inputs import Array
 from blueprint.workbooks.rlhf_ppo.inputs import draw
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 

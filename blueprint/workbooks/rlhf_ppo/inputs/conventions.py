@@ -3,12 +3,8 @@
 from types import MappingProxyType
 from typing import Literal
 
-from blueprint.inputs import Part
-from blueprint.inputs.catalogue import DEFAULT
+from blueprint.inputs import DEFAULT, Draft, NumbersError, Part, Settings, refusal, shown
 from blueprint.inputs.entries import Text
-from blueprint.inputs.errors import NumbersError, refusal, shown
-from blueprint.inputs.level import Draft
-from blueprint.inputs.result import Settings
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, Conventions, followed, rlhf
 
 _GROUPS = dict.fromkeys(("ppo", *(key.partition(".")[0] for key in LIVE if "." in key)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blueprint.inputs.result import Array
+from blueprint.inputs import Array
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 
 END_WORD = "<eos>"

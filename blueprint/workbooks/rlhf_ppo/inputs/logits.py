@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from blueprint.inputs import Draft, Level, Part
+from blueprint.inputs import LONGEST, ROWS, Array, Draft, Level, NumbersError, Part, Values, refusal
 from blueprint.inputs.entries import Flag, Number, Word
-from blueprint.inputs.errors import NumbersError, refusal
-from blueprint.inputs.level import Values
-from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
-from blueprint.inputs.result import Array
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
 from blueprint.workbooks.rlhf_ppo.inputs.fit import check_known, check_vocabulary
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS
 
 POLICIES = {
     "old": "the policy that wrote the responses",
@@ -98,7 +95,7 @@ LEVEL = Level(
     tables={"text": "what was written", **TABLES, **POLICIES, **CRITICS, "reward_model": "what it says of each response"},
     settings=LIVE,
     presets=rlhf,
-    limits={"response": LIMITS["episodes"], "slot": (1, LONGEST_TEXT), "word": LIMITS["vocabulary"]},
+    limits={"response": ROWS, "slot": (1, LONGEST), "word": LIMITS["vocabulary"]},
     make=_numbers,
     values=_values,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from blueprint.inputs.result import Array, Numbers
+from blueprint.inputs import Array, Numbers
 from blueprint.workbooks.common.conventions.data import PLAIN, Conventions
 
 

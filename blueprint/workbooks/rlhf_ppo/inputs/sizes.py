@@ -4,9 +4,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from blueprint.inputs.errors import NumbersError, counted, refusal, shown
-from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
+from blueprint.inputs import LONGEST, ROWS, NumbersError, counted, refusal, shown
 
+# What each size may be; 64 words, and 31 + 32 + 1 rows of W, are the longest safe column of one formula.
+LIMITS = {
+    "vocabulary": (2, 64),
+    "embedding": (1, 31),
+    "hidden": (1, 32),
+    "episodes": ROWS,
+    "prompt": (1, LONGEST - 1),
+    "max_new_tokens": (1, LONGEST - 1),
+}
 # The shape of each part, in the names of the sizes; `joined` is embedding + hidden + 1.
 SHAPES: dict[str, tuple[str, ...]] = {
     "draws": ("episodes", "max_new_tokens"),
@@ -55,10 +63,10 @@ def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
         NumbersError: if a size is outside its limits, or the text would be longer than 500 words.
     """
     sizes = Sizes(**{size: claim.value for size, claim in told_by(parts, spare).items()})
-    if sizes.columns > LONGEST_TEXT:
+    if sizes.columns > LONGEST:
         raise NumbersError(
             f"sizes.max_new_tokens: found {counted(sizes.prompt, 'prompt word')} and "
-            f"{counted(sizes.max_new_tokens, 'new word')}, expected at most {LONGEST_TEXT} words together."
+            f"{counted(sizes.max_new_tokens, 'new word')}, expected at most {LONGEST} words together."
         )
     return sizes
 

@@ -1,8 +1,7 @@
 """Level "per-token" of RLHF PPO: log-probs, values and scores of every response word are given."""
 
-from blueprint.inputs import Draft, Level, Numbers, Part
+from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part
 from blueprint.inputs.entries import LogProb, Number, Ratio, Token
-from blueprint.inputs.limits import LIMITS, LONGEST_TEXT
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT
 from blueprint.workbooks.rlhf_ppo.inputs.conventions import TABLES, check_plain
 
@@ -35,7 +34,7 @@ LEVEL = Level(
     optional=("cases",),
     settings=PRESET_DEFAULT,
     accepts={key: setting for key, setting in LIVE.items() if "." not in key},
-    limits={"episode": LIMITS["episodes"], "word": (1, LONGEST_TEXT)},
+    limits={"episode": ROWS, "word": (1, LONGEST)},
     ragged=("word",),
     make=_numbers,
 )

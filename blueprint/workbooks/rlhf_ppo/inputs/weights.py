@@ -4,17 +4,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from blueprint.inputs import Draft, Level, Part
+from blueprint.inputs import Draft, Level, Part, Values
 from blueprint.inputs.entries import DRAW_HIGH, DRAW_LOW, Draw, Number, Prompt, Response, Seed, Whole, Word
-from blueprint.inputs.level import Values
-from blueprint.inputs.limits import LIMITS
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs import complete
 from blueprint.workbooks.rlhf_ppo.inputs.complete import MODELS, base_of, is_drawn
 from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
 from blueprint.workbooks.rlhf_ppo.inputs.fit import fitting
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
-from blueprint.workbooks.rlhf_ppo.inputs.sizes import SHAPES, Sizes, resolved, told_by
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS, SHAPES, Sizes, resolved, told_by
 
 _SIZES = {
     "vocabulary": "words that there are",
@@ -170,7 +168,7 @@ LEVEL = Level(
     presets=rlhf,
     make=_numbers,
     values=_values,
-    defaults=lambda numbers: PRESET_DEFAULT,
+    defaults=PRESET_DEFAULT,
     origins=_origins,
     remarks=_remarks,
 )  # fmt: skip
