@@ -4,7 +4,7 @@ It shares no code with the definitions from which the workbook is written. Needs
 computation of which every kind of workbook has its options.
 """
 
-from blueprint.witness.errors import WitnessError
+from blueprint.witness.settings import WitnessError
 from blueprint.witness.witness import KindWitness, Record, Tie, Witnessed, witness
 
 __all__ = ["KindWitness", "Record", "Tie", "WitnessError", "Witnessed", "witness"]

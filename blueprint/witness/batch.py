@@ -13,9 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness.errors import WitnessError
 from blueprint.witness.options import DEFAULTS, WORDS, Options
-from blueprint.witness.settings import Array, File, Setting, alternative, block, numbers, outside, place_of, used
+from blueprint.witness.settings import (
+    Array,
+    File,
+    Setting,
+    WitnessError,
+    alternative,
+    block,
+    numbers,
+    outside,
+    place_of,
+    single,
+    used,
+)
 
 LOWER, UPPER = "clip_range", "loss.clip_range_high"
 """The clip of the ratio on either side; a file that has no upper one has one ε for both."""
@@ -74,10 +85,8 @@ class Batch:
 
     def used(self, name: str) -> list[Setting]:
         """Returns a setting of every file. Raises WitnessError where a file has none of that name."""
-        for file, settings in zip(self.files, self.settings, strict=True):
-            if name not in settings:
-                block(file, f"{name}.yours")
-        return [settings[name] for settings in self.settings]
+        pairs = zip(self.files, self.settings, strict=True)
+        return [settings[name] if name in settings else single(file, f"{name}.yours") for file, settings in pairs]
 
     def setting(self, name: str) -> Tensor:
         """Returns a setting, or for a switch the number of its word in the file, of every file as [F, 1, 1]."""

@@ -1,6 +1,7 @@
 """What was computed of files, by the names of their blocks: the settings, every quantity, and the verdicts of the checks."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -9,37 +10,21 @@ from blueprint.witness.batch import Batch
 from blueprint.witness.settings import TABLE, Array, Setting, in_use, is_word, of_preset
 
 
-class Rows:
-    """What was recomputed, by the name of its block and in the order of derivation."""
+class Rows(dict[str, Tensor]):
+    """What was recomputed, by the name of its block and in the order of derivation; arrays of words stand among the tensors."""
 
     def __init__(self, batch: Batch) -> None:
         """Starts with nothing computed."""
-        self._batch = batch
-        self._found: dict[str, tuple[Tensor | list[Array], bool]] = {}
-        self._hidden: set[str] = set()
-
-    def __getitem__(self, name: str) -> Tensor:
-        """Returns a quantity computed earlier."""
-        found = self._found[name][0]
-        assert isinstance(found, Tensor), name
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        """Returns whether a quantity has been computed."""
-        return name in self._found
-
-    def get(self, name: str, otherwise: Tensor) -> Tensor:
-        """Returns a quantity computed earlier, if there is one of that name."""
-        return self[name] if name in self._found else otherwise
+        super().__init__()
+        self._batch, self._whole, self._hidden = batch, set[str](), set[str]()
 
     def add(self, tensors: Mapping[str, Tensor], whole: bool = False) -> None:
-        """Takes quantities: [F], [F, N], [F, N, T (and edges), …]; whole: without episodes and decisions, [F, …].
+        """Takes quantities: [F], [F, N], [F, N, T (and edges), …]; whole: without episodes and positions, [F, …].
 
         What is typed stays as it is.
         """
-        self._found |= {
-            name: (each, whole) for name, each in tensors.items() if name not in self._hidden or name not in self._found
-        }
+        self.update({name: each for name, each in tensors.items() if name not in self._hidden or name not in self})
+        self._whole |= tensors.keys() if whole else set()
 
     def know(self, tensors: Mapping[str, Tensor]) -> None:
         """Takes what is typed, to be looked at and not to be shown."""
@@ -52,17 +37,18 @@ class Rows:
 
     def add_words(self, name: str, words: Iterable[Array | str]) -> None:
         """Takes one array of words, or one word, for each file."""
-        self._found[name] = ([np.asarray(each, dtype=object) for each in words], True)
+        self[name] = [np.asarray(each, dtype=object) for each in words]  # type: ignore[assignment]
 
     def of_each_file(self) -> list[dict[str, Array]]:
-        """Returns the quantities of each file, cut to its own episodes and decisions; edges keep their places."""
+        """Returns the quantities of each file, cut to its own episodes and positions; edges keep their places."""
         columns = self._batch.exists.shape[-1]
         found: list[dict[str, Array]] = [{} for _ in self._batch.files]
-        for name, (together, whole) in self._found.items():
-            if name not in self._hidden:
-                arrays = together.cpu().numpy() if isinstance(together, Tensor) else together
-                for each, array, (episodes, decisions) in zip(found, arrays, self._batch.sizes, strict=True):
-                    each[name] = array if whole else _cut(array, episodes, decisions - columns)
+        for name in (each for each in self if each not in self._hidden):
+            together: Any = self[name]
+            words = isinstance(together, list)
+            arrays = together if words else together.cpu().numpy()
+            for each, array, (episodes, positions) in zip(found, arrays, self._batch.sizes, strict=True):
+                each[name] = array if words or name in self._whole else _cut(array, episodes, positions - columns)
         return found
 
 
@@ -82,8 +68,9 @@ def add_settings(batch: Batch, rows: Rows) -> None:
     if table:
         rows.add({"preset.number": batch.filled(float(place or 0) for place in places)})
     for name in batch.settings[0]:
-        said = [of_preset(file, name, place) for file, place in zip(batch.files, places, strict=True)] if table else []
-        _add(batch, rows, f"{name}.preset", said)
+        if table:
+            pairs = zip(batch.files, places, strict=True)
+            _add(batch, rows, f"{name}.preset", [of_preset(file, name, place) for file, place in pairs])
         _add(batch, rows, name, batch.used(name))
         if is_word(batch.files[0], name):
             rows.add({f"{name}.number": batch.setting(name).flatten()})
@@ -92,12 +79,11 @@ def add_settings(batch: Batch, rows: Rows) -> None:
 
 
 def _add(batch: Batch, rows: Rows, name: str, values: list[Setting]) -> None:
-    """Adds a setting of every file: numbers, or words; nothing where there are none."""
-    numbers = [value for value in values if not isinstance(value, str)]
-    if numbers:
-        rows.add({name: batch.filled(numbers)})
-    elif values:
-        rows.add_words(name, [str(value) for value in values])
+    """Adds a setting of every file: numbers, or words."""
+    if is_word(batch.files[0], name.removesuffix(".preset")):
+        rows.add_words(name, map(str, values))
+    else:
+        rows.add({name: batch.filled(map(float, values))})
 
 
 def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, Tensor]) -> None:

@@ -10,7 +10,19 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.witness.errors import WitnessError, quoted
+LONGEST = 60
+"""Letters of a word that a sentence quotes."""
+
+
+def quoted(word: object) -> str:
+    """Spells a word of a file in quotes, shortened, with everything escaped that cannot be seen."""
+    text = str(word)
+    return repr(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+
+
+class WitnessError(ValueError):
+    """Something was asked of the witness, or stands in a file, with which nothing can be computed."""
+
 
 Array: TypeAlias = npt.NDArray[Any]
 File: TypeAlias = Mapping[str, Array]
@@ -56,9 +68,7 @@ def ids(words: Array, known: Array, where: str, blanks: bool = True) -> Array:
     where: what has the words, as a refusal says it. blanks: whether a cell may be blank.
     Raises WitnessError for a word that is not known.
     """
-    places: dict[str, int] = {}
-    for number, word in enumerate(known.tolist()):
-        places.setdefault(str(word).lower(), number)
+    places: dict[str, int] = {str(word).lower(): number for number, word in reversed([*enumerate(known.tolist())])}
 
     def place(word: object) -> int:
         if blanks and is_blank(word):
@@ -105,13 +115,10 @@ def column(file: File, preset: Any) -> int:
 
 def of_preset(file: File, name: str, place: int | None) -> Setting:
     """Returns what a preset says about a setting: that at a place of the table, or, without a table, the one beside it."""
-    if place is None:
-        found = single(file, f"{name}.preset")
-    elif is_word(file, name):
-        found = block(file, f"presets.{name}")[place]
-    else:
-        found = numbers(file, f"presets.{name}")[place]
-    return str(found) if is_word(file, name) else float(found)
+    word = is_word(file, name)
+    read = block if word else numbers
+    found = single(file, f"{name}.preset") if place is None else read(file, f"presets.{name}")[place]
+    return str(found) if word else float(found)
 
 
 def in_use(file: File) -> int | None:
@@ -122,17 +129,11 @@ def in_use(file: File) -> int | None:
 def used(file: File) -> dict[str, Setting]:
     """Returns every setting that a file has: `name.yours` unless blank, else its preset's.
 
-    Numbers come as floats, switches as the words that stand there. Raises WitnessError for a word that no alternative is.
+    Numbers come as floats, switches as the words that stand there.
     """
-    place, found = in_use(file), dict[str, Setting]()
-    for name in held(file):
-        yours = single(file, f"{name}.yours")
-        if is_word(file, name):
-            found[name] = str(of_preset(file, name, place) if is_blank(yours) else yours)
-            alternative(file, name, str(found[name]))
-        else:
-            found[name] = float(of_preset(file, name, place) if is_blank(yours) else yours)
-    return found
+    place, yours = in_use(file), {name: single(file, f"{name}.yours") for name in held(file)}
+    found = {name: of_preset(file, name, place) if is_blank(each) else each for name, each in yours.items()}
+    return {name: str(each) if is_word(file, name) else float(each) for name, each in found.items()}
 
 
 def outside(file: File, settings: Mapping[str, Setting]) -> dict[str, float]:

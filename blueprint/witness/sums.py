@@ -6,7 +6,7 @@ and gets that of the whole batch; a sum that is not known yet is gathered from t
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -14,21 +14,8 @@ from torch import Tensor
 from blueprint.witness.tensors import Named, total, wide
 
 
-class Sums(Protocol):
-    """How numbers of files are made of those of their responses [F, N] or words [F, N, T]; each is [F]."""
-
-    def total(self, name: str, values: Tensor) -> Tensor:
-        """Returns Σ z."""
-
-    def largest(self, name: str, values: Tensor) -> Tensor:
-        """Returns max z."""
-
-    def squares(self, name: str, counted: Tensor, values: Tensor, about: Tensor) -> Tensor:
-        """Returns Σ c·(z − about)² of words that count, c being 1 there and else 0, with `about` [F]."""
-
-
 class Whole:
-    """Sums of a batch that is there as a whole."""
+    """How numbers of files, [F], are made of those of their responses [F, N] or words [F, N, T]: all are there at once."""
 
     def total(self, name: str, values: Tensor) -> Tensor:
         """Returns Σ z of each file."""
@@ -117,3 +104,6 @@ class Tiled:
         here = found()
         self._sums[name] = join(self._sums[name], here) if name in self._sums else here
         return here
+
+
+Sums = Whole | Tiled

@@ -3,23 +3,16 @@
 Tensors have the axes [F, N, T] (file, episode, decision) unless a docstring says otherwise.
 """
 
-from typing import Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 Named = dict[str, Tensor]
+Held = Mapping[str, Tensor]
+"""Whatever gives a quantity by the name of its block."""
 Number: TypeAlias = Tensor | float
-
-
-class Held(Protocol):
-    """Whatever gives a quantity by the name of its block."""
-
-    def __getitem__(self, name: str, /) -> Tensor:
-        """Returns the quantity."""
-
-    def __contains__(self, name: object, /) -> bool:
-        """Returns whether it is known."""
 
 
 def with_end(values: Tensor) -> Tensor:
@@ -71,3 +64,28 @@ def sums_from(values: Tensor, decay: Tensor, behind: Tensor | None = None) -> Te
     if behind is None:
         return with_end(masked_sums(values, 1.0, decay))
     return masked_sums(torch.cat([values, behind[..., None]], dim=-1), 1.0, with_end(decay))
+
+
+def distribution_rows(logits: Tensor) -> Named:
+    """Returns the soft-max over the last axis and the steps to it: top, exponentials, logsumexp, log_p, p and Σ p log p."""
+    log_p = torch.log_softmax(logits, dim=-1)
+    p, top = log_p.exp(), logits.amax(dim=-1)
+    return {
+        "top": top,
+        "exponentials": (logits - top[..., None]).exp(),
+        "logsumexp": torch.logsumexp(logits, dim=-1),
+        "log_p": log_p,
+        "p": p,
+        "p_log_p": (p * log_p).sum(dim=-1),
+    }
+
+
+def logprobs(log_p: Tensor, written: Tensor, mask: Number = 1.0) -> Tensor:
+    """Returns the log-prob of each written word [F, N, T], in nats, 0 outside the mask."""
+    return mask * log_p.gather(-1, written[..., None]).squeeze(-1)
+
+
+def kl_rows(p: Named, log_q: Tensor, mask: Number = 1.0) -> Named:
+    """Returns Σ_v p·log q and KL(p‖q) = Σ_v p·log p − Σ_v p·log q, the second inside the mask; both [F, N, T], nats."""
+    cross = (p["p"] * log_q).sum(dim=-1)
+    return {"cross": cross, "exact": mask * (p["p_log_p"] - cross)}

@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 
 import blueprint.workbooks.common
-from blueprint.witness.distributions import distribution_rows, kl_rows, logprobs
 from blueprint.witness.options import NUMBERS, WORDS, Options, Texts
 from blueprint.witness.ppo import recompute
-from blueprint.witness.tensors import Named
+from blueprint.witness.tensors import Named, distribution_rows, kl_rows, logprobs
 
 RECORDED = Path(__file__).parents[1] / "data" / "golden_runs.json"
 PRESETS = Path(blueprint.workbooks.common.__file__).parent / "presets.csv"

@@ -11,13 +11,12 @@ from torch import Tensor
 
 from blueprint.witness import Tie, WitnessError, advantages, losses
 from blueprint.witness.batch import Batch
-from blueprint.witness.distributions import distribution_rows, logprobs
 from blueprint.witness.metrics import explained
 from blueprint.witness.options import picked
 from blueprint.witness.rewards import estimates, within
 from blueprint.witness.rows import Rows, add_settings
 from blueprint.witness.settings import single
-from blueprint.witness.tensors import Named, wide
+from blueprint.witness.tensors import Named, distribution_rows, logprobs, wide
 from blueprint.witness.totals import summed_rows
 from blueprint.workbooks.classic_ppo.witness.checks import add_checks
 

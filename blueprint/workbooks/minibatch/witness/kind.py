@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from blueprint.witness.errors import WitnessError
-from blueprint.witness.settings import File
+from blueprint.witness.settings import File, WitnessError
 
 BEGINNINGS = ("score.given", "score.placed", "rewards", "advantages_used")
 """Rows in which a computation begins. The first that a file has is typed; those behind it follow from it."""

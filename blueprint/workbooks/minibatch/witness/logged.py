@@ -7,7 +7,7 @@ from torch import Tensor
 
 from blueprint.witness import checks
 from blueprint.witness.batch import Batch
-from blueprint.witness.charts import add_clip_curve, add_dots, shown_words
+from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
 from blueprint.witness.rows import Rows, add_verdicts
 from blueprint.witness.tensors import masked_mean, sums_from
 from blueprint.workbooks.minibatch.witness.kind import Kind

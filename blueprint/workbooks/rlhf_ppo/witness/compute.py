@@ -9,7 +9,7 @@ from torch import Tensor
 
 from blueprint.witness import Tie, checks
 from blueprint.witness.batch import Batch
-from blueprint.witness.charts import add_clip_curve, add_dots
+from blueprint.witness.checks import add_clip_curve, add_dots
 from blueprint.witness.ppo import recompute
 from blueprint.witness.rows import Rows, add_settings, add_verdicts
 from blueprint.witness.settings import TABLE

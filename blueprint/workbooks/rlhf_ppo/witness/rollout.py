@@ -14,9 +14,9 @@ from torch import Tensor
 
 from blueprint.witness import Tie, WitnessError
 from blueprint.witness.batch import Batch
-from blueprint.witness.device import TIE
 from blueprint.witness.settings import Array, File, block, ids
 from blueprint.witness.tensors import Named
+from blueprint.witness.witness import TIE
 from blueprint.workbooks.rlhf_ppo.witness.models import Policy, lookup
 
 FIXED = "rollout.response"

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from blueprint.witness import Tie, WitnessError, advantages, rewards
 from blueprint.witness.batch import UPPER, Batch
-from blueprint.witness.charts import add_clip_curve, add_dots, shown_words
+from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
 from blueprint.witness.losses import between, lowest_ratio, surrogates
 from blueprint.witness.rows import Rows, add_verdicts
 from blueprint.witness.settings import Array, numbers
