@@ -88,9 +88,6 @@ def _policy(name: str, whose: str, title: str, actions: Block) -> Section:
 
 def _counts() -> tuple[Block, ...]:
     """Counts what there is; a mean is over all steps of all environments."""
-    environments, steps, N, actions = PLAIN.ones("count.environments", "count.steps", "count", "count.actions")
-    environments[()] = size(n)
-    steps[()] = size(t)
-    N[()] = environments * steps
-    actions[()] = size(a)
+    environments, steps = PLAIN.one("count.environments", size(n)), PLAIN.one("count.steps", size(t))
+    N, actions = PLAIN.one("count", environments * steps), PLAIN.one("count.actions", size(a))
     return environments, steps, N, actions

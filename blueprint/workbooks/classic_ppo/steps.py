@@ -6,7 +6,7 @@ from blueprint.language import Block, link, maximum, typed
 from blueprint.page.outline import Note, Row, Section, Sheet, key
 from blueprint.workbooks.classic_ppo.rollout import Blocks, by_name, head, n, t
 from blueprint.workbooks.common import loss as common
-from blueprint.workbooks.common.definitions.averages import Counting, mean, spread
+from blueprint.workbooks.common.definitions.aggregation import Total
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
 from blueprint.workbooks.common.definitions.distribution import entropy
 from blueprint.workbooks.common.definitions.gae import Gae, Reach, gae
@@ -19,8 +19,14 @@ from blueprint.workbooks.common.definitions.metrics import (
     policy_kl,
     residual,
 )
-from blueprint.workbooks.common.definitions.total import Total
-from blueprint.workbooks.common.definitions.whitening import Whitened, statistics, whitened_advantages
+from blueprint.workbooks.common.definitions.whitening import (
+    Counting,
+    Whitened,
+    mean,
+    spread,
+    statistics,
+    whitened_advantages,
+)
 from blueprint.workbooks.common.sheets.loss import LEAD, linked, sections
 
 LEAD_ADVANTAGE = (

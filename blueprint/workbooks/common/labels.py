@@ -5,19 +5,18 @@ says where a row holds: everywhere, where conventions are live, or where the val
 `sources.toml` beside it, or the key of a convention, whose record then says where it was read.
 """
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
+from blueprint.inputs.catalogue import data_in
 from blueprint.language import NotationError
-from blueprint.workbooks.common.sources import sources_in
+from blueprint.workbooks.common.conventions.data import LIVE
 
-COMMON = "blueprint.workbooks.common"
+HERE = Path(__file__).parent
 
 
 class Label(NamedTuple):
@@ -30,34 +29,40 @@ class Label(NamedTuple):
     decimals: int = 4
 
 
-class Labels:
+class Labels(dict[str, Label]):
     """The labels of a workbook; those of its kind go before those that kinds share."""
-
-    def __init__(self, found: Mapping[str, Label]) -> None:
-        """Takes labels by the names of blocks."""
-        self._found = found
 
     def of(self, name: str) -> Label:
         """Returns the label of a block. Raises NotationError, which says where to write it, for a name that has none."""
-        if name not in self._found:
+        if name not in self:
             raise NotationError(f"{name}: it has no label; add a row with its symbol and meaning to labels.csv")
-        return self._found[name]
+        return self[name]
 
 
 @cache
 def labels(where: str = "", own: str = "") -> Labels:
     """Reads the labels that kinds share, and those of the kind whose package is `own`. where: a word of the column `in`."""
-    found: dict[str, Label] = {}
-    for package in filter(None, (COMMON, own)):
-        sources = sources_in(Path(str(files(package))))
-        for row in rows_in(package):
+    found = Labels()
+    for folder in (HERE, *([Path(str(files(own)))] if own else [])):
+        for row in csv.DictReader((folder / "labels.csv").read_text(encoding="utf-8").splitlines()):
             if row["in"] in ("", where):
-                source = sources[row["source"]] if row["source"] else ""
-                decimals = int(row["decimals"] or Label._field_defaults["decimals"])
-                found[row["name"]] = Label(row["symbol"], row["meaning"], row["unit"], source, decimals)
-    return Labels(found)
+                source = source_of(row["source"], folder) if row["source"] else ""
+                found[row["name"]] = Label(
+                    row["symbol"], row["meaning"], row["unit"], source, int(row["decimals"] or 4)
+                )
+    return found
 
 
-def rows_in(package: str) -> Iterator[dict[str, str]]:
-    """Yields the rows of a package's table of labels."""
-    return iter(csv.DictReader(files(package).joinpath("labels.csv").read_text(encoding="utf-8").splitlines()))
+@cache
+def sources_in(folder: Path = HERE) -> Mapping[str, str]:
+    """Reads `sources.toml` of a folder; what is not in it, kinds share, or the record of a convention says, by its key."""
+    found = data_in(folder / "sources.toml")
+    shared = {key: convention.source for key, convention in LIVE.items()} if folder == HERE else sources_in()
+    return {**shared, **{name: text.format(**found["papers"]) for name, text in found["sources"].items()}}
+
+
+def source_of(name: str, folder: Path = HERE) -> str:
+    """Returns the paper with its equation, or the library with version and function. Raises AttributeError for others."""
+    if name not in sources_in(folder):
+        raise AttributeError(f"{name}: there is no such source in {folder / 'sources.toml'}")
+    return sources_in(folder)[name]

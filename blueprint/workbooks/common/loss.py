@@ -1,29 +1,29 @@
 """From log-probs, advantages and values to the total loss: every step in order, for one set of conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from blueprint.language import Arithmetic, Block
+from blueprint.language import Arithmetic, Block, Sum, maximum
 from blueprint.workbooks.common.definitions.aggregation import (
+    Average,
     Filter,
     Guard,
+    Part,
+    Total,
     Totals,
     Weights,
     filtered,
     guard,
-    mean_ratio,
+    total,
     weights,
 )
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, Step, rows
-from blueprint.workbooks.common.definitions.kl import NEW, Estimates, kl_estimates
-from blueprint.workbooks.common.definitions.ratio import Clip, clip
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, rows
+from blueprint.workbooks.common.definitions.distribution import NEW, Estimates, kl_estimates
+from blueprint.workbooks.common.definitions.losses import L2, Clip, ValueLoss, clip, counted_values, value_loss
 from blueprint.workbooks.common.definitions.reward import price
-from blueprint.workbooks.common.definitions.total import Average, Part, Total, total
-from blueprint.workbooks.common.definitions.value import L2, ValueLoss, counted_values, value_loss
+from blueprint.workbooks.common.definitions.whitening import Counting, mean
 
 WEIGHED = {
     "policy_loss": "policy",
@@ -84,11 +84,6 @@ class Given(NamedTuple):
     m: Row = EVERYWHERE
     words: Block | None = None
 
-    @property
-    def has_values(self) -> bool:
-        """Whether everything is there that the value loss reads: two critics, and returns."""
-        return self.V_new is not None and self.V_old is not None and self.returns is not None
-
 
 class Averaging(NamedTuple):
     """How each part is averaged, by its name; and, where conventions choose, the words kept, the guard and the weights."""
@@ -124,25 +119,16 @@ class Loss:
 
 def loss(given: Given, use: Choices, *, norm: str = L2, shared: bool = True) -> Loss:
     """Runs the definitions from the ratio to the total. norm: of the value loss. shared: whether words have shares of it."""
-    by = given.counting
+    by, counted, value, kl = given.counting, cast(Row, EVERYWHERE), None, None
     held = clip(given.logp_new, given.logp_old, given.advantages, use, by.response if by else EVERYWHERE)
-    counted: Row = EVERYWHERE
-    if by and given.has_values:
-        counted = counted_values(by.response, by.first_past, use)
-    value = _value(given, counted, norm, use)
-    averaging = _averaging(given, held, counted, use)
-    kl = None
+    if given.V_new is not None and given.V_old is not None and given.returns is not None:
+        counted = counted_values(by.response, by.first_past, use) if by else EVERYWHERE
+        value = value_loss(given.V_new, given.V_old, given.returns, use, counted, given.m, norm)
     if given.logp_ref is not None:
         kl = kl_estimates(NEW, given.logp_new, given.logp_ref, given.exact, use)
+    averaging = _averaging(given, held, counted, use)
     parts, coefficients = _parts(given, held, value, kl, averaging, use)
     return Loss(given, held, counted, value, kl, averaging, coefficients, total(parts, use, shared=shared))
-
-
-def _value(given: Given, counted: Row, norm: str, use: Choices) -> ValueLoss | None:
-    """Makes the value loss, if there are two critics and returns."""
-    if given.V_new is None or given.V_old is None or given.returns is None:
-        return None
-    return value_loss(given.V_new, given.V_old, given.returns, use, counted, given.m, norm)
 
 
 def _averaging(given: Given, held: Clip, of_value: Row, use: Choices) -> Averaging:
@@ -151,21 +137,22 @@ def _averaging(given: Given, held: Clip, of_value: Row, use: Choices) -> Averagi
     if by is None:
         assert given.words is not None
         return Averaging(dict.fromkeys(WEIGHED, Average(given.m, given.words)))
-    kept, rest = filtered(by.response, by.ended, use), by.rest
-    guarded = guard(rest.mean_ratio if rest else mean_ratio(held.ratio, by.response, use), use)
-    counted = {"policy": kept.counted}
-    if isinstance(of_value, Block):
-        counted["value"] = of_value
-    if given.entropy is not None:
-        counted["entropy"] = kept.counted
+    rest, words = by.rest, maximum(Sum((use.n, use.t), by.response[use.at]), 1)
+    ratio = rest.mean_ratio if rest else mean("loss.mean_ratio", held.ratio, Counting(by.response, words, words), use)
+    kept, guarded = filtered(by.response, by.ended, use), guard(ratio, use)
+    counted = {
+        "policy": kept.counted,
+        "value": of_value,
+        "entropy": kept.counted if given.entropy is not None else None,
+    }
     found = {
         of: weights(of, row, by.most, use, rest and (rest.value if of == "value" else rest.policy))
         for of, row in counted.items()
+        if isinstance(row, Block)
     }
+    keep, others = guarded.keep[use.lead], rest.sums if rest else {}
     averages = {
-        name: Average(
-            found[of].row, 1, rest.sums.get(name, 0) if rest else 0, guarded.keep[use.lead] if name in GUARDED else 1
-        )
+        name: Average(found[of].row, 1, others.get(name, 0), keep if name in GUARDED else 1)
         for name, of in WEIGHED.items()
         if of in found
     }
@@ -176,12 +163,9 @@ def _parts(
     given: Given, held: Clip, value: ValueLoss | None, kl: Estimates | None, averaging: Averaging, use: Choices
 ) -> tuple[list[Part], tuple[Block, ...]]:
     """Lists the parts that there are, and the coefficients made for them. A critic trained apart is in no total."""
-    L, joint = use.lead, use.switch["loss.joint"].says("on")
-    vf, beta = Step(use.used["vf_coef"]), None
-    if value and not use.is_fixed("loss.joint"):
-        vf = use.step(True, "vf_coef.used", joint * use.used["vf_coef"], L)
-    if kl:
-        beta = use.step(True, "kl_coef.loss", price(use, "loss"), L)
+    joint, vf_coef = use.switch["loss.joint"].says("on"), use.used["vf_coef"]
+    vf = use.step(value is not None and not use.is_fixed("loss.joint"), "vf_coef.used", joint * vf_coef, use.lead)
+    beta = use.step(True, "kl_coef.loss", price(use, "loss"), use.lead) if kl else None
     listed: dict[str, tuple[Block | None, Arithmetic | int]] = {
         "policy_loss": (held.smaller, 1),
         "value_loss": (value.loss if value else None, vf.cell),

@@ -1,14 +1,12 @@
 """What one watches while training, as the conventions count it: the numbers that a library logs, and their outline."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand, Sum, maximum
+from blueprint.language import Block, Sum, maximum
 from blueprint.page.outline import Section, key
-from blueprint.workbooks.common.definitions.averages import Counting, averaged, count, mean, spread
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, rows
+from blueprint.workbooks.common.definitions.losses import Clip, ValueLoss
 from blueprint.workbooks.common.definitions.metrics import (
     Flags,
     PolicyKL,
@@ -20,9 +18,8 @@ from blueprint.workbooks.common.definitions.metrics import (
     policy_kl,
     residual,
 )
-from blueprint.workbooks.common.definitions.ratio import Clip
-from blueprint.workbooks.common.definitions.value import ValueLoss
-from blueprint.workbooks.common.signal import minors
+from blueprint.workbooks.common.definitions.whitening import Counting, count, mean, spread
+from blueprint.workbooks.common.sheets.signal import minors
 
 
 class MetricInputs(NamedTuple):
@@ -74,22 +71,17 @@ def by_name(sections: tuple[Section, ...], prefix: str = "") -> dict[str, Block]
 
 def _weights(see: MetricInputs, use: Choices) -> tuple[Counting, Counting, Counting, Section]:
     """Weighs every slot that is counted alike: what is watched, the response words, and those of the value loss."""
-    over, more = use.row("watch.over"), use.used["advantage.mean_eps"]
-    over[over.axes] = use.switch["metrics.over"].choose(mask=see.M[over.axes], all=see.S[see.S.axes])
-    eps = use.one("watch.eps")
-    eps[eps.axes] = use.switch["metrics.over"].says("mask") * more
+    over_what, more = use.switch["metrics.over"], use.used["advantage.mean_eps"]
+    over = use.row("watch.over", over_what.choose(mask=see.M[see.M.axes], all=see.S[see.S.axes]))
+    eps = use.one("watch.eps", over_what.says("mask") * more)
     counted = {"slots": (over, eps[use.lead]), "words": (see.M, more), "values": (see.value_counted, more)}
-    steps = {name: _weighing(f"watch.{name}", x, by, use) for name, (x, by) in counted.items()}
-    slots, words, values = (Counting(weight, 1, 1) for _, weight in steps.values())
-    folded = minors(over, eps, *(each for pair in steps.values() for each in pair))
-    return slots, words, values, Section("As the preset counts: what is averaged over what", folded)
-
-
-def _weighing(name: str, counted: Block, eps: Operand, use: Choices) -> tuple[Block, Block]:
-    """Divides 1 by how many are counted."""
-    number, weight = count(f"{name}.count", counted, use, eps), use.row(f"{name}.weight")
-    weight[weight.axes] = counted[counted.axes] / number[use.lead]
-    return number, weight
+    steps = []
+    for name, (x, by) in counted.items():
+        number = count(f"watch.{name}.count", x, use, by)
+        steps += [number, use.row(f"watch.{name}.weight", x[x.axes] / number[use.lead])]
+    slots, words, values = (Counting(weight, 1, 1) for weight in steps[1::2])
+    title = "As the preset counts: what is averaged over what"
+    return slots, words, values, Section(title, minors(over, eps, *steps))
 
 
 def _moved(see: MetricInputs, kl: PolicyKL, slots: Counting, use: Choices) -> Section:
@@ -112,31 +104,29 @@ def _clipped(see: MetricInputs, flags: Flags, words: Counting, values: Counting,
 
 def _drifted(see: MetricInputs, use: Choices) -> Section:
     """Averages over responses their KL to the reference, or its mean per word: what an adaptive controller is fed."""
-    each, t, M = (*use.lead, use.n), use.t, see.M[see.M.axes]
+    each, words = (*use.lead, use.n), Sum(use.t, see.M[see.M.axes])
     total = per_response("kl.response_sum", see.kl, use, see.M)
-    per_word, chosen = use.each("kl.response_mean"), use.each("kl.response_used")
-    wrote = any_of("kl.wrote", Sum(t, M), use)
-    per_word[each] = total[each] / (maximum(Sum(t, M), 1) + use.used["advantage.mean_eps"])
-    chosen[each] = use.switch["metrics.kl_stat"].choose(seq_sum=total[each], token_mean=per_word[each])
+    number = maximum(words, 1) + use.used["advantage.mean_eps"]
+    per_word = use.each("kl.response_mean", total[each] / number)
+    wrote = any_of("kl.wrote", words, use)
+    fed = use.switch["metrics.kl_stat"].choose(seq_sum=total[each], token_mean=per_word[each])
+    chosen = use.each("kl.response_used", fed)
     responses = maximum(Sum(use.n, wrote[each]), 1)
-    statistic = averaged(use.one("kl.statistic"), chosen, Counting(EVERYWHERE, responses, responses))
+    statistic = mean("kl.statistic", chosen, Counting(EVERYWHERE, responses, responses), use)
     return Section("As the preset counts: KL to the reference", (total, per_word, chosen, wrote, key(statistic)))
 
 
 def _foreseen(see: MetricInputs, use: Choices) -> Section:
     """Asks how much of the returns' variance a critic foresaw, in the three forms that are in use."""
-    L = use.lead
-    N, free = count("ev.count", see.M, use), use.one("ev.free")
-    free[L] = maximum(N[L] - use.used["advantage.ddof"], 1)
+    L, N = use.lead, count("ev.count", see.M, use)
+    free = use.one("ev.free", maximum(N[L] - use.used["advantage.ddof"], 1))
     over = Counting(see.M, N[L], free[L])
     of_returns = spread("ev.returns", see.returns, over, use)
     old = residual("ev.residual_old", see.returns, see.V_old, over, use, see.M)
     new = residual("ev.residual_new", see.returns, see.V_new, over, use, see.M)
-    mse, error = use.ones("ev.mse", "ev.error")
-    square = new.row[new.row.axes] * new.row[new.row.axes]
-    mse[L] = Sum((use.n, use.t), square) / N[L]
+    mse = use.one("ev.mse", Sum((use.n, use.t), new.row[use.at] * new.row[use.at]) / N[L])
     forms = {"var_old": old.variance[L], "var_new": new.variance[L], "mse_new": mse[L]}
-    error[L] = use.switch["metrics.explained"].choose(**forms)
+    error = use.one("ev.error", use.switch["metrics.explained"].choose(**forms))
     used = explained_variance("ev.used", error[L], of_returns.variance, see.floor, use, use.used["metrics.ev_eps"])
     steps = minors(N, free, *of_returns, *old, *new)
     return Section("As the preset counts: explained variance", (*steps, mse, error, key(used)))

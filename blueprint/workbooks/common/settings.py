@@ -3,8 +3,6 @@
 Where a preset can be chosen, the table of presets has a row for each setting and a column for each library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan

@@ -1,21 +1,16 @@
 """From scores and log-probs to a learning signal for every word: every step in order, for one set of conventions."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, maximum
-from blueprint.page.outline import Item, Section, key, minor
-from blueprint.workbooks.common.definitions.averages import Counting
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, rows
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
+from blueprint.workbooks.common.definitions.distribution import OLD, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.gae import After, Gae, Reach, gae, holes, kept_values
-from blueprint.workbooks.common.definitions.kl import OLD, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.places import Counted, Places, counted
 from blueprint.workbooks.common.definitions.reward import Paid, Rewards, Score, penalised, rewards, score, where_paid
 from blueprint.workbooks.common.definitions.whitening import (
+    Counting,
     Moments,
-    Statistics,
     Whitened,
     counting,
     statistics,
@@ -94,10 +89,10 @@ class Signal(NamedTuple):
         return self.scored.placed if self.scored else self.given.placed
 
     @property
-    def whole(self) -> Whole:
+    def whole(self) -> "Whole":
         """The same, where nothing is missing."""
         found = (self.kl, self.placed, self.paid, self.rewards, self.gae, self.white)
-        assert None not in [each if each is None else 0 for each in found]
+        assert all(each is not None for each in found)
         return Whole(self.given, self.counted, *found)  # type: ignore[arg-type]
 
 
@@ -116,15 +111,15 @@ class Whole(NamedTuple):
 
 def signal(given: Given, use: Choices) -> Signal:
     """Runs the definitions from the score to the advantage."""
-    counts = counted(given.slots.S, given.m, given.slots.at, use) if given.slots else Counted(given.m, given.m)
-    S = given.slots.S if given.slots else given.m
+    slots, batch, m = given.slots, given.batch, given.m
+    counts, S = (counted(slots.S, m, slots.at, use), slots.S) if slots else (Counted(m, m), m)
     kl, scored, paid, made = _rewards(given, counts, S, use)
     V = _values(given, counts, use)
     reward = made.used if made else given.rewards
     if given.advantages is not None or reward is None or V is None:
         assert given.advantages is not None
         return Signal(given, counts, kl, scored, paid, made, V, None, None, given.advantages)
-    found = gae(reward, V, Reach(S, holes(S, counts.kept, use)), use, given.batch.after if given.batch else None)
+    found = gae(reward, V, Reach(S, holes(S, counts.kept, use)), use, batch.after if batch else None)
     white = _whitened(found.advantages, given, counts, S, use)
     return Signal(given, counts, kl, scored, paid, made, V, found, white, white.used)
 
@@ -135,10 +130,10 @@ def _rewards(
     """Makes the reward of each word, unless it is given, or there is nothing to make it of."""
     if given.rewards is not None or (given.scored is None and given.placed is None):
         return None, None, None, None
-    at, row = given.slots.at if given.slots else None, (*use.lead, use.n, use.t)
+    at = given.slots.at if given.slots else None
     kl = kl_estimates(OLD, given.logp_old, given.logp_ref, given.exact, use)
     scored = score(*given.scored, at, use) if given.scored and at else None
-    placed = scored.placed[row] if scored else given.placed[use.n, use.t]  # type: ignore[index]
+    placed = scored.placed[use.at] if scored else given.placed[use.n, use.t]  # type: ignore[index]
     paid = penalised(kl.used, use, where_paid(counts.response, at, use) if at else EVERYWHERE)
     made = rewards(paid, placed, use, counts.kept, S, given.batch.rewards if given.batch else None)
     return kl, scored, paid, made
@@ -148,86 +143,18 @@ def _values(given: Given, counts: Counted, use: Choices) -> Block | None:
     """Keeps the values where a convention keeps them; without slots they are those of the response alone."""
     if given.values is None or given.slots is None:
         return given.values
-    end: Operand | None = given.batch.after.ahead[use.n] if given.batch else 0
-    end = None if given.advantages is not None else end
-    return kept_values(use.row("values.kept"), given.values, counts.kept, end)
+    end: Operand = given.batch.after.ahead[use.n] if given.batch else 0
+    made = use.row("values.kept")
+    return kept_values(made, given.values, counts.kept, None if given.advantages is not None else end)
 
 
 def _whitened(A: Block, given: Given, counts: Counted, S: Block, use: Choices) -> Whitened:
     """Whitens the advantages over the batch: over all slots or the response, or over the words of it."""
-    whole, M = given.batch.advantages if given.batch else None, counts.response
+    M = counts.response
     if given.slots is None:
         assert given.words is not None
         over = Counting(M, given.words, maximum(given.words - 1, 1))
         return whitened_advantages(A, statistics("advantage", A, over, use), use)
+    whole = given.batch.advantages if given.batch else None
     over = counting("advantage", M, S, use, whole)
     return whitened_advantages(A, statistics("advantage", A, over, use, whole), use, M)
-
-
-def sections(made: Signal) -> tuple[Section, ...]:
-    """Outlines the way from the score to the advantage, as far as it is made here; steps on the way are folded."""
-    return (*_reward_sections(made), *_advantage_sections(made))
-
-
-def _reward_sections(made: Signal) -> Iterator[Section]:
-    given, kl, scored, paid, found = made.given, made.kl, made.scored, made.paid, made.rewards
-    if given.slots:
-        S, at, counts = given.slots
-        yield Section(
-            "Slots: what counts as response, and what is kept behind it",
-            (S, *minors(*at), *counts, *keys(*made.counted)),
-        )
-    if kl:
-        steps = (given.logp_old, given.logp_ref, *kl.steps)
-        yield Section("How far from the reference?", (*steps, key(kl.used), *rows(given.exact)))
-    if scored and given.scored:
-        ways = (*given.scored, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
-        yield Section("Score: corrected, clipped, and put on one slot", ways)
-    if paid and found:
-        placed = rows(given.placed) if scored is None else ()
-        yield Section(
-            "Reward",
-            (
-                *rows(paid.support, paid.coef, paid.penalty),
-                *placed,
-                key(found.used if found.raw is None else found.raw),
-            ),
-        )
-    if found and found.white:
-        of, white, shifted = found.white
-        yield Section(
-            "Whitening of the rewards (used if it is on)", (*_statistics(of), white, shifted, key(found.used))
-        )
-
-
-def _advantage_sections(made: Signal) -> Iterator[Section]:
-    given, found, white = made.given, made.gae, made.white
-    values = (*given.before, *rows(given.values if given.slots else None))
-    if found and white:
-        over = found.reach.over
-        seen = minors(over, found.ahead) if isinstance(over, Block) else ()
-        ways = (*values, found.V, *seen, found.td_errors, key(found.advantages), key(found.returns))
-        yield Section("Advantage (GAE) and return", ways)
-        yield Section(
-            "Whitening of the advantages: mean 0 and variance 1",
-            (*_statistics(white.of), white.whitened, *rows(white.shifted), key(white.used)),
-        )
-    elif made.V is not None and given.slots:
-        yield Section("Old values, for the value loss", (*values, made.V))
-
-
-def _statistics(of: Statistics) -> tuple[Item, ...]:
-    """Lists what whitening divides by; folded, where there are many steps to it. What is typed stands on another sheet."""
-    steps = [*of.counting.steps[:2], of.mean, of.centred, *of.counting.steps[2:], of.variance, *of.divisors]
-    own = tuple(row for row in steps if not row.typed)
-    return minors(*own) if of.counting.steps else own
-
-
-def minors(*made: Block | None) -> tuple[Item, ...]:
-    """Folds rows that are steps on the way."""
-    return tuple(map(minor, rows(*made)))
-
-
-def keys(*made: Block) -> tuple[Item, ...]:
-    """Marks rows that one looks for."""
-    return tuple(map(key, made))

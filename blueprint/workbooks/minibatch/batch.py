@@ -3,8 +3,6 @@
 They were computed from the whole dump, in float64, by the conventions as they were then. A window cannot know them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What the dump says, as typed blocks: the words shown, their log-probs, values and scores, and what the library logged."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The level of a real minibatch: it begins at log-probs, values and scores of a dump, by one preset, conventions live."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,11 +13,11 @@ from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.averages import Counting, count
 from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.distribution import NEW, OLD
 from blueprint.workbooks.common.definitions.identities import Identity, gamma_0, lambda_0
-from blueprint.workbooks.common.definitions.kl import NEW, OLD
 from blueprint.workbooks.common.definitions.metrics import means_of
+from blueprint.workbooks.common.definitions.whitening import Counting, count
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import PRESET

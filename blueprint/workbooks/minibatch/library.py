@@ -1,7 +1,5 @@
 """What the library logged, beside what follows from its own numbers: rows word by word, and numbers of the whole batch."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Loss of the words shown, and of the whole batch: what these words add, and what the others add (typed on Batch)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.page.outline import Sheet

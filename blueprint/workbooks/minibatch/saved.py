@@ -1,15 +1,9 @@
 """The rows that a saved minibatch has, and the sentences on its sheet Dump; its numbers stay those of the dump."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
 from blueprint.workbooks.minibatch.dump import WHERE
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
-
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
 
 FIRST_BLOCK = "episode.number"
 """The block below the sentences; only workbooks of a minibatch have it."""

@@ -1,7 +1,5 @@
 """Reward & advantage of the words shown: the same steps as in every workbook, by the statistics of the whole batch."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.language import Block, link
@@ -9,8 +7,8 @@ from blueprint.page.outline import Sheet
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.places import Places, places
-from blueprint.workbooks.common.sheets.signal import LEAD, TITLE
-from blueprint.workbooks.common.signal import Batch, Given, Scored, Slots, sections, signal
+from blueprint.workbooks.common.sheets.signal import LEAD, TITLE, sections
+from blueprint.workbooks.common.signal import Batch, Given, Scored, Slots, signal
 from blueprint.workbooks.common.signal import Signal as Made
 from blueprint.workbooks.minibatch.batch import Whole
 from blueprint.workbooks.minibatch.dump import Dump
@@ -47,7 +45,7 @@ def signal_of(given: Dump, whole: Whole, use: Choices) -> Signal:
         use,
     )  # fmt: skip
     head = given.head.on("signal")
-    return Signal(Sheet(TITLE, LEAD, sections(made), (n, t), head.rows, head.mask), S, at, made)
+    return Signal(Sheet(TITLE, LEAD, tuple(sections(made)), (n, t), head.rows, head.mask), S, at, made)
 
 
 def _values(given: Dump) -> Block | None:

@@ -1,7 +1,5 @@
 """What shows the steps again: the map and the pieces on Start, one word on Walk, and the pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from blueprint.language import Block

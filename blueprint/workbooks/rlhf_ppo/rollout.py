@@ -25,7 +25,6 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.definitions.averages import count
 from blueprint.workbooks.common.definitions.choices import ROWS
 from blueprint.workbooks.common.definitions.distribution import Distribution, softmax
 from blueprint.workbooks.common.definitions.metrics import per_response
@@ -38,6 +37,7 @@ from blueprint.workbooks.common.definitions.networks import (
     tempered,
 )
 from blueprint.workbooks.common.definitions.places import end_words, ends_at
+from blueprint.workbooks.common.definitions.whitening import count
 from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Length, Prompts, Slots, Texts, Turn
 
 

@@ -1,7 +1,5 @@
 """The settings of a workbook whose conventions are live: the preset, every convention, and the table of presets."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.inputs.catalogue import Catalogue

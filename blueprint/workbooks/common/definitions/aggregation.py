@@ -1,23 +1,18 @@
-"""Aggregation: which words a loss counts, and with which weight. A mean over words is a sum with weights; libraries differ
-in the weights alone."""
+"""Aggregation: which words a loss counts, and with which weight; the losses of the batch, their sum, and what each word adds to it.
 
-from __future__ import annotations
+A mean over words is a sum with weights; libraries differ in the weights alone.
+"""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from blueprint.language import Block, Operand, Sum, at_most, less, maximum, where
-from blueprint.workbooks.common.definitions.choices import Choices, limited
+from blueprint.language import Arithmetic, Block, Operand, Sum, at_most, less, maximum, where
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, limited
 from blueprint.workbooks.common.settings import Switch
 
 MODES = {"policy": "loss.aggregation", "value": "value.aggregation", "entropy": "loss.entropy_aggregation"}
 """The setting that says how words are averaged, for each of the losses; the others may follow that of the policy loss."""
-SHARED = {
-    "token-mean": "token_mean",
-    "token-sum": "token_sum",
-    "seq-mean-token-sum": "seq_sum",
-    "seq-mean-token-sum-norm": "seq_norm",
-}
-"""The modes in which every word has the same weight, and what the names of these weights end in."""
 
 
 class Filter(NamedTuple):
@@ -53,25 +48,15 @@ class Weights(NamedTuple):
 
 def filtered(M: Block, by_word: Block, use: Choices) -> Filter:
     """Drops responses without an end word from the policy loss, where the conventions say so. by_word: (n), 1 for the others."""
-    keep, counts = use.each("loss.kept"), use.row("loss.counted")
-    keep[keep.axes] = where(use.switch["loss.sample_filter"].says("none"), 1, by_word[use.n])
-    counts[counts.axes] = M[counts.axes] * keep[keep.axes]
-    return Filter(keep, counts)
-
-
-def mean_ratio(ratio: Block, M: Block, use: Choices) -> Block:
-    """Averages the ratio over what counts as response."""
-    row, mean = ratio.axes, use.one("loss.mean_ratio")
-    mean[use.lead] = Sum((use.n, use.t), M[row] * ratio[row]) / maximum(Sum((use.n, use.t), M[row]), 1)
-    return mean
+    keep = use.each("loss.kept", where(use.switch["loss.sample_filter"].says("none"), 1, by_word[use.n]))
+    return Filter(keep, use.row("loss.counted", M[M.axes] * keep[keep.axes]))
 
 
 def guard(mean: Block, use: Choices) -> Guard:
     """Switches the losses off when the mean ratio is above a threshold; without one, every mean ratio passes."""
-    L, (largest, keep) = use.lead, use.ones("loss.mean_ratio.largest", "loss.keep")
-    largest[L] = limited(use.used["loss.ratio_threshold"], mean[L], lambda most: most)
-    keep[L] = where(at_most(mean[L], largest[L]), 1, 0)
-    return Guard(mean, largest, keep)
+    limit = limited(use.used["loss.ratio_threshold"], mean[use.lead], lambda most: most)
+    largest = use.one("loss.mean_ratio.largest", limit)
+    return Guard(mean, largest, use.one("loss.keep", where(at_most(mean[use.lead], largest[use.lead]), 1, 0)))
 
 
 def weights(of: str, counted: Block, most: Block, use: Choices, whole: Totals | None = None) -> Weights:
@@ -80,23 +65,33 @@ def weights(of: str, counted: Block, most: Block, use: Choices, whole: Totals | 
     of: the loss, "policy", "value" or "entropy". counted: a row. most: slots of the longest response. whole: what is
     counted, where that is of a larger batch.
     """
-    L, n, each, row, name = use.lead, use.n, (*use.lead, use.n), counted.axes, f"{of}.weight"
+    L, n, each, row, name, eps = (
+        use.lead,
+        use.n,
+        (*use.lead, use.n),
+        counted.axes,
+        f"{of}.weight",
+        use.used["loss.agg_eps"],
+    )
     switch, mode = _switch(of, use)
-    length = whole.length if whole else use.each(f"{name}.length")
-    if whole is None:
-        length[each] = Sum(use.t, counted[row])
-    wrote, of_words, chosen = (use.each(f"{name}.{step}") for step in ("wrote", "seq_mean", "chosen"))
-    responses, weight = use.one(f"{name}.rows"), use.row(f"{name}.row")
-    wrote[each] = less(0, length[each])
-    responses[L] = maximum(whole.responses if whole else Sum(n, wrote[each]), 1) + use.used["loss.agg_eps"]
-    words = whole.words if whole else Sum(n, length[each])
-    modes = _modes(name, words, responses, most, use)
-    of_words[each] = wrote[each] / (responses[L] * (maximum(length[each], 1) + use.used["loss.seq_eps"]))
+    length = whole.length if whole else use.each(f"{name}.length", Sum(use.t, counted[row]))
+    wrote = use.each(f"{name}.wrote", less(0, length[each]))
+    responses = use.one(f"{name}.rows", maximum(whole.responses if whole else Sum(n, wrote[each]), 1) + eps)
+    modes = {
+        "token-mean": use.one(
+            f"{name}.token_mean", 1 / (maximum(whole.words if whole else Sum(n, length[each]), 1) + eps)
+        ),
+        "token-sum": use.one(f"{name}.token_sum", 1),
+        "seq-mean-token-sum": use.one(f"{name}.seq_sum", 1 / responses[L]),
+        "seq-mean-token-sum-norm": use.one(f"{name}.seq_norm", 1 / (responses[L] * most)),
+    }
+    words = maximum(length[each], 1) + use.used["loss.seq_eps"]
+    of_words = use.each(f"{name}.seq_mean", wrote[each] / (responses[L] * words))
     picked = {word: mode[L] for word, mode in modes.items()} | {"seq-mean-token-mean": of_words[each]}
-    chosen[each] = switch.choose(**picked)
-    weight[row] = counted[row] * chosen[each]
+    chosen = use.each(f"{name}.chosen", switch.choose(**picked))
     own = () if length.typed else (length,)
-    return Weights(mode, (*own, wrote, responses, *modes.values(), of_words, chosen), weight)
+    steps = (*own, wrote, responses, *modes.values(), of_words, chosen)
+    return Weights(mode, steps, use.row(f"{name}.row", counted[row] * chosen[each]))
 
 
 def _switch(of: str, use: Choices) -> tuple[Switch, Block | None]:
@@ -105,21 +100,100 @@ def _switch(of: str, use: Choices) -> tuple[Switch, Block | None]:
     assert isinstance(loss, Switch)
     if own is loss:
         return loss, None
-    number = use.one(f"{of}.mode")
-    number[use.lead] = where(own.says("as-policy"), loss.number, loss.words.index("token-mean"))
+    number = use.one(f"{of}.mode", where(own.says("as-policy"), loss.number, loss.words.index("token-mean")))
     return Switch(loss.words, number[use.lead]), number
 
 
-def _modes(name: str, words: Operand, responses: Block, most: Block, use: Choices) -> dict[str, Block]:
-    """Makes the weights that all words share, by the words of their modes."""
-    L, eps = use.lead, use.used["loss.agg_eps"]
-    forms: dict[str, Operand] = {
-        "token-mean": 1 / (maximum(words, 1) + eps),
-        "token-sum": 1,
-        "seq-mean-token-sum": 1 / responses[L],
-        "seq-mean-token-sum-norm": 1 / (responses[L] * most),
-    }
-    modes = {word: use.one(f"{name}.{last}") for word, last in SHARED.items()}
-    for word, mode in modes.items():
-        mode[L] = forms[word]
-    return modes
+POLICY, BONUS = "policy_loss", "entropy"
+"""Of these two more is better: the policy loss carries its minus itself, the entropy is subtracted from the total."""
+
+
+@dataclass(frozen=True)
+class Average:
+    """How a row is averaged: the sum of weight times row, divided by a number.
+
+    rest: what words add that do not stand here. keep: 0 where a guard switches the loss off.
+    """
+
+    weight: Row = EVERYWHERE
+    number: Operand = 1
+    rest: Operand = 0
+    keep: Arithmetic | int = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the loss: the name of its mean, what is averaged and how, and by what the mean is multiplied in the total."""
+
+    name: str
+    x: Block
+    average: Average
+    coef: Arithmetic | int = 1
+
+
+class Total(NamedTuple):
+    """The means by name, what each after the policy loss adds to the total, the total, and the words' shares of it, rows.
+
+    of_words: the shares by the weights that words have, where these differ from part to part.
+    """
+
+    means: dict[str, Block]
+    adds: tuple[Block, ...]
+    total: Block
+    of_words: tuple[Block, ...]
+    share: Block | None
+
+    @property
+    def parts(self) -> tuple[Block, ...]:
+        """The numbers that add up to the total."""
+        return self.means[POLICY], *self.adds
+
+
+def total(parts: Sequence[Part], use: Choices, *, shared: bool = True) -> Total:
+    """Averages the parts and adds them up; a part that is not there adds nothing. The policy loss comes first.
+
+    shared: whether the total is split over the words.
+    """
+    means = {part.name: _mean(part, use) for part in parts}
+    weighed = {part.name: part.coef * means[part.name][use.lead] for part in parts}
+    signed = [(name, -each if name == BONUS else each) for name, each in weighed.items()]
+    adds = tuple(use.one(f"adds.{name}", each) for name, each in signed[1:])
+    whole = use.one("total_loss", _added((name == BONUS, each) for name, each in weighed.items()))
+    return Total(means, adds, whole, *(_shares(parts, use) if shared else ((), None)))
+
+
+def _mean(part: Part, use: Choices) -> Block:
+    by, x = part.average, part.x
+    summed: Arithmetic = Sum((use.n, use.t), by.weight[use.at] * x[x.axes])
+    mean = by.keep * (summed / by.number + by.rest)
+    return use.one(part.name, -mean if part.name == POLICY else mean)
+
+
+def _added(terms: Iterable[tuple[bool, Arithmetic]]) -> Arithmetic:
+    """Adds terms up, some with a minus; one without comes first, if there is one."""
+    found = list(terms)
+    minus, added = found.pop(next((place for place, (minus, _) in enumerate(found) if not minus), 0))
+    added = -added if minus else added
+    for minus, term in found:
+        added = added - term if minus else added + term
+    return added
+
+
+def _shares(parts: Sequence[Part], use: Choices) -> tuple[tuple[Block, ...], Block]:
+    """Splits the total over the words, by the same weights: those of one weight together, and their sum."""
+    alike: dict[int, list[Part]] = {}
+    for part in parts:
+        alike.setdefault(id(part.average.weight), []).append(part)
+    if len(alike) == 1:
+        return (), use.row("share", _share(parts, use))
+    made = tuple(
+        use.row(f"share.{group[0].name.removesuffix('_loss')}", _share(group, use)) for group in alike.values()
+    )
+    return made, use.row("share", _added((False, each[use.at]) for each in made))
+
+
+def _share(parts: Sequence[Part], use: Choices) -> Arithmetic:
+    """Returns what a word adds by parts in which it has one weight."""
+    by = parts[0].average
+    terms = ((part.name in (POLICY, BONUS), part.coef * part.average.keep * part.x[part.x.axes]) for part in parts)
+    return by.weight[use.at] * _added(terms) / by.number

@@ -1,7 +1,5 @@
 """What definitions are told besides blocks: what holds everywhere, what is fixed, and what is chosen in the sheet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
@@ -76,31 +74,36 @@ class Choices:
     labels: Labels = field(default_factory=labels)
     called: Mapping[str, str] = field(default_factory=dict)
 
-    def row(self, name: str) -> Block:
-        """Makes a block with a number for every place in time; `labels` says what it is called."""
-        return self.along(name, (*self.lead, self.n, self.t))
+    @property
+    def at(self) -> tuple[Axis, ...]:
+        """Along what a row lies."""
+        return (*self.lead, self.n, self.t)
 
-    def each(self, name: str) -> Block:
+    def row(self, name: str, value: Operand | None = None) -> Block:
+        """Makes a block with a number for every place in time; `labels` says what it is called.
+
+        value: what it is in every cell, where one equation says so; else equations come next. So it is for the others, too.
+        """
+        return self.along(name, self.at, value)
+
+    def each(self, name: str, value: Operand | None = None) -> Block:
         """Makes a block with a number for every text or environment."""
-        return self.along(name, (*self.lead, self.n))
+        return self.along(name, (*self.lead, self.n), value)
 
-    def one(self, name: str) -> Block:
+    def one(self, name: str, value: Operand | None = None) -> Block:
         """Makes a block with one number for the batch."""
-        return self.along(name, self.lead)
+        return self.along(name, self.lead, value)
 
     def rows(self, *names: str) -> tuple[Block, ...]:
         """Makes several blocks with a number for every place in time."""
         return tuple(map(self.row, names))
 
-    def ones(self, *names: str) -> tuple[Block, ...]:
-        """Makes several blocks with one number for the batch."""
-        return tuple(map(self.one, names))
-
-    def along(self, name: str, along: tuple[Axis, ...]) -> Block:
+    def along(self, name: str, along: tuple[Axis, ...], value: Operand | None = None) -> Block:
         """Makes a block along any axes."""
         name = self.called.get(name, name)
         symbol, meaning, unit, source, decimals = self.labels.of(name)
-        return block(self.prefix + name, along, symbol, meaning, unit=unit, source=source, decimals=decimals)
+        made = block(self.prefix + name, along, symbol, meaning, unit=unit, source=source, decimals=decimals)
+        return made if value is None else axes.defined(made, value)
 
     def step(self, needed: bool, name: str, value: Operand, at: tuple[Axis, ...] | None = None) -> Step:
         """Makes a row of a value, if it is needed; else the value goes into the equation that reads it.
@@ -109,8 +112,7 @@ class Choices:
         """
         if not needed:
             return Step(cast(Arithmetic, value))
-        made = self.row(name) if at is None else self.along(name, at)
-        made[made.axes] = value
+        made = self.along(name, self.at if at is None else at, value)
         return Step(made[made.axes], made)
 
     def is_fixed(self, *keys: str) -> bool:
@@ -130,14 +132,9 @@ def fixed(chosen: Settings, of: Mapping[str, Setting]) -> Choices:
 
     One that follows another is as that one is, where it is chosen.
     """
-    words: dict[str, Switch | Fixed] = {}
-    numbers: dict[str, Used] = {}
-    for key, setting in of.items():
-        led = setting.follows.removeprefix("ppo.")
-        if setting.words:
-            words[key] = chosen.switch.get(led) or Fixed(str(setting.value))
-        else:
-            numbers[key] = chosen.used.get(led, cast(Used, setting.value))
+    led = {key: setting.follows.removeprefix("ppo.") for key, setting in of.items()}
+    words = {key: chosen.switch.get(led[key]) or Fixed(str(each.value)) for key, each in of.items() if each.words}
+    numbers = {key: chosen.used.get(led[key], cast(Used, of[key].value)) for key in of if key not in words}
     return Choices({**numbers, **chosen.used}, {**words, **chosen.switch})
 
 

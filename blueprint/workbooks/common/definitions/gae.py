@@ -4,12 +4,11 @@ One recursion for all: over the words of a response; over slots, of which some m
 environment, in which one episode may follow another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Operand
+from blueprint.workbooks.common.axes import defined
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, NOWHERE, Choices, Row
 from blueprint.workbooks.common.settings import Switch
 
@@ -34,16 +33,8 @@ class After(NamedTuple):
     advantages: Block
 
 
-class Seen(NamedTuple):
-    """The reach, the value of each column, and the value that the column before looks at; rows with an end column."""
-
-    reach: Reach
-    V: Block
-    ahead: Block
-
-
 class Gae(NamedTuple):
-    """The reach, the value that the column before looks at, TD errors δ, advantages A and returns R, all rows."""
+    """The reach, the values, the value that the column before looks at, TD errors δ, advantages A and returns R, all rows."""
 
     reach: Reach
     V: Block
@@ -62,8 +53,7 @@ def kept_values(made: Block, V: Block, kept: Block, end: Operand | None = 0) -> 
     *lead, n, t = made.axes
     if end is not None:
         made[*lead, n, t.last + 1] = end
-    made[made.axes] = kept[kept.axes] * V[n, t]
-    return made
+    return defined(made, kept[kept.axes] * V[n, t])
 
 
 def holes(S: Block, kept: Block, use: Choices) -> Row:
@@ -71,10 +61,7 @@ def holes(S: Block, kept: Block, use: Choices) -> Row:
     carry = use.switch["advantage.gae_holes"]
     if not isinstance(carry, Switch):
         return NOWHERE
-    row = (*use.lead, use.n, use.t)
-    over = use.row("gae.over")
-    over[row] = S[use.n, use.t] * (1 - kept[row]) * carry.says("carry")
-    return over
+    return use.row("gae.over", S[use.n, use.t] * (1 - kept[use.at]) * carry.says("carry"))
 
 
 def gae(r: Block, V: Block, reach: Reach, use: Choices, after: After | None = None) -> Gae:
@@ -83,35 +70,29 @@ def gae(r: Block, V: Block, reach: Reach, use: Choices, after: After | None = No
     r: a row; V: a row with an end column, the value after the last one. A is the raw advantage: whitening comes after the
     returns. after: what enters behind the last column.
     """
-    lead, n, t = use.lead, use.n, use.t
-    row, gamma, lam = (*lead, n, t), use.used["gamma"], use.used["gae_lambda"]
-    seen = Seen(reach, V, _ahead(V, reach.over, use, after))
-    delta = td_errors(use.row("td_errors"), r, seen, use, gamma)
-    R = use.row("returns")
-    begin = 0 if after is None else after.advantages[n]
-    A = discounted_sum(use.row("advantages"), delta, reach, use, gamma, lam, begin)
-    R[row] = A[row] + V[row]
-    return Gae(*seen, delta, A, R)
+    row, gamma = use.at, use.used["gamma"]
+    ahead = _ahead(V, reach.over, use, after)
+    delta = td_errors("td_errors", r, V, ahead, reach, use, gamma)
+    begin = after.advantages[use.n] if after else 0
+    A = discounted_sum(use.row("advantages"), delta, reach, use, gamma, use.used["gae_lambda"], begin)
+    return Gae(reach, V, ahead, delta, A, use.row("returns", A[row] + V[row]))
 
 
 def _ahead(V: Block, over: Row, use: Choices, after: After | None) -> Block:
     """Returns the value that the column before looks at: that of the next column, or of the one behind what is passed over."""
     if not isinstance(over, Block):
         return V
-    lead, n, t = use.lead, use.n, use.t
-    ahead = use.row("gae.ahead")
-    ahead[*lead, n, t.last + 1] = 0 if after is None else after.ahead[n]
-    ahead[*lead, n, t] = V[*lead, n, t] + over[*lead, n, t] * ahead[*lead, n, t + 1]
+    lead, n, t, row, ahead = use.lead, use.n, use.t, use.at, use.row("gae.ahead")
+    ahead[*lead, n, t.last + 1] = after.ahead[n] if after else 0
+    ahead[row] = V[row] + over[row] * ahead[*lead, n, t + 1]
     return ahead
 
 
-def td_errors(delta: Block, r: Block, of: Seen | Gae, use: Choices, gamma: Arithmetic) -> Block:
+def td_errors(name: str, r: Block, V: Block, ahead: Block, reach: Reach, use: Choices, gamma: Arithmetic) -> Block:
     """Compares each value with the reward and the discounted value after it."""
-    lead, n, t = use.lead, use.n, use.t
-    row, (here, over, stop, _) = (*lead, n, t), of.reach
-    later = gamma * (1 - stop[row]) * of.ahead[*lead, n, t + 1]
-    delta[row] = (here[n, t] - over[row]) * (r[row] + later - of.V[row])
-    return delta
+    row, (here, over, stop, _) = use.at, reach
+    later = gamma * (1 - stop[row]) * ahead[*use.lead, use.n, use.t + 1]
+    return use.row(name, (here[use.n, use.t] - over[row]) * (r[row] + later - V[row]))
 
 
 def discounted_sum(
@@ -127,9 +108,7 @@ def discounted_sum(
 
     begin: what comes in behind the last column, where the recursion begins.
     """
-    lead, n, t = use.lead, use.n, use.t
-    row = (*lead, n, t)
-    here, over, _, done = reach
+    lead, n, t, row, (here, over, _, done) = use.lead, use.n, use.t, use.at, reach
     A[*lead, n, t.last + 1] = begin
     A[row] = delta[row] + ((here[n, t] - over[row]) * gamma * lam * (1 - done[row]) + over[row]) * A[*lead, n, t + 1]
     return A
@@ -137,8 +116,4 @@ def discounted_sum(
 
 def with_lambda(made: Gae, use: Choices) -> Callable[[Block, Block], Block]:
     """Returns the recursion over the same TD errors, to define a row with another λ."""
-
-    def run(A: Block, lam: Block) -> Block:
-        return discounted_sum(A, made.td_errors, made.reach, use, use.used["gamma"], lam)
-
-    return run
+    return lambda A, lam: discounted_sum(A, made.td_errors, made.reach, use, use.used["gamma"], lam)

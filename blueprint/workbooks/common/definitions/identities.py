@@ -1,11 +1,9 @@
 """Identities of the recursion: what it comes to is known otherwise where λ is 0 or 1, or γ is 0."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
-from blueprint.language import Arithmetic, Block, Max, Operand, constant, equal, maximum, where
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
+from blueprint.language import Arithmetic, Block, Max, constant, equal, maximum, where
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, rows
 from blueprint.workbooks.common.definitions.gae import Gae, discounted_sum, td_errors
 
 ZERO, ONE = constant(0), constant(1)
@@ -31,62 +29,35 @@ def identities(made: Gae, r: Block, use: Choices) -> list[Identity]:
 
 def lambda_0(made: Gae, use: Choices) -> Identity:
     """With λ = 0 no later TD error counts: A is δ, but where it is passed over."""
-    row, gamma = (use.n, use.t), use.used["gamma"]
-    A = discounted_sum(use.row("identity.lambda_0"), made.td_errors, made.reach, use, gamma, ZERO)
-    off = use.row("check.lambda_0")
-    off[row] = (1 - made.reach.over[row]) * abs(A[row] - made.td_errors[row])
-    return Identity((A,), off)
+    row, delta = (use.n, use.t), made.td_errors
+    A = discounted_sum(use.row("identity.lambda_0"), delta, made.reach, use, use.used["gamma"], ZERO)
+    return Identity((A,), use.row("check.lambda_0", (1 - made.reach.over[row]) * abs(A[row] - delta[row])))
 
 
 def lambda_1(made: Gae, r: Block, use: Choices) -> Identity:
     """With λ = 1 the values in between cancel: A + V is the discounted reward to go, up to the end of an episode."""
     n, t = row = (use.n, use.t)
-    here, over, stop, done = made.reach
-    gamma, V = use.used["gamma"], made.ahead
+    (here, over, stop, done), gamma, V, G = made.reach, use.used["gamma"], made.ahead, use.row("identity.to_go")
     A = discounted_sum(use.row("identity.lambda_1"), made.td_errors, made.reach, use, gamma, ONE)
-    G = use.row("identity.to_go")
-    off = use.row("check.lambda_1")
     G[n, t.last + 1] = V[n, t.last + 1]
-    following, later = _following(G, V, stop, done, use)
-    otherwise = over[row] * G[n, t + 1] if isinstance(over, Block) else V[row]
-    G[row] = _inside(here[row] - over[row], r[row] + gamma * later, otherwise)
-    size = largest(A, made.td_errors, V, use)
+    ended = where(equal(done[row], 1), (1 - stop[row]) * V[n, t + 1], G[n, t + 1])
+    after = use.step(isinstance(done, Block), "identity.after", ended if isinstance(done, Block) else G[n, t + 1])
+    here_counts, following = here[row] - over[row], r[row] + gamma * after.cell
+    if isinstance(here_counts, Arithmetic):  # else it is 1 everywhere
+        otherwise = over[row] * G[n, t + 1] if isinstance(over, Block) else V[row]
+        following = where(equal(here_counts, 1), following, otherwise)
+    G[row] = following
+    sizes = use.row("identity.sizes", abs(A[row]) + abs(made.td_errors[row]) + abs(V[row]))
+    largest = use.one("identity.largest", Max(row, sizes[row]))
     counted = here if isinstance(over, Block) else EVERYWHERE
-    off[row] = counted[row] * abs(A[row] + V[row] - G[row]) / maximum(1, size.residual)
-    return Identity((A, *following, G, *size.listed), off)
-
-
-def _following(G: Block, V: Block, stop: Row, done: Row, use: Choices) -> tuple[tuple[Block, ...], Arithmetic]:
-    """Returns what follows a column, and the row that says it where that is not always the next column's reward to go."""
-    n, t = row = (use.n, use.t)
-    if not isinstance(done, Block):
-        return (), G[n, t + 1]
-    after = use.row("identity.after")
-    after[row] = where(equal(done[row], 1), (1 - stop[row]) * V[n, t + 1], G[n, t + 1])
-    return (after,), after[row]
-
-
-def _inside(here: Operand, counted: Operand, otherwise: Operand) -> Operand:
-    """Takes what is counted where `here` is 1; everywhere, if it is the number 1."""
-    return where(equal(here, 1), counted, otherwise) if isinstance(here, Arithmetic) else counted
-
-
-def largest(A: Block, delta: Block, V: Block, use: Choices) -> Identity:
-    """Returns the largest number of a recursion, and the row in which it is found: what cancels there rounds by its size."""
-    at = A.axes
-    size = use.row("identity.sizes")
-    most = use.one("identity.largest")
-    size[at] = abs(A[at]) + abs(delta[at]) + abs(V[at])
-    most[()] = Max(at, size[at])
-    return Identity((size,), most)
+    distance = counted[row] * abs(A[row] + V[row] - G[row]) / maximum(1, largest)  # what cancels rounds by its size
+    return Identity(rows(A, after, G, sizes, largest), use.row("check.lambda_1", distance))
 
 
 def gamma_0(made: Gae, r: Block, use: Choices) -> Identity:
     """With γ = 0 nothing later counts, whatever λ is: A is r − V, but where it is passed over."""
     row, (here, over, _, _) = (use.n, use.t), made.reach
-    lam = use.used["gae_lambda"]
-    delta = td_errors(use.row("identity.gamma_0_td"), r, made, use, ZERO)
-    A = discounted_sum(use.row("identity.gamma_0"), delta, made.reach, use, ZERO, lam)
-    off = use.row("check.gamma_0")
-    off[row] = (1 - over[row]) * abs(A[row] - (here[row] - over[row]) * (r[row] - made.V[row]))
-    return Identity((delta, A), off)
+    delta = td_errors("identity.gamma_0_td", r, made.V, made.ahead, made.reach, use, ZERO)
+    A = discounted_sum(use.row("identity.gamma_0"), delta, made.reach, use, ZERO, use.used["gae_lambda"])
+    distance = abs(A[row] - (here[row] - over[row]) * (r[row] - made.V[row]))
+    return Identity((delta, A), use.row("check.gamma_0", (1 - over[row]) * distance))

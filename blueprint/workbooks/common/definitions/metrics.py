@@ -1,13 +1,11 @@
 """What one watches while training: none of it enters the loss. Each is one line, along the axes that its rows have."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Operand, Ref, Sum, block, exp, less, typed, where
-from blueprint.workbooks.common.definitions.averages import Counting, averaged, spread
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, Step, rows
-from blueprint.workbooks.common.definitions.ratio import Clip
+from blueprint.workbooks.common.definitions.losses import Clip
+from blueprint.workbooks.common.definitions.whitening import Counting, averaged, spread
 
 EQUAL_RETURNS = 1e-12
 """Returns that are all equal have a mean that may be rounded, and then a variance of about 1e-32 instead of 0."""
@@ -45,13 +43,11 @@ def policy_kl(d: Block, free: Block, use: Choices) -> PolicyKL:
     k3 is made of the ratio, and so of the log-ratio that the ratio has: a raw one could lead beyond the largest number.
     """
     row, chosen = d.axes, not use.is_fixed("metrics.kl", "metrics.log_ratio")
-    read = use.step(
-        chosen, "policy_kl.log_ratio", use.switch["metrics.log_ratio"].choose(clamped=d[row], raw=free[row])
-    )
-    k1, k3 = use.rows("policy_kl.k1", "policy_kl.k3")
-    k1[row] = -read.cell
+    log_ratio = use.switch["metrics.log_ratio"].choose(clamped=d[row], raw=free[row])
+    read = use.step(chosen, "policy_kl.log_ratio", log_ratio)
+    k1 = use.row("policy_kl.k1", -read.cell)
     k2 = use.step(chosen, "policy_kl.k2", read.cell * read.cell / 2)
-    k3[row] = exp(d[row]) - 1 - d[row]
+    k3 = use.row("policy_kl.k3", exp(d[row]) - 1 - d[row])
     used = use.switch["metrics.kl"].choose(k1=k1[row], k2=k2.cell, k3=k3[row])
     picked = use.step(chosen, "policy_kl.used", used)
     return PolicyKL(k1, k3, _row(picked), rows(read, k1, k2, k3, picked))
@@ -59,13 +55,10 @@ def policy_kl(d: Block, free: Block, use: Choices) -> PolicyKL:
 
 def clip_flags(clip: Clip, use: Choices) -> Flags:
     """Flags the words whose loss the clip changed, as RLHF libraries count them, and those whose ratio it changed."""
-    row = clip.ratio.axes
-    changed = use.row("clip_fraction.changed")
-    changed[row] = less(clip.clipped[row], clip.unclipped[row])
+    changed = below("clip_fraction.changed", clip.clipped, clip.unclipped, use)
     moved = outside("clip_fraction.outside", clip.ratio, clip.clipped_ratio, use)
-    flag = use.switch["metrics.clip_fraction"].choose(loss=changed[row], ratio=moved[row])
-    chosen = not use.is_fixed("metrics.clip_fraction")
-    return Flags(changed, moved, _row(use.step(chosen, "clip_fraction.flag", flag)))
+    flag = use.switch["metrics.clip_fraction"].choose(loss=changed[changed.axes], ratio=moved[moved.axes])
+    return Flags(changed, moved, _row(use.step(not use.is_fixed("metrics.clip_fraction"), "clip_fraction.flag", flag)))
 
 
 def _row(step: Step) -> Block:
@@ -76,57 +69,43 @@ def _row(step: Step) -> Block:
 
 def outside(name: str, x: Block, held: Block, use: Choices, tiny: Operand = 0) -> Block:
     """Flags what a clip has moved. held: x, clipped. tiny: a smaller distance is mere rounding."""
-    flag = use.row(name)
-    flag[flag.axes] = less(tiny, abs(x[x.axes] - held[held.axes]))
-    return flag
+    return use.row(name, less(tiny, abs(x[x.axes] - held[held.axes])))
 
 
 def below(name: str, x: Block, y: Block, use: Choices) -> Block:
     """Flags where x is smaller than y."""
-    flag = use.row(name)
-    flag[flag.axes] = less(x[x.axes], y[y.axes])
-    return flag
+    return use.row(name, less(x[x.axes], y[y.axes]))
 
 
 def per_response(name: str, x: Block, use: Choices, M: Row = EVERYWHERE) -> Block:
     """Sums a row over each response."""
-    total = use.each(name)
-    total[total.axes] = Sum(use.t, M[M.axes] * x[x.axes])
-    return total
+    return use.each(name, Sum(use.t, M[M.axes] * x[x.axes]))
 
 
 def any_of(name: str, length: Operand, use: Choices) -> Block:
     """Tells of each response whether it has a word."""
-    wrote = use.each(name)
-    wrote[wrote.axes] = less(0, length)
-    return wrote
+    return use.each(name, less(0, length))
 
 
 def size(name: str, x: Block, use: Choices) -> Block:
     """Takes a row without its signs."""
-    made = use.row(name)
-    made[made.axes] = abs(x[x.axes])
-    return made
+    return use.row(name, abs(x[x.axes]))
 
 
 def largest(name: str, x: Block, use: Choices) -> Block:
     """Takes the largest number of the batch."""
-    made = use.one(name)
-    made[made.axes] = Max(tuple(axis for axis in x.axes if axis not in made.axes), x[x.axes])
-    return made
+    return use.one(name, Max(x.axes[len(use.lead) :], x[x.axes]))
 
 
 def effective_sample_size(name: str, ratio: Block, over: Counting, use: Choices) -> Block:
     """Looks at the ratios as weights of the steps; all alike, every step counts in full."""
-    made, total = use.one(name), Sum(ratio.axes, ratio[ratio.axes])
-    made[made.axes] = total * total / (over.number * Sum(ratio.axes, ratio[ratio.axes] * ratio[ratio.axes]))
-    return made
+    total, squares = Sum(ratio.axes, ratio[ratio.axes]), Sum(ratio.axes, ratio[ratio.axes] * ratio[ratio.axes])
+    return use.one(name, total * total / (over.number * squares))
 
 
 def residual(name: str, R: Block, V: Block, over: Counting, use: Choices, M: Row = EVERYWHERE) -> Residual:
     """Compares the returns with what a critic expected; 0 where M is 0."""
-    off = use.row(name)
-    off[off.axes] = M[M.axes] * (R[R.axes] - V[V.axes])
+    off = use.row(name, M[M.axes] * (R[R.axes] - V[V.axes]))
     return Residual(off, *spread(name, off, over, use))
 
 
@@ -138,10 +117,8 @@ def explained_variance(
     error: the variance of the residuals, or their mean square. floor: a smaller variance is mere rounding. eps: what is
     added to the variance that is divided by.
     """
-    made = use.one(name)
-    of_returns = variance[made.axes]
-    made[made.axes] = where(less(floor, of_returns), 1 - error / (of_returns + eps), 0)
-    return made
+    of_returns = variance[use.lead]
+    return use.one(name, where(less(floor, of_returns), 1 - error / (of_returns + eps), 0))
 
 
 def variance_floor() -> Block:

@@ -1,12 +1,10 @@
 """The models: one recurrent network, with a soft-max over words (policies) or a single number (critics, reward model)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.language import Block, Sum, block, tanh, typed
-from blueprint.workbooks.common import sources
-from blueprint.workbooks.common.axes import i, j, k, n, one, t, v
+from blueprint.workbooks.common.axes import defined, i, j, k, n, one, t, v
+from blueprint.workbooks.common.labels import source_of
 
 
 class Memory(NamedTuple):
@@ -70,7 +68,7 @@ def rnn(name: str, reads: Block, weights: Memory) -> Network:
         "h",
         "hidden state after reading the word",
         unit="−1 … 1",
-        source=sources.RNN,
+        source=source_of("RNN"),
         decimals=3,
     )
     h[n, t.first - 1, j] = 0
@@ -84,8 +82,7 @@ def rnn(name: str, reads: Block, weights: Memory) -> Network:
 def logits(name: str, h: Block, Y: Block) -> Block:
     """Scores every next word by the memory."""
     z = block(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=3)
-    z[n, t, v] = Sum(j, Y[j, v] * h[n, t, j])
-    return z
+    return defined(z, Sum(j, Y[j, v] * h[n, t, j]))
 
 
 def tempered(name: str, z: Block, temperature: Temperature | None) -> tuple[Block, ...]:
@@ -95,27 +92,24 @@ def tempered(name: str, z: Block, temperature: Temperature | None) -> tuple[Bloc
     """
     if temperature is None:
         return (z,)
-    told = "logit divided by the temperature"
-    cool = block(f"{name}.tempered", (n, t, v), "z_τ", told, source=sources.TEMPERATURE, decimals=3)
-    cool[n, t, v] = z[n, t, v] / (temperature.tau + temperature.eps)
-    return z, cool
+    told, source = "logit divided by the temperature", source_of("TEMPERATURE")
+    cool = block(f"{name}.tempered", (n, t, v), "z_τ", told, source=source, decimals=3)
+    return z, defined(cool, z[n, t, v] / (temperature.tau + temperature.eps))
 
 
 def scalar_head(name: str, symbol: str, meaning: str, h: Block, head: Head) -> Block:
     """Reads one number off the memory in every column; 0 in the end column, where nothing is read."""
     out = block(f"{name}.out", (n, t), symbol, meaning)
     out[n, t.last + 1] = 0
-    out[n, t] = Sum(j, head.w[j] * h[n, t, j]) + head.b
-    return out
+    return defined(out, Sum(j, head.w[j] * h[n, t, j]) + head.b)
 
 
 def updated(name: str, old: Block, delta: Block, update_step: Block) -> Block:
     """Moves a weight by the simulated update: θ = θ_old + update_step · Δ, cell by cell."""
-    about = old.about
-    told = f"{about.symbol} after the update"
-    new = block(f"{name}.{_part(old)}", old.axes, f"{about.symbol}_new", told, source=sources.UPDATE, decimals=2)
-    new[old.axes] = old[old.axes] + update_step * delta[old.axes]
-    return new
+    symbol, source = old.about.symbol, source_of("UPDATE")
+    told = f"{symbol} after the update"
+    new = block(f"{name}.{_part(old)}", old.axes, f"{symbol}_new", told, source=source, decimals=2)
+    return defined(new, old[old.axes] + update_step * delta[old.axes])
 
 
 def change_of(name: str, old: Block) -> Block:

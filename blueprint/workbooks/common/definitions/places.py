@@ -1,7 +1,6 @@
 """Where things lie in a response: its last word, the slots behind it, and which of them count."""
 
-from __future__ import annotations
-
+from functools import reduce
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Operand, at_most, equal, maximum
@@ -37,38 +36,27 @@ def places(S: Block, m: Block, more: Block | None = None) -> Places:
     An empty response has its last word in front of the first slot, as TRL 1.12.0 counts it (`sequence_lengths` is −1), so
     that one past it is the first slot.
     """
-    until, last, first, second, end, one, two = ROWS.rows(
-        "place.until",
-        "place.last",
-        "place.first_past",
-        "place.second_past",
-        "place.end",
-        "place.one_past",
-        "place.two_past",
-    )
+    until, last, first, one = ROWS.rows("place.until", "place.last", "place.first_past", "place.one_past")
     until[n, t.last + 1] = 0 if more is None else more[n]
     until[n, t] = maximum(m[n, t], until[n, t + 1])
     last[n, t.first - 1] = 1 - Max(t, until[n, t])
-    for row in (first, one):
-        row[n, t.first - 1] = 0
     last[n, t] = m[n, t] * (1 - until[n, t + 1])
+    first[n, t.first - 1] = 0
     first[n, t] = S[n, t] * last[n, t - 1]
-    second[n, t] = S[n, t] * first[n, t - 1]
-    end[n, t] = S[n, t] * (1 - S[n, t + 1])
+    second = ROWS.row("place.second_past", S[n, t] * first[n, t - 1])
+    end = ROWS.row("place.end", S[n, t] * (1 - S[n, t + 1]))
+    one[n, t.first - 1] = 0
     one[n, t] = first[n, t] + last[n, t] * end[n, t]
-    two[n, t] = S[n, t] * one[n, t - 1] + one[n, t] * end[n, t]
+    two = ROWS.row("place.two_past", S[n, t] * one[n, t - 1] + one[n, t] * end[n, t])
     return Places(until, last, first, second, end, one, two)
 
 
 def counted(S: Block, m: Block, at: Places, use: Choices) -> Counted:
     """Chooses which slots count as response, and how many slots behind it keep their value and reward."""
-    L, tail = use.lead, use.used["advantage.tail_slots"]
-    M = use.row("response")
-    K = use.row("kept")
-    M[*L, n, t] = use.switch["batch.response_mask"].choose(non_pad=m[n, t], all=S[n, t])
+    tail, mask = use.used["advantage.tail_slots"], use.switch["batch.response_mask"]
     behind = at_most(1, tail) * at.first_past[n, t] + at_most(2, tail) * at.second_past[n, t]
-    K[*L, n, t] = maximum(M[*L, n, t], behind)
-    return Counted(M, K)
+    M = use.row("response", mask.choose(non_pad=m[n, t], all=S[n, t]))
+    return Counted(M, use.row("kept", maximum(M[use.at], behind)))
 
 
 class Ends(NamedTuple):
@@ -83,7 +71,7 @@ def end_words() -> Ends:
     return Ends(*ROWS.rows("rollout.is_end", "rollout.ends"))
 
 
-def ends_at(made: Ends, a: Block, m: Block, end_id: Operand) -> None:
-    """Defines where an end word is. a: ids (n, t). m: 1 in every response word."""
-    made.is_end[n, t] = equal(a[n, t], end_id)
+def ends_at(made: Ends, a: Block, m: Block, *end_ids: Operand) -> None:
+    """Defines where an end token is: any of one or several, by their ids. a: ids (n, t). m: 1 in every response word."""
+    made.is_end[n, t] = reduce(maximum, (equal(a[n, t], each) for each in end_ids))
     made.ends[n, t] = m[n, t] * made.is_end[n, t]

@@ -1,14 +1,13 @@
 """From one score and a KL for each word to a reward for each word, as the conventions say."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, block, less, maximum
-from blueprint.workbooks.common import sources as papers
+from blueprint.workbooks.common.axes import defined
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, clamped
 from blueprint.workbooks.common.definitions.places import Places
 from blueprint.workbooks.common.definitions.whitening import Moments, Statistics, counting, statistics
+from blueprint.workbooks.common.labels import source_of
 
 
 class Score(NamedTuple):
@@ -53,9 +52,8 @@ def score_of(m: Block, head: Block) -> Block:
     A response that was cut is scored at its last word, like one that ended.
     """
     n, t = m.axes
-    score = block("reward.score", (n, t), "score", "reward model's score, on the last word", source=papers.SCORE)
-    score[n, t] = m[n, t] * (1 - m[n, t + 1]) * head[n, t + 1]
-    return score
+    score = block("reward.score", (n, t), "score", "reward model's score, on the last word", source=source_of("SCORE"))
+    return defined(score, m[n, t] * (1 - m[n, t + 1]) * head[n, t + 1])
 
 
 def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]:
@@ -75,32 +73,24 @@ def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]
 
 def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:
     """Corrects the score of each response (n), and puts it on one slot."""
-    n, each, row = use.n, (*use.lead, use.n), (*use.lead, use.n, use.t)
-    penalty, switch = use.used["reward.missing_eos_value"], use.switch
-    ended = use.each("score.ended")
-    taken = use.each("score.subtracted")
-    replaced = use.each("score.replaced")
-    corrected = use.each("score.corrected")
-    held = use.each("score.clipped")
-    place = use.row("score.place")
-    placed = use.row("score.placed")
-    ended[each] = switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n])
-    taken[each] = given[n] - (1 - ended[each]) * penalty
-    replaced[each] = ended[each] * given[n] + (1 - ended[each]) * penalty
-    corrected[each] = switch["reward.missing_eos"].choose(off=given[n], subtract=taken[each], set=replaced[each])
-    held[each] = clamped(corrected[each], use.used["reward.score_clip"])
+    n, each, row, switch, penalty = use.n, (*use.lead, use.n), use.at, use.switch, use.used["reward.missing_eos_value"]
     slots = {"last": at.last, "end": at.end, "one_past": at.one_past, "two_past": at.two_past}
-    place[row] = switch["reward.score_slot"].choose(**{word: slot[row[-2:]] for word, slot in slots.items()})
-    placed[row] = place[row] * held[each]
-    return Score(ended, taken, replaced, corrected, held, place, placed)
+    tested = switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n])
+    ended = use.each("score.ended", tested)
+    taken = use.each("score.subtracted", given[n] - (1 - ended[each]) * penalty)
+    replaced = use.each("score.replaced", ended[each] * given[n] + (1 - ended[each]) * penalty)
+    instead = switch["reward.missing_eos"].choose(off=given[n], subtract=taken[each], set=replaced[each])
+    corrected = use.each("score.corrected", instead)
+    held = use.each("score.clipped", clamped(corrected[each], use.used["reward.score_clip"]))
+    landing = switch["reward.score_slot"].choose(**{word: slot[n, use.t] for word, slot in slots.items()})
+    place = use.row("score.place", landing)
+    return Score(ended, taken, replaced, corrected, held, place, use.row("score.placed", place[row] * held[each]))
 
 
 def score_stays(kept: Block, made: Score, use: Choices) -> Block:
     """Measures for each response (n) how much of its score lands where nothing is kept."""
     n, t = kept.axes
-    off = use.each("check.score")
-    off[n] = abs(Sum(t, kept[n, t] * made.placed[n, t]) - made.clipped[n])
-    return off
+    return use.each("check.score", abs(Sum(t, kept[n, t] * made.placed[n, t]) - made.clipped[n]))
 
 
 def price(use: Choices, place: str) -> Operand:
@@ -112,23 +102,15 @@ def price(use: Choices, place: str) -> Operand:
 
 def where_paid(M: Block, at: Places, use: Choices) -> Block:
     """Tells where the KL is paid: on the response, or in the slot behind it too."""
-    row = (*use.lead, use.n, use.t)
-    support = use.row("kl.support")
-    support[row] = maximum(M[row], use.switch["reward.kl_at_first_pad"].says("on") * at.first_past[use.n, use.t])
-    return support
+    first_pad = use.switch["reward.kl_at_first_pad"].says("on") * at.first_past[use.n, use.t]
+    return use.row("kl.support", maximum(M[use.at], first_pad))
 
 
 def penalised(kl: Block, use: Choices, paid_on: Row = EVERYWHERE) -> Paid:
     """Prices the KL, where it is paid within the reward. kl: a row. paid_on: where it is paid."""
-    lead, row = use.lead, (*use.lead, use.n, use.t)
-    beta, coef = price(use, "reward"), None
-    if not use.is_fixed("reward.kl_in"):
-        coef = use.one("kl_coef.reward")
-        coef[lead] = beta
-        beta = coef[lead]
-    penalty = use.row("reward.penalty")
-    penalty[row] = -(beta * paid_on[row] * kl[row])
-    return Paid(paid_on if isinstance(paid_on, Block) else None, coef, penalty)
+    row, coef = use.at, use.step(not use.is_fixed("reward.kl_in"), "kl_coef.reward", price(use, "reward"), use.lead)
+    penalty = use.row("reward.penalty", -(coef.cell * paid_on[row] * kl[row]))
+    return Paid(paid_on if isinstance(paid_on, Block) else None, coef.row, penalty)
 
 
 def rewards(
@@ -139,22 +121,18 @@ def rewards(
     placed: the cell of the score on its slot. kept, S: where a reward is kept, and all slots. whole: the moments, where
     they are those of a larger batch.
     """
-    row = (*use.lead, use.n, use.t)
-    whitens = not use.is_fixed("reward.whiten")
-    raw = use.step(whitens, "rewards.raw", paid.penalty[row] + placed)
+    row, whiten = use.at, use.switch["reward.whiten"]
+    raw = use.step(not use.is_fixed("reward.whiten"), "rewards.raw", paid.penalty[row] + placed)
     white = _whitened(raw.row, kept, S, use, whole) if raw.row is not None else None
-    used = use.row("rewards")
-    used[row] = use.switch["reward.whiten"].choose(off=raw.cell, on=white.shifted[row] if white else raw.cell)
+    used = use.row("rewards", whiten.choose(off=raw.cell, on=white.shifted[row] if white else raw.cell))
     return Rewards(raw.row, white, used)
 
 
 def _whitened(raw: Block, kept: Row, S: Row, use: Choices, whole: Moments | None) -> WhitenedReward:
     """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
-    lead, row = use.lead, (*use.lead, use.n, use.t)
+    row, zeroed = use.at, use.switch["reward.whiten_rezero"].says("on")
     of = statistics("reward", raw, counting("reward", kept, S, use, whole), use, whole)
-    white = use.row("reward.whitened")
-    shifted = use.row("reward.shifted")
-    white[row] = (raw[row] - of.mean[lead]) / of.divisor
-    zeroed = use.switch["reward.whiten_rezero"].says("on")
-    shifted[row] = S[use.n, use.t] * maximum(kept[row], 1 - zeroed) * (white[row] + of.mean[lead])
-    return WhitenedReward(of, white, shifted)
+    mean = of.mean[use.lead]
+    white = use.row("reward.whitened", (raw[row] - mean) / of.divisor)
+    shown = S[use.n, use.t] * maximum(kept[row], 1 - zeroed)
+    return WhitenedReward(of, white, use.row("reward.shifted", shown * (white[row] + mean)))

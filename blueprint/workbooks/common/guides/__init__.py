@@ -1,7 +1,5 @@
 """Guides: what helps to read a workbook and computes nothing: models, loop, glossary, things to try, differences, notes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """First hour: ten things to try, each with the cell to type into, the number to watch, and what one will see."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 `docs/glossary.md` is made of the same terms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path

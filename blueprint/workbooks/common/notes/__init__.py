@@ -7,8 +7,6 @@ What is said of a library was read in its source at the version named, most of i
 with PPO; a name with seven digits is a commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path

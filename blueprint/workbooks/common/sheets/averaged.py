@@ -1,7 +1,5 @@
 """What a number of the first sheet is a mean or a sum of, read off its equation, so that the two cannot drift apart."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from blueprint.language import Block, Expr, Op, Reduce, Ref, walk

@@ -1,7 +1,5 @@
 """Charts: five pictures of the numbers, and the rows from which they are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, cast
@@ -12,8 +10,8 @@ from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Seri
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import Choices, Step, Used, limited, rows
 from blueprint.workbooks.common.definitions.gae import Gae
-from blueprint.workbooks.common.definitions.ratio import lowest_ratio, surrogate
-from blueprint.workbooks.common.sources import GAE
+from blueprint.workbooks.common.definitions.losses import lowest_ratio, surrogate
+from blueprint.workbooks.common.labels import source_of
 
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"
 LAMBDAS = (0.0, 0.5, 0.95, 1.0)
@@ -159,7 +157,13 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
     )
     rows = [
         fade(
-            block(f"gae_at.{i}", used.advantages.axes, f"A_λ={value:g}", f"advantage for λ = {value:g}", source=GAE),
+            block(
+                f"gae_at.{i}",
+                used.advantages.axes,
+                f"A_λ={value:g}",
+                f"advantage for λ = {value:g}",
+                source=source_of("GAE"),
+            ),
             lam,
         )
         for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)

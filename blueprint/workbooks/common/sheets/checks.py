@@ -1,7 +1,5 @@
 """Checks: the workbook's own doubts, each with its distance, its tolerance and a verdict in words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from blueprint.language import Block

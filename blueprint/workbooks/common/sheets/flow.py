@@ -1,7 +1,5 @@
 """The map of the flow: boxes in cells, from the models on the left to the total loss on the right."""
 
-from __future__ import annotations
-
 from blueprint.language import Block
 from blueprint.page.outline import Box
 

@@ -1,7 +1,5 @@
 """The rows that stay in view on every sheet: which words a column reads and writes, and whether it counts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.language import Block, link
@@ -19,7 +17,7 @@ class InView(NamedTuple):
         """The rows from top to bottom, the mask last."""
         return (*((self.reads,) if self.reads is not None else ()), self.writes, self.mask)
 
-    def on(self, sheet: str) -> InView:
+    def on(self, sheet: str) -> "InView":
         """Repeats the rows on another sheet."""
         reads = link(f"{sheet}.reads", self.reads) if self.reads is not None else None
         return InView(link(f"{sheet}.writes", self.writes), link(f"{sheet}.mask", self.mask), reads)

@@ -1,16 +1,14 @@
 """Loss: ratio, clip, value loss, entropy and KL of every word, their means, and the total, as far as they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Item, Note, Section, key
 from blueprint.workbooks.common.definitions.choices import rows
-from blueprint.workbooks.common.definitions.value import ValueLoss
+from blueprint.workbooks.common.definitions.losses import ValueLoss
 from blueprint.workbooks.common.loss import Given, Loss
+from blueprint.workbooks.common.sheets.signal import minors
 from blueprint.workbooks.common.sheets.walk import Titled
-from blueprint.workbooks.common.signal import minors
 
 Items = tuple[Item, ...]
 

@@ -1,4 +1,63 @@
-"""What the sheet of rewards and advantages is called, and what it is for."""
+"""The outline of rewards and advantages, as far as they are made in a workbook; steps on the way are folded."""
+
+from collections.abc import Iterator
+
+from blueprint.language import Block
+from blueprint.page.outline import Item, Section, key, minor
+from blueprint.workbooks.common.definitions.choices import rows
+from blueprint.workbooks.common.definitions.whitening import Statistics
+from blueprint.workbooks.common.signal import Signal
 
 TITLE = "Reward & advantage"
 LEAD = "from one score at the end and a price for drifting to a learning signal for every word"
+
+
+def sections(made: Signal) -> Iterator[Section]:
+    """Outlines the way from the score to the advantage."""
+    given, kl, scored, paid, found, gae, white = (
+        made.given,
+        made.kl,
+        made.scored,
+        made.paid,
+        made.rewards,
+        made.gae,
+        made.white,
+    )
+    if given.slots:
+        S, at, counts = given.slots
+        steps = (S, *minors(*at), *counts, *map(key, made.counted))
+        yield Section("Slots: what counts as response, and what is kept behind it", steps)
+    if kl:
+        steps = (given.logp_old, given.logp_ref, *kl.steps, key(kl.used), *rows(given.exact))
+        yield Section("How far from the reference?", steps)
+    if scored and given.scored:
+        steps = (*given.scored, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
+        yield Section("Score: corrected, clipped, and put on one slot", steps)
+    if paid and found:
+        last = key(found.used if found.raw is None else found.raw)
+        yield Section("Reward", (*rows(*paid, None if scored else given.placed), last))
+    if found and found.white:
+        of, whitened, shifted = found.white
+        steps = (*_statistics(of), whitened, shifted, key(found.used))
+        yield Section("Whitening of the rewards (used if it is on)", steps)
+    values = (*given.before, *rows(given.values if given.slots else None))
+    if gae and white:
+        over = minors(gae.reach.over, gae.ahead) if isinstance(gae.reach.over, Block) else ()
+        steps = (*values, gae.V, *over, gae.td_errors, key(gae.advantages), key(gae.returns))
+        yield Section("Advantage (GAE) and return", steps)
+        steps = (*_statistics(white.of), white.whitened, *rows(white.shifted), key(white.used))
+        yield Section("Whitening of the advantages: mean 0 and variance 1", steps)
+    elif made.V is not None and given.slots:
+        yield Section("Old values, for the value loss", (*values, made.V))
+
+
+def _statistics(of: Statistics) -> tuple[Item, ...]:
+    """Lists what whitening divides by; folded, where there are many steps to it. What is typed stands on another sheet."""
+    steps = [*of.counting.steps[:2], of.mean, of.centred, *of.counting.steps[2:], of.variance, *of.divisors]
+    own = tuple(row for row in steps if not row.typed)
+    return minors(*own) if of.counting.steps else own
+
+
+def minors(*made: Block | None) -> tuple[Item, ...]:
+    """Folds rows that are steps on the way."""
+    return tuple(map(minor, rows(*made)))

@@ -1,7 +1,5 @@
 """Start: what this is, the loss and its parts, where every piece stands, and how the numbers flow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Walk: one decision from top to bottom, with every equation and its numbers. The page for a class."""
 
-from __future__ import annotations
-
 from blueprint.language import Block, typed
 from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step
 from blueprint.workbooks.common.axes import n, t

@@ -1,7 +1,5 @@
 """Beside the sheet: the numbers of an outside witness, typed where the workbook's own stand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

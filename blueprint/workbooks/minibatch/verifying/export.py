@@ -1,7 +1,5 @@
 """From a minibatch that was computed again to the numbers of a workbook: a few words, and what the whole batch says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A file taken for the part of a larger batch that it is: with the mean and deviation with which its numbers were whitened."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

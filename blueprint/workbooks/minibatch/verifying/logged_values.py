@@ -1,7 +1,5 @@
 """What the library logged, beside a workbook's own rows and numbers; and whether those are the replay's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

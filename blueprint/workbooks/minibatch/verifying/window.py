@@ -1,7 +1,5 @@
 """Which words of a minibatch are shown: the responses that are asked for, or the worst, and a window around the worst word."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest

@@ -3,8 +3,6 @@
 Rows are [F, N, T], numbers of responses [F, N], numbers of the batch [F].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType

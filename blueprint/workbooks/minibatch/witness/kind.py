@@ -1,7 +1,5 @@
 """What a file of a minibatch has, and therefore where its computation begins and which parts its loss has."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.witness.settings import File, WitnessError

@@ -1,7 +1,5 @@
 """What stands beside a window: means over the words shown, how far off the library's log is, checks, and charts."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

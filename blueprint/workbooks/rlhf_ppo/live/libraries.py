@@ -17,8 +17,8 @@ from blueprint.workbooks.common.metrics import Metrics
 from blueprint.workbooks.common.settings import PRESET, Switch
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.common.sheets.loss import sections as sections_of_loss
+from blueprint.workbooks.common.sheets.signal import sections as sections_of_signal
 from blueprint.workbooks.common.signal import Signal
-from blueprint.workbooks.common.signal import sections as sections_of_signal
 from blueprint.workbooks.rlhf_ppo.live import pipeline
 
 LIBRARY = Axis("l", "library", start=1)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 from blueprint.page.outline import Row, Section, Sheet, key
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.averages import Counting, count, mean, spread
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
 from blueprint.workbooks.common.definitions.metrics import (
     Flags,
@@ -21,6 +20,7 @@ from blueprint.workbooks.common.definitions.metrics import (
     residual,
     size,
 )
+from blueprint.workbooks.common.definitions.whitening import Counting, count, mean, spread
 from blueprint.workbooks.common.metrics import by_name
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.common.signal import Whole

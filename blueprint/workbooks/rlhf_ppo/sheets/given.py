@@ -7,13 +7,13 @@ from typing import NamedTuple
 from blueprint.language import Block, block, link, match, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.definitions.averages import count
 from blueprint.workbooks.common.definitions.choices import ROWS
 from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, softmax
 from blueprint.workbooks.common.definitions.gae import kept_values
 from blueprint.workbooks.common.definitions.metrics import per_response
 from blueprint.workbooks.common.definitions.networks import Temperature, tempered
 from blueprint.workbooks.common.definitions.places import end_words, ends_at
+from blueprint.workbooks.common.definitions.whitening import count
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.rlhf_ppo.sheets.networks import word_sections
 from blueprint.workbooks.rlhf_ppo.sheets.reading import NEW, REFERENCE, Heard, Policy, policy_that_reads

@@ -9,8 +9,8 @@ from blueprint.page.outline import Sheet
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import rows
 from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.common.sheets.signal import LEAD, TITLE
-from blueprint.workbooks.common.signal import Given, Signal, sections
+from blueprint.workbooks.common.sheets.signal import LEAD, TITLE, sections
+from blueprint.workbooks.common.signal import Given, Signal
 
 LINKED = {"logp_old": "logp_old", "logp_ref": "logp_ref", "placed": "score", "values": "values", "exact": "exact_kl"}
 """What comes from other sheets, and what it is called on this one."""
@@ -28,4 +28,4 @@ def linked(given: Given) -> Given:
 
 def signal_sheet(made: Signal, head: InView) -> Sheet:
     """Outlines the sheet; `head` stays in view."""
-    return Sheet(TITLE, LEAD, sections(made), (n, t), rows(*head.rows), head.mask)
+    return Sheet(TITLE, LEAD, tuple(sections(made)), (n, t), rows(*head.rows), head.mask)
