@@ -1,7 +1,5 @@
 """What must hold inside the mask, and what a file is that is no step of PPO: the sentence where something does not hold."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a file holds: recognised, missing, unknown, and what can be recomputed from it, also where it cannot be replayed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike

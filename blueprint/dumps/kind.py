@@ -1,7 +1,5 @@
 """What the dumps of a kind of workbook are: how one is told from others, how it is read, and whose conventions it may follow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@
 "shifted": one column fewer than words; column i belongs to word i + 1, as logits do (OpenRLHF, TRL 0.11.4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The mask of the response, read or worked out from what else tells which words are of the response."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

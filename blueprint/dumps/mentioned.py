@@ -1,7 +1,5 @@
 """Hyperparameters and logged results that a library wrote into the metadata, under neutral names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ sign turned. A tensor's name with `?` is a second meaning of it: in TRL 0.11.4 `
 ones in `train_minibatch`, beside `old_logprobs`.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

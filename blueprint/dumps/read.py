@@ -1,7 +1,5 @@
 """Reads a dump of any format and library into a minibatch under neutral names, checked inside its mask."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which tensor of a file is which: neutral names for the file's, or a sentence where two readings are possible."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Arrays of a file brought to slots of responses, [B, T]: layout found, mask found, prompts cut off, rows left out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

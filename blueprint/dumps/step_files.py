@@ -1,7 +1,5 @@
 """The files of one training step: in their order, none twice, what is not there, and put together as one minibatch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

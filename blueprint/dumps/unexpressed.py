@@ -1,7 +1,5 @@
 """Settings that no convention expresses: what they change is not compared, and a note says so, instead of accusing the run."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The words themselves, as a file has them or cut out of whole sequences; and how arrays are cut to the slots of the response."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

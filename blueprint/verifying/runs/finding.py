@@ -1,7 +1,5 @@
 """Finds the dumps in a folder and groups them by step, from what their heads say; no tensor is read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

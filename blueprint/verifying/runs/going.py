@@ -1,7 +1,5 @@
 """Goes through the steps of a run: every step is verified once, whatever becomes of the processes that work on them."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the names of files tell: of which step they are, where their metadata do not say it, and in which order they stand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path

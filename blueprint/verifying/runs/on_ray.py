@@ -4,8 +4,6 @@ A task returns one result, however often it was begun, and only this process wri
 twice. Every node needs this package, and the run's folder under the same path.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection
 from typing import Any

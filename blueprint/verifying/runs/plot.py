@@ -1,7 +1,5 @@
 """A run as a plot over its steps: deviations in tolerances, and what was watched, logged beside recomputed."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec
 from pathlib import Path

@@ -4,8 +4,6 @@ They are begun anew (spawn), since torch does not survive a fork. Each is reache
 one, be it at the hands of a system that is out of memory, costs one step and none of the others.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Collection, Iterator

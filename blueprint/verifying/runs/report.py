@@ -1,7 +1,5 @@
 """A run as text for people: how many steps agree, where they do not, and what was watched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import Any

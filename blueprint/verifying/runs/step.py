@@ -1,7 +1,5 @@
 """A step of a run: its files, the key by which a ledger knows that nothing about it has changed, and what goes through steps."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable

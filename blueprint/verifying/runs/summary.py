@@ -1,7 +1,5 @@
 """What a run comes to, gathered from its records one after another, so that few numbers of each step are held; and as CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

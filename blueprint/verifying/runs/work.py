@@ -1,7 +1,5 @@
 """The work on one step, as a process of its own does it: its files verified, and what they come to as plain data."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

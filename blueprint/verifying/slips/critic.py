@@ -1,7 +1,5 @@
 """Slips in the value loss: in the clip, the target, and the mask."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

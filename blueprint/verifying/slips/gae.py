@@ -1,7 +1,5 @@
 """Slips in advantages and returns; where people made one and told of it, that is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Slips in the entropy, in the KL, and in what is watched: means over words and shares of words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Causes of a deviating number, tried all together: one pass over the file in which each adds up what it would come to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slips in the policy loss: in the ratio, the clip, the advantages, and the mask."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a slip is: how a report puts it, and what the quantity then comes to; and slips in the mask of any number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """All slips by quantity, those in the total, and the words that each number is added up from where nothing slipped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Causes of a tensor that deviates, tried in it alone: on a few responses first, then together, tile by tile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Slips in how advantages are whitened: in the mean, the deviation, and the words that both are of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor
