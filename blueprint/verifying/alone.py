@@ -10,9 +10,8 @@ from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.logged import TENSORS
 from blueprint.verifying.neighbours import Neighbour
 from blueprint.verifying.slips import Own, tables
-from blueprint.verifying.slips.numbers import Sums
 from blueprint.verifying.slips.tables import TOTAL
-from blueprint.verifying.slips.tensors import WHITENED, tried_alone
+from blueprint.verifying.slips.trying import WHITENED, Sums, tried_alone
 from blueprint.witness import rewards, totals
 
 WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps",

@@ -18,8 +18,8 @@ from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.slips import Own
-from blueprint.verifying.slips.numbers import Sums
 from blueprint.verifying.slips.tables import AS_THEY_ARE, NUMBERS, TENSORS, TOTAL
+from blueprint.verifying.slips.trying import Sums
 from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.replayed import minibatch, replayed, with_everything_logged

@@ -1,24 +1,24 @@
 """Slips in the entropy, in the KL, and in what is watched: means over words and shares of words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from torch import Tensor
 
 from blueprint.verifying.slips.critic import value_rows
-from blueprint.verifying.slips.own import Own
+from blueprint.verifying.slips.own import Own, Read
 from blueprint.verifying.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
-from blueprint.verifying.slips.slip import Words, WordsSlip, counted, masks
+from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
 from blueprint.witness import metrics, rewards
 from blueprint.witness.tensors import Named
 
 WEIGHTS = ("watch.slots.weight", "watch.words.weight", "watch.values.weight")
-Over = Callable[[Own], Tensor]
 
 
-def _rows(own: Own, texts: Named | None = None, rows: Named | None = None) -> Named:
-    """Returns the rows that are watched; their sums are taken elsewhere, so that their weights are none."""
-    found = surrogates(own, texts, rows) | dict.fromkeys(WEIGHTS, own.texts.slots)
-    found = value_rows(own, rows=found)
+def _rows(own: Own) -> Named:
+    """Returns the rows of metrics; their sums are taken elsewhere, so that their weights are none."""
+    found = surrogates(own) | dict.fromkeys(WEIGHTS, own.texts.slots)
+    found = value_rows(own.having(found))
     return found | metrics.update_rows(own.texts, found, own.options) | metrics.clip_rows(found, own.options)
 
 
@@ -37,7 +37,7 @@ def over_values(own: Own) -> Tensor:
     return counted(own, "value.counted")
 
 
-def mean_of(row: str, over: Over) -> Callable[[Own], Words]:
+def mean_of(row: str, over: Read) -> Callable[[Own], Words]:
     """Returns the mean of a row over some words."""
     return lambda own: Words(_rows(own)[row], over(own), "token-mean")
 
@@ -66,39 +66,24 @@ def _by(own: Own) -> str:
     return "seq-mean-token-sum" if own.settings["metrics.kl_stat"] == "seq_sum" else "seq-mean-token-mean"
 
 
-def _ratios(row: str, over: Over) -> tuple[WordsSlip, ...]:
+def _ratios(row: str, over: Read) -> tuple[WordsSlip, ...]:
     """Returns the slips of the ratio in a mean that is made of it, on the pads, too, if those count."""
 
-    def counted_in(own: Own) -> Own:
-        return own.everywhere if over(own) is own.texts.slots else own
-
-    def under(reading: Callable[[Own], Named]) -> Callable[[Own], Words]:
-        return lambda own: Words(_rows(counted_in(own), reading(own))[row], over(own), "token-mean")
-
-    def instead(made: Over) -> Callable[[Own], Words]:
-        return lambda own: Words(_rows(counted_in(own), rows={"ratio": made(own)})[row], over(own), "token-mean")
+    def under(reading: Mapping[str, Read], own: Own) -> Words:
+        there = own.everywhere if over(own) is own.texts.slots else own
+        rows = _rows(there.having({name: made(own) for name, made in reading.items()}))
+        return Words(rows[row], over(own), "token-mean")
 
     of_ratio = FOR_RATIO if row in ("ratio", "clip_fraction.flag") else ()
-    return (
-        *(WordsSlip(said, under(reading)) for said, reading in RATIOS),
-        *(WordsSlip(said, instead(made)) for said, made in of_ratio),
-    )
+    readings = [*RATIOS, *((said, {"ratio": made}) for said, made in of_ratio)]
+    return tuple(WordsSlip(said, partial(under, reading)) for said, reading in readings)
 
 
-def _share(made: Callable[[Own, Named], Tensor], over: Over = over_response) -> Callable[[Own], Words]:
+def _mean(made: Callable[[Own, Named], Tensor], over: Read = over_response) -> Callable[[Own], Words]:
     return lambda own: Words(made(own, _rows(own)).to(own.texts.slots.dtype), over(own), "token-mean")
 
 
-def _flagged(ratios: Callable[[Own], Named]) -> Callable[[Own], Words]:
-    """The clip fraction of other ratios, clipped or not."""
-    return lambda own: Words(_rows(own, rows=ratios(own))["clip_fraction.flag"], over_response(own), "token-mean")
-
-
-def _mean(made: Over, over: Over = over_watched) -> Callable[[Own], Words]:
-    return lambda own: Words(made(own), over(own), "token-mean")
-
-
-def _between(one: str, other: str, over: Over, by: Callable[[Own], str]) -> Callable[[Own], Words]:
+def _between(one: str, other: str, over: Read, by: Callable[[Own], str]) -> Callable[[Own], Words]:
     return lambda own: Words(own.file(one) - own.file(other), over(own), by(own))
 
 
@@ -115,19 +100,20 @@ APPROX_KL = (
          _between("logprobs_new", "logprobs_ref", over_watched, lambda own: "token-mean")),
     # Rolv-Arild/rocket-learn #12
     WordsSlip("k3 with the ratio where its log belongs: e^ρ − 1 − ρ",
-         _mean(lambda own: _rows(own)["ratio"].expm1() - _rows(own)["ratio"])),
-    WordsSlip("the squared log-ratio, without its 1/2", _mean(lambda own: _rows(own)["policy_kl.log_ratio"].square())),
+         _mean(lambda own, rows: rows["ratio"].expm1() - rows["ratio"], over_watched)),
+    WordsSlip("the squared log-ratio, without its 1/2",
+         _mean(lambda own, rows: rows["policy_kl.log_ratio"].square(), over_watched)),
     *masks(mean_of("policy_kl.used", over_watched), "the approximate KL"),
 )  # fmt: skip
 
 CLIPPED = (
     WordsSlip("the share of ratios above the range alone",
-         _share(lambda own, rows: rows["ratio"] > 1 + own.number("loss.clip_range_high"))),
-    WordsSlip("the share of ratios below the range alone", _share(lambda own, rows: rows["ratio"] < 1 - own.number("clip_range"))),
-    WordsSlip("the share of words that are not clipped", _share(lambda own, rows: 1 - rows["clip_fraction.flag"])),
+         _mean(lambda own, rows: rows["ratio"] > 1 + own.number("loss.clip_range_high"))),
+    WordsSlip("the share of ratios below the range alone", _mean(lambda own, rows: rows["ratio"] < 1 - own.number("clip_range"))),
+    WordsSlip("the share of words that are not clipped", _mean(lambda own, rows: 1 - rows["clip_fraction.flag"])),
     WordsSlip("the share of words for which the clip gives the larger surrogate",
-         _share(lambda own, rows: rows["surrogate.clipped"] > rows["surrogate.unclipped"])),
-    WordsSlip(LOW_FOR_LESS, _flagged(low_for_less)),
+         _mean(lambda own, rows: rows["surrogate.clipped"] > rows["surrogate.unclipped"])),
+    WordsSlip(LOW_FOR_LESS, altered(mean_of("clip_fraction.flag", over_response), {"ratio.clipped": low_for_less})),
     *_ratios("clip_fraction.flag", over_response),
     *masks(mean_of("clip_fraction.flag", over_response), "the clip fraction"),
 )  # fmt: skip
@@ -135,7 +121,7 @@ CLIPPED = (
 FLOORED = masks(mean_of("clip_fraction.floored", over_response), "the share under the dual clip")
 
 HELD = (
-    WordsSlip("the share of values outside the range", _share(_outside, over_values)),
+    WordsSlip("the share of values outside the range", _mean(_outside, over_values)),
     *masks(mean_of("value.held_counts", over_values), "the share of clipped values"),
 )
 

@@ -1,9 +1,8 @@
 """Some responses of a file with the file's own rows: what a quantity was made of, whatever went wrong behind it."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from torch import Tensor
@@ -25,6 +24,7 @@ class Own:
     """Responses `at` of a file. rows: by name, as far as the advantages, the file's own where it has them, [1, N, T].
 
     whole: numbers of the whole file, made of its own rows. settings, options: the conventions in force.
+    altered: rows that stand in place of those that are computed of others.
     """
 
     work: Work
@@ -34,22 +34,26 @@ class Own:
     rows: Named
     settings: Mapping[str, Setting]
     options: Options
+    altered: Named = field(default_factory=dict)
 
     @classmethod
-    def of(cls, work: Work, whole: Mapping[str, float], at: Rows) -> Own:
+    def of(cls, work: Work, whole: Mapping[str, float], at: Rows) -> Self:
         """Computes the rows of some responses."""
         texts, options, rows = work.before_losses(at)
         return cls(work, whole, at, texts, rows, work.settings, options)
 
-    def under(self, changes: Settings, sums: Sums | None = None) -> Own:
+    def under(self, changes: Settings, sums: Sums = WHOLE) -> Self:
         """Returns the same rows, with other conventions for what is made of them."""
         settings = laid_over(self.settings, changes)
         options = options_of(settings, str(self.texts.mask.device)) if changes else self.options
-        return self.with_options(settings, replace(options, sums=sums or WHOLE))
+        return replace(self, settings=settings, options=replace(options, sums=sums))
 
-    def with_options(self, settings: Mapping[str, Setting], options: Options) -> Own:
-        """Returns the same rows with the conventions of settings, which the options are, too."""
-        return replace(self, settings=settings, options=options)
+    def having(self, given: Named) -> Self:
+        """Returns the same responses with other inputs, by their names in the witness, or other rows."""
+        inputs = {name: each for name, each in given.items() if name in TENSORS}
+        rows = {name: each for name, each in given.items() if name not in TENSORS}
+        texts = replace(self.texts, **inputs)
+        return replace(self, texts=texts, rows=self.rows | rows, altered=self.altered | rows)
 
     def __getitem__(self, name: str) -> Tensor:
         """Returns a row without the columns behind the slots."""
@@ -60,13 +64,12 @@ class Own:
         return number_of(key, self.settings[key])
 
     @property
-    def everywhere(self) -> Own:
+    def everywhere(self) -> Self:
         """The same responses as if each slot had a word: the file's tensors as they are, on the pads, too."""
         there = self.work.batch.tensors
-        texts = {key: self.file(name) for key, name in TENSORS.items() if name in there}
-        rows = {row: self.file(name) for row, name in ON_PADS.items() if name in there}
-        rows |= {"values.kept": with_end(self.file("values_old"))} if "values_old" in there else {}
-        return replace(self, texts=replace(self.texts, **texts), rows=self.rows | rows | {"response": self.texts.slots})
+        found = {key: self.file(name) for key, name in (TENSORS | ON_PADS).items() if name in there}
+        found |= {"values.kept": with_end(self.file("values_old"))} if "values_old" in there else {}
+        return self.having(found | {"response": self.texts.slots})
 
     def file(self, name: str, across: int = 0, down: int = 0, around: bool = False) -> Tensor:
         """Returns a tensor of the file as it is, pads and all, [1, N, T]; 0 where it is not finite.
@@ -92,3 +95,31 @@ def across_by(values: Tensor, by: int, around: bool = False) -> Tensor:
     if not around:
         found[..., slice(0, by) if by > 0 else slice(by, None)] = 0.0
     return found
+
+
+Read = Callable[[Own], Tensor]
+"""How something is read or made of the file's own rows."""
+
+BEFORE = "of the slot before (shifted by one column to the right)"
+BEHIND = "of the slot behind (shifted by one column to the left)"
+BESIDE = (
+    (BEFORE, 1, 0, False),
+    (BEHIND, -1, 0, False),
+    (BEFORE, 1, 0, True),
+    (BEHIND, -1, 0, True),
+    ("of the row before", 0, 1, False),
+    ("of the row behind", 0, -1, False),
+)
+"""Where else a tensor may have been read: how it is said, how many columns to the right, how many rows down, and whether
+what goes out at one edge comes in at the other, as with roll."""
+
+
+def read(name: str, across: int = 0, down: int = 0, around: bool = False) -> Read:
+    """Returns how a tensor of the file is read, from another place if so."""
+    return lambda own: own.file(name, across, down, around)
+
+
+def beside(name: str) -> Iterator[tuple[str, Read]]:
+    """Yields how a tensor may have been read beside its place: how that is said, and how it is read."""
+    for where, across, down, around in BESIDE:
+        yield f"{name} {where}", read(name, across, down, around)

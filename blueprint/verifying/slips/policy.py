@@ -1,39 +1,30 @@
 """Slips in the policy loss: in the ratio, the clip, the advantages, and the mask."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from blueprint.verifying.slips.own import Own
-from blueprint.verifying.slips.slip import Words, WordsSlip, beside, counted, masks, read
+from blueprint.verifying.slips.own import Own, Read, beside, read
+from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
 from blueprint.witness import losses
 from blueprint.witness.tensors import Named
 
-Read = Callable[[Own], Tensor]
 
-
-def surrogates(own: Own, texts: Named | None = None, rows: Named | None = None) -> Named:
-    """Returns ratio and surrogates, with inputs or rows instead of the file's own."""
-    given = replace(own.texts, **(texts or {}))
-    found = losses.ratio_rows(given, own.rows, own.options)
-    found = own.rows | found | _clipped(found | (rows or {}), own) | (rows or {})
+def surrogates(own: Own) -> Named:
+    """Returns ratio and surrogates."""
+    found = own.rows | losses.ratio_rows(own.texts, own.rows, own.options) | own.altered
+    high = 1 + own.options.number("loss.clip_range_high")
+    clipped = losses.between(found["ratio"], losses.lowest_ratio(own.options), high)
+    found |= {"ratio.clipped": clipped} | own.altered
     return found | losses.surrogate_rows(found, own.options)
 
 
-def _clipped(rows: Named, own: Own) -> Named:
-    high = 1 + own.options.number("loss.clip_range_high")
-    return {"ratio.clipped": rows["ratio"].minimum(high).maximum(losses.lowest_ratio(own.options))}
-
-
-def policy(own: Own, texts: Named | None = None, rows: Named | None = None) -> Words:
-    """Returns the words of the policy loss, with inputs or rows instead of the file's own."""
-    return Words(-surrogates(own, texts, rows)["surrogate"], counted(own))
-
-
-def _reading(**inputs: Read) -> Callable[[Own], Named]:
-    return lambda own: {name: reads(own) for name, reads in inputs.items()}
+def policy(own: Own) -> Words:
+    """Returns the words of the policy loss."""
+    return Words(-surrogates(own)["surrogate"], counted(own))
 
 
 def _cooled(name: str, temperature: float) -> Read:
@@ -43,41 +34,29 @@ def _cooled(name: str, temperature: float) -> Read:
 TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.2, 1.5, 2.0)
 SIDES = (("old_logprobs", "logprobs_old"), ("logprobs", "logprobs_new"))
 
-RATIOS: tuple[tuple[str, Callable[[Own], Named]], ...] = (
+RATIOS: tuple[tuple[str, Mapping[str, Read]], ...] = (
     # openai/baselines #1218 and hill-a/stable-baselines #447 ask which is divided by which
     ("logprobs_old and logprobs_new swapped: the ratio is inverted",
-     _reading(logprobs=read("logprobs_old"), old_logprobs=read("logprobs_new"))),
-    ("the ratio against the reference, not the old policy", _reading(old_logprobs=read("logprobs_ref"))),
-    ("the ratio of the old policy to the reference", _reading(logprobs=read("logprobs_old"), old_logprobs=read("logprobs_ref"))),
+     {"logprobs": read("logprobs_old"), "old_logprobs": read("logprobs_new")}),
+    ("the ratio against the reference, not the old policy", {"old_logprobs": read("logprobs_ref")}),
+    ("the ratio of the old policy to the reference", {"logprobs": read("logprobs_old"), "old_logprobs": read("logprobs_ref")}),
     # thu-ml/tianshou #745 and higgsfield-ai/higgsfield #20: old log-probs of the policy as it is now
-    ("the new log-probs for the old ones: a ratio of 1", _reading(old_logprobs=read("logprobs_new"))),
-    ("the log-probs of the generating engine for the old ones", _reading(old_logprobs=read("logprobs_rollout"))),
+    ("the new log-probs for the old ones: a ratio of 1", {"old_logprobs": read("logprobs_new")}),
+    ("the log-probs of the generating engine for the old ones", {"old_logprobs": read("logprobs_rollout")}),
     # opendilab/LightRFT #53: log-probs gathered from other places than the words'
-    *((said, _reading(**{key: moved})) for key, name in SIDES for said, moved in beside(name)),
-    *((f"{name} divided by a temperature of {each:g}", _reading(**{key: _cooled(name, each)}))
+    *((said, {key: moved}) for key, name in SIDES for said, moved in beside(name)),
+    *((f"{name} divided by a temperature of {each:g}", {key: _cooled(name, each)})
       for key, name in SIDES for each in TEMPERATURES),
 )  # fmt: skip
 """What may have been read for the log-probs of the ratio."""
 
 
-def _under_ratio(reading: Callable[[Own], Named]) -> Callable[[Own], Words]:
-    return lambda own: policy(own, reading(own))
-
-
-def _for_ratio(made: Read) -> Callable[[Own], Words]:
+def _for_ratio(made: Read, own: Own) -> Words:
     """The policy loss with something else for the ratio, 1 outside the response; where it is below 0, so is the surrogate of a
     positive advantage, which the dual clip leaves alone."""
-
-    def words(own: Own) -> Words:
-        rows = surrogates(own, rows={"ratio": torch.where(own["response"] > 0, made(own), 1.0)})
-        used = torch.where(rows["advantages_used"] < 0, rows["surrogate"], rows["surrogate.pessimistic"])
-        return Words(-used, counted(own))
-
-    return words
-
-
-def _for_advantages(made: Read) -> Callable[[Own], Words]:
-    return lambda own: policy(own, rows={"advantages_used": made(own)})
+    rows = surrogates(own.having({"ratio": torch.where(own["response"] > 0, made(own), 1.0)}))
+    used = torch.where(rows["advantages_used"] < 0, rows["surrogate"], rows["surrogate.pessimistic"])
+    return Words(-used, counted(own))
 
 
 def _for_surrogate(made: Callable[[Own, Named], Tensor]) -> Callable[[Own], Words]:
@@ -97,27 +76,22 @@ def _of_sum(own: Own) -> Tensor:
     return _log_ratio(own).sum(dim=-1, keepdim=True).exp().expand_as(own["response"])
 
 
-def _clip_of_log(own: Own) -> Words:
-    low, high = own.number("clip_range"), own.number("loss.clip_range_high")
-    return policy(own, rows={"ratio.clipped": _log_ratio(own).clamp(-low, high).exp()})
+def _clip_of_log(own: Own) -> Tensor:
+    return _log_ratio(own).clamp(-own.number("clip_range"), own.number("loss.clip_range_high")).exp()
 
 
 LOW_FOR_LESS = "ε, not 1 − ε, for the lower end of the clip"
 
 
-def low_for_less(own: Own) -> Named:
+def low_for_less(own: Own) -> Tensor:
     """The ratio within ε … 1 + ε."""
-    low, high = own.number("clip_range"), 1 + own.number("loss.clip_range_high")
-    return {"ratio.clipped": surrogates(own)["ratio"].clamp(low, high)}
+    return surrogates(own)["ratio"].clamp(own.number("clip_range"), 1 + own.number("loss.clip_range_high"))
 
 
 def _swapped(own: Own) -> Words:
     """1 − ε_high … 1 + ε_low."""
-    return policy(
-        own.under(
-            {"clip_range": own.settings["loss.clip_range_high"], "loss.clip_range_high": own.settings["clip_range"]}
-        )
-    )
+    ends = {"clip_range": own.settings["loss.clip_range_high"], "loss.clip_range_high": own.settings["clip_range"]}
+    return policy(own.under(ends))
 
 
 def _floored(own: Own, rows: Named) -> Tensor:
@@ -127,8 +101,7 @@ def _floored(own: Own, rows: Named) -> Tensor:
 
 def _sunk(own: Own, rows: Named) -> Tensor:
     """Not above c·Â where Â is negative."""
-    floor = own.number("loss.dual_clip") * rows["advantages_used"]
-    low = torch.minimum(rows["surrogate.pessimistic"], floor)
+    low = torch.minimum(rows["surrogate.pessimistic"], own.number("loss.dual_clip") * rows["advantages_used"])
     return torch.where(rows["advantages_used"] < 0, low, rows["surrogate.pessimistic"])
 
 
@@ -156,22 +129,26 @@ POLICY: tuple[WordsSlip, ...] = (
     WordsSlip("the clipped surrogate alone, not the smaller of both", _for_surrogate(lambda own, rows: rows["surrogate.clipped"])),
     WordsSlip("max for min: the larger surrogate, not the smaller",
          _for_surrogate(lambda own, rows: torch.maximum(rows["surrogate.unclipped"], rows["surrogate.clipped"]))),
-    *(WordsSlip(said, _under_ratio(reading)) for said, reading in RATIOS),
-    *(WordsSlip(said, _for_advantages(moved)) for said, moved in beside("advantages")),
-    *(WordsSlip(said, _for_ratio(made)) for said, made in FOR_RATIO),
+    *(WordsSlip(said, altered(policy, reading)) for said, reading in RATIOS),
+    *(WordsSlip(said, altered(policy, {"advantages_used": moved})) for said, moved in beside("advantages")),
+    *(WordsSlip(said, partial(_for_ratio, made)) for said, made in FOR_RATIO),
     WordsSlip("the clip of the product ρ·Â, not of the ratio", _for_surrogate(_product_clipped)),
-    WordsSlip("the clip range around 0, for the log-ratio", _clip_of_log),
+    WordsSlip("the clip range around 0, for the log-ratio", altered(policy, {"ratio.clipped": _clip_of_log})),
     WordsSlip("the two ends of the clip range swapped", _swapped),
     # ChenmienTan/RL2 #21
-    WordsSlip(LOW_FOR_LESS, lambda own: policy(own, rows=low_for_less(own))),
+    WordsSlip(LOW_FOR_LESS, altered(policy, {"ratio.clipped": low_for_less})),
     WordsSlip("only the upper end of the clip", lambda own: policy(own.under({"clip_range": "off"}))),
     WordsSlip("only the lower end of the clip", lambda own: policy(own.under({"loss.clip_range_high": "off"}))),
     WordsSlip("the dual clip for positive advantages, too", _for_surrogate(_floored)),
     WordsSlip("min for max under the dual clip: the smaller of both", _for_surrogate(_sunk)),
-    WordsSlip("the returns for the advantages", _for_advantages(lambda own: own["returns"])),
-    WordsSlip("the rewards for the advantages", _for_advantages(lambda own: own["rewards"])),
-    WordsSlip("raw advantages, not whitened", _for_advantages(lambda own: own["response"] * own["advantages"])),
-    WordsSlip("advantages whitened twice", _for_advantages(_white_again)),
+    WordsSlip("the returns for the advantages",
+         altered(policy, {"advantages_used": lambda own: own["returns"]})),
+    WordsSlip("the rewards for the advantages",
+         altered(policy, {"advantages_used": lambda own: own["rewards"]})),
+    WordsSlip("raw advantages, not whitened",
+         altered(policy, {"advantages_used": lambda own: own["response"] * own["advantages"]})),
+    WordsSlip("advantages whitened twice",
+         altered(policy, {"advantages_used": _white_again})),
     # verl-project/verl #2506: response_mask=advantages
     WordsSlip("the advantages passed for the mask", lambda own: replace(policy(own), counted=own["advantages_used"])),
     WordsSlip("the advantages passed for the mask", lambda own: replace(policy(own.everywhere), counted=own.file("advantages"))),

@@ -1,12 +1,13 @@
 """What a slip is: how a report puts it, and what the quantity then comes to; and slips in the mask of any number."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from blueprint.verifying.slips.own import Own, across_by
+from blueprint.verifying.slips.own import Own, Read, across_by
 from blueprint.witness import losses
 
 
@@ -32,7 +33,7 @@ class TensorSlip:
     """
 
     said: str
-    made: Callable[[Own], Tensor]
+    made: Read
     whitened: bool = True
     over: Callable[[Tensor, Tensor], Tensor] | None = None
 
@@ -53,29 +54,9 @@ class TotalSlip:
     made: Callable[[Mapping[str, float]], float]
 
 
-BEFORE = "of the slot before (shifted by one column to the right)"
-BEHIND = "of the slot behind (shifted by one column to the left)"
-BESIDE = (
-    (BEFORE, 1, 0, False),
-    (BEHIND, -1, 0, False),
-    (BEFORE, 1, 0, True),
-    (BEHIND, -1, 0, True),
-    ("of the row before", 0, 1, False),
-    ("of the row behind", 0, -1, False),
-)
-"""Where else a tensor may have been read: how it is said, how many columns to the right, how many rows down, and whether
-what goes out at one edge comes in at the other, as with roll."""
-
-
-def read(name: str, across: int = 0, down: int = 0, around: bool = False) -> Callable[[Own], Tensor]:
-    """Returns how a tensor of the file is read, from another place if so."""
-    return lambda own: own.file(name, across, down, around)
-
-
-def beside(name: str) -> Iterator[tuple[str, Callable[[Own], Tensor]]]:
-    """Yields how a tensor may have been read beside its place: how that is said, and how it is read."""
-    for where, across, down, around in BESIDE:
-        yield f"{name} {where}", read(name, across, down, around)
+def altered(number: Callable[[Own], Words], given: Mapping[str, Read]) -> Callable[[Own], Words]:
+    """Returns a number with other inputs or rows, by name."""
+    return lambda own: number(own.having({name: made(own) for name, made in given.items()}))
 
 
 def counted(own: Own, name: str = "loss.counted") -> Tensor:
@@ -83,23 +64,19 @@ def counted(own: Own, name: str = "loss.counted") -> Tensor:
     return losses.counted_rows(own.rows, own.options)[name]
 
 
-def _longer(mask: Tensor, slots: Tensor) -> Tensor:
-    return torch.maximum(mask, across_by(mask, 1)) * slots
-
-
 def _shorter(mask: Tensor, slots: Tensor) -> Tensor:
-    behind = mask.flip(-1).cumsum(dim=-1).flip(-1)
-    return mask * (behind > 1)
+    return mask * (mask.flip(-1).cumsum(dim=-1).flip(-1) > 1)
 
 
 MASKS: tuple[tuple[str, Callable[[Tensor, Tensor], Tensor]], ...] = (
     # mll-lab-nu/VAGEN #8: the mask of the critic shifted against that of the actor
-    ("a mask that covers one slot more behind each word", _longer),
+    ("a mask that covers one slot more behind each word",
+     lambda mask, slots: torch.maximum(mask, across_by(mask, 1)) * slots),
     ("a mask that ends one word earlier", _shorter),
     ("a mask that begins one word later", lambda mask, slots: _shorter(mask.flip(-1), slots).flip(-1)),
     ("a mask shifted by one column to the right", lambda mask, slots: across_by(mask, 1)),
     ("a mask shifted by one column to the left", lambda mask, slots: across_by(mask, -1)),
-)
+)  # fmt: skip
 
 WAYS = (
     ("the sum over the words, divided by nothing", "token-sum"),
@@ -112,10 +89,8 @@ WAYS = (
 def masks(words: Callable[[Own], Words], of: str) -> tuple[WordsSlip, ...]:
     """Returns a number under other masks, of the file's tensors as they are on the pads, and added up in other ways."""
 
-    def masked(mask: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Own], Words]:
-        return lambda own: replace(
-            words(own), each=words(own.everywhere).each, counted=mask(words(own).counted, own.texts.slots)
-        )
+    def masked(mask: Callable[[Tensor, Tensor], Tensor], own: Own) -> Words:
+        return replace(words(own), each=words(own.everywhere).each, counted=mask(words(own).counted, own.texts.slots))
 
     def everywhere(own: Own) -> Words:
         each = words(own.everywhere).each
@@ -125,13 +100,10 @@ def masks(words: Callable[[Own], Words], of: str) -> tuple[WordsSlip, ...]:
         found = words(own)
         return Words(found.each * found.counted, torch.ones_like(found.counted), "token-mean")
 
-    def added(by: str) -> Callable[[Own], Words]:
-        return lambda own: replace(words(own), by=by)
-
     return (
-        *(WordsSlip(f"{said}, in {of} alone", masked(mask)) for said, mask in MASKS),
+        *(WordsSlip(f"{said}, in {of} alone", partial(masked, mask)) for said, mask in MASKS),
         # natolambert/rlhf-book #216 and pytorch/rl #2021: a plain mean, pads and all
         WordsSlip("no mask: the mean over all B·T slots", everywhere),
         WordsSlip("the sum over the words divided by all B·T slots", padded),
-        *(WordsSlip(said, added(by)) for said, by in WAYS),
+        *(WordsSlip(said, partial(lambda by, own: replace(words(own), by=by), by)) for said, by in WAYS),
     )

@@ -1,0 +1,177 @@
+"""Causes of a quantity that deviates, tried in it alone: of a tensor tile by tile, of a number all in one pass over the file."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch import Tensor
+
+from blueprint.dumps import Array, MinibatchError
+from blueprint.verifying.compare import Compared, Rows, Tally
+from blueprint.verifying.deviation import Deviation
+from blueprint.verifying.neighbours import Neighbour
+from blueprint.verifying.prefilter import apart, looked_at
+from blueprint.verifying.settings import Setting, laid_over, number_of
+from blueprint.verifying.slips.own import Own
+from blueprint.verifying.slips.slip import TensorSlip, Words, WordsSlip
+from blueprint.verifying.slips.tables import AS_THEY_ARE, MODES
+from blueprint.verifying.tiled_passes import Work, one_thread
+from blueprint.witness import advantages, rewards
+from blueprint.witness.sums import Tiled
+from blueprint.witness.tensors import with_end
+
+WHITENED = {"advantages_used": "advantages", "rewards": "rewards.raw"}
+"""By row that may be whitened, what it is before that."""
+
+
+@dataclass
+class Tried:
+    """A slip in a tensor, or a neighbour that changes no more than the whitening, and what it comes to so far."""
+
+    slip: TensorSlip
+    tally: Tally
+    neighbour: Neighbour | None = None
+    sums: Tiled = field(default_factory=Tiled)
+
+    def row(self, own: Own, row: str) -> Tensor:
+        """Returns what it makes of some responses as the row that was logged: whitened where the preset whitens."""
+        here = own.under(self.neighbour.changes if self.neighbour else {}, self.sums)
+        made = self.slip.made(here)
+        if not self.slip.whitened or row not in WHITENED:
+            return made
+        if row == "rewards":
+            return rewards.whitened_rows(here.texts.slots, here.rows | {"rewards.raw": made}, here.options)[row]
+        rows = here.rows | {"advantages": with_end(made)}
+        if self.slip.over is None:
+            return advantages.whitened_rows(here.texts.slots, rows, here.options)[row]
+        over = {"response": self.slip.over(here["response"], here.texts.slots)}
+        found = advantages.whitened_rows(here.texts.slots, rows | over, here.options)
+        return (made - found["advantage.mean"]) / found["advantage.divisor"]
+
+
+def tried_alone(
+    deviation: Deviation, slips: Sequence[TensorSlip], neighbours: Sequence[Neighbour]
+) -> Iterator[tuple[Tried, Compared]]:
+    """Yields the slips, and the neighbours that change no more than the whitening, with which the tensor agrees."""
+    work, chosen, row = _work(deviation), looked_at(deviation), deviation.compared.row
+    few = Own.of(work, deviation.local.whole, chosen)
+    causes: list[tuple[TensorSlip, Neighbour | None]] = [(slip, None) for slip in slips]
+    causes += [(TensorSlip(each.said, lambda own: own[WHITENED[row]]), each) for each in neighbours]
+    left = [
+        Tried(
+            slip,
+            Tally(deviation.batch, deviation.compared.name, row, "", deviation.allowed, deviation.cells),
+            neighbour,
+        )
+        for slip, neighbour in causes
+        if not _ruled_out(deviation, few, slip, chosen)
+    ]
+    if not left:
+        return
+    if row in WHITENED:
+        for _, own in _tiles(work, deviation):
+            for each in left:
+                each.row(own, row)
+        for each in left:
+            each.sums.settle(lambda name: True)
+    for start, own in _tiles(work, deviation):
+        for each in left:
+            rows: Rows = {row: _as_array(each.row(own, row)), "response": _as_array(own["response"])}
+            each.tally.add(start, rows)
+        left = [each for each in left if each.tally.found.agrees]
+        if not left:
+            return
+    yield from ((each, each.tally.found) for each in left)
+
+
+def _work(deviation: Deviation) -> Work:
+    """The file's own tensors before the deviating one; what rewards are whitened with is only found where they are."""
+    batch, settings, given = deviation.batch, deviation.settings, deviation.made_of
+    work = Work(batch, settings, given, {}, deviation.tile_tokens, device=deviation.device)
+    if number_of("reward.whiten", settings["reward.whiten"]):
+        work.count()
+    return work
+
+
+def _ruled_out(deviation: Deviation, few: Own, slip: TensorSlip, chosen: Array) -> bool:
+    try:
+        return apart(deviation, _as_array(slip.made(few)), chosen) > deviation.allowed
+    except MinibatchError:  # it reads what this file has not
+        return True
+
+
+def _tiles(work: Work, deviation: Deviation) -> Iterator[tuple[int, Own]]:
+    with one_thread():
+        for rows in work.tiles:
+            yield rows.start, Own.of(work, deviation.local.whole, rows)
+
+
+def _as_array(values: Tensor) -> Array:
+    return np.asarray(values[0].cpu().numpy())
+
+
+Cause = WordsSlip | Neighbour | None
+"""What a number may be by; none is the number as it is."""
+
+
+class Sums:
+    """What every response adds to a number by each of many causes, [B, 2]."""
+
+    def __init__(self, deviation: Deviation, slips: Sequence[WordsSlip], neighbours: Sequence[Neighbour]) -> None:
+        """Goes through the file once. `neighbours` are other values of conventions that change nothing before the number."""
+        self.row, self.local, settings = deviation.compared.row, deviation.local, deviation.settings
+        self.name = self.row if self.row in AS_THEY_ARE else deviation.quantity.name
+        self.eps = number_of("loss.agg_eps", settings["loss.agg_eps"])
+        as_it_is = AS_THEY_ARE[self.name]
+        causes: dict[Cause, tuple[Mapping[str, Setting], Callable[[Own], Words]]] = {None: (settings, as_it_is)}
+        causes |= {slip: (settings, slip.made) for slip in slips}
+        causes |= {each: (laid_over(settings, each.changes), as_it_is) for each in neighbours}
+        found: dict[Cause, list[Array]] = {cause: [] for cause in causes}
+        for _, own in _tiles(self.local.work, deviation):
+            for cause in tuple(found):
+                try:
+                    found[cause].append(self._shares(own, *causes[cause]))
+                except MinibatchError:  # it reads what this file has not
+                    del found[cause]
+        self.found = {cause: np.concatenate(each) for cause, each in found.items()}
+
+    def number(self, cause: Cause) -> float | None:
+        """Returns the number by a slip or a neighbour; None where that reads what the file has not."""
+        return self._scale * self.added(cause) if cause in self.found else None
+
+    def added(self, cause: Cause) -> float:
+        """Returns what the words of a cause add up to here."""
+        return self._joined(self.found[cause])
+
+    def of_runs(self, size: int) -> float:
+        """Returns the mean over runs of so many responses of each run's number."""
+        parts = self.found[None]
+        runs = [self._joined(parts[start : start + size]) for start in range(0, len(parts), size)]
+        return self._scale * float(np.mean(runs))
+
+    def _joined(self, parts: Array) -> float:
+        """Returns the number of some responses: what they add over what it is divided by and eps, by 1 if that is nothing."""
+        above, below = parts.sum(axis=0)
+        return float(above / (below + self.eps if below else 1.0))
+
+    @property
+    def _scale(self) -> float:
+        """What the number as it is comes to in the replay, over what is added up here: a coefficient, say, or a share."""
+        whole, ours = self.local.whole, self.added(None)
+        return whole.get(f"computed.{self.row}", whole[self.row]) / ours if ours else 1.0
+
+    def _shares(self, own: Own, settings: Mapping[str, Setting], adds: Callable[[Own], Words]) -> Array:
+        """Returns for each response what its words add, and what that is divided by in the end, [N, 2]."""
+        words = adds(own.under(settings) if settings is not own.settings else own)
+        by = words.by or str(settings[MODES.get(self.name, "loss.aggregation")])
+        by = str(settings["loss.aggregation"]) if by == "as-policy" else by
+        added, count = (_as_array(each.sum(dim=-1)) for each in (words.counted * words.each, words.counted))
+        wrote = (count != 0).astype(np.float64)
+        below = {
+            "token-mean": count,
+            "token-sum": np.zeros_like(count),
+            "seq-mean-token-sum-norm": wrote * self.local.whole["response.most"],
+        }
+        if by == "seq-mean-token-mean":
+            added = added / np.where(count == 0, 1.0, count + number_of("loss.seq_eps", settings["loss.seq_eps"]))
+        return np.stack([added, below.get(by, wrote)], axis=1)
