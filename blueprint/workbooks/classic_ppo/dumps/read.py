@@ -10,6 +10,7 @@ from blueprint.dumps import (
     TENSOR,
     UNUSED,
     Array,
+    DumpKind,
     MinibatchError,
     Names,
     Raw,
@@ -132,3 +133,6 @@ def _check_finite(tensors: dict[str, Array], called: dict[str, str]) -> None:
             raise MinibatchError(
                 f"{unquoted(called.get(name, name))}, {row}: found {array[tuple(at)]}, expected a number."
             )
+
+
+DUMPS = DumpKind("a rollout of classic PPO", classic_presets, rollout_of, is_rollout)

@@ -15,6 +15,23 @@ OF_MINIBATCH = ("logprobs_new", "values_new", "entropy", "advantages_used", "log
 """Tensors with an entry for each step of the rollout, and for each row of the minibatch."""
 
 
+ORDERS = TIME, ENVIRONMENT = "time", "environment"
+"""How a rollout may be flattened: step by step over all environments (t·N + n), or environment by environment (n·T + t)."""
+
+
+def places(flat: Array, shape: tuple[int, ...], order: str) -> Array:
+    """Returns environment and step, [M, 2], of steps of a rollout that is flattened in an order."""
+    environments, steps = shape
+    by_time, by_environment = np.divmod(flat, environments)[::-1], np.divmod(flat, steps)
+    return np.stack(by_time if order == TIME else by_environment, axis=1)
+
+
+def transposed(at: Array, shape: tuple[int, int], order: str) -> Array:
+    """Returns places [M, 2] of a rollout that was flattened the other way than it is read in that order."""
+    (environments, steps), (environment, step) = shape, at.T
+    return places(environment * steps + step if order == TIME else step * environments + environment, shape, order)
+
+
 @dataclass(frozen=True)
 class Rollout(Dump):
     """A dump of a rollout. Rows are environments, columns steps, counted from 0: [N, T]; whatever the file has.
@@ -32,8 +49,8 @@ class Rollout(Dump):
     @property
     def shape(self) -> tuple[int, int]:
         """Environments and steps."""
-        environments, steps = self.tensors["rewards"].shape
-        return environments, steps
+        shape: tuple[int, int] = self.tensors["rewards"].shape
+        return shape
 
     @property
     def head(self) -> str:
@@ -51,8 +68,7 @@ class Rollout(Dump):
     @property
     def whole(self) -> bool:
         """Whether the minibatch is the whole rollout, every step once."""
-        environments, steps = self.shape
-        return len(self.at) == environments * steps == len({tuple(each) for each in self.at.tolist()})
+        return len(self.at) == self.tensors["rewards"].size == len(np.unique(self.at, axis=0))
 
     def of_minibatch(self, name: str) -> Array:
         """Returns the entries of a tensor of steps that the minibatch has, [M]."""

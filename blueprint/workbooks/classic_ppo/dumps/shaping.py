@@ -7,11 +7,10 @@ import numpy as np
 
 from blueprint.dumps import Array, MinibatchError
 from blueprint.quoting import unquoted
-from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, OF_STEPS
+from blueprint.workbooks.classic_ppo.dumps.rollout import ENVIRONMENT, OF_MINIBATCH, OF_STEPS, ORDERS, TIME, places
 
-TIME, ENVIRONMENT = ORDERS = ("time", "environment")
 ORDER = {"cleanrl": TIME, "sb3": ENVIRONMENT, "torchrl": ENVIRONMENT}
-"""How a library flattens a rollout: step by step over all environments (t·N + n), or environment by environment (n·T + t)."""
+"""How a library flattens a rollout."""
 LAYOUT = {"torchrl": ENVIRONMENT}
 """Which index of its tensors comes first, where it is not time."""
 
@@ -26,17 +25,13 @@ def shaped(
     layout = _word(metadata, "layout") or LAYOUT.get(library or "", TIME)
     steps = {name: _turned(name, given[name], layout) for name in (*OF_STEPS, "episode_starts") if name in given}
     _check_steps(steps)
-    tensors = {name: array for name, array in steps.items() if name != "episode_starts"}
-    environments = len(tensors["rewards"])
-    for name in ("next_values", "last_done"):
-        if name in given:
-            tensors[name] = _one_each(name, given[name], environments)
-    tensors, notes = _with_ends(tensors, steps.get("episode_starts"))
-    at = _places(given.get("rows"), tensors["rewards"].shape, metadata, library)
-    for name in OF_MINIBATCH:
-        if name in given:
-            tensors[name] = _of_minibatch(name, given[name], len(at), layout, "rows" in given)
-    return tensors, at, notes
+    starts, shape = steps.pop("episode_starts", None), steps["rewards"].shape
+    ends = {name: _one_each(name, given[name], shape[0]) for name in ("next_values", "last_done") if name in given}
+    tensors, notes = _with_ends(steps | ends, starts)
+    at = _places(given.get("rows"), shape, metadata, library)
+    of_minibatch = {name: given[name] for name in OF_MINIBATCH if name in given}
+    rows = {name: _of_minibatch(name, each, len(at), layout, "rows" in given) for name, each in of_minibatch.items()}
+    return tensors | rows, at, notes
 
 
 def _word(metadata: Mapping[str, Any], key: str) -> str | None:
@@ -48,7 +43,7 @@ def _word(metadata: Mapping[str, Any], key: str) -> str | None:
 
 def _turned(name: str, array: Array, layout: str) -> Array:
     """Returns a tensor of steps with its environments first; a single environment may be left out, or a last axis of 1."""
-    axes = 3 if name == "logits_old" else 2
+    axes = 3 if name.startswith("logits") else 2
     wide = np.asarray(array, dtype=np.float64)
     if wide.ndim == axes + 1 and wide.shape[-1] == 1:
         wide = wide[..., 0]
@@ -124,24 +119,14 @@ def _places(rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, A
             'rows number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
             'environment or "environment" for environment·steps + step.'
         )
-    whole = flat.astype(np.int64)
-    by_time = np.stack([whole % environments, whole // environments], axis=1)
-    return by_time if order == TIME else np.stack([whole // steps, whole % steps], axis=1)
+    return places(flat.astype(np.int64), shape, order or TIME)
 
 
 def _of_minibatch(name: str, array: Array, count: int, layout: str, listed: bool) -> Array:
     """Returns a tensor of the minibatch, [M]; without rows it is one of all steps, and turned as those are."""
-    numbers = np.asarray(array, dtype=np.float64)
-    if name == "logits_new":
-        flat = (
-            numbers
-            if listed
-            else (numbers.swapaxes(0, 1) if layout == TIME else numbers).reshape(-1, numbers.shape[-1])
-        )
-    elif listed or numbers.ndim < 2:
-        flat = numbers.reshape(-1)
-    else:
-        flat = _turned(name, numbers, layout).reshape(-1)
+    actions = array.shape[-1:] if name == "logits_new" else ()
+    turned = _turned(name, array, layout) if not listed and array.ndim > 1 + len(actions) else array
+    flat = np.asarray(turned, dtype=np.float64).reshape(-1, *actions)
     if len(flat) != count:
         told = (
             "the rows of the minibatch"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,10 +10,9 @@ from blueprint.dumps import Array
 from blueprint.inputs.setting import OFF
 from blueprint.verifying.neighbours import shown
 from blueprint.verifying.settings import Settings
-from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.dumps.rollout import ENVIRONMENT, TIME, Rollout, transposed
 from blueprint.workbooks.classic_ppo.schema import CLASSIC
-from blueprint.workbooks.classic_ppo.verifying.ways import PLAIN, Ways
-from blueprint.workbooks.classic_ppo.verifying.work import transposed
+from blueprint.workbooks.classic_ppo.verifying.replayed import PLAIN, Ways
 
 
 class Try(NamedTuple):
@@ -37,7 +36,7 @@ COMMON: dict[str, tuple[float, ...]] = {
 }
 """Numbers that people use, by setting."""
 
-WAYS: dict[str, dict[str, Any]] = {
+WAYS: dict[str, Ways] = {
     "γ missing in the TD error: V(next) undiscounted": {"gamma_of_next": False},
     "γ missing in the sum of the TD errors: they fade by λ alone": {"gamma_of_sum": False},
     "1 − done missing at V(next) in the TD error": {"done_of_next": False},
@@ -74,43 +73,38 @@ def tries(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Try]:
     """
     yield from _rollouts(rollout, settings)
     ways = {said: way for said, way in WAYS.items() if not signal or way.keys() <= OF_SIGNAL[1]}
-    yield from (Try(said, rollout, settings, replace(PLAIN, **way)) for said, way in ways.items())
+    yield from (Try(said, rollout, settings, way) for said, way in ways.items())
     if not signal:
         yield from _readings(rollout, settings)
     yield from _settings(rollout, settings, signal)
 
 
 def _settings(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Try]:
-    for key, setting in CLASSIC.items():
-        if signal and key not in OF_SIGNAL[0]:
-            continue
-        values: tuple[float | str, ...] = setting.words or COMMON.get(key, ())
-        if key == "value_clip_range":
-            values = (*values, settings["clip_range"])
-        for value in dict.fromkeys(values):
-            if value != settings[key]:
-                missing = " (λ missing in the sum of the TD errors)" if (key, value) == ("gae_lambda", 1.0) else ""
-                said = f"ppo.{key} = {shown(value)} instead of {shown(settings[key])}{missing}"
-                yield Try(said, rollout, {**settings, key: value})
+    """Yields the other words of switches, and numbers that people use."""
+    for key in (each for each in CLASSIC if not signal or each in OF_SIGNAL[0]):
+        values: tuple[float | str, ...] = CLASSIC[key].words or COMMON.get(key, ())
+        also = (settings["clip_range"],) if key == "value_clip_range" else ()
+        for value in dict.fromkeys(each for each in (*values, *also) if each != settings[key]):
+            missing = " (λ missing in the sum of the TD errors)" if (key, value) == ("gae_lambda", 1.0) else ""
+            said = f"ppo.{key} = {shown(value)} instead of {shown(settings[key])}{missing}"
+            yield Try(said, rollout, {**settings, key: value})
 
 
 def _rollouts(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields rollouts in which something stands elsewhere, or is not looked at."""
     for said, needs, change in MOVED:
         if needs in rollout.tensors:
-            tensors = change(rollout)
-            yield Try(said, replace(rollout, tensors={**rollout.tensors, **tensors}), settings)
-    if "terminal_values" in rollout.tensors and settings["gamma"]:
-        undiscounted = {"terminal_values": rollout.tensors["terminal_values"] / float(settings["gamma"])}
-        tried = replace(rollout, tensors={**rollout.tensors, **undiscounted})
-        yield Try("V(terminal) added to the rewards at time limits without γ", tried, settings)
-    if rollout.shape[0] > 1 and not rollout.whole:
-        for order, said in (
-            ("time", "step by step over all environments"),
-            ("environment", "environment by environment"),
-        ):
-            at = transposed(rollout.at, rollout.shape, order)
-            yield Try(f"the rollout flattened the other way: rows count {said}", replace(rollout, at=at), settings)
+            tensors = {**rollout.tensors, **change(rollout, settings)}
+            yield Try(said, replace(rollout, tensors=tensors), settings)
+    for order, said in _orders(rollout):
+        at = transposed(rollout.at, rollout.shape, order)
+        yield Try(f"the rollout flattened the other way: rows count {said}", replace(rollout, at=at), settings)
+
+
+def _orders(rollout: Rollout) -> list[tuple[str, str]]:
+    """Lists the ways in which the rollout may have been flattened; none where they come to the same."""
+    orders = [(TIME, "step by step over all environments"), (ENVIRONMENT, "environment by environment")]
+    return orders if rollout.shape[0] > 1 and not rollout.whole else []
 
 
 def _later(array: Array) -> Array:
@@ -127,32 +121,38 @@ def _without_last(array: Array) -> Array:
     return np.concatenate([array[:, :-1], np.zeros_like(array[:, :1])], axis=1)
 
 
-def _ends(change: Callable[[Array], Array]) -> Callable[[Rollout], dict[str, Array]]:
-    names = ("done", "terminated")
-    return lambda rollout: {name: change(rollout.tensors[name]) for name in names if name in rollout.tensors}
+Change = Callable[[Rollout, Settings], dict[str, Array]]
 
 
-def _of(name: str, change: Callable[[Array], Array]) -> Callable[[Rollout], dict[str, Array]]:
-    return lambda rollout: {name: change(rollout.tensors[name])}
+def _each(change: Callable[[Array], Array], *names: str) -> Change:
+    return lambda rollout, _: {name: change(rollout.tensors[name]) for name in names if name in rollout.tensors}
 
 
-Moved = tuple[str, str, Callable[[Rollout], dict[str, Array]]]
-MOVED: tuple[Moved, ...] = (
-    ("done one step late: dones[t] where dones[t + 1] belongs (the start of an episode taken for its end)", "done", _ends(_later)),
-    ("done one step early", "done", _ends(_earlier)),
-    ("ends of episodes not looked at (no 1 − done)", "done", _ends(np.zeros_like)),
-    ("the end of the last step not looked at (next_done)", "done", _ends(_without_last)),
-    ("no value behind the last step (V(next) = 0)", "next_values", _of("next_values", np.zeros_like)),
-    ("the value of the last step itself for V(next)", "next_values", lambda r: {"next_values": r.tensors["values_old"][:, -1]}),
-    ("the rewards one step late", "rewards", _of("rewards", _later)),
-    ("the rewards one step early", "rewards", _of("rewards", _earlier)),
-    ("the old values one step late", "values_old", _of("values_old", _later)),
-    ("the old values one step early", "values_old", _of("values_old", _earlier)),
-    ("the old log-probs one step late", "logprobs_old", _of("logprobs_old", lambda each: np.roll(each, 1, axis=1))),
-    ("the old log-probs one step early", "logprobs_old", _of("logprobs_old", lambda each: np.roll(each, -1, axis=1))),
-    ("the rewards before γ·V(terminal) was added at time limits", "rewards_env", lambda r: {"rewards": r.tensors["rewards_env"]}),
-    ("nothing added to the rewards at time limits", "terminal_values", _of("terminal_values", np.zeros_like)),
-    ("the old values in the place of the new ones", "values_new", lambda r: {"values_new": r.of_minibatch("values_old")}),
+def _undiscounted(rollout: Rollout, settings: Settings) -> dict[str, Array]:
+    gamma = float(settings["gamma"])
+    return {"terminal_values": rollout.tensors["terminal_values"] / gamma} if gamma else {}
+
+
+ENDS = ("done", "terminated")
+MOVED: tuple[tuple[str, str, Change], ...] = (
+    ("done one step late: dones[t] where dones[t + 1] belongs (the start of an episode taken for its end)", "done",
+     _each(_later, *ENDS)),
+    ("done one step early", "done", _each(_earlier, *ENDS)),
+    ("ends of episodes not looked at (no 1 − done)", "done", _each(np.zeros_like, *ENDS)),
+    ("the end of the last step not looked at (next_done)", "done", _each(_without_last, *ENDS)),
+    ("no value behind the last step (V(next) = 0)", "next_values", _each(np.zeros_like, "next_values")),
+    ("the value of the last step itself for V(next)", "next_values", lambda r, _: {"next_values": r.tensors["values_old"][:, -1]}),
+    ("the rewards one step late", "rewards", _each(_later, "rewards")),
+    ("the rewards one step early", "rewards", _each(_earlier, "rewards")),
+    ("the old values one step late", "values_old", _each(_later, "values_old")),
+    ("the old values one step early", "values_old", _each(_earlier, "values_old")),
+    ("the old log-probs one step late", "logprobs_old", _each(lambda each: np.roll(each, 1, axis=1), "logprobs_old")),
+    ("the old log-probs one step early", "logprobs_old", _each(lambda each: np.roll(each, -1, axis=1), "logprobs_old")),
+    ("the rewards before γ·V(terminal) was added at time limits", "rewards_env",
+     lambda r, _: {"rewards": r.tensors["rewards_env"]}),
+    ("nothing added to the rewards at time limits", "terminal_values", _each(np.zeros_like, "terminal_values")),
+    ("the old values in the place of the new ones", "values_new", lambda r, _: {"values_new": r.of_minibatch("values_old")}),
+    ("V(terminal) added to the rewards at time limits without γ", "terminal_values", _undiscounted),
 )  # fmt: skip
 """What is said, what a file needs for it, and the tensors that are then others."""
 
@@ -163,10 +163,9 @@ READ = {"advantages": "advantages", "returns": "returns", "values_old": "old val
 def _readings(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields a minibatch that reads a row of steps elsewhere than the others."""
     for name, said in READ.items():
-        for moved in ("late", "early") if name != "logprobs_old" else ():  # those are moved as a whole
-            way: dict[str, Any] = {moved: (name,)}
-            yield Try(f"the {said} that the minibatch reads one step {moved}", rollout, settings, replace(PLAIN, **way))
-        if rollout.shape[0] > 1 and not rollout.whole:
-            for order in ("time", "environment"):
-                turned = replace(PLAIN, transposed=(name, order))
-                yield Try(f"the {said} flattened the other way than the rest, by {order}", rollout, settings, turned)
+        for moved, by in (("late", 1), ("early", -1)) if name != "logprobs_old" else ():  # those are moved as a whole
+            way = {"moved": {name: by}}
+            yield Try(f"the {said} that the minibatch reads one step {moved}", rollout, settings, way)
+        for order, _ in _orders(rollout):
+            said_so = f"the {said} flattened the other way than the rest, by {order}"
+            yield Try(said_so, rollout, settings, {"transposed": {name: order}})

@@ -11,9 +11,9 @@ from blueprint.verifying.choose import Chosen
 from blueprint.verifying.kind import Agreement, Shown, ViewOptions
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.verdict import Verdict
-from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.schema import classic_presets
-from blueprint.workbooks.classic_ppo.verifying.work import Replayed
+from blueprint.workbooks.classic_ppo.verifying.replayed import Replayed
 
 NEAR = 1e-9
 """How far the workbook's advantages may be from the replay's: both are of float64."""
@@ -29,6 +29,10 @@ class Window:
     environments: tuple[int, ...]
     start: int
     stop: int
+
+    def cut(self, array: Array) -> Array:
+        """Returns what the window shows of a tensor of steps."""
+        return np.asarray(array[list(self.environments), self.start : self.stop])
 
     def told(self, shape: tuple[int, int]) -> str:
         """Says what is shown of a rollout of that shape."""
@@ -65,22 +69,21 @@ def numbers_of(
         raise MinibatchError(
             f"{rollout.path} has no {' and no '.join(lacking or ['next_values'])}: a workbook begins at them"
         )
-    steps = rollout.tensors
-    new = {key: _of_steps(rollout, f"{key}_new", steps[f"{key}_old"]) for key in ("logprobs", "values")}
-    shown = _Shown(window)
+    steps, new = rollout.tensors, {name: _of_steps(rollout, name) for name in ("logprobs", "values")}
     old_scores, new_scores, actions = _scores(rollout, new["logprobs"])
     usual = classic_presets().preset(preset).values
     given = {
-        "actions": shown.cut(actions),
-        "rewards": shown.cut(steps["rewards"]),
-        "done": shown.cut(steps["done"]),
-        "terminated": shown.cut(steps.get("terminated", steps["done"])),
-        "values_old": shown.cut(steps["values_old"]),
-        "values_new": shown.cut(new["values"]),
-        "next_values": _behind(rollout, found, settings, window),
-        "logits_old": shown.cut(old_scores),
-        "logits_new": shown.cut(new_scores),
+        "actions": actions,
+        "rewards": steps["rewards"],
+        "done": steps["done"],
+        "terminated": steps.get("terminated", steps["done"]),
+        "values_old": steps["values_old"],
+        "values_new": new["values"],
+        "logits_old": old_scores,
+        "logits_new": new_scores,
     }
+    cut = {f"rollout.{key}": window.cut(each) for key, each in given.items()}
+    behind = {"rollout.next_values": _behind(rollout, found, settings, window)}
     return Numbers(
         kind="classic_ppo",
         level="classic",
@@ -88,7 +91,7 @@ def numbers_of(
         title=f"rollout of {rollout.library or name}",
         about=f"{window.told(rollout.shape)}.",
         ppo={key: value for key, value in settings.items() if value != usual[key]},
-        parts={"preset": preset, **{f"rollout.{key}": np.asarray(each) for key, each in given.items()}},
+        parts={"preset": preset} | cut | behind,
     )
 
 
@@ -127,27 +130,16 @@ def remarks(rollout: Rollout) -> list[str]:
 
 def agreement(arrays: Mapping[str, Array], found: Replayed, window: Window) -> Agreement:
     """Returns how far advantages and returns of a workbook are from the rollout's."""
-    cut = _Shown(window).cut
     ours = {"advantages": arrays["advantages"][:, :-1], "returns": arrays["returns"]}
-    apart = {name: float(np.abs(each - cut(found.rows[name])).max()) for name, each in ours.items()}
+    apart = {name: float(np.abs(each - window.cut(found.rows[name])).max()) for name, each in ours.items()}
     return Agreement(apart, NEAR * (1 + float(abs(found.rows["advantages"]).max())))
 
 
-class _Shown:
-    """Cuts what a window shows out of tensors of steps."""
-
-    def __init__(self, window: Window) -> None:
-        self._rows, self._columns = list(window.environments), slice(window.start, window.stop)
-
-    def cut(self, array: Array) -> Array:
-        return np.asarray(array[self._rows][:, self._columns])
-
-
-def _of_steps(rollout: Rollout, name: str, instead: Array) -> Array:
-    """Returns a tensor of the minibatch where its steps stand, and what stands in its place elsewhere."""
-    found = instead.copy()
-    if name in rollout.tensors:
-        found[rollout.at[:, 0], rollout.at[:, 1]] = rollout.tensors[name]
+def _of_steps(rollout: Rollout, name: str) -> Array:
+    """Returns a new tensor of the minibatch where its steps stand, and the old one elsewhere."""
+    found = rollout.tensors[f"{name}_old"].copy()
+    if f"{name}_new" in rollout.tensors:
+        found[tuple(rollout.at.T)] = rollout.tensors[f"{name}_new"]
     return found
 
 
@@ -156,11 +148,9 @@ def _scores(rollout: Rollout, new: Array) -> tuple[Array, Array, Array]:
 
     Without scores in the file there are two actions: the one taken, and all others together.
     """
-    if "logits_old" in rollout.tensors and "logits_new" in rollout.tensors and "actions" in rollout.tensors:
-        old_scores = rollout.tensors["logits_old"]
-        new_scores = _of_steps(rollout, "logits_new", old_scores)
-        return old_scores, new_scores, rollout.tensors["actions"].astype(int)
-    old = rollout.tensors["logprobs_old"]
+    tensors, old = rollout.tensors, rollout.tensors["logprobs_old"]
+    if {"logits_old", "logits_new", "actions"} <= tensors.keys():
+        return tensors["logits_old"], _of_steps(rollout, "logits"), tensors["actions"].astype(int)
     if max(old.max(), new.max()) > 0:
         raise MinibatchError(
             f"{rollout.path} has log-probs above 0, densities of continuous actions: a workbook shows actions that can be counted"
@@ -174,12 +164,12 @@ def _two(logprobs: Array) -> Array:
     return np.stack([logprobs, rest], axis=-1)
 
 
-def _behind(rollout: Rollout, found: Replayed, settings: Settings, window: Window) -> list[float]:
+def _behind(rollout: Rollout, found: Replayed, settings: Settings, window: Window) -> Array:
     """Returns the value behind the last step shown, of each environment."""
-    rows, stop = list(window.environments), window.stop
+    tensors, stop = rollout.tensors, window.stop
     if stop == rollout.shape[1]:
-        after = rollout.tensors.get("next_values", np.zeros(rollout.shape[0]))
-        return [float(each) for each in after[rows]]
-    goes_on = 1 - rollout.tensors["done"][rows, stop - 1]
-    advantage = float(settings["gae_lambda"]) * found.rows["advantages"][rows, stop]
-    return [float(each) for each in rollout.tensors["values_old"][rows, stop] + goes_on * advantage]
+        behind = tensors.get("next_values", np.zeros(rollout.shape[0]))
+    else:
+        later = float(settings["gae_lambda"]) * found.rows["advantages"][:, stop]
+        behind = tensors["values_old"][:, stop] + (1 - tensors["done"][:, stop - 1]) * later
+    return np.asarray(behind[list(window.environments)])

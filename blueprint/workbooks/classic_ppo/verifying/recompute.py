@@ -3,165 +3,154 @@
 The formulas are those of the witness, `blueprint.witness`; here is what they are fed with.
 """
 
-import numpy as np
+from collections.abc import Callable
+
 import torch
+from torch import Tensor
 
 from blueprint.verifying.settings import Settings
 from blueprint.witness import advantages, losses, metrics, rewards
-from blueprint.workbooks.classic_ppo.dumps import Rollout
-from blueprint.workbooks.classic_ppo.verifying.ways import PLAIN, Ways
-from blueprint.workbooks.classic_ppo.verifying.work import NOTHING, Given, Replayed, Work
+from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
+from blueprint.workbooks.classic_ppo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways
 
 FLOOR = 1e-12
 """Variance of the returns up to which the explained variance is 0."""
+LOGPROBS = ("logprobs_old", "logprobs_new")
 
 
 def recompute(
     rollout: Rollout, settings: Settings, ways: Ways = PLAIN, given: Given = NOTHING, until: str = ""
 ) -> Replayed:
-    """Computes a rollout again under the values of a preset.
-
-    given: results of the file by neutral name, which later steps read in place of what was computed. until: the last
-    result that is wanted; none: all.
-    """
-    work = Work(rollout, settings, ways, given, until)
+    """Computes a rollout again under the values of a preset. until: the last result that is needed; none: all."""
+    known = {name: torch.from_numpy(array) for name, array in rollout.tensors.items()}
+    if bool((known["done"][:, -1] == 1).all()):
+        known.setdefault("next_values", torch.zeros_like(known["done"][:, -1]))
+    found = Replayed(rollout, settings, ways, given, known)
     with torch.no_grad():
-        for step in (_rewards, _advantages, _normalised, _returns, _policy, _values, _entropy, _total, _watched):
-            step(work)
-            if until in work.found.rows or until in work.found.whole:
+        for names, needs, step in _steps(ways.get("value_target", "returns")):
+            if lacking := [name for name in needs if name not in known]:
+                found.lacks |= dict.fromkeys(names, " and ".join(lacking))
+            else:
+                step(found)
+            if until in found.rows or until in found.numbers:
                 break
-    return work.found
+    return found
 
 
-def _rewards(work: Work) -> None:
+Names = tuple[str, ...]
+
+
+def _steps(target: str) -> tuple[tuple[Names, Names, Callable[[Replayed], None]], ...]:
+    """Lists results, what they take, and how they are made. target: what the value is trained towards."""
+    return (
+        (("rewards",), ("rewards_env", "terminal_values"), _rewards),
+        (("advantages",), ("values_old", "next_values"), _advantages),
+        (("advantages_used",), ("advantages",), _normalised),
+        (("returns",), ("advantages", "values_old"), _returns),
+        (("policy_loss",), ("advantages_used", *LOGPROBS), _policy),
+        (("value_loss",), (target, "values_old", "values_new"), _values),
+        (("entropy",), ("entropy",), lambda found: found.add_mean("entropy", found.known["entropy"])),
+        (("total_loss",), (), _total),
+        (("approx_kl.k3", "approx_kl.k1", "clip_fraction"), LOGPROBS, _update),
+        (("explained_variance.old",), ("returns", "values_old"), _explained),
+    )
+
+
+def _rewards(found: Replayed) -> None:
     """At a time limit the value of the last state is added to the reward (Stable-Baselines3, collect_rollouts)."""
-    if work.has("rewards", "rewards_env", "terminal_values"):
-        ours = work.known["rewards_env"] + work.number("gamma") * work.known["terminal_values"]
-        work.found.rows["rewards"] = ours.numpy()
+    ours = found.known["rewards_env"] + found.number("gamma") * found.known["terminal_values"]
+    found.rows["rewards"] = ours.numpy()
 
 
-def _advantages(work: Work) -> None:
-    if "advantages" in work.given and work.until not in ("", "advantages"):
-        return  # what is wanted reads those of the file, which are known
-    if "values_old" in work.known and bool((work.known["done"][:, -1] == 1).all()):
-        work.known.setdefault("next_values", torch.zeros(len(work.known["done"]), dtype=torch.float64))
-    if not work.has("advantages", "values_old", "next_values"):
-        return
-    values = torch.cat([work.known["values_old"], work.known["next_values"][:, None]], dim=1)
-    done = work.known["done"]
-    stop = work.known.get("terminated", done) if work.settings["bootstrap"] == "terminated" else done
-    gamma, lam = work.number("gamma"), work.number("gae_lambda")
-    decay = (gamma if work.ways.gamma_of_sum else 1.0) * lam
-    rewards = work.known["rewards"]
-    if work.ways.own_value_next:
-        rewards = rewards + gamma * (values[:, :-1] - values[:, 1:]) * (1 - stop)
+def _advantages(found: Replayed) -> None:
+    known, ways, gamma = found.known, found.ways, found.number("gamma")
+    values, rewards, done = known["values_old"], known["rewards"], known["done"]
+    following = torch.cat([values[:, 1:], known["next_values"][:, None]], dim=1)
+    stop = known.get("terminated", done) if found.settings["bootstrap"] == "terminated" else done
+    if ways.get("own_value_next"):
+        rewards = rewards + gamma * (values - following) * (1 - stop)
     # Without its 1 − done, V(next) and later advantages are those of the next episode.
-    cut, over = stop if work.ways.done_of_next else 0 * stop, done if work.ways.done_of_sum else 0 * done
-    ahead, discount = values[:, 1:] * (1 - cut), gamma if work.ways.gamma_of_next else 1.0
-    found = advantages.gae(rewards, values[:, :-1], ahead, 1.0, discount, decay * (1 - over))
-    work.row("advantages", found["advantages"][:, :-1])
+    ahead = following * (1 - stop * ways.get("done_of_next", True))
+    decay = (gamma if ways.get("gamma_of_sum", True) else 1.0) * found.number("gae_lambda")
+    discount = gamma if ways.get("gamma_of_next", True) else 1.0
+    made = advantages.gae(rewards, values, ahead, 1.0, discount, decay * (1 - done * ways.get("done_of_sum", True)))
+    found.add_row("advantages", made["advantages"][:, :-1])
 
 
-def _normalised(work: Work) -> None:
+def _normalised(found: Replayed) -> None:
     """Normalises the advantages of the minibatch; a minibatch of one step is left as it is."""
-    if not work.has("advantages_used", "advantages"):
-        return
-    ours = work.of_minibatch("advantages")
-    if work.settings["whiten_advantages"] == "on" and len(ours) > 1:
-        base = work.known["advantages"] if work.ways.over == "rollout" else ours
-        spread, eps = float(base.std(correction=work.ways.ddof)), work.number("whiten_eps")
-        divisor = spread + eps if work.settings["whiten_form"] == "std_plus" else max(spread, eps)
-        work.found.sigma = divisor
-        ours = (ours - (base.mean() if work.ways.centred else 0.0)) / divisor
-    work.row("advantages_used", ours)
+    ours = found.of_minibatch("advantages")
+    if found.settings["whiten_advantages"] == "on" and len(ours) > 1:
+        base = found.known["advantages"] if found.ways.get("over") == "rollout" else ours
+        spread, eps = float(base.std(correction=found.ways.get("ddof", 1))), found.number("whiten_eps")
+        found.sigma = spread + eps if found.settings["whiten_form"] == "std_plus" else max(spread, eps)
+        ours = (ours - (base.mean() if found.ways.get("centred", True) else 0.0)) / found.sigma
+    found.add_row("advantages_used", ours)
 
 
-def _returns(work: Work) -> None:
-    if not work.has("returns", "advantages", "values_old"):
-        return
-    advantages = work.known["advantages"]
-    if work.ways.returns_of == "advantages_used" and work.rollout.whole and "advantages_used" in work.known:
-        at = torch.from_numpy(np.ascontiguousarray(work.rollout.at))
-        advantages = advantages.index_put((at[:, 0], at[:, 1]), work.known["advantages_used"])
-    work.row("returns", advantages + work.known["values_old"])
+def _returns(found: Replayed) -> None:
+    advantages = found.known["advantages"]
+    if "returns_of" in found.ways and found.batch.whole and "advantages_used" in found.known:
+        rows, columns = torch.from_numpy(found.batch.at.T)
+        advantages = advantages.index_put((rows, columns), found.known["advantages_used"])
+    found.add_row("returns", advantages + found.known["values_old"])
 
 
-def _policy(work: Work) -> None:
-    if not work.has("policy_loss", "advantages_used", "logprobs_old", "logprobs_new"):
-        return
-    apart = work.known["logprobs_new"] - work.of_minibatch("logprobs_old")
-    apart = -apart if work.ways.ratio == "inverted" else apart
-    ratio = apart.exp()
-    low, high = (torch.tensor(end, dtype=torch.float64) for end in work.found.clip)
-    found = losses.surrogates(ratio, losses.between(ratio, low, high), work.known["advantages_used"])
-    free, held = found["surrogate.unclipped"], found["surrogate.clipped"]
-    chosen = {"smaller": found["surrogate"], "larger": torch.maximum(free, held), "unclipped": free, "clipped": held}
-    work.number_of("policy_loss", chosen[work.ways.surrogate], sign=-1.0)
+def _log_ratio(found: Replayed) -> Tensor:
+    apart = found.known["logprobs_new"] - found.of_minibatch("logprobs_old")
+    return -apart if "ratio" in found.ways else apart
 
 
-def _values(work: Work) -> None:
-    if not work.has("value_loss", work.ways.value_target, "values_old", "values_new"):
-        return
-    old, returns = work.of_minibatch("values_old"), work.of_minibatch(work.ways.value_target)
-    reach = torch.tensor(work.number("value_clip_range"), dtype=torch.float64)
-    held, norm = rewards.within(work.known["values_new"], reach, old), str(work.settings["value_norm"])
-    free, clipped = (losses.distance(each - returns, norm) for each in (work.known["values_new"], held))
-    distance = torch.maximum(free, clipped) if work.settings["value_combine"] == "max" else clipped
-    if work.ways.value_combine == "smaller":
-        distance = torch.minimum(free, clipped)
-    work.number_of("value_loss", work.number("value_factor") * distance)
+def _policy(found: Replayed) -> None:
+    ratio, ends = _log_ratio(found).exp(), torch.tensor(found.clip, dtype=torch.float64)
+    made = losses.surrogates(ratio, losses.between(ratio, *ends), found.known["advantages_used"])
+    free, held = made["surrogate.unclipped"], made["surrogate.clipped"]
+    chosen = {"smaller": made["surrogate"], "larger": torch.maximum(free, held), "unclipped": free, "clipped": held}
+    found.add_mean("policy_loss", chosen[found.ways.get("surrogate", "smaller")], sign=-1.0)
 
 
-def _entropy(work: Work) -> None:
-    if work.has("entropy", "entropy"):
-        work.number_of("entropy", work.known["entropy"])
+def _values(found: Replayed) -> None:
+    old, target = found.of_minibatch("values_old"), found.of_minibatch(found.ways.get("value_target", "returns"))
+    reach = torch.tensor(found.number("value_clip_range"), dtype=torch.float64)
+    new, norm = found.known["values_new"], str(found.settings["value_norm"])
+    free, held = (losses.distance(each - target, norm) for each in (new, rewards.within(new, reach, old)))
+    forms = {"max": torch.maximum(free, held), "clipped_only": held, "smaller": torch.minimum(free, held)}
+    distance = forms[found.ways.get("value_combine", found.settings["value_combine"])]
+    found.add_mean("value_loss", found.number("value_factor") * distance)
 
 
-def _total(work: Work) -> None:
+def _total(found: Replayed) -> None:
     """Adds the parts; a part whose weight is 0 is not asked for."""
+    bonus = found.ways.get("bonus", 1.0)
+    weights = {"policy_loss": 1.0, "value_loss": found.number("vf_coef"), "entropy": -bonus * found.number("ent_coef")}
     parts = {
-        "policy_loss": 1.0,
-        "value_loss": work.number("vf_coef"),
-        "entropy": -work.ways.bonus * work.number("ent_coef"),
+        name: (weight * float(found.known[name]), abs(weight) * found.sizes[name])
+        for name, weight in weights.items()
+        if name in found.numbers
     }
-    for name, part in (("adds.value_loss", "value_loss"), ("adds.entropy", "entropy")):
-        if part in work.found.whole:
-            added = parts[part] * float(work.known[part])
-            work.total(name, added, abs(parts[part]) * work.found.sizes[part])
-    lacking = [name for name, weight in parts.items() if weight and name not in work.found.whole]
-    if lacking:
-        work.found.lacks["total_loss"] = " and ".join(lacking)
-        return
-    sums = [
-        (weight * float(work.known[name]), abs(weight) * work.found.sizes[name])
-        for name, weight in parts.items()
-        if weight
-    ]
-    work.total("total_loss", sum(each for each, _ in sums), sum(size for _, size in sums))
-
-
-def _watched(work: Work) -> None:
-    if work.has("approx_kl.k3", "logprobs_old", "logprobs_new"):
-        d = work.known["logprobs_new"] - work.of_minibatch("logprobs_old")
-        d = -d if work.ways.ratio == "inverted" else d
-        estimates = rewards.estimates(-d)
-        for name in ("k1", "k3"):
-            work.number_of(f"approx_kl.{name}", estimates[_estimate(work.ways.kl, name)])
-        work.found.sizes["approx_kl.k3"] = float((d.exp() - 1).abs().mean() + d.abs().mean())
-        ratio, (low, high) = d.exp(), work.found.clip
-        outside = (ratio < low) | (ratio > high)
-        work.total("clip_fraction", float(outside.double().mean()), 1.0)
-        work.found.rows["ratio"] = ratio.numpy()
+    for name in [each for each in parts if each != "policy_loss"]:
+        found.add_number(f"adds.{name}", *parts[name])
+    needed = [name for name, weight in weights.items() if weight]
+    if lacking := [name for name in needed if name not in parts]:
+        found.lacks["total_loss"] = " and ".join(lacking)
     else:
-        work.found.lacks |= dict.fromkeys(("approx_kl.k1", "clip_fraction"), work.found.lacks["approx_kl.k3"])
-    if work.has("explained_variance.old", "returns", "values_old"):
-        returns, values = work.known["returns"], work.known["values_old"]
-        variance, residual = returns.var(unbiased=False), (returns - values).var(unbiased=False)
-        share = float(metrics.explained(residual, variance, FLOOR))
-        work.total("explained_variance.old", share, 1.0 + abs(share))
-        work.found.sizes["returns.variance"] = float(variance)
+        found.add_number("total_loss", *(sum(each) for each in zip(*(parts[name] for name in needed), strict=True)))
 
 
-def _estimate(instead: str, name: str) -> str:
-    """Returns the estimate that is taken: k1 and k2 stand in for k3, k3 for k1."""
-    return instead if instead and (instead == "k3") == (name == "k1") else name
+def _update(found: Replayed) -> None:
+    """Says how far the update moved the policy; of estimates, k1 and k2 may stand in for k3, and k3 for k1."""
+    d, (low, high), instead = _log_ratio(found), found.clip, found.ways.get("kl", "")
+    estimates, ratio = rewards.estimates(-d), d.exp()
+    for name, others in (("k1", ("k3",)), ("k3", ("k1", "k2"))):
+        found.add_mean(f"approx_kl.{name}", estimates[instead if instead in others else name])
+    found.sizes["approx_kl.k3"] = float((ratio - 1).abs().mean() + d.abs().mean())
+    found.add_number("clip_fraction", float(((ratio < low) | (ratio > high)).double().mean()), 1.0)
+    found.rows["ratio"] = ratio.numpy()
+
+
+def _explained(found: Replayed) -> None:
+    returns = found.known["returns"]
+    variance, residual = (each.var(unbiased=False) for each in (returns, returns - found.known["values_old"]))
+    share = float(metrics.explained(residual, variance, FLOOR))
+    found.add_number("explained_variance.old", share, 1.0 + abs(share))
+    found.sizes["returns.variance"] = float(variance)

@@ -6,16 +6,17 @@ from pathlib import Path
 from blueprint.dumps import MinibatchError
 from blueprint.verifying.causes import NOTHING, Causes, Match
 from blueprint.verifying.choose import choose
+from blueprint.verifying.kind import Verifier
 from blueprint.verifying.lines import DIFFERS, first_of, following, lines_of, settled
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.step_lines import first_line, step_lines
 from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions, Watch
-from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.verifying.causes import Try, tries
-from blueprint.workbooks.classic_ppo.verifying.judge import Judge, given_of
-from blueprint.workbooks.classic_ppo.verifying.quantities import ALL, FIRST
+from blueprint.workbooks.classic_ppo.verifying.export import shown
+from blueprint.workbooks.classic_ppo.verifying.judge import ALL, FIRST, Judge, given_of
 from blueprint.workbooks.classic_ppo.verifying.recompute import recompute
-from blueprint.workbooks.classic_ppo.verifying.work import Given
+from blueprint.workbooks.classic_ppo.verifying.replayed import Given
 
 SIGNAL = ("rewards", "advantages", "returns")
 UNEXPLAINED = "None of the known mistakes that were tried explains it."
@@ -77,8 +78,8 @@ def causes_of(judge: Judge, settings: Settings, given: Given, name: str) -> Caus
 
 
 def _explains(judge: Judge, each: Try, given: Given, name: str) -> bool:
-    if name in FIRST:
-        return judge.first_with(FIRST[name], each.rollout).agrees
+    if ALL[name] in FIRST:
+        return judge.first_with(ALL[name], each.rollout).agrees
     before = {key: value for key, value in given.items() if key in ALL[name].after}
     return judge.compared(recompute(each.rollout, each.settings, each.ways, before, name))[name].agrees
 
@@ -88,3 +89,6 @@ def _match(judge: Judge, each: Try, name: str) -> Match:
     compared = judge.compared(recompute(each.rollout, each.settings, each.ways))
     still = tuple((one.name, one.largest) for one in compared.values() if not one.agrees)
     return Match(each.said, compared[name].largest, still)
+
+
+VERIFIER = Verifier(check_device, verify_rollouts, shown, lambda verdict: verdict.replayed.batch)
