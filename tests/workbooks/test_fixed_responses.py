@@ -14,7 +14,7 @@ from blueprint.language import Block, block, filled, where
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.rlhf_ppo import rollout
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
-from blueprint.workbooks.rlhf_ppo.texts import Prompts
+from blueprint.workbooks.rlhf_ppo.sheets import Rows
 from tests.page.fits import clipped
 from tests.page.workshop import located, made
 from tests.workbooks.building import plain, words_of
@@ -58,11 +58,11 @@ def test_the_reference_finds_the_same(seed: int) -> None:
 def test_a_typed_word_that_is_not_written_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake planted on purpose: the draw is taken although a word is typed."""
 
-    def drawn_all_the_same(given: Prompts, drawn: Block) -> tuple[Block, ...]:
-        assert given.response is not None
+    def drawn_all_the_same(given: Rows, drawn: Block) -> tuple[Block, ...]:
+        response = given["rollout.response"]
         forced = block("rollout.forced", (n, t), "takes", "id of the word", decimals=0)
-        forced[n, t] = where(filled(given.response[n, t]), drawn[n, t], drawn[n, t])
-        return given.response, forced
+        forced[n, t] = where(filled(response[n, t]), drawn[n, t], drawn[n, t])
+        return response, forced
 
     monkeypatch.setattr(rollout, "typed_or_drawn", drawn_all_the_same)
     numbers = with_responses(default(), "happy very <eos>", "sleepy")

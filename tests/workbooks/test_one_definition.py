@@ -19,7 +19,6 @@ from blueprint.page.outline import Blueprint, Section, key
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import labels as labels_room
 from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.rlhf_ppo.sheets import diagnostics
 from tests.replayed import window_book, with_everything_logged
 
@@ -157,9 +156,9 @@ def test_every_label_is_a_blocks(package: str, recorded: Recorded) -> None:
 def test_a_new_metric_is_a_definition_a_label_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """What CONTRIBUTING says of a new diagnostic, done in memory: number, formula, label and place follow."""
 
-    def squares(see: diagnostics.Inputs, use: Choices) -> Section:
-        A, (n, t) = see.signal.gae.advantages, see.signal.gae.advantages.axes
-        made = use.one("advantage.energy")
+    def squares(see: diagnostics.Inputs) -> Section:
+        A, (n, t) = see.rows["advantages"], see.rows["advantages"].axes
+        made = see.use.one("advantage.energy")
         made[()] = Sum((n, t), A[n, t] * A[n, t])
         return Section("Energy of the advantages", (key(made),))
 

@@ -1,47 +1,52 @@
 """The blueprint that begins at logits: three policies' logits, critics' values and scores are given; no model is run."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-
 import numpy as np
 
-from blueprint.language import Axis, Block
-from blueprint.page.outline import Blueprint, Sheet
+from blueprint.language import Block, block, link, match, typed
+from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common.axes import n, t, v
 from blueprint.workbooks.common.conventions.inputs import chosen_of
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
+from blueprint.workbooks.common.definitions.choices import ROWS
+from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, softmax
+from blueprint.workbooks.common.definitions.gae import kept_values
+from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, per_response
+from blueprint.workbooks.common.definitions.networks import Temperature, tempered
+from blueprint.workbooks.common.definitions.places import end_words, ends_at
+from blueprint.workbooks.common.definitions.whitening import count
+from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.common.sheets.witness_section import Witnessed
 from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
-from blueprint.workbooks.rlhf_ppo.live.plan import live_plan
-from blueprint.workbooks.rlhf_ppo.sheets.given import given_models, given_texts, texts_sheet
-from blueprint.workbooks.rlhf_ppo.whole import whole
+from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, rows_on, sheet_of
+from blueprint.workbooks.rlhf_ppo.sheets.policies import NEW, REFERENCE, policy_that_reads, word_sections
+from blueprint.workbooks.rlhf_ppo.steps import Models
+from blueprint.workbooks.rlhf_ppo.whole import Start, whole
 
 LEAD = "everything typed that is not a logit, a value or a score; those stand on their own sheets"
+OLD = "π_old, which wrote the words: its logits are given, in every slot, used or not"
+RAW = "A critic's number is given in every slot: some libraries read it behind a response too."
+SCORED = "what the reward model gave; conventions decide where it lands"
 
 
 def logits_level(numbers: RlhfNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint that begins at logits; with a witness's numbers if there are any."""
-    chosen = chosen_of(numbers.ppo, numbers.conventions, without=("update_step",))
-    texts = given_texts()
-    inputs = Sheet("Inputs", LEAD, texts_sheet(texts), (n, t))
-    made = live_plan(given_models(texts, chosen.temperature), chosen, numbers.conventions, inputs, texts.vocabulary)
-    plan = replace(
-        made,
-        name=numbers.name, title=numbers.title, about=numbers.about, level="logits",
-        sizes=_sizes(numbers) | dict(made.sizes), names={v: texts.vocabulary} | dict(made.names),
-        checked=([_mask(texts.texts.mask)], []), by_name=_typed(numbers),
-        choices=dict.fromkeys((texts.texts.word_written, texts.end_word), texts.vocabulary) | dict(made.choices),
-        ranges={texts.texts.mask: (0, 1)} | dict(made.ranges),
-    )  # fmt: skip
-    return whole(plan, witnessed)
-
-
-def _sizes(numbers: RlhfNumbers) -> dict[Axis, int]:
-    episodes, slots, words = numbers["old.logits"].shape
-    return {n: episodes, t: slots, v: words}
+    live = chosen_of(numbers.ppo, numbers.conventions, without=("update_step",))
+    given = given_texts()
+    start = Start(
+        numbers=numbers,
+        settings=live.settings,
+        live=live,
+        models=given_models(given, live.temperature),
+        inputs=inputs_sheet(given),
+        sizes=dict(zip((n, t, v), numbers["old.logits"].shape, strict=True)),
+        names={v: given["vocabulary"]},
+        checked=([checks.is_0_or_1("mask", given["mask"])], []),
+        typed=_typed(numbers),
+        ranges={"mask": (0, 1)},
+        words=("word_written", "end_word"),
+    )
+    return whole(start, witnessed)
 
 
 def _typed(numbers: RlhfNumbers) -> dict[str, object]:
@@ -58,6 +63,71 @@ def _typed(numbers: RlhfNumbers) -> dict[str, object]:
     }
 
 
-def _mask(m: Block) -> Block:
-    """Measures how far a cell of the mask is from 0 and from 1."""
-    return checks.is_0_or_1("mask", m)
+def given_texts() -> dict[str, Block]:
+    """Makes the typed tokens of every slot, the typed mask, and what follows from them, by name."""
+    vocabulary = typed("vocabulary", (v,), "vocab", "words", text=True)
+    end_word = typed("end_word", (), "end_word", "the word that ends a response", text=True)
+    written = typed("word_written", (n, t), "writes", "word in the slot", text=True)
+    m = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
+    a = block("rollout.written", (n, t), "a", "id of the word, counted from 0", decimals=0)
+    end_id = block("end_id", (), "end_id", "id of the end word", decimals=0)
+    S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
+    a[n, t] = match(v, vocabulary[v], written[n, t])
+    end_id[()] = match(v, vocabulary[v], end_word)
+    S[n, t.last + 1] = 0
+    S[n, t] = 1
+    at_end = end_words()
+    ends_at(at_end, a, m, end_id)
+    counts = (per_response("response.length", m, ROWS), count("response.words", m, ROWS))
+    return named(vocabulary, end_word, end_id, written, m, S, a, *at_end, *counts)
+
+
+def inputs_sheet(given: Rows) -> Sheet:
+    """Outlines vocabulary, tokens and mask."""
+    vocabulary, end_word, end_id, written, mask, *others = given.values()
+    words = (Table(vocabulary, role="text"), Line((end_word,), "line"), Line((end_id,)))
+    title = "Words of every slot, and which of them are the response"
+    sections = (Section("Vocabulary", words), Section(title, (Row(written, "text"), Row(mask), *others)))
+    return Sheet("Inputs", LEAD, sections, (n, t))
+
+
+def given_models(given: Rows, temperature: Temperature) -> Models:
+    """Outlines three policies by their typed logits, and two critics and a reward model by their typed numbers."""
+    head = InView(given["word_written"], given["mask"])
+    old = _old(given, head, _logits("old", temperature))
+    rows = {**given, **rows_on(old)}
+    reference, policy = (
+        policy_that_reads(part, head, rows, _logits(part.name, temperature)) for part in (REFERENCE, NEW)
+    )
+    before = (old, reference, _reward_model(head), _critic("old_critic", "old", "Old critic", given, head))
+    between = (policy, _critic("critic", "new", "Critic", given, head))
+    return Models(head, before, between, {**given, **rows_on(*before, *between)})
+
+
+def _logits(name: str, temperature: Temperature) -> tuple[Block, ...]:
+    """Types a policy's logits, and divides them by the temperature."""
+    return tempered(name, typed(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=2), temperature)
+
+
+def _old(given: Rows, head: InView, logits: tuple[Block, ...]) -> Sheet:
+    """Outlines the old policy: from its logits to the log-probability that is kept."""
+    written, S = link("old.written", given["rollout.written"]), link("old.slots", given["slots"])
+    words = softmax("old", logits[-1])
+    kept = (written, S, words.p_log_p, key(chosen_logprobs("old", words.logp, written, S)))
+    sections = (*word_sections(logits, words), Section("The word that was written", kept))
+    return sheet_of("Old policy", OLD, sections, head.on("old"))
+
+
+def _critic(name: str, whose: str, title: str, given: Rows, head: InView) -> Sheet:
+    """Outlines a critic by its typed number in every slot."""
+    out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number in the slot", decimals=2)
+    S = link(f"{name}.slots", given["slots"])
+    values = kept_values(ROWS.row(f"{name}.values"), out, S)
+    section = Section("The value in every slot", (Note(RAW), S, out, key(values)))
+    return sheet_of(title, f"what the {title.lower()} says before each word", (section,), head.on(name))
+
+
+def _reward_model(head: InView) -> Sheet:
+    score = typed("reward_model.score", (n,), "RM", "score of the response")
+    section = Section("One score for each response", (key(score),))
+    return sheet_of("Reward model", SCORED, (section,), head.on("reward_model"))

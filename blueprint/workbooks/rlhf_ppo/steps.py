@@ -1,127 +1,138 @@
-"""The steps: every definition of RLHF PPO, in the order in which the numbers come about, sheet by sheet."""
+"""The steps: every definition of RLHF PPO, in the order in which the numbers come about, sheet by sheet.
 
-from __future__ import annotations
+Where log-probs and values are taken in every slot of a response, used or not, conventions choose among the slots.
+"""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-from blueprint.language import Block
+from blueprint.language import Block, Max, Sum, block, link, maximum
 from blueprint.page.outline import Sheet
 from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.definitions.choices import fixed
-from blueprint.workbooks.common.definitions.metrics import Flags, PolicyKL, clip_flags, policy_kl
-from blueprint.workbooks.common.definitions.networks import Network, Temperature
-from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
+from blueprint.workbooks.common.definitions.distribution import exact_kl
+from blueprint.workbooks.common.definitions.metrics import clip_flags, policy_kl, variance_floor
+from blueprint.workbooks.common.definitions.places import Places, places
+from blueprint.workbooks.common.definitions.reward import ends
+from blueprint.workbooks.common.metrics import MetricInputs, Metrics
+from blueprint.workbooks.common.metrics import metrics as metrics_of
+from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.common.sheets.loss import LEAD, sections
-from blueprint.workbooks.common.sheets.loss import linked as linked_loss
-from blueprint.workbooks.common.signal import Given, Whole, signal
-from blueprint.workbooks.rlhf_ppo.sheets import critics, policies
-from blueprint.workbooks.rlhf_ppo.sheets.reading import Policy, Read
-from blueprint.workbooks.rlhf_ppo.sheets.signal import linked, signal_sheet
-from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Prompts, Texts
+from blueprint.workbooks.common.sheets.signal import LEAD, TITLE, sections
+from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots, signal
+from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, rows_on, several, sheet_of
 
-
-class Way(NamedTuple):
-    """How models that are run here come to what they say.
-
-    read, embedding, network: what the old policy reads (ids), its embedding and its memory.
-    upto, drawn: the sums on which the draw falls, and the id that it falls on.
-    scored, expected, expects: the heads of the reward model, the old critic and the new one.
-    """
-
-    read: Block
-    embedding: Block
-    network: Network
-    upto: Block
-    drawn: Block
-    scored: Block
-    expected: Block
-    expects: Block
+LINKED = {"logp_old": "logp_old", "logp_ref": "logp_ref", "placed": "score", "values": "values", "exact": "exact_kl"}
+"""What the sheet of rewards repeats from other sheets, and what it is called there."""
 
 
 class Models(NamedTuple):
-    """What the models say, however it came about: texts, policies, values (n, t) and the score, with their sheets.
+    """The sheets of the models, before the reward and between the advantage and the loss, and every block up to them."""
 
-    before, between: the sheets that stand before the reward, and between the advantage and the loss.
-    ends: (n, t), 1 where the end word ends a response. slots: where log-probs and values are taken behind it too.
-    way: how they came to it, where they are run here.
-    """
-
-    texts: Texts
     head: InView
-    old: Policy
-    reference: Read
-    policy: Read
-    V_old: Block
-    V_new: Block
-    score: Block
     before: tuple[Sheet, ...]
     between: tuple[Sheet, ...]
-    ends: Block
-    slots: Block | None = None
-    way: Way | None = None
+    rows: Rows
 
 
 class Steps(NamedTuple):
-    """Everything between the inputs and the diagnostics."""
+    """Everything between the inputs and the diagnostics.
 
-    models: Models
-    entropy: Block
-    signal: Whole
-    signal_sheet: Sheet
+    metrics: what a library logs, where there are slots. sheets: from the rollout to the loss, in reading order. rows: all
+    blocks by their names; and `score` and `values`, as they stand on the sheet of rewards.
+    """
+
+    head: InView
+    signal: Signal
     loss: losses.Loss
-    loss_sheet: Sheet
-    flags: Flags
-    policy_kl: PolicyKL
-
-    def sheets(self) -> tuple[Sheet, ...]:
-        """Returns the sheets from the rollout to the loss, in reading order."""
-        return (*self.models.before, self.signal_sheet, *self.models.between, self.loss_sheet)
+    metrics: Metrics | None
+    sheets: tuple[Sheet, ...]
+    rows: Rows
 
 
-def models_of(
-    given: Prompts, max_new_tokens: Block, draws: DrawRange, update_step: Block, temperature: Temperature | None = None
-) -> Models:
-    """Runs the six models. With a temperature, log-probs and values are taken in every slot, used or not."""
-    old = policies.old_policy(given, max_new_tokens, draws, temperature)
-    reference = policies.reference(old)
-    reward_model = critics.reward_model(old)
-    old_critic = critics.old_critic(old)
-    policy = policies.new_policy(old, update_step)
-    critic = critics.new_critic(old, old_critic, update_step)
-    before = (old.policy.sheet, reference.policy.sheet, reward_model.sheet, old_critic.sheet)
-    run = old.rollout
-    way = Way(
-        run.read, old.memory.E, run.network, run.cumulative, run.drawn, reward_model.out, old_critic.out, critic.out
+def steps_of(models: Models, use: Choices) -> Steps:
+    """Runs the definitions from the reward to the loss, and outlines their sheets."""
+    head, below, live = models.head.on("signal"), models.head.on("loss"), "slots" in models.rows
+    rows = {**models.rows, **named(variance_floor()), **(slot_rows(models.rows) if live else {})}
+    made = signal(linked(signal_given(rows, rows["mask"] if live else head.mask)), use)
+    out = losses.loss(loss_sheet.linked(loss_given(rows, made, below.mask)), use)
+    if live:
+        metrics = metrics_of(metric_inputs(rows, made, out), use)
+        outline, logged = loss_sheet.sections(out, cross=rows["kl_new.cross"]), metrics.named
+    else:
+        metrics, flags = None, clip_flags(out.clip, use)
+        moved = policy_kl(out.clip.log_ratio, out.clip.free_log_ratio, use).steps
+        outline, logged = loss_sheet.sections(out, flags=(flags.by_loss, flags.by_ratio), moved=moved), named(*flags)
+    sheets = (
+        *models.before,
+        sheet_of(TITLE, LEAD, sections(made), head),
+        *models.between,
+        sheet_of("Loss", loss_sheet.LEAD, outline, below),
     )
-    return Models(
-        old.rollout.texts(), old.head, old.policy, reference, policy, old_critic.values, critic.values, reward_model.score,
-        before,
-        (policy.policy.sheet, critic.sheet), old.rollout.turn.ends, old.slots.row if old.slots else None, way,
-    )  # fmt: skip
+    whole = made.whole
+    rows |= rows_on(*sheets) | logged | {"score": whole.placed, "values": whole.gae.V}
+    return Steps(models.head, made, out, metrics, sheets, rows)
 
 
-def steps_of(models: Models, chosen: Settings) -> Steps:
-    """Runs the definitions from the reward to the loss."""
-    words, reference, policy = models.texts.words, models.reference, models.policy
-    assert policy.entropy is not None
-    head = models.head.on("signal")
-    come_in = Given(
-        m=head.mask, logp_old=models.old.logprobs, logp_ref=reference.policy.logprobs, words=words, values=models.V_old,
-        exact=reference.exact, placed=models.score,
-    )  # fmt: skip
-    use = fixed(chosen, LIVE)
-    made = signal(linked(come_in), use)
-    whole, sheet = made.whole, signal_sheet(made, head)
-    head = models.head.on("loss")
+def slot_rows(models: Rows) -> dict[str, Block]:
+    """Defines what conventions start from besides the models: places in the response, score, and KL of the new policy."""
+    S, new = models["slots"], models["policy.p"]
+    at = places(S, models["mask"])
+    slots, *ended = ends(S, at.until, models["rollout.ends"])
+    most = block("response.most", (), "T_most", "slots of the longest response", decimals=0)
+    most[()] = maximum(Max(n, slots[n]), 1)
+    kl = exact_kl("kl_new", new, models["policy.p_log_p"], models["reference.log_p"], S)
+    placed = models.get("reward.score")
+    score = block("score.given", (n,), "s_n", "score of the response, as given")
+    score[n] = models["reward_model.score"][n] if placed is None else Sum(t, placed[n, t])
+    return named(*at, slots, *ended, most, *kl, score)
+
+
+def signal_given(rows: Rows, m: Block) -> Given:
+    """Takes what the reward and the advantage are made of. m: the mask."""
+    given = Given(
+        m, rows["old.logprobs"], rows["reference.logprobs"], values=rows["old_critic.values"], exact=rows["kl.exact"]
+    )
+    if "slots" not in rows:
+        return given._replace(words=rows["response.words"], placed=rows["reward.score"])
+    at = Places(*(rows[f"place.{place}"] for place in Places._fields))
+    counts = (rows["response.slots"], rows["response.most"])
+    scored = Scored(rows["score.given"], rows["response.ended"], rows["response.padded"])
+    return given._replace(slots=Slots(rows["slots"], at, counts), scored=scored)
+
+
+def linked(given: Given) -> Given:
+    """Repeats on the sheet of rewards what comes from other sheets, as far as it is there."""
+    found = {name: getattr(given, name) for name in LINKED}
+    again: dict[str, Any] = {
+        name: link(f"signal.{LINKED[name]}", row) for name, row in found.items() if row is not None
+    }
+    slots = given.slots and given.slots._replace(S=link("signal.S", given.slots.S))
+    return given._replace(slots=slots, **again)
+
+
+def loss_given(rows: Rows, made: Signal, m: Row = EVERYWHERE) -> losses.Given:
+    """Takes what the loss is made of. m: the mask, which counts where there are no slots."""
+    found = made.whole.gae
     given = losses.Given(
-        logp_new=policy.policy.logprobs, logp_old=models.old.logprobs, advantages=made.used, V_new=models.V_new,
-        V_old=models.V_old, returns=whole.gae.returns, entropy=policy.entropy, policy_kl=policy.exact, m=head.mask, words=words,
+        logp_new=rows["policy.logprobs"], logp_old=rows["old.logprobs"], advantages=made.used, V_new=rows["critic.values"],
+        V_old=rows["old_critic.values"], returns=found.returns, entropy=rows["policy.entropy"], policy_kl=rows["policy_kl.exact"],
     )  # fmt: skip
-    out = losses.loss(linked_loss(given), use)
-    flags, moved = clip_flags(out.clip, use), policy_kl(out.clip.log_ratio, out.clip.free_log_ratio, use)
-    outline = tuple(sections(out, flags=(flags.by_loss, flags.by_ratio), moved=moved.steps))
-    of_loss = Sheet("Loss", LEAD, outline, (n, t), head.rows, head.mask)
-    return Steps(models, policy.entropy, whole, sheet, out, of_loss, flags, moved)
+    if "slots" not in rows:
+        return given._replace(m=m, words=rows["response.words"])
+    first_past, ended, most = several(rows, "place.first_past", "response.ended", "response.most")
+    return given._replace(
+        V_old=found.V, logp_ref=rows["reference.logprobs"], exact=rows["kl_new.exact"],
+        counting=losses.Counts(made.counted.response, first_past, ended, most),
+    )  # fmt: skip
+
+
+def metric_inputs(rows: Rows, made: Signal, out: losses.Loss) -> MetricInputs:
+    """Takes what a library's metrics are made of."""
+    given = out.given
+    assert given.counting is not None
+    there = {name: cast(Block, getattr(given, name)) for name in ("V_old", "V_new", "returns", "entropy")}
+    return MetricInputs(
+        S=rows["slots"], M=given.counting.response, clip=out.clip, value=out.critic,
+        value_counted=cast(Block, out.value_counted), kl=made.whole.kl.used, floor=rows["explained_variance.floor"], **there,
+    )  # fmt: skip

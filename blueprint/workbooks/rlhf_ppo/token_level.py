@@ -1,11 +1,10 @@
 """The per-token level: log-probs, values and scores are given, no model is run; and the clip over given cases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, block, link, typed
@@ -16,114 +15,95 @@ from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
 from blueprint.workbooks.common.definitions.gae import kept_values, with_lambda
 from blueprint.workbooks.common.definitions.identities import identities
-from blueprint.workbooks.common.definitions.losses import Surrogate, lowest_ratio, surrogate
+from blueprint.workbooks.common.definitions.losses import lowest_ratio, surrogate
 from blueprint.workbooks.common.definitions.metrics import means_of
 from blueprint.workbooks.common.definitions.whitening import Counting, count
 from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.settings import INPUT_WIDTHS, Settings, settings, settings_sections
+from blueprint.workbooks.common.settings import INPUT_WIDTHS, settings, settings_sections
 from blueprint.workbooks.common.sheets import charts, walk
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
 from blueprint.workbooks.common.sheets.signal import TITLE, sections
 from blueprint.workbooks.common.sheets.start import Made, start_sheet
 from blueprint.workbooks.common.sheets.witness_section import Witnessed, beside
-from blueprint.workbooks.common.signal import Given, Whole, signal
+from blueprint.workbooks.common.signal import Given, signal
+from blueprint.workbooks.rlhf_ppo.sheets import rows_on
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
-from blueprint.workbooks.rlhf_ppo.sheets.flow import flow_of_signal
+from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_signal
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal
 
 LEAD = "the settings; everything else that is typed stands where it is used"
-TITLES = (
-    "reference KL",
-    "KL penalty",
-    "reward-model coupling",
-    "augmented reward",
-    "TD errors",
-    "GAE advantage estimation",
-    "value targets",
-)
+MEANS = {
+    "kl.used": "reference KL",
+    "reward.penalty": "KL penalty",
+    "reward.score": "reward-model coupling",
+    "rewards": "augmented reward",
+    "td_errors": "TD errors",
+    "advantages": "GAE advantage estimation",
+    "returns": "value targets",
+}
+"""The rows whose means over the response the first sheet shows, and under which names."""
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
+PER_TOKEN = {
+    "old.logprobs": "per_token.logprobs_old",
+    "reference.logprobs": "per_token.logprobs_ref",
+    "reward.score": "per_token.scores",
+    "old_critic.values": "per_token.values",
+}
+CASES = {"case.advantage": "cases.advantages", "case.ratio": "cases.ratios"}
+"""By the name of a typed block its key in a numbers file."""
 
 
 def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint that begins at log-probs, values and scores; with a witness's numbers if there are any."""
     chosen = settings(numbers.ppo, {key: PRESET_DEFAULT[key] for key in KEYS})
+    use = fixed(chosen, LIVE)
     writes = typed("word_written", (n, t), "writes", "writes the word", text=True)
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
-    use = fixed(chosen, LIVE)
     words = count("response.words", mask, use)
-    found = signal(_given(mask, words), use)
-    made = found.whole
-    shown = _shown(made)
-    means = means_of(shown, Counting(mask, words, words))
-    known = identities(made.gae, made.rewards.used, use)
+    made = signal(_given(mask, words), use)
+    gae = made.whole.gae
+    outline = Sheet(TITLE, SIGNAL_LEAD, tuple(sections(made)), (n, t), (writes, mask), mask)
+    rows = rows_on(outline) | {"score": made.whole.placed, "values": gae.V}
+    means = means_of([rows[name] for name in MEANS], Counting(mask, words, words))
+    added = checks.adds_up(gae.advantages, gae.V, gae.returns)
+    residuals = [checks.all_in_range(chosen), checks.not_negative("k3", rows["kl.k3"]), added]
     outside = beside(witnessed, list(means.values())) if witnessed else None
-    checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), _residuals(made, chosen), known, outside)
-    table = _clip_table(use) if "cases.ratios" in numbers.parts else None
+    known = identities(gae, rows["rewards"], use)
+    checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), residuals, known, outside)
+    table, points = _clip_table(use) if "cases.ratios" in numbers.parts else (None, None)
+    bars = charts.advantage_picture(writes, gae.advantages, rows["advantages_used"], mask)
+    drawn = [bars.drawn, charts.gae_picture(gae, bars.words, with_lambda(gae, use))]
+    drawn[:0] = [charts.clip_picture(points, use)] if points else []
+    pictures, in_pictures = charts.charts_sheet(drawn, _head("charts", writes, mask))
     picked, first_choice = walk.choice(episode=1, decision=1)
-    pictures, drawn = charts.charts_sheet(_drawn(made, writes, mask, table, use), _head("charts", writes, mask))
     facts = facts_of(numbers.name, "tokens")
-    pieces = [Piece(title, means[row.name], row) for title, row in zip(TITLES, shown, strict=True)]
-    start = start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(made), judged.verdict)
+    pieces = [Piece(title, means[name], rows[name]) for name, title in MEANS.items()]
+    told = Made(numbers.title, numbers.about, facts)
     more = (Section("Length", (words,)), means_section(means))
     sheets = (
-        start, walk.walk_sheet(picked, (writes,), walk_sections_of_signal(made, mask)),
+        start_sheet(told, [], pieces, flow_of_signal(rows), judged.verdict),
+        walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
-        Sheet(TITLE, SIGNAL_LEAD, (*sections(found), *more), (n, t), (writes, mask), mask),
-        *([table.sheet] if table else []), checked, pictures,
+        replace(outline, sections=(*outline.sections, *more)),
+        *([table] if table else []), checked, pictures,
     )  # fmt: skip
-    blueprint = Blueprint(
-        numbers.title, sheets, _sizes(numbers), chosen.typed | tolerances | first_choice | drawn,
+    return Blueprint(
+        numbers.title, sheets, _sizes(numbers), chosen.typed | tolerances | first_choice | in_pictures,
         choices=chosen.choices, ranges=chosen.ranges | walk.ranges(picked) | {mask: (0, 1)}, facts=facts,
-        result=made.gae.advantages, chosen=picked, whole="batch",
-    )  # fmt: skip
-    return blueprint.with_typed(_typed(numbers, max(map(len, numbers["per_token.words"]))))
+        result=gae.advantages, chosen=picked, whole="batch",
+    ).with_typed(_typed(numbers))  # fmt: skip
 
 
 def _sizes(numbers: Numbers) -> dict[Axis, int]:
-    """Reads how many episodes, decisions and cases there are."""
-    sizes = {n: len(numbers["per_token.words"]), t: max(map(len, numbers["per_token.words"]))}
-    return sizes | ({case: len(numbers["cases.ratios"])} if "cases.ratios" in numbers.parts else {})
-
-
-class ClipTable(NamedTuple):
-    """The sheet of given cases, and what of it is drawn."""
-
-    sheet: Sheet
-    ratio: Block
-    advantage: Block
-    clip: Surrogate
+    """Reads how many episodes, positions and cases there are."""
+    words, cases = numbers["per_token.words"], numbers.parts.get("cases.ratios")
+    return {n: len(words), t: max(map(len, words))} | ({} if cases is None else {case: len(cases)})
 
 
 def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
     """Repeats the rows that stay in view."""
     return link(f"{sheet}.writes", writes), link(f"{sheet}.mask", mask)
-
-
-def _shown(made: Whole) -> list[Block]:
-    """Lists the rows whose mean over the response the first sheet shows, under `TITLES`."""
-    gae = made.gae
-    return [made.kl.used, made.paid.penalty, made.placed, made.rewards.used, gae.td_errors, gae.advantages, gae.returns]
-
-
-def _drawn(made: Whole, writes: Block, mask: Block, table: ClipTable | None, use: Choices) -> list[charts.Drawn]:
-    """Lists the pictures with the rows from which they are drawn; that of the clip needs cases."""
-    drawn = []
-    if table is not None:
-        points = charts.Points(table.ratio, table.advantage, table.clip.smaller, None)
-        drawn.append(charts.clip_picture(points, use))
-    bars = charts.advantage_picture(writes, made.gae.advantages, made.white.used, mask)
-    fading = charts.gae_picture(made.gae, bars.words, with_lambda(made.gae, use))
-    return [*drawn, bars.drawn, fading]
-
-
-def _residuals(made: Whole, chosen: Settings) -> list[Block]:
-    """Lists what must be 0 in every workbook."""
-    return [
-        checks.all_in_range(chosen),
-        checks.not_negative("k3", made.kl.k3),
-        checks.adds_up(made.gae.advantages, made.gae.V, made.gae.returns),
-    ]
 
 
 def _given(mask: Block, words: Block) -> Given:
@@ -141,7 +121,7 @@ def _given(mask: Block, words: Block) -> Given:
     )
 
 
-def _clip_table(use: Choices) -> ClipTable:
+def _clip_table(use: Choices) -> tuple[Sheet, charts.Points]:
     """Outlines the clip over given advantages and ratios, one case per column, by the same definition as the loss."""
     ratio = typed("case.ratio", (case,), "ρ", "ratio of the case", unit="> 0")
     advantage = typed("case.advantage", (case,), "Â", "advantage of the case")
@@ -151,26 +131,21 @@ def _clip_table(use: Choices) -> ClipTable:
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
     section = Section("The clipped surrogate, case by case", rows)
     lead = "what the clip does with a good and a bad word, near and far"
-    return ClipTable(Sheet("Clip table", lead, (section,), across=(case,)), ratio, advantage, clip)
+    sheet = Sheet("Clip table", lead, (section,), across=(case,))
+    return sheet, charts.Points(ratio, advantage, clip.smaller, None)
 
 
-CASES = {"case.advantage": "cases.advantages", "case.ratio": "cases.ratios"}
-
-
-def _typed(numbers: Numbers, longest: int) -> dict[str, object]:
+def _typed(numbers: Numbers) -> dict[str, object]:
     """Lays ragged rows out side by side: what lies behind a response is empty or 0, its mask too."""
-
-    def padded(rows: Sequence[Sequence[float]], width: int = longest) -> np.ndarray:
-        return np.array([[*row, *[0.0] * (width - len(row))] for row in rows])
-
+    words = numbers["per_token.words"]
+    longest = max(map(len, words))
     return {
-        "word_written": np.array(
-            [[*row, *[""] * (longest - len(row))] for row in numbers["per_token.words"]], dtype=object
-        ),
-        "mask": padded([[1.0] * len(row) for row in numbers["per_token.words"]]),
-        "old.logprobs": padded(numbers["per_token.logprobs_old"]),
-        "reference.logprobs": padded(numbers["per_token.logprobs_ref"]),
-        "reward.score": padded(numbers["per_token.scores"]),
-        "old_critic.values": padded(numbers["per_token.values"], longest + 1),
+        "word_written": _padded(words, longest, ""),
+        "mask": _padded([[1.0] * len(row) for row in words], longest),
+        **{block: _padded(numbers[key], longest + (block == "old_critic.values")) for block, key in PER_TOKEN.items()},
         **{block: numbers[key] for block, key in CASES.items() if key in numbers.parts},
     }
+
+
+def _padded(rows: Sequence[Sequence[object]], width: int, blank: object = 0.0) -> NDArray[np.generic]:
+    return np.array([[*row, *[blank] * (width - len(row))] for row in rows], dtype=object if blank == "" else float)

@@ -1,135 +1,166 @@
 """The whole workbook: what stands before and after the steps, the same for every level that has a loss."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from blueprint.inputs.catalogue import DEFAULT
 from blueprint.language import Axis, Block
-from blueprint.page.outline import Blueprint, Piece, Section, Sheet
+from blueprint.page.outline import Blueprint, Piece, Sheet
 from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.conventions.inputs import Chosen, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import Choices, fixed, rows
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
+from blueprint.workbooks.common.definitions.choices import rows as listed
 from blueprint.workbooks.common.definitions.gae import with_lambda
 from blueprint.workbooks.common.definitions.identities import Identity, identities
+from blueprint.workbooks.common.definitions.reward import score_stays
 from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.labels import labels
+from blueprint.workbooks.common.settings import PRESET, Settings
 from blueprint.workbooks.common.sheets import charts, walk
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.start import Made, start_sheet
 from blueprint.workbooks.common.sheets.witness_section import Witnessed, beside
-from blueprint.workbooks.rlhf_ppo.sheets import pieces
+from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
+from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY, compared
+from blueprint.workbooks.rlhf_ppo.sheets import rows_on
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import diagnostics
-from blueprint.workbooks.rlhf_ppo.sheets.flow import flow_of_loss
-from blueprint.workbooks.rlhf_ppo.steps import Steps
+from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_loss, parts_of, pieces_of
+from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections
+from blueprint.workbooks.rlhf_ppo.steps import Models, Steps, steps_of
+
+POLICIES = {"old_policy": "old", "reference": "reference", "new_policy": "policy"}
+SHOWN = {
+    "KL estimate": "kl_estimator",
+    "the score lands on": "reward.score_slot",
+    "whitening of the advantages": "whiten_advantages",
+    "dual clip": "loss.dual_clip",
+    "words are averaged": "loss.aggregation",
+}
+"""Conventions that the first sheet shows, under the names by which people ask for them."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a workbook is made of; the steps' part comes first, then that of the level on which the numbers begin.
+class Start:
+    """Where a workbook begins: its numbers, settings and models, and the sheet of what is typed.
 
-    before, after: sheets before the models, and after the diagnostics. sums: (n, t), 1 where shares of the loss lie.
-    use: the conventions by which the steps were made. floor: a smaller variance is rounding.
-    walk, metrics: sections of Walk, and more for Diagnostics. first: the decision shown on Walk.
-    choices_made, logged: for the first sheet, which PPO it is, and what its library logs instead. facts: what it says of itself.
-    checked, checked_too: what must be 0, before and after what always must, and where conventions are live.
-    by_name: what is typed, by the names of blocks.
+    live: the conventions, where they can be chosen. first: the position shown on Walk. checked: what must be 0, before and
+    after what always must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those
+    that hold words of the vocabulary.
     """
 
-    steps: Steps
-    chosen: Settings
-    before: tuple[Sheet, ...]
-    sums: Block
-    vocabulary: Block
-    walk: list[Section]
-    use: Choices
-    floor: Block
-    after: tuple[Sheet, ...] = ()
-    metrics: tuple[Section, ...] = ()
-    choices_made: tuple[Piece, ...] = ()
-    logged: Mapping[str, Block] = field(default_factory=dict)
-    checked_too: Sequence[Block] = ()
-    typed: Mapping[Block, object] = field(default_factory=dict)
-    sizes: Mapping[Axis, int] = field(default_factory=dict)
-    names: Mapping[Axis, Block | str] = field(default_factory=dict)
-    choices: Mapping[Block, Block] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""
-    title: str = ""
-    about: str = ""
-    level: str = ""
+    numbers: RlhfNumbers
+    settings: Settings
+    live: Chosen | None
+    models: Models
+    inputs: Sheet
+    sizes: Mapping[Axis, int]
+    names: Mapping[Axis, Block | str]
+    checked: tuple[list[Block], list[Block]]
+    typed: Mapping[str, object]
+    ranges: Mapping[str, tuple[float, float]]
+    words: Sequence[str]
     first: int = 1
-    checked: tuple[list[Block], list[Block]] = ([], [])
-    by_name: Mapping[str, object] = field(default_factory=dict)
-    ranges: Mapping[Block, tuple[float, float]] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def whole(plan: Plan, witnessed: Witnessed | None = None) -> Blueprint:
+def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers if there are any."""
-    steps, chosen = plan.steps, plan.chosen
-    head, loss = steps.models.head, steps.loss
-    watching = diagnostics(
-        head, steps.models.texts, steps.signal, steps.flags, steps.policy_kl, plan.floor, plan.use,
-        pieces.averaged_rows(steps), plan.metrics,
-    )  # fmt: skip
-    known = identities(steps.signal.gae, steps.signal.rewards.used, plan.use)
-    parts, listed = pieces.parts_of(steps), pieces.pieces_of(steps, watching, plan.logged)
-    outside = beside(witnessed, list(dict.fromkeys(piece.shown for piece in (*parts, *listed)))) if witnessed else None
-    residuals = [*plan.checked[0], *_residuals(steps, chosen, plan.sums), *plan.checked[1], *plan.checked_too]
-    checked, judged, tolerances = checks_sheet(head.on("checks").rows, residuals, known, outside)
-    picked, first_choice = walk.choice(episode=1, decision=plan.first)
-    pictures, drawn = charts.charts_sheet(_drawn(plan), head.on("charts").rows)
-    facts = facts_of(plan.name, plan.level) | dict(plan.facts)
-    told = Made(plan.title, plan.about, facts)
-    start = start_sheet(told, parts, listed, flow_of_loss(steps), judged.verdict, plan.choices_made)
-    walked = walk.walk_sheet(picked, head.rows[:-1], plan.walk)
+    numbers, chosen, live = start.numbers, start.settings, start.live
+    use = Choices(chosen.used, chosen.switch, labels=labels("live")) if live else fixed(chosen, LIVE)
+    steps = steps_of(start.models, use)
+    rows, head, total = steps.rows, steps.head, steps.loss.total
+    metrics = diagnostics(steps, use)
+    parts, pieces = parts_of(total), pieces_of({**rows, **rows_on(metrics)})
+    shown = list(dict.fromkeys(piece.shown for piece in (*parts, *pieces)))
+    outside = beside(witnessed, shown) if witnessed else None
+    known = identities(steps.signal.whole.gae, rows["rewards"], use)
+    checked, judged, tolerances = checks_sheet(head.on("checks").rows, _residuals(start, steps), known, outside)
+    picked, first_choice = walk.choice(episode=1, decision=start.first)
+    pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)
+    made, choices = Made(numbers.title, numbers.about, _facts(start)), _choices_made(live) if live else ()
+    walked = walk.walk_sheet(picked, head.rows[:-1], walk_sections(rows, steps.loss))
+    first = start_sheet(made, parts, pieces, flow_of_loss(rows), judged.verdict, choices)
     blueprint = Blueprint(
-        title=plan.title,
-        sheets=(start, walked, *plan.before, *steps.sheets(), watching.sheet, *plan.after, checked, pictures),
-        sizes=plan.sizes,
-        typed=chosen.typed | tolerances | first_choice | drawn | dict(plan.typed),
-        names=plan.names,
-        choices=chosen.choices | dict(plan.choices),
-        ranges=chosen.ranges | walk.ranges(picked) | dict(plan.ranges),
-        facts=facts,
-        result=loss.total.total,
-        parts=loss.total.parts,
+        title=numbers.title,
+        sheets=(first, walked, start.inputs, *steps.sheets, metrics, checked, pictures),
+        sizes=start.sizes,
+        typed=chosen.typed | tolerances | first_choice | drawn,
+        names=start.names,
+        choices=chosen.choices | {rows[name]: rows["vocabulary"] for name in start.words},
+        ranges=chosen.ranges | walk.ranges(picked) | {rows[name]: ends for name, ends in start.ranges.items()},
+        facts=made.facts,
+        result=total.total,
+        parts=total.parts,
         chosen=picked,
         whole="batch",
+    ).with_typed(start.typed)
+    return _with_conventions(blueprint, steps, live, numbers.conventions.compare) if live else blueprint
+
+
+def _facts(start: Start) -> dict[str, str]:
+    """Returns what the workbook says of its own making."""
+    numbers = start.numbers
+    live = {"preset": numbers.conventions.preset, "conventions": "live"} if start.live else {}
+    return facts_of(numbers.name, numbers.level) | dict(start.facts) | live
+
+
+def _with_conventions(made: Blueprint, steps: Steps, live: Chosen, compare: tuple[str, ...]) -> Blueprint:
+    """Adds the sheets of conventions and presets, and those that set libraries side by side. compare: their presets, else all."""
+    libraries, which = compared(steps, live)
+    (library,), presets = which.head, live.catalogue.presets
+    names = compare or tuple(name for name in presets if name != DEFAULT)
+    start, walked, *sheets, checked, pictures = made.sheets
+    before, after = (conventions_sheet(live), presets_sheet(live)), (libraries, which)
+    return replace(
+        made,
+        sheets=(start, walked, *before, *sheets, *after, checked, pictures),
+        typed={**made.typed, library: list(names)},
+        sizes={**made.sizes, PRESET: len(presets), LIBRARY: len(names)},
+        names={**made.names, PRESET: live.table.names, LIBRARY: library},
+        choices={**made.choices, library: live.table.names},
     )
-    return blueprint.with_typed(plan.by_name)
 
 
-def _residuals(steps: Steps, chosen: Settings, sums: Block) -> list[Block | Identity]:
-    """Lists what must be 0 in every workbook."""
-    m, s, loss = steps.models, steps.signal, steps.loss
-    models = {"old_policy": m.old, "reference": m.reference.policy, "new_policy": m.policy.policy}
-    rests = [checks.ratio_rests(loss.clip.ratio, chosen.used["update_step"])] if "update_step" in chosen.used else []
+def _residuals(start: Start, steps: Steps) -> list[Block | Identity]:
+    """Lists what must be 0 in every workbook, and what in this one."""
+    rows, total, chosen, made = steps.rows, steps.loss.total, start.settings, steps.signal
+    first, last = start.checked
+    summed = rows["slots"] if "slots" in rows else rows["mask"]
+    rests = [checks.ratio_rests(rows["ratio"], chosen.used["update_step"])] if "update_step" in chosen.used else []
     return [
-        *(checks.sums_to_one(name, policy.words.p) for name, policy in models.items()),
-        *(checks.not_positive(name, policy.logprobs) for name, policy in models.items()),
-        checks.not_negative("exact_kl", m.reference.exact),
-        checks.not_negative("k3", s.kl.k3),
-        checks.adds_up(s.gae.advantages, s.gae.V, s.gae.returns),
+        *first,
+        *(checks.sums_to_one(name, rows[f"{policy}.p"]) for name, policy in POLICIES.items()),
+        *(checks.not_positive(name, rows[f"{policy}.logprobs"]) for name, policy in POLICIES.items()),
+        checks.not_negative("exact_kl", rows["kl.exact"]),
+        checks.not_negative("k3", rows["kl.k3"]),
+        checks.adds_up(rows["advantages"], rows["values"], rows["returns"]),
         *rests,
-        *(checks.shares_add_up(sums, share, loss.total.total) for share in rows(loss.total.share)),
-        checks.parts_add_up(loss.total.parts, loss.total.total),
+        *(checks.shares_add_up(summed, share, total.total) for share in listed(total.share)),
+        checks.parts_add_up(total.parts, total.total),
         checks.all_in_range(chosen),
+        *last,
+        *([score_stays(made.counted.kept, made.scored, ROWS)] if made.scored else []),
     ]
 
 
-def _drawn(plan: Plan) -> list[charts.Drawn]:
+def _drawn(steps: Steps, chosen: Settings, use: Choices) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn."""
-    steps, chosen, fade = plan.steps, plan.chosen, with_lambda(plan.steps.signal.gae, plan.use)
-    m, s, loss, run = steps.models, steps.signal, steps.loss, steps.models.texts
-    bars = charts.advantage_picture(run.word_written, s.gae.advantages, s.white.used, run.mask)
-    points = charts.Points(loss.clip.ratio, s.white.used, loss.clip.smaller, run.word_written, run.mask)
-    policies = {"π_old": m.old, "π_ref": m.reference.policy, "π_θ": m.policy.policy}
-    added = (*loss.total.parts, loss.total.total)
+    rows, total, gae = steps.rows, steps.loss.total, steps.signal.whole.gae
+    words, mask, used = rows["word_written"], rows["mask"], rows["advantages_used"]
+    bars = charts.advantage_picture(words, rows["advantages"], used, mask)
+    policies = {"π_old": rows["old.p"], "π_ref": rows["reference.p"], "π_θ": rows["policy.p"]}
+    added = (*total.parts, total.total)
     return [
-        charts.clip_picture(points, fixed(chosen, LIVE)),
+        charts.clip_picture(charts.Points(rows["ratio"], used, rows["surrogate"], words, mask), fixed(chosen, LIVE)),
         bars.drawn,
-        charts.gae_picture(s.gae, bars.words, fade),
-        charts.next_word_picture({name: policy.words.p for name, policy in policies.items()}, plan.vocabulary),
+        charts.gae_picture(gae, bars.words, with_lambda(gae, use)),
+        charts.next_word_picture(policies, rows["vocabulary"]),
         charts.parts_picture(dict(zip(charts.PARTS[len(added)], added, strict=True))),
     ]
+
+
+def _choices_made(live: Chosen) -> tuple[Piece, ...]:
+    """Lists which conventions are in use, for the first sheet."""
+    used = {"preset in use": live.table.chosen, **{title: live.settings.used[key] for title, key in SHOWN.items()}}
+    return tuple(Piece(title, block, block, told=False) for title, block in used.items())

@@ -1,17 +1,17 @@
-"""The sheets of the models that give one number: the critic, old and new, and the reward model."""
+"""The sheets of the models that give one number: the critic, old and new, and the reward model. And what all models share:
+the sections from the tokens read to the memory."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import NamedTuple
-
-from blueprint.language import Block, link
-from blueprint.page.outline import Section, Sheet, key
-from blueprint.workbooks.common.axes import n, t
+from blueprint.language import Axis, Block, link
+from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, Table, key
+from blueprint.workbooks.common.axes import v
 from blueprint.workbooks.common.definitions.choices import ROWS
 from blueprint.workbooks.common.definitions.gae import kept_values
 from blueprint.workbooks.common.definitions.networks import (
     Head,
     Memory,
+    Network,
     change_of,
     head_weights,
     memory_weights,
@@ -20,68 +20,84 @@ from blueprint.workbooks.common.definitions.networks import (
     updated,
 )
 from blueprint.workbooks.common.definitions.reward import score_of
-from blueprint.workbooks.rlhf_ppo.sheets.networks import scalar_sections, update_section
-from blueprint.workbooks.rlhf_ppo.sheets.policies import OldPolicy
+from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.rlhf_ppo.sheets import Rows, sheet_of
+
+NO_GRADIENT = (
+    "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good",
+    "ones (Â > 0) that become less likely too, as “very”, and bad ones that become likelier. A gradient step does the opposite.",
+)
 
 
-class Critic(NamedTuple):
-    """A critic's sheet, its weights, its head's number in every column, and its masked values."""
-
-    sheet: Sheet
-    memory: Memory
-    weights: Head
-    out: Block
-    values: Block
-
-
-class Scorer(NamedTuple):
-    """The reward model's sheet, its head's number in every column, and the score."""
-
-    sheet: Sheet
-    out: Block
-    score: Block
+def memory_sections(memory: Memory, beside: Block, read: Block, network: Network) -> tuple[Section, ...]:
+    """Outlines embedding, inputs and memory, each with the weights to its left that multiply it."""
+    reads = (read, Row(network.x, "input", beside=memory.W))
+    hidden = Row(network.h, "memory", beside=beside)
+    return (
+        Section("What each word looks like", (Table(memory.E, across=v),)),
+        Section(f"What it reads: inputs x, beside the weights {memory.W.symbol}", reads),
+        Section(f"Hidden state h, beside {beside.symbol}, which it meets next", (hidden,)),
+    )
 
 
-def old_critic(old: OldPolicy) -> Critic:
+def moved(name: str, old: Sequence[Block], update_step: Block) -> tuple[list[Block], Section]:
+    """Moves weights by the simulated update; returns them, and the outline of the typed Δ of each."""
+    changes = [change_of(name, weight) for weight in old]
+    tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
+    title = "The update Δ (typed): it stands for a training step"
+    new = [updated(name, weight, change, update_step) for weight, change in zip(old, changes, strict=True)]
+    return new, Section(title, (*map(Note, NO_GRADIENT), *tables))
+
+
+def _table_axis(weight: Block) -> Axis | None:
+    """Returns the axis that runs across in a table of weights: words for an embedding, else the second one."""
+    return None if len(weight.axes) == 1 else v if weight.axes[0] is v else weight.axes[1]
+
+
+def old_critic(head: InView, rows: Rows) -> Sheet:
     """Outlines the critic as it was when the response was written."""
     lead = "the critic when the response was written: what score it expected before each word"
-    return _critic("old_critic", "Old critic", lead, memory_weights("old_critic"), head_weights("old_critic"), old, ())
+    weights = (memory_weights("old_critic"), head_weights("old_critic"))
+    return _critic("old_critic", "Old critic", lead, weights, head.on("old_critic"), rows)
 
 
-def new_critic(old: OldPolicy, before: Critic, update_step: Block) -> Critic:
+def new_critic(head: InView, rows: Rows, update_step: Block) -> Sheet:
     """Outlines the critic after the simulated update."""
-    weights = (*before.memory, *before.weights)
-    changes = [change_of("critic", weight) for weight in weights]
-    E, W, w, b = (
-        updated("critic", weight, change, update_step) for weight, change in zip(weights, changes, strict=True)
-    )
+    old = [rows[f"old_critic.{weight}"] for weight in ("E", "W", "head.w", "head.b")]
+    (E, W, w, b), update = moved("critic", old, update_step)
     lead = "the critic after the update; the value loss compares it with the returns"
-    return _critic("critic", "Critic", lead, Memory(E, W), Head(w, b), old, (update_section(changes),))
-
-
-def reward_model(old: OldPolicy) -> Scorer:
-    """Outlines the reward model, taken as trained: one number after every word, of which the last one counts."""
-    lead = "reads the whole text; its number after the last word is the score, given to the column that wrote that word"
-    memory, head = memory_weights("reward_model"), head_weights("reward_model")
-    here = old.head.on("reward_model")
-    read = link("reward_model.read", old.rollout.read)
-    network = rnn("reward_model", read, memory)
-    out = scalar_head("reward_model", "RM", "number after the word just read", network.h, head)
-    score = score_of(here.mask, out)
-    sections = scalar_sections(memory, head, read, network, (out, key(score)))
-    return Scorer(Sheet("Reward model", lead, sections, (n, t), here.rows, here.mask), out, score)
+    return _critic("critic", "Critic", lead, (Memory(E, W), Head(w, b)), head.on("critic"), rows, update)
 
 
 def _critic(
-    name: str, title: str, lead: str, memory: Memory, weights: Head, old: OldPolicy,
-    above: tuple[Section, ...],
-) -> Critic:  # fmt: skip
-    here = old.head.on(name)
-    read = link(f"{name}.read", old.rollout.read)
+    name: str, title: str, lead: str, weights: tuple[Memory, Head], head: InView, rows: Rows, *above: Section
+) -> Sheet:
+    slots = (link(f"{name}.slots", rows["slots"]),) if "slots" in rows else ()
+    out, sections = _number(name, ("v", "critic's head, before the mask"), weights, rows)
+    values = kept_values(ROWS.row(f"{name}.values"), out, (head.mask, *slots)[-1])
+    last = _last_section(weights[1], (*slots, out, key(values)))
+    return sheet_of(title, lead, (*above, *sections, last), head, first=0 if above else 1)
+
+
+def reward_model(head: InView, rows: Rows) -> Sheet:
+    """Outlines the reward model, taken as trained: one number after every token, of which the last one counts."""
+    lead = "reads the whole text; its number after the last word is the score, given to the column that wrote that word"
+    weights = (memory_weights("reward_model"), head_weights("reward_model"))
+    here = head.on("reward_model")
+    out, sections = _number("reward_model", ("RM", "number after the word just read"), weights, rows)
+    last = _last_section(weights[1], (out, key(score_of(here.mask, out))))
+    return sheet_of("Reward model", lead, (*sections, last), here)
+
+
+def _number(
+    name: str, label: tuple[str, str], weights: tuple[Memory, Head], rows: Rows
+) -> tuple[Block, tuple[Section, ...]]:
+    """Runs a network over the tokens read: its number in every column, and the outline of its memory."""
+    read = link(f"{name}.read", rows["rollout.read"])
+    memory, head = weights
     network = rnn(name, read, memory)
-    out = scalar_head(name, "v", "critic's head, before the mask", network.h, weights)
-    places = (link(f"{name}.slots", old.slots.row),) if old.slots else ()
-    values = kept_values(ROWS.row(f"{name}.values"), out, places[0] if places else here.mask)
-    sections = scalar_sections(memory, weights, read, network, (*places, out, key(values)))
-    sheet = Sheet(title, lead, (*above, *sections), (n, t), here.rows, here.mask, first=0 if above else 1)
-    return Critic(sheet, memory, weights, out, values)
+    return scalar_head(name, *label, network.h, head), memory_sections(memory, head.w, read, network)
+
+
+def _last_section(head: Head, items: tuple[Item, ...]) -> Section:
+    return Section("One number from the hidden state", (Line((head.b,), "weights"), *items))

@@ -1,17 +1,12 @@
-"""Diagnostics: what one watches while training, and the means that the first sheet shows."""
-
-from __future__ import annotations
+"""Diagnostics: the metrics of a training step, and the means that the first sheet shows."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Row, Section, Sheet, key
-from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
 from blueprint.workbooks.common.definitions.metrics import (
-    Flags,
-    PolicyKL,
     any_of,
     explained_variance,
     largest,
@@ -21,10 +16,9 @@ from blueprint.workbooks.common.definitions.metrics import (
     size,
 )
 from blueprint.workbooks.common.definitions.whitening import Counting, count, mean, spread
-from blueprint.workbooks.common.metrics import by_name
-from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.common.signal import Whole
-from blueprint.workbooks.rlhf_ppo.texts import Texts
+from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, sheet_of
+from blueprint.workbooks.rlhf_ppo.sheets.start import averaged_rows
+from blueprint.workbooks.rlhf_ppo.steps import Steps
 
 LEAD = (
     "what one watches while training; none of it enters the loss (no gradient norm: the update is typed, not computed)"
@@ -32,100 +26,77 @@ LEAD = (
 
 
 class Inputs(NamedTuple):
-    """What is watched. over: the response words. length: of each response (n). floor: a smaller variance is rounding."""
+    """What metrics are made of: all rows by name. over: the response tokens. each: the responses with a token."""
 
+    rows: Rows
     over: Counting
-    length: Block
-    signal: Whole
-    flags: Flags
-    policy_kl: PolicyKL
-    floor: Block
-    responses: Responses
+    each: Counting
+    use: Choices
 
 
-class Responses(NamedTuple):
-    """1 for each response with a word (n), and how many there are."""
-
-    wrote: Block
-    number: Block
-
-    @property
-    def each(self) -> Counting:
-        """What a mean over responses is taken over."""
-        return Counting(EVERYWHERE, self.number, self.number)
-
-
-class Diagnostics(NamedTuple):
-    """The sheet, and every number of it by the name of its block."""
-
-    sheet: Sheet
-    named: dict[str, Block]
+def diagnostics(steps: Steps, use: Choices) -> Sheet:
+    """Defines and outlines the diagnostics, and after them what a library logs."""
+    head, length, words = steps.head.on("diagnostics"), steps.rows["response.length"], steps.rows["response.words"]
+    wrote = any_of("response.wrote", length[length.axes], use)
+    responses = count("response.count", wrote, use)
+    over, each = Counting(head.mask, words, words), Counting(EVERYWHERE, responses, responses)
+    see = Inputs({**steps.rows, **named(wrote, responses)}, over, each, use)
+    means = means_section(means_of(averaged_rows(steps.rows), over))
+    more = steps.metrics.sections if steps.metrics else ()
+    return sheet_of("Diagnostics", LEAD, (*(outline(see) for outline in OUTLINE), means, *more), head)
 
 
-def diagnostics(
-    old_head: InView, run: Texts, signal: Whole, flags: Flags, policy_kl: PolicyKL, floor: Block, use: Choices,
-    rows: list[Block], more: tuple[Section, ...] = (),
-) -> Diagnostics:  # fmt: skip
-    """Defines and outlines the diagnostics. rows: those whose mean the first sheet shows. more: what follows."""
-    head = old_head.on("diagnostics")
-    over = Counting(head.mask, run.words, run.words)
-    wrote = any_of("response.wrote", run.length[run.length.axes], use)
-    responses = Responses(wrote, count("response.count", wrote, use))
-    see = Inputs(over, run.length, signal, flags, policy_kl, floor, responses)
-    means = means_section(means_of(rows, over))
-    sections = (*(outline(see, use) for outline in OUTLINE), means, *more)
-    return Diagnostics(Sheet("Diagnostics", LEAD, sections, (n, t), head.rows, head.mask), by_name(sections))
+def _clip_fractions(see: Inputs) -> Section:
+    shares = {"clip_fraction.loss": "clip_fraction.changed", "clip_fraction.ratio": "clip_fraction.outside"}
+    return Section("Clip fraction (which words: see Loss)", _means(see, shares))
 
 
-def _clip_fractions(see: Inputs, use: Choices) -> Section:
-    shares = {"clip_fraction.loss": see.flags.by_loss, "clip_fraction.ratio": see.flags.by_ratio}
-    return Section("Clip fraction (which words: see Loss)", _means(shares, see.over, use))
+def _approximate_kl(see: Inputs) -> Section:
+    estimates = {"approx_kl.k1": "policy_kl.k1", "approx_kl.k3": "policy_kl.k3"}
+    return Section("Approximate KL of the update", _means(see, estimates))
 
 
-def _approximate_kl(see: Inputs, use: Choices) -> Section:
-    rows = {"approx_kl.k1": see.policy_kl.k1, "approx_kl.k3": see.policy_kl.k3}
-    return Section("Approximate KL of the update", _means(rows, see.over, use))
+def _means(see: Inputs, of: dict[str, str]) -> tuple[Row, ...]:
+    return tuple(key(mean(name, see.rows[row], see.over, see.use)) for name, row in of.items())
 
 
-def _means(rows: dict[str, Block], over: Counting, use: Choices) -> tuple[Row, ...]:
-    return tuple(key(mean(name, x, over, use)) for name, x in rows.items())
-
-
-def _per_response(see: Inputs, use: Choices) -> Section:
-    kl, score = link("diagnostics.kl", see.signal.kl.used), link("diagnostics.score", see.signal.placed)
-    penalty = link("diagnostics.penalty", see.signal.paid.penalty)
-    each = see.responses.each
-    drift = per_response("kl.response", kl, use, see.over.counted)
+def _per_response(see: Inputs) -> Section:
+    rows, use = see.rows, see.use
+    linked = {"kl": "kl.used", "score": "score", "penalty": "reward.penalty"}
+    kl, score, penalty = (link(f"diagnostics.{name}", rows[row]) for name, row in linked.items())
+    total = per_response("kl.response", kl, use, see.over.counted)
     scores, costs = per_response("score.response", score, use), per_response("non_score.response", penalty, use)
     items = (
         (kl, key(mean("kl.per_word", kl, see.over, use))),
-        (drift, *see.responses, key(mean("kl.per_response", drift, each, use))),
-        (score, scores, key(mean("score.mean", scores, each, use))),
-        (penalty, costs, key(mean("non_score_reward", costs, each, use))),
+        (total, rows["response.wrote"], rows["response.count"], key(mean("kl.per_response", total, see.each, use))),
+        (score, scores, key(mean("score.mean", scores, see.each, use))),
+        (penalty, costs, key(mean("non_score_reward", costs, see.each, use))),
     )
     return Section("KL to the reference and reward", tuple(item for group in items for item in group))
 
 
-def _lengths(see: Inputs, use: Choices) -> Section:
-    average = mean("response.mean_length", see.length, see.responses.each, use)
-    return Section("Length of the responses", (average, key(largest("response.longest", see.length, use))))
+def _lengths(see: Inputs) -> Section:
+    length = see.rows["response.length"]
+    average = mean("response.mean_length", length, see.each, see.use)
+    return Section("Length of the responses", (average, key(largest("response.longest", length, see.use))))
 
 
-def _sizes(see: Inputs, use: Choices) -> Section:
-    A = link("diagnostics.advantages", see.signal.gae.advantages)
-    sizes = size("advantage.abs", A, use)
-    return Section("Size of the advantages", (A, sizes, key(mean("advantage.mean_abs", sizes, see.over, use))))
+def _sizes(see: Inputs) -> Section:
+    A = link("diagnostics.advantages", see.rows["advantages"])
+    sizes = size("advantage.abs", A, see.use)
+    return Section("Size of the advantages", (A, sizes, key(mean("advantage.mean_abs", sizes, see.over, see.use))))
 
 
-def _foreseen(see: Inputs, use: Choices) -> Section:
-    V, R = link("diagnostics.values", see.signal.gae.V), link("diagnostics.returns", see.signal.gae.returns)
-    returns, missed = spread("returns", R, see.over, use), residual("value.residual", R, V, see.over, use)
-    share = explained_variance("explained_variance", missed.variance, returns.variance, see.floor, use)
+def _foreseen(see: Inputs) -> Section:
+    V, R = (link(f"diagnostics.{name}", see.rows[name]) for name in ("values", "returns"))
+    floor = see.rows["explained_variance.floor"]
+    returns, missed = spread("returns", R, see.over, see.use), residual("value.residual", R, V, see.over, see.use)
+    share = explained_variance("explained_variance", missed.variance, returns.variance, floor, see.use)
     title = "Explained variance: did the old critic foresee the returns?"
-    return Section(title, (R, *returns, V, *missed, Row(see.floor, "fixed"), key(share)))
+    return Section(title, (R, *returns, V, *missed, Row(floor, "fixed"), key(share)))
 
 
-OUTLINE: tuple[Callable[[Inputs, Choices], Section], ...] = (
+OUTLINE: tuple[Callable[[Inputs], Section], ...] = (
     _clip_fractions,
     _approximate_kl,
     _per_response,

@@ -1,29 +1,30 @@
 """The sheets of the three policies: the old one writes the response, the reference and the new one read it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Line, Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.distribution import chosen_logprobs
+from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, key, minor
+from blueprint.workbooks.common.definitions.choices import ROWS
+from blueprint.workbooks.common.definitions.distribution import (
+    Distribution,
+    chosen_logprobs,
+    entropy,
+    exact_kl,
+    softmax,
+)
 from blueprint.workbooks.common.definitions.networks import (
     Memory,
     Temperature,
-    change_of,
     logits,
     memory_weights,
     rnn,
     tempered,
-    updated,
     word_weights,
 )
 from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.rlhf_ppo.rollout import Rollout, rollout, slots_of
-from blueprint.workbooks.rlhf_ppo.sheets.networks import memory_sections, network_sections, update_section
-from blueprint.workbooks.rlhf_ppo.sheets.reading import NEW, REFERENCE, Heard, Part, Policy, Read, policy_that_reads
-from blueprint.workbooks.rlhf_ppo.texts import DrawRange, Prompts, Slots
+from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, rollout, slots_of
+from blueprint.workbooks.rlhf_ppo.sheets import Rows, several, sheet_of
+from blueprint.workbooks.rlhf_ppo.sheets.critics import memory_sections, moved
 
 DRAW = "Another u, another word. A u below the first F draws word 0, which ends the text: the response is then shorter."
 
@@ -31,97 +32,121 @@ TYPED = (
     "A word typed below is written, whatever the draw above says; where the cell is empty, the draw decides. "
     "What stands behind the end word counts for nothing."
 )
+LEAD = "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
 
 
-class OldPolicy(NamedTuple):
-    """The old policy, which also wrote the response: its weights, and what it wrote.
+class Part(NamedTuple):
+    """The part of a policy that reads: name, title and lead, and what the names of its KL from π_old begin with."""
 
-    slots: where log-probs are taken behind the response too.
-    """
-
-    policy: Policy
-    memory: Memory
-    Y: Block
-    rollout: Rollout
-    head: InView
-    temperature: Temperature | None = None
-    slots: Slots | None = None
+    name: str
+    title: str
+    lead: str
+    distance: str
 
 
-def old_policy(
-    given: Prompts, max_new_tokens: Block, draws: DrawRange, temperature: Temperature | None = None
-) -> OldPolicy:
+REFERENCE = Part(
+    "reference",
+    "Reference",
+    "π_ref, the frozen model from before, reads the same words and says how likely it finds what was written",
+    "kl",
+)
+NEW = Part(
+    "policy",
+    "Policy",
+    "π_θ, the policy after the update, reads the same words; the loss compares it with π_old",
+    "policy_kl",
+)
+
+
+def old_policy(given: Rows, temperature: Temperature | None = None) -> Sheet:
     """Outlines the policy that writes the response; with a temperature, log-probs are taken behind its end too."""
-    memory, Y = memory_weights("old"), word_weights("old")
-    is_given, given_id = link("old.is_given", given.is_given), link("old.given_id", given.given_id)
-    here = given._replace(is_given=is_given, given_id=given_id)
-    run = rollout(here, memory, Y, max_new_tokens, temperature)
-    room = slots_of(is_given, given.decisions, max_new_tokens) if temperature else None
-    counted = room.row if room else run.mask
-    logprobs = chosen_logprobs("old", run.distribution.logp, run.written, counted)
-    words = run.distribution
-    kept = (*((room.number, room.row) if room else ()), words.p_log_p, key(logprobs))
-    sections = (
-        *network_sections(memory, Y, run.read, run.network, run.logits, words),
-        *_writing_sections(run, draws, is_given, given_id),
-        Section("The log-probability that is kept", kept),
-    )
-    head = InView(run.word_written, run.mask, run.word_read)
-    lead = (
-        "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
-    )
-    sheet = Sheet("Old policy", lead, sections, (n, t), head.rows, head.mask)
-    return OldPolicy(Policy(sheet, logprobs, words), memory, Y, run, head, temperature, room)
+    here = {**given, **{name: link(f"old.{name}", given[name]) for name in ("is_given", "given_id")}}
+    s, a, m = ROWS.rows("rollout.read", "rollout.written", "mask")
+    z, sections = _run("old", s, memory_weights("old"), word_weights("old"), temperature)
+    words = softmax("old", z[-1])
+    rows = here | rollout(here, s, a, m, words.p)
+    slots = slots_of(here) if temperature else ()
+    logprobs = chosen_logprobs("old", words.logp, a, (m, *slots)[-1])
+    kept = Section("The log-probability that is kept", (*slots, words.p_log_p, key(logprobs)))
+    head = InView(rows["word_written"], m, rows["word_read"])
+    return sheet_of("Old policy", LEAD, (*sections, *word_sections(z, words), *_writing_sections(rows), kept), head)
 
 
-def _writing_sections(run: Rollout, draws: DrawRange, is_given: Block, given_id: Block) -> tuple[Section, Section]:
-    turn, counts = run.turn, (run.length, run.words)
-    whose = (is_given, given_id, turn.room, turn.allowed, turn.ended)
+def _run(
+    name: str, read: Block, memory: Memory, Y: Block, temperature: Temperature | None
+) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
+    """Runs a policy's network over the tokens read: its logits, and the outline of its memory."""
+    network = rnn(name, read, memory)
+    z = tempered(name, logits(name, network.h, Y), temperature)
+    return z, memory_sections(memory, Y, read, network)
+
+
+def word_sections(logits: tuple[Block, ...], words: Distribution) -> tuple[Section, Section]:
+    """Outlines the logits of every next token, and its probability."""
+    steps = map(minor, (words.top, words.exponentials, words.logsumexp, words.logp))
     return (
-        Section(
-            "The draw: the word on whose piece of the line the number u falls",
-            (
-                Note(DRAW),
-                minor(run.cumulative),
-                *(Line((end,), "fixed") for end in draws),
-                run.draw,
-                run.drawn,
-                *_typed_rows(run),
-            ),
-        ),
+        Section("Logit of every next word", logits),
+        Section("Probability of every next word: soft-max", (*steps, Row(words.p, "probability"))),
+    )
+
+
+def _writing_sections(rows: Rows) -> tuple[Section, Section]:
+    """Outlines the draw, the response that is typed instead where there is one, and the mask."""
+    ends = (Line((rows[f"rollout.draw.{end}"],), "fixed") for end in ("low", "high"))
+    draw: list[Item] = [Note(DRAW), minor(rows["old.cumulative"]), *ends, rows["rollout.draw"], rows["rollout.drawn"]]
+    if RESPONSE in rows:
+        draw += [Note(TYPED), Row(rows[RESPONSE], "text"), rows["rollout.forced"]]
+    whose = several(rows, "is_given", "given_id", "rollout.room", "rollout.allowed", "rollout.ended")
+    ended = several(rows, "rollout.is_end", "rollout.ends", "response.length", "response.words")
+    return (
+        Section("The draw: the word on whose piece of the line the number u falls", tuple(draw)),
         Section(
             "Whose turn is it? The mask m = 1 marks the decisions of the response",
-            (*whose, key(run.written), turn.is_end, turn.ends, *counts),
+            (*whose, key(rows["rollout.written"]), *ended),
         ),
     )
 
 
-def _typed_rows(run: Rollout) -> tuple[Note | Row | Block, ...]:
-    """Outlines the typed response, where there is one."""
-    if not run.fixed:
-        return ()
-    response, forced = run.fixed
-    return (Note(TYPED), Row(response, "text"), forced)
+def reference(head: InView, rows: Rows, temperature: Temperature | None) -> Sheet:
+    """Outlines the frozen reference, which says how likely it finds the tokens; and the exact KL to it."""
+    read = link("reference.read", rows["rollout.read"])
+    z, sections = _run("reference", read, memory_weights("reference"), word_weights("reference"), temperature)
+    return policy_that_reads(REFERENCE, head, rows, z, sections)
 
 
-def reference(old: OldPolicy) -> Read:
-    """Outlines the frozen reference, which says how likely it finds the words; and the exact KL to it."""
-    memory, Y = memory_weights("reference"), word_weights("reference")
-    return _by_network(REFERENCE, old, memory, Y, ())
-
-
-def new_policy(old: OldPolicy, update_step: Block) -> Read:
+def new_policy(head: InView, rows: Rows, update_step: Block, temperature: Temperature | None) -> Sheet:
     """Outlines the policy after the simulated update θ = θ_old + step · Δ; its entropy and how far it has moved."""
-    weights = (*old.memory, old.Y)
-    changes = [change_of("policy", weight) for weight in weights]
-    E, W, Y = (updated("policy", w, change, update_step) for w, change in zip(weights, changes, strict=True))
-    return _by_network(NEW, old, Memory(E, W), Y, (update_section(changes),))
+    (E, W, Y), update = moved("policy", [rows[f"old.{weight}"] for weight in "EWY"], update_step)
+    z, sections = _run("policy", link("policy.read", rows["rollout.read"]), Memory(E, W), Y, temperature)
+    return policy_that_reads(NEW, head, rows, z, (update, *sections), first=0)
 
 
-def _by_network(part: Part, old: OldPolicy, memory: Memory, Y: Block, above: tuple[Section, ...]) -> Read:
-    """Runs a policy's network over the words of the old one."""
-    read = link(f"{part.name}.read", old.rollout.read)
-    network = rnn(part.name, read, memory)
-    z = tempered(part.name, logits(part.name, network.h, Y), old.temperature)
-    heard = Heard(old.head, old.slots.row if old.slots else None, old.rollout.written, old.policy.words)
-    return policy_that_reads(part, heard, z, (*above, *memory_sections(memory, Y, read, network)), 0 if above else 1)
+def policy_that_reads(
+    part: Part, head: InView, rows: Rows, logits: tuple[Block, ...], above: tuple[Section, ...] = (), first: int = 1
+) -> Sheet:
+    """Outlines a policy from its logits on; `above` are the sections before them, the first of them with the number `first`.
+
+    Log-probs are taken in every slot where there are slots, else on the response alone.
+    """
+    name, here = part.name, head.on(part.name)
+    written = link(f"{name}.written", rows["rollout.written"])
+    slots = (link(f"{name}.slots", rows["slots"]),) if "slots" in rows else ()
+    counted = (here.mask, *slots)[-1]
+    p_old = link(f"{name}.p_old", rows["old.p"], "probability under π_old", "p_old")
+    p_log_p_old = link(f"{name}.p_log_p_old", rows["old.p_log_p"], "Σ p log p of π_old", "plogp_old")
+    words = softmax(name, logits[-1])
+    logprobs = chosen_logprobs(name, words.logp, written, counted)
+    cross, exact = exact_kl(part.distance, p_old, p_log_p_old, words.logp, counted)
+    sections = [
+        *above,
+        *word_sections(logits, words),
+        Section("The word that was written", (written, *slots, key(logprobs), words.p_log_p)),
+        Section(
+            f"How far from the old policy: {exact.symbol}",
+            (minor(p_old, "probability"), p_log_p_old, cross, key(exact)),
+        ),
+    ]
+    if part is NEW:
+        undecided = entropy(name, words.p_log_p, counted)
+        sections.append(Section("How undecided the new policy is", (key(undecided),)))
+    return sheet_of(part.title, part.lead, sections, here, first)

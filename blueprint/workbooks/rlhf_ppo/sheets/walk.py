@@ -1,72 +1,79 @@
-"""What Walk derives of one decision of RLHF PPO: how the word came about, its reward and advantage, and its loss."""
+"""What Walk derives of one position of RLHF PPO: how the token came about, its reward and advantage, and its loss."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from blueprint.language import Block
 from blueprint.page.outline import Listed, Section, Step
+from blueprint.workbooks.common.loss import Loss
 from blueprint.workbooks.common.sheets.loss import walked
-from blueprint.workbooks.common.sheets.walk import Items, Titled, titled_sections
-from blueprint.workbooks.common.signal import Whole
-from blueprint.workbooks.rlhf_ppo.steps import Models, Steps
+from blueprint.workbooks.common.sheets.walk import Titled, titled_sections
+from blueprint.workbooks.rlhf_ppo.sheets import Rows, several
+
+POLICIES = {"old policy": "old", "reference": "reference", "new policy": "policy"}
+SIGNAL = {
+    "Reward": ("kl.k1", "kl.k2", "kl.k3", "kl.used", "reward.penalty", "rewards"),
+    "Advantage": (
+        "td_errors", "advantages", "returns",
+        "advantage.mean", "advantage.centred", "advantage.variance", "advantage.whitened", "advantages_used",
+    ),
+}  # fmt: skip
+"""The steps to the reward and the advantage of one token."""
+LIVE_SIGNAL = {
+    "Where things are counted": ("slots", "response", "kept"),
+    "KL to the reference": (
+        "kl.free", "kl.held", "kl.k1", "kl.abs", "kl.k2", "kl.k3", "kl.chosen", "kl.clamped", "kl.used",
+    ),
+    "Reward": (
+        "score.place", "score.placed", "kl.support", "reward.penalty", "rewards.raw", "reward.whitened", "reward.shifted",
+        "rewards",
+    ),
+    "Advantage": ("values.kept", "gae.ahead", "td_errors", "advantages", "returns"),
+    "Whitening": (
+        "advantage.mean", "advantage.centred", "advantage.variance", "advantage.divisor", "advantage.whitened",
+        "advantage.shifted", "advantages_used",
+    ),
+}  # fmt: skip
+"""The same with the steps of every convention, where they are live."""
 
 
-def walk_sections(steps: Steps) -> list[Section]:
-    """Outlines the whole derivation of one word, from what was read to its share of the loss."""
-    m, s, loss = steps.models, steps.signal, steps.loss
-    way = m.way
-    value = (way.expects, m.V_new) if way else ()
-    return titled_sections(
-        *written_sections(m),
-        *model_sections(m),
-        *signal_sections(s),
-        *walked(loss, value, steps.entropy),
-    )
+def walk_sections(rows: Rows, loss: Loss) -> list[Section]:
+    """Outlines the whole derivation of one token, from what was read to its share of the loss."""
+    value = (rows["critic.out"], rows["critic.values"]) if "critic.memory" in rows else ()
+    titled = (*model_sections(rows), *signal_sections(rows), *walked(loss, value, rows["policy.entropy"]))
+    return titled_sections(*titled)
 
 
-def written_sections(m: Models) -> tuple[Titled, ...]:
-    """Outlines how the old policy wrote the word: the word read, memory, soft-max and draw, as far as that is run here."""
-    way, run, words = m.way, m.texts, m.old.words
-    soft = ("Every next word: logits and soft-max", (
-        Listed(words.logits), words.top, Listed(words.exponentials), words.logsumexp, Listed(words.p),
-    ))  # fmt: skip
-    if way is None:
-        return soft, ("The word written", (run.mask, run.written))
-    h = way.network.h
-    embedded = Listed(way.embedding, member=way.read, says="embedding of the word read")
-    read = (way.read, embedded, Listed(h, by=-1), Step(h, member=0), Listed(h))
-    drawn: Items = (*run.how, Step(way.upto, member=way.drawn), way.drawn, run.mask, run.written)
-    return ("The word read, and the memory", read), soft, ("The draw, and the word written", drawn)
+def model_sections(rows: Rows) -> Iterator[Titled]:
+    """Outlines how the old policy wrote the token, and what all models say of it, as far as they are run here."""
+    a, mask = rows["rollout.written"], rows["mask"]
+    logits = {name: rows.get(f"{name}.tempered", rows[f"{name}.logits"]) for name in POLICIES.values()}
+    exponentials, p = Listed(rows["old.exponentials"]), Listed(rows["old.p"])
+    soft = (Listed(logits["old"]), rows["old.top"], exponentials, rows["old.logsumexp"], p)
+    every_next = ("Every next word: logits and soft-max", soft)
+    if "old.memory" in rows:
+        read, h, drawn = rows["rollout.read"], rows["old.memory"], rows["rollout.drawn"]
+        embedded = Listed(rows["old.E"], member=read, says="embedding of the word read")
+        yield "The word read, and the memory", (read, embedded, Listed(h, by=-1), Step(h, member=0), Listed(h))
+        yield every_next
+        upto = Step(rows["old.cumulative"], member=drawn)
+        yield "The draw, and the word written", (rows["rollout.draw"], upto, drawn, mask, a)
+    else:
+        yield every_next
+        yield "The word written", (mask, a)
+    for title, name in POLICIES.items():
+        steps = (Step(logits[name], member=a), Step(rows[f"{name}.log_p"], member=a), rows[f"{name}.logprobs"])
+        yield f"How likely was the word to the {title}?", steps
+    if "reward_model.out" in rows:
+        scored, V = Step(rows["reward_model.out"], later=True), (rows["old_critic.out"], rows["old_critic.values"])
+        yield "Reward model and old critic", (scored, rows["reward.score"], *V)
 
 
-def model_sections(m: Models) -> tuple[Titled, ...]:
-    """Outlines what the models say of the word: three policies, reward model and critic."""
-    a, way = m.texts.written, m.way
-    policies = {"old policy": m.old, "reference": m.reference.policy, "new policy": m.policy.policy}
-    likely = (
-        (f"How likely was the word to the {whose}?", (
-            Step(policy.words.logits, member=a), Step(policy.words.logp, member=a), policy.logprobs,
-        ))
-        for whose, policy in policies.items()
-    )  # fmt: skip
-    if way is None:
-        return tuple(likely)
-    judged = (Step(way.scored, later=True), m.score, way.expected, m.V_old)
-    return *likely, ("Reward model and old critic", judged)
+def walk_sections_of_signal(rows: Rows) -> list[Section]:
+    """Outlines the derivation of one token's advantage, from given log-probs, value and score."""
+    given = several(rows, "mask", "old.logprobs", "reference.logprobs", "score", "values")
+    return titled_sections(("The decision", given), *signal_sections(rows))
 
 
-def walk_sections_of_signal(signal: Whole, mask: Block) -> list[Section]:
-    """Outlines the derivation of one word's advantage, from given log-probs, value and score."""
-    given = (signal.given.logp_old, signal.given.logp_ref, signal.placed, signal.gae.V)
-    return titled_sections(("The decision", (mask, *given)), *signal_sections(signal))
-
-
-def signal_sections(signal: Whole) -> tuple[Titled, ...]:
-    """Outlines reward and advantage of one word."""
-    kl, estimate, white = signal.kl, signal.gae, signal.white
-    return (
-        ("Reward", (kl.k1, kl.k2, kl.k3, kl.used, signal.paid.penalty, signal.rewards.used)),
-        ("Advantage", (
-            estimate.td_errors, estimate.advantages, estimate.returns, white.of.mean, white.of.centred,
-            white.of.variance, white.whitened, white.used,
-        )),
-    )  # fmt: skip
+def signal_sections(rows: Rows) -> Iterator[Titled]:
+    """Outlines reward and advantage of one token."""
+    for title, names in (LIVE_SIGNAL if "slots" in rows else SIGNAL).items():
+        yield title, several(rows, *names)

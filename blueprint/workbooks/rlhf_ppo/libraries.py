@@ -1,25 +1,26 @@
 """Libraries: the same batch by the conventions of several libraries, a row for each under every quantity."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from typing import NamedTuple
 
 from blueprint.inputs.setting import in_groups
 from blueprint.language import Arithmetic, Axis, Block, Sum, block, equal, join, link, match, transposed, typed
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import loss as losses
-from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import GROUPS
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.places import Places
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.metrics import Metrics
+from blueprint.workbooks.common.metrics import metrics as metrics_of
 from blueprint.workbooks.common.settings import PRESET, Switch
 from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.common.sheets.loss import sections as sections_of_loss
 from blueprint.workbooks.common.sheets.signal import sections as sections_of_signal
-from blueprint.workbooks.common.signal import Signal
-from blueprint.workbooks.rlhf_ppo.live import pipeline
+from blueprint.workbooks.common.signal import signal
+from blueprint.workbooks.rlhf_ppo.sheets import Rows, sheet_of
+from blueprint.workbooks.rlhf_ppo.steps import Steps, loss_given, metric_inputs, signal_given
 
 LIBRARY = Axis("l", "library", start=1)
 LEAD = (
@@ -28,20 +29,28 @@ LEAD = (
 FIXED = "Words and log-probs are those of this workbook, the temperature included: what a library samples anew is not shown."
 WHERE = "Rows of steps on the way are folded; the sign at the left of a row opens them."
 WHICH = "one batch, several answers: what each library computes, what it does differently, and why"
+START = {
+    **{f"place.{place}": place for place in Places._fields},
+    "slots": "S",
+    "old.logprobs": "logp_old",
+    "reference.logprobs": "logp_ref",
+    "policy.logprobs": "logp_new",
+    "kl.exact": "kl_old_ref",
+    "kl_new.exact": "kl_new_ref",
+    "policy_kl.exact": "policy_kl",
+    "policy.entropy": "entropy",
+    "old_critic.values": "V_old",
+    "critic.values": "V_new",
+    "score.given": "score",
+    "response.slots": "slots",
+    "response.ended": "by_word",
+    "response.padded": "by_pad",
+    "response.most": "most",
+}
+"""What every library starts from, and what it is called where it is repeated."""
 SHOWN = ("approx_kl.used", "clip_fraction.used", "clip_fraction.value", "ratio.mean", "kl.statistic", "ev.used")
 """Metrics that stand beside the losses."""
 DIFFERS = '"differs";;"·"'
-
-
-class Compared(NamedTuple):
-    """The sheets, and what is typed, chosen and counted for them."""
-
-    libraries: Sheet
-    which: Sheet
-    typed: dict[Block, object]
-    choices: dict[Block, Block]
-    names: dict[Axis, Block | str]
-    sizes: dict[Axis, int]
 
 
 class Preferred(NamedTuple):
@@ -59,20 +68,18 @@ class Preferred(NamedTuple):
         return Choices(used, switch, (LIBRARY,), "library.", labels=labels("live"))
 
 
-def compared(batch: pipeline.Batch, head: InView, chosen: Chosen, names: tuple[str, ...]) -> Compared:
-    """Runs every library's conventions over the batch, and sets them side by side."""
+def compared(steps: Steps, chosen: Chosen) -> tuple[Sheet, Sheet]:
+    """Runs every library's conventions over the batch, and sets them side by side; the head of the second sheet names them."""
     like = _preferred(chosen)
     use = like.choices(chosen.settings.switch)
-    here = _linked(batch)
-    made = pipeline.signal(here, use)
-    out = losses.loss(pipeline.loss_given(here, made), use)
-    metrics = pipeline.metrics(here, made, out, use)
-    libraries = _libraries(here, made, out, metrics, head.on("libraries"))
-    which = _which(like, out, metrics, chosen)
-    typed_: dict[Block, object] = {like.names: list(names)}
-    return Compared(
-        libraries, which, typed_, {like.names: chosen.table.names}, {LIBRARY: like.names}, {LIBRARY: len(names)}
-    )
+    start = {name: link(f"libraries.{again}", steps.rows[name]) for name, again in START.items()}
+    rows = {**steps.rows, **start}
+    made = signal(signal_given(rows, rows["mask"]), use)
+    out = losses.loss(loss_given(rows, made), use)
+    metrics = metrics_of(metric_inputs(rows, made, out), use)
+    outline = (*sections_of_signal(made), *sections_of_loss(out))
+    libraries = _libraries(start, rows["mask"], outline, metrics, steps.head.on("libraries"))
+    return libraries, _which(like, out, metrics, chosen)
 
 
 def _preferred(chosen: Chosen) -> Preferred:
@@ -95,31 +102,17 @@ def _preferred(chosen: Chosen) -> Preferred:
     return Preferred(names, number, rows, words)
 
 
-def _linked(batch: pipeline.Batch) -> pipeline.Batch:
-    """Repeats on one sheet what every library starts from."""
-    places = batch.at._replace(**{name: link(f"libraries.{name}", row) for name, row in batch.at._asdict().items()})
-    others = {
-        name: link(f"libraries.{name}", row)
-        for name, row in batch._asdict().items()
-        if name not in ("at", "floor", "m")
-    }
-    return batch._replace(at=places, **others)
-
-
-def _libraries(given: pipeline.Batch, made: Signal, out: losses.Loss, metrics: Metrics, head: InView) -> Sheet:
+def _libraries(start: Rows, mask: Block, outline: tuple[Section, ...], metrics: Metrics, head: InView) -> Sheet:
     """Outlines the rows: what all start from, then every step, of which only the results are unfolded."""
-    own = tuple(row for row in (*given.at, *given) if isinstance(row, Block) and row.link)
-    start = Section("What all start from", (Note(FIXED), Note(WHERE), *map(minor, own)))
-    steps = (*sections_of_signal(made), *sections_of_loss(out))
-    placed: set[Block] = set(own) | {given.m}
-    sections = [start]
-    for section in steps:
+    sections = [Section("What all start from", (Note(FIXED), Note(WHERE), *map(minor, start.values())))]
+    placed = {*start.values(), mask}
+    for section in outline:
         items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
         placed |= {item.block for item in items}
         sections.append(Section(section.title, items))
     watched = tuple(item for section in metrics.sections for item in map(_folded, section.items))
     sections.append(Section("What is watched", watched))
-    return Sheet("Libraries", LEAD, tuple(sections), (n, t), head.rows, head.mask, closed=True, first=0)
+    return replace(sheet_of("Libraries", LEAD, sections, head, first=0), closed=True)
 
 
 def _folded(item: Item) -> Row:

@@ -1,1 +1,0 @@
-"""RLHF PPO with every convention a switch: the same sheets, with the rows of all conventions."""

@@ -1,0 +1,115 @@
+"""What the first sheet shows: the parts of the loss, the pieces of RLHF PPO under their usual names, and the map of the flow."""
+
+from blueprint.language import Block
+from blueprint.page.outline import Box, Flow, Piece
+from blueprint.workbooks.common.definitions.aggregation import Total
+from blueprint.workbooks.common.sheets.averaged import TOTAL
+from blueprint.workbooks.common.sheets.flow import DASH, DOWN, LINE, ON, UP, with_
+from blueprint.workbooks.rlhf_ppo.sheets import Rows
+
+ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
+"""What is added to the policy loss; the last one only where conventions are live."""
+PIECES = {
+    "masks and EOS": ("response.words", "mask"),
+    "proximity model θ_old": ("mean.old.logprobs", "old.logprobs"),
+    "reference model θ_ref": ("mean.reference.logprobs", "reference.logprobs"),
+    "per-token log-probs": ("mean.policy.logprobs", "policy.logprobs"),
+    "reference KL": ("kl.per_word", "kl.used"),
+    "KL penalty": ("mean.reward.penalty", "reward.penalty"),
+    "reward-model coupling": ("mean.reward.score", "reward.score"),
+    "sequence-level credit assignment": ("score.mean", "score.response"),
+    "augmented reward": ("mean.rewards", "rewards"),
+    "values of the old critic": ("mean.old_critic.values", "old_critic.values"),
+    "TD errors": ("mean.td_errors", "td_errors"),
+    "GAE advantage estimation": ("advantage.mean", "advantages"),
+    "value targets (from the old critic)": ("returns.mean", "returns"),
+    "advantage whitening": ("mean.advantages_used", "advantages_used"),
+    "importance-sampling ratios": ("mean.ratio", "ratio"),
+    "token-level advantage weighting": ("mean.surrogate.unclipped", "surrogate.unclipped"),
+    "clipped surrogate (PPO clip)": ("mean.surrogate", "surrogate"),
+    "value loss": ("value_loss", "value.word_loss"),
+    "entropy bonus": ("entropy", "policy.entropy"),
+    "policy KL": ("policy_kl", "policy_kl"),
+    "clip fraction": ("clip_fraction.loss", "clip_fraction.changed"),
+    "approximate KL": ("approx_kl.k3", "approx_kl.k3"),
+    "explained variance": ("explained_variance", "explained_variance"),
+}
+"""The pieces, in the order in which they are computed: the number that is shown, and the row of which it speaks."""
+LIVE = {
+    "reward-model coupling": ("mean.score.placed", "score.placed"),
+    "clip fraction": ("clip_fraction.used", "clip_fraction.used"),
+    "approximate KL": ("approx_kl.used", "approx_kl.used"),
+    "explained variance": ("ev.used", "ev.used"),
+}
+"""What is shown instead where conventions are live: what is logged is counted as they say."""
+SAYS = {
+    "old.logprobs": "θ_old, the policy that wrote the responses: its log-prob of each word",
+    "reward.score": "the score, added to the reward at the response's last word",
+    "score.placed": "the score, added to the reward in the slot where it lands",
+}
+"""Sentences in place of a row's meaning."""
+
+
+def _pieces(rows: Rows) -> dict[str, tuple[str, str]]:
+    return PIECES | LIVE if "score.placed" in rows else PIECES
+
+
+def averaged_rows(rows: Rows) -> list[Block]:
+    """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
+    return [rows[row] for shown, row in _pieces(rows).values() if shown == f"mean.{row}"]
+
+
+def parts_of(total: Total) -> list[Piece]:
+    """Lists the total loss and the numbers that add up to it."""
+    policy = total.means["policy_loss"]
+    adds = (Piece(name, block, block) for name, block in zip(ADDS, total.adds, strict=False))
+    return [Piece("total loss", total.total, total.total, of=TOTAL), Piece("policy loss", policy, policy), *adds]
+
+
+def pieces_of(rows: Rows) -> list[Piece]:
+    """Lists the pieces of RLHF PPO under their usual names."""
+    pieces = _pieces(rows).items()
+    return [Piece(title, rows[shown], rows[row], says=SAYS.get(row, "")) for title, (shown, row) in pieces]
+
+
+def flow_of_signal(x: Rows) -> Flow:
+    """Draws the way from given log-probs, scores and values to the advantage."""
+    V, score, r = x["values"], x["score"], Box("reward r", x["rewards"])
+    delta, A = Box("TD error δ", x["td_errors"]), Box("advantage A", x["advantages"])
+    return Flow((
+        (Box("log π_old (given)", x["old.logprobs"]), ON, Box("reference KL", x["kl.used"]), ON, r, ON, delta, ON, A, ON,
+         Box("whitened Â", x["advantages_used"])),
+        (Box("log π_ref (given)", x["reference.logprobs"]), UP, "", "", with_("score", score), "", with_("V_old", V), "", "", DOWN,
+         Box("return R", x["returns"])),
+        (Box("score (given)", score), "", "", "", "", "", "", "", "", "", with_("V_old", V)),
+        (Box("value V_old (given)", V),),
+    ))  # fmt: skip
+
+
+def flow_of_loss(x: Rows) -> Flow:
+    """Draws the way from the six models to the total loss; what enters from elsewhere is named below its box."""
+    log_old, V_old, score = x["old.logprobs"], x["old_critic.values"], x["score"]
+    scored = x["reward.score"] if "reward.score" in x else x["reward_model.score"]
+    r, delta, A = Box("reward r", x["rewards"]), Box("TD error δ", x["td_errors"]), Box("advantage A", x["advantages"])
+    R = x["returns"]
+    return Flow((
+        (Box("Old policy π_old writes the words", x["word_written"]), ON, Box("log π_old", log_old), ON,
+         Box("reference KL", x["kl.used"]), ON, r, ON, delta, ON, A),
+        (Box("Reference π_ref reads them", x["reference.p"]), ON, Box("log π_ref", x["reference.logprobs"]), UP, "", "",
+         with_("score", score), "", with_("V_old", V_old), "", "↓"),
+        (Box("Reward model reads them", scored), ON, Box("score", score), "", "", "", "", "", "", "", Box("return R", R)),
+        (Box("Old critic reads them", V_old), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
+        ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", x["advantages_used"])),
+        ("", "", "", "", "", "", "", "", "", "", with_("A", x["advantages"])),
+        (Box("Policy π_θ reads them", x["policy.p"]), ON, Box("log π_θ", x["policy.logprobs"]), ON, Box("ratio ρ", x["ratio"]), ON,
+         Box("clipped surrogate", x["surrogate"]), ON, Box("policy loss", x["policy_loss"]), DOWN),
+        ("", "", "", "", with_("log π_old", log_old), "", with_("Â", x["advantages_used"])),
+        ("", DOWN, Box("entropy H", x["policy.entropy"]), DASH, LINE, DASH, LINE, ON, Box("mean entropy", x["entropy"]), ON,
+         Box("TOTAL LOSS", x["total_loss"])),
+        ("", DOWN, Box("KL from π_old", x["policy_kl.exact"]), DASH, LINE, DASH, LINE, ON, Box("policy KL", x["policy_kl"]), UP),
+        ("", "", with_("p of π_old", x["old.p"])),
+        (Box("Critic reads them", x["critic.values"]), ON, Box("value V", x["critic.values"]), ON,
+         Box("value clipped", x["value.clipped"]), ON, Box("larger square", x["value.word_loss"]), ON,
+         Box("value loss", x["value_loss"]), UP),
+        ("", "", "", "", with_("V_old", V_old), "", with_("return R", R)),
+    ))  # fmt: skip
