@@ -21,7 +21,6 @@ from blueprint.language import (
     explained,
     filled_by,
     latex_equations,
-    numbers_along,
     reads,
 )
 from blueprint.page.outline import Blueprint, on_one_sheet
@@ -112,6 +111,8 @@ class Book:
 
     def span(self, block: Block, axis: Axis) -> tuple[int, int]:
         """Returns the lowest and the highest number of a block's members along an axis, edges included."""
+        from blueprint.explaining.members import numbers_along
+
         return numbers_along(block, axis, self.values)
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Values, places_by_number
+from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Values
 
 Names = Mapping[Axis, Block | str]
 """Words for the members of an axis: a block of words over it, or a pattern such as `h{}`."""
@@ -48,24 +48,34 @@ def places(block: Block, given: Mapping[str, int | str], names: Names, values: V
 
     Raises NotationError for a letter that is missing or not the block's, and for a member that does not exist.
     """
-    slots = {axis.letter: slot for slot, axis in enumerate(block.axes)}
-    numbers = {
-        letter: _number(block, slots[letter], said, names, values) if letter in slots else 0
-        for letter, said in given.items()
-    }
-    return places_by_number(block, numbers, values)
+    letters = [axis.letter for axis in block.axes]
+    if set(given) != set(letters):
+        expected = ", ".join(f"{letter}=…" for letter in letters)
+        raise NotationError(f"a cell of {block.name} is named by ({expected}), not by ({', '.join(given)})")
+    return tuple(_place(block, slot, given[letter], names, values) for slot, letter in enumerate(letters))
 
 
-def _number(block: Block, slot: int, said: int | str, names: Names, values: Values) -> int:
-    try:
-        return int(str(said).replace("−", "-"))
-    except ValueError:
-        pass
+def _place(block: Block, slot: int, given: int | str, names: Names, values: Values) -> int:
     axis = block.axes[slot]
-    known = [member(block, slot, place, names, values).strip("“”").casefold() for place in range(values.size(axis))]
-    if str(said).casefold() not in known:
-        raise NotationError(f"{block.name} has no {axis.letter} = {said}: {axis.plural} are {', '.join(known)}")
-    return known.index(str(said).casefold()) + axis.start
+    try:
+        number = int(str(given).replace("−", "-"))
+    except ValueError:
+        known = [member(block, slot, place, names, values).strip("“”").casefold() for place in range(values.size(axis))]
+        if str(given).casefold() not in known:
+            raise NotationError(
+                f"{block.name} has no {axis.letter} = {given}: {axis.plural} are {', '.join(known)}"
+            ) from None
+        return known.index(str(given).casefold())
+    low, high = numbers_along(block, axis, values)
+    if not low <= number <= high:
+        raise NotationError(f"{block.name} has no {axis.letter} = {number}: {axis.plural} run {low} … {high}")
+    return number - axis.start
+
+
+def numbers_along(block: Block, axis: Axis, values: Values) -> tuple[int, int]:
+    """Returns the first and the last number in which a person counts a block's cells along an axis, edges included."""
+    first = axis.start - values.before(block, axis)
+    return first, axis.start + values.size(axis) - 1 + int((axis, 1) in block.edges)
 
 
 def _bracketed(block: Block, inside: list[str]) -> str:

@@ -1,10 +1,9 @@
 """The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge, no file format, no torch."""
 
-from blueprint.language.axes import Axis, Edge, Position, join
+from blueprint.language.axes import Axis, Edge, NotationError, Position, join
 from blueprint.language.blocks import About, Block, Definition
-from blueprint.language.cells import Members, filled_by, numbers_along, places_by_number, places_of
-from blueprint.language.chain import Cell, Read, chain, origin, reads
-from blueprint.language.errors import NoNumber, NotationError
+from blueprint.language.cells import Cell, Members, Read, chain, filled_by, origin, places_of, reads
+from blueprint.language.ending import NoNumber
 from blueprint.language.evaluate import compute
 from blueprint.language.functions import (
     Max,
@@ -35,8 +34,18 @@ from blueprint.language.schedule import Loop, Step, needs, schedule
 from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, excel
 from blueprint.language.spelling.latex import escaped, latex_equation, latex_equations, latex_explained, latex_symbol
 from blueprint.language.spelling.numbers import explained, printed
-from blueprint.language.spelling.rules import ANYTHING, ATOM, Rule, Spelled, spell
-from blueprint.language.spelling.text import TEXT, equation, equations, reference, text
+from blueprint.language.spelling.text import (
+    ANYTHING,
+    ATOM,
+    TEXT,
+    Rule,
+    Spelled,
+    equation,
+    equations,
+    reference,
+    spell,
+    text,
+)
 from blueprint.language.trees import OFF_WORD, walk
 from blueprint.language.values import Values
 from blueprint.language.vectorise import NUMPY
@@ -52,6 +61,6 @@ __all__ = [
     "Values", "at_most", "block", "chain", "changes", "choose", "compute", "constant", "equal", "equation", "equations",
     "escaped", "excel", "exp", "explained", "filled", "filled_by", "find", "is_off", "join", "latex_equation",
     "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log", "match", "maximum", "minimum", "needs",
-    "number", "numbers_along", "origin", "places_by_number", "places_of", "printed", "reads", "reference", "schedule",
+    "number", "origin", "places_of", "printed", "reads", "reference", "schedule",
     "size", "spell", "sqrt", "tanh", "text", "transposed", "typed", "walk", "where",
 ]  # fmt: skip

@@ -1,10 +1,12 @@
-"""Axes: the directions along which a quantity has one number per member (rows, days, names …)."""
+"""Axes: the directions along which a quantity has one number per member (rows, days, names …); and how the notation refuses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blueprint.language.errors import NotationError
+
+class NotationError(ValueError):
+    """Something was written that the notation does not mean; the message names the line's right form."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from blueprint.language.axes import Axis, Edge, End, Position
-from blueprint.language.errors import NotationError
+from blueprint.language.axes import Axis, Edge, End, NotationError, Position
 from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, wrap
 from blueprint.language.trees import free_axes, is_limit, is_text, letters_of, overlap, refuse_equation, refuse_repeated
 

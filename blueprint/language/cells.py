@@ -1,17 +1,28 @@
-"""One cell of a block: which equation fills it, and the places of everything that the equation reads there."""
+"""One cell of a block: which equation fills it, what that reads there, and what those cells read, down to the typed ones."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import numpy as np
 
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Constant, Count, Expr, Index, Lookup, Op, Ref
+from blueprint.language.nodes import Expr, Find, Index, Lookup, Op, Reduce, Ref
+from blueprint.language.trees import children, walk
 from blueprint.language.values import Values
+from blueprint.language.vectorise import compiled
 
+MOST = 12
+"""How many cells of one sum are followed further, as long as the depth is limited."""
 Members = Mapping[Axis, int]
+
+
+class Cell(NamedTuple):
+    """One cell of a block, by 0-based places; −1 and the size are its edges."""
+
+    block: Block
+    places: tuple[int, ...]
 
 
 class Filled(NamedTuple):
@@ -19,6 +30,23 @@ class Filled(NamedTuple):
 
     definition: Definition
     members: Members
+
+
+class Read(NamedTuple):
+    """The cells that one reference of an equation reads.
+
+    ref:      the reference as the equation writes it.
+    cells:    what it reads; of a sum only the cells whose term is not 0.
+    over:     the axes along which a sum, a maximum or a search goes through them; none for a single cell.
+    of:       how many cells lie along those axes.
+    followed: the cells on which the result hangs: all of a sum, the largest, the one that is found and the next.
+    """
+
+    ref: Ref
+    cells: tuple[Cell, ...]
+    over: tuple[Axis, ...]
+    of: int
+    followed: tuple[Cell, ...]
 
 
 def filled_by(block: Block, places: tuple[int, ...], values: Values) -> Filled | None:
@@ -30,68 +58,145 @@ def filled_by(block: Block, places: tuple[int, ...], values: Values) -> Filled |
     return None
 
 
+def _members(block: Block, definition: Definition, places: tuple[int, ...], values: Values) -> Members | None:
+    members: dict[Axis, int] = {}
+    for slot, index, place in zip(block.axes, definition.target, places, strict=True):
+        match index:
+            case Edge() if place != values.edge(index):
+                return None
+            case Position(axis):
+                members[axis] = place - values.ahead(slot, axis)
+                if not 0 <= members[axis] < values.size(axis):
+                    return None
+    return members
+
+
 def places_of(ref: Ref, members: Members, values: Values) -> tuple[int, ...]:
     """Returns the places of the cell that a reference means for the members at hand."""
     return tuple(_place(slot, index, members, values) for slot, index in zip(ref.block.axes, ref.at, strict=True))
 
 
-def places_by_number(block: Block, numbers: Mapping[str, int], values: Values) -> tuple[int, ...]:
-    """Turns the numbers a person counts in (row 1, day 5, id 0) into places, letter by letter.
-
-    Raises NotationError for a missing or superfluous letter and for a member that does not exist.
-    """
-    letters = [axis.letter for axis in block.axes]
-    if set(numbers) != set(letters):
-        wanted = ", ".join(f"{letter}=…" for letter in letters)
-        raise NotationError(f"a cell of {block.name} is named by ({wanted}), not by ({', '.join(map(str, numbers))})")
-    places = tuple(numbers[axis.letter] - axis.start for axis in block.axes)
-    for axis, place in zip(block.axes, places, strict=True):
-        low, high = numbers_along(block, axis, values)
-        if not low <= (number := place + axis.start) <= high:
-            raise NotationError(f"{block.name} has no {axis.letter} = {number}: {axis.plural} run {low} … {high}")
-    return places
-
-
-def numbers_along(block: Block, axis: Axis, values: Values) -> tuple[int, int]:
-    """Returns the first and the last number in which a person counts a block's cells along an axis, edges included."""
-    first = axis.start - values.before(block, axis)
-    return first, axis.start + values.size(axis) - 1 + int((axis, 1) in block.edges)
-
-
-def _members(block: Block, definition: Definition, places: tuple[int, ...], values: Values) -> Members | None:
-    members: dict[Axis, int] = {}
-    for slot, index, place in zip(block.axes, definition.target, places, strict=True):
-        match index:
-            case Edge(axis, side):
-                if place != (-1 if side < 0 else values.size(axis)):
-                    return None
-            case Position(axis):
-                member = place - values.ahead(slot, axis)
-                if not 0 <= member < values.size(axis):
-                    return None
-                members[axis] = member
-    return members
-
-
 def _place(slot: Axis, index: Index, members: Members, values: Values) -> int:
     match index:
-        case Edge(axis, side):
-            return -1 if side < 0 else values.size(axis)
+        case Edge():
+            return values.edge(index)
         case Position(axis, by):
             return members[axis] + by + values.ahead(slot, axis)
         case Lookup(_, id):
-            return int(_id(id, members, values))
+            return int(value_of(id, members, values))
 
 
-def _id(id: Expr, members: Members, values: Values) -> float:
-    """Returns the member that is looked up: a cell's, or one counted from the member at hand."""
-    match id:
+def value_of(expr: Expr, members: Members, values: Values) -> Any:
+    """Computes an expression for the members at hand."""
+    with np.errstate(all="ignore"):
+        return np.asarray(compiled(expr, (), values)(members)).item()
+
+
+def taken(choice: Op, members: Members, values: Values) -> Expr | None:
+    """Returns the alternative that a condition or a number takes; None where the number is that of none."""
+    which, *alternatives = choice.args
+    number = value_of(which, members, values)
+    place = 1 - number if choice.name == "where" else number
+    return alternatives[int(place)] if place in range(len(alternatives)) else None
+
+
+def along(axes: Sequence[Axis], members: Members, values: Values) -> list[Members]:
+    """Returns the members at hand for each cell that a sum, a maximum or a search goes through."""
+    places = product(*(range(values.size(axis)) for axis in axes))
+    return [{**members, **dict(zip(axes, chosen, strict=True))} for chosen in places]
+
+
+def origin(cell: Cell, values: Values) -> Cell:
+    """Returns the cell that a link repeats, link after link; any other cell is its own."""
+    while cell.block.link and (filled := filled_by(*cell, values)):
+        repeated = next(node for node in walk(filled.definition.expr) if isinstance(node, Ref))
+        cell = Cell(repeated.block, places_of(repeated, filled.members, values))
+    return cell
+
+
+def reads(cell: Cell, values: Values) -> tuple[Read, ...]:
+    """Returns what the equation of a cell reads, in the order of the equation, links passed through.
+
+    Of a choice only the chosen alternative is read. A typed cell, and one that is a plain constant, reads nothing.
+    """
+    filled = filled_by(*cell, values)
+    found: dict[tuple[Cell, ...], Read] = {}
+    for read in _reads(filled.definition.expr, filled.members, values) if filled else ():
+        if read.cells:
+            found.setdefault(read.cells, read)
+    return tuple(found.values())
+
+
+def chain(
+    cell: Cell, reads: Callable[[Cell], tuple[Read, ...]], depth: int | None = None
+) -> dict[Cell, tuple[Read, ...]]:
+    """Returns every cell within `depth` steps of a cell with what it reads, the nearest first; without depth all.
+
+    reads: what a cell reads. With a depth only what is `followed` is opened, at most a dozen cells of a sum. Each cell appears
+    once.
+    """
+    opened: dict[Cell, tuple[Read, ...]] = {}
+    layer = {cell: None}
+    while layer and depth != 0:
+        opened |= {each: reads(each) for each in layer}
+        found = (read for seen in layer for read in opened[seen])
+        further = (each for read in found for each in (read.cells if depth is None else read.followed[:MOST]))
+        layer = {each: None for each in further if each not in opened}
+        depth = None if depth is None else depth - 1
+    return opened
+
+
+def _reads(expr: Expr, members: Members, values: Values) -> Iterator[Read]:
+    match expr:
+        case Op("choose") | Op("where", (Op("is_off"), _, _)):
+            inner = tuple(each for each in (expr.args[0], taken(expr, members, values)) if each is not None)
+        case Reduce():
+            inner = ()
+        case _:
+            inner = (expr.value,) if isinstance(expr, Find) else children(expr)
+    for each in inner:
+        yield from _reads(each, members, values)
+    match expr:
         case Ref():
-            return float(values.cell(id.block, *places_of(id, members, values)))
-        case Count("number", axis):
-            return members[axis] + axis.start
-        case Constant(float() | int() as value):
-            return value
-        case Op("sub", (left, right)):
-            return _id(left, members, values) - _id(right, members, values)
-    raise NotationError(f"the id {id} is no cell: make it a step of its own")
+            cell = _origin(expr, members, values)
+            yield Read(expr, (cell,), (), 1, (cell,))
+        case Reduce():
+            yield from _reduced(expr, members, values)
+        case Find():
+            yield _searched(expr, members, values)
+
+
+def _reduced(expr: Reduce, members: Members, values: Values) -> Iterator[Read]:
+    """Yields the cells of each factor of a sum whose terms are not 0, or the cells of a maximum."""
+    refs = [node for node in walk(expr.body) if isinstance(node, Ref)]
+    rows = [tuple(_origin(ref, here, values) for ref in refs) for here in along(expr.axes, members, values)]
+    count = len(rows)
+    if expr.name == "sum":
+        rows = [row for row in rows if all(_value(cell, values) != 0 for cell in row)]
+    for ref, cells in zip(refs, zip(*rows, strict=True), strict=False):
+        followed = cells if expr.name == "sum" else (max(cells, key=lambda cell: float(_value(cell, values))),)
+        yield Read(ref, cells, expr.axes, count, followed)
+
+
+def _searched(expr: Find, members: Members, values: Values) -> Read:
+    """Returns the cells that are searched; followed are the one found and, where a number falls between two, the next."""
+    cells = followed = tuple(_origin(expr.among, here, values) for here in along((expr.axis,), members, values))
+    if isinstance(expr.value, Ref):
+        sought = values.cell(expr.value.block, *places_of(expr.value, members, values))
+        held = [_value(cell, values) for cell in cells]
+        if expr.name == "find":
+            last = sum(float(each) <= float(sought) for each in held) - 1
+            followed = cells[max(last, 0) : last + 2]
+        else:
+            followed = tuple(
+                cell for cell, each in zip(cells, held, strict=True) if str(each).casefold() == str(sought).casefold()
+            )
+    return Read(expr.among, cells, (expr.axis,), len(cells), followed)
+
+
+def _origin(ref: Ref, members: Members, values: Values) -> Cell:
+    return origin(Cell(ref.block, places_of(ref, members, values)), values)
+
+
+def _value(cell: Cell, values: Values) -> float | str:
+    return values.cell(cell.block, *cell.places)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import numpy as np
 
+from blueprint.language.axes import Axis, NotationError
 from blueprint.language.blocks import Block
-from blueprint.language.cells import Members, filled_by, places_of
-from blueprint.language.chain import Cell
-from blueprint.language.errors import NoNumber
-from blueprint.language.nodes import Expr, Find, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.numbers import number, with_numbers
-from blueprint.language.spelling.text import text
-from blueprint.language.trees import walk
+from blueprint.language.cells import Cell, Members, along, filled_by, places_of, taken, value_of
+from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
+from blueprint.language.spelling.numbers import printed, with_numbers
+from blueprint.language.trees import children, lookups_in, walk
 from blueprint.language.values import Values
-from blueprint.language.vectorise import compiled
 
 LARGEST = "beyond 1.8e308, the largest number that a cell can hold"
 REASONS = {
@@ -30,8 +26,35 @@ REASONS = {
 """What to say of the operation at which a computation ends; the result of any other one is too large."""
 
 
+class NoNumber(NotationError):
+    """A cell has no number: an overflow, a logarithm of 0, a quotient by 0, a look-up outside its list.
+
+    block, places: the first such cell in the order of computation, by 0-based places; reason: the step that fails there.
+    equation: the block's equation, and with the numbers put in. values: everything computed, NaN where nothing is.
+    """
+
+    def __init__(self, block: Block, places: tuple[int, ...], reason: str, equation: str, values: Values):
+        self.block, self.places, self.reason, self.equation, self.values = block, places, reason, equation, values
+        super().__init__(self._sentence(""))
+
+    def at(self, address: str) -> NoNumber:
+        """Adds to the sentence where the cell stands on the page."""
+        self.args = (self._sentence(address),)
+        return self
+
+    def _sentence(self, address: str) -> str:
+        at = ", ".join(filter(None, (*map(self._member, self.block.axes, self.places), address)))
+        return f"{self.block.name}{f' ({at})' if at else ''} has no number: {self.reason}; {self.equation}"
+
+    def _member(self, axis: Axis, place: int) -> str:
+        """Names a member as people count; the cells before the first and after the last are the start and the end."""
+        if 0 <= place < self.values.size(axis):
+            return f"{axis.letter} = {place + axis.start}"
+        return f"{axis.letter}: the {'start' if place < 0 else 'end'}"
+
+
 def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber:
-    """Returns the exception that tells why a computed cell, given by 0-based places, has no number, and where that began."""
+    """Returns the exception that says why a computed cell, given by 0-based places, has no number, and where that began."""
     cell = Cell(block, places)
     while before := next(_lost_before(cell, values), None):
         cell = before
@@ -39,8 +62,8 @@ def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber
     assert filled is not None
     expr, members = filled.definition.expr, filled.members
     equation = f"{cell.block.symbol} = {expr}"
-    if not any(isinstance(node, Find | Lookup) for node in _nodes(expr)):  # what leads nowhere has no numbers to put in
-        equation += f" = {with_numbers(expr, members, values)}"
+    if not any(isinstance(node, Find) or (isinstance(node, Ref) and lookups_in(node)) for node in walk(expr)):
+        equation += f" = {with_numbers(expr, members, values)}"  # what leads nowhere has no numbers to put in
     return NoNumber(*cell, _reason(expr, members, values), equation, values)
 
 
@@ -52,29 +75,23 @@ def _lost_before(cell: Cell, values: Values) -> Iterator[Cell]:
 
 def _lost_in(expr: Expr, members: Members, values: Values) -> Iterator[Cell]:
     match expr:
-        case Ref(block, at):
-            for index in at:
-                if isinstance(index, Lookup):
-                    yield from _lost_in(index.id, members, values)
-            if not block.typed and _lost(_value(expr, members, values)):
-                yield from _in_range(block, expr, members, values)
         case Reduce(_, axes, body):
-            for chosen in product(*(range(values.size(axis)) for axis in axes)):
-                yield from _lost_in(body, {**members, **dict(zip(axes, chosen, strict=True))}, values)
+            inner = [(body, here) for here in along(axes, members, values)]
         case Find(_, axis, among, value):
-            yield from _lost_in(value, members, values)
-            for member in range(values.size(axis)):
-                yield from _lost_in(among, {**members, axis: member}, values)
+            inner = [(value, members), *((among, here) for here in along((axis,), members, values))]
         case _:
-            for inner in _taken(expr, members, values):
-                yield from _lost_in(inner, members, values)
+            inner = [(each, members) for each in _operands(expr, members, values)]
+    for each, here in inner:
+        yield from _lost_in(each, here, values)
+    if isinstance(expr, Ref) and not expr.block.typed and _lost(value_of(expr, members, values)):
+        yield from _in_range(expr, members, values)
 
 
-def _in_range(block: Block, ref: Ref, members: Members, values: Values) -> Iterator[Cell]:
+def _in_range(ref: Ref, members: Members, values: Values) -> Iterator[Cell]:
     """Yields the cell of a reference, if an equation fills it and it has no number: a look-up may also lead outside."""
     try:
-        cell = Cell(block, places_of(ref, members, values))
-        if _lost(values.cell(block, *cell.places)) and filled_by(*cell, values):
+        cell = Cell(ref.block, places_of(ref, members, values))
+        if _lost(values.cell(cell.block, *cell.places)) and filled_by(*cell, values):
             yield cell
     except (ValueError, IndexError):
         return
@@ -82,46 +99,28 @@ def _in_range(block: Block, ref: Ref, members: Members, values: Values) -> Itera
 
 def _reason(expr: Expr, members: Members, values: Values) -> str:
     """Says at which step the number is lost, looking into what is read before looking at what is done with it."""
-    for inner in _taken(expr, members, values):
-        if _lost(_value(inner, members, values)):
-            return _reason(inner, members, values)
+    inner = () if isinstance(expr, Ref | Reduce | Find) else _operands(expr, members, values)
+    for each in inner:
+        if _lost(value_of(each, members, values)):
+            return _reason(each, members, values)
     match expr:
-        case Op(name, args):
-            reason = REASONS.get(name, f"“{text(expr)}” is {LARGEST}")
-            return reason.format(*(number(_value(arg, members, values)).text for arg in args))
-        case Ref(block, at) if any(isinstance(index, Lookup) for index in at):
-            return f"“{text(expr)}” looks up a member that {block.name} does not have"
-        case Ref(block, _):
+        case Op(name, args) if name in REASONS:
+            return REASONS[name].format(*(printed(value_of(arg, members, values)) for arg in args))
+        case Ref(block) if lookups_in(expr):
+            return f"“{expr}” looks up a member that {block.name} does not have"
+        case Ref(block):
             return f"a cell of {block.name} is empty"
         case Find():
-            return f"“{text(expr)}” finds nothing"
-    return f"“{text(expr)}” is {LARGEST}"
+            return f"“{expr}” finds nothing"
+    return f"“{expr}” is {LARGEST}"
 
 
-def _taken(expr: Expr, members: Members, values: Values) -> tuple[Expr, ...]:
+def _operands(expr: Expr, members: Members, values: Values) -> tuple[Expr, ...]:
     """Returns the operands that a value is made of: of alternatives only the one that is taken."""
-    match expr:
-        case Op("where", (test, then, otherwise)):
-            holds = _value(test, members, values)
-            return (test,) if _lost(holds) else (then if holds == 1 else otherwise,)
-        case Op("choose", (which, *rows)):
-            chosen = _value(which, members, values)
-            return (rows[int(chosen)],) if not _lost(chosen) and chosen in range(len(rows)) else (which,)
-        case Op(_, args):
-            return args
-    return ()
-
-
-def _nodes(expr: Expr) -> Iterator[object]:
-    for node in walk(expr):
-        yield node
-        if isinstance(node, Ref):
-            yield from node.at
-
-
-def _value(expr: Expr, members: Members, values: Values) -> Any:
-    with np.errstate(all="ignore"):
-        return np.asarray(compiled(expr, (), values)(members)).item()
+    if not (isinstance(expr, Op) and expr.name in ("where", "choose")):
+        return children(expr)
+    alternative = taken(expr, members, values)
+    return expr.args[:1] if alternative is None else (alternative,)
 
 
 def _lost(value: Any) -> bool:

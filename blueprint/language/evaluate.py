@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.cells import filled_by
 from blueprint.language.ending import no_number
-from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Ref
-from blueprint.language.schedule import Loop, Step, needs, schedule
+from blueprint.language.schedule import Loop, Step, in_order, needs, schedule
 from blueprint.language.values import Array, At, Values
 from blueprint.language.vectorise import Getter, compiled
 
@@ -34,23 +33,13 @@ def compute(
     for block in listed:
         if block.typed:
             values.fill(block, typed)
-    computed = [block for block in listed if not block.typed]
+    steps = schedule(block for block in listed if not block.typed)
     # What is no number is refused below, in a sentence; a branch that `where` does not take may be one.
-    steps = schedule(computed)
     with np.errstate(all="ignore"):
         _run(steps, values, {}, {})
-    for block in () if beyond else _in_order(steps):
+    for block in () if beyond else in_order(steps):
         _check_finite(block, values)
     return values
-
-
-def _in_order(steps: Iterable[Step]) -> Iterator[Block]:
-    """Yields the blocks as they were computed, so that the first to be refused is the cause and not what follows."""
-    for step in steps:
-        if isinstance(step, Loop):
-            yield from _in_order(step.steps)
-        else:
-            yield step
 
 
 Compiled = dict[tuple[int, frozenset[Axis]], Getter]
@@ -59,9 +48,8 @@ Compiled = dict[tuple[int, frozenset[Axis]], Getter]
 def _run(steps: tuple[Step, ...], values: Values, at: At, compiled_before: Compiled) -> None:
     for step in steps:
         if isinstance(step, Loop):
-            size = values.size(step.axis)
-            positions = range(-1, size + 1) if step.way > 0 else range(size, -2, -1)
-            for position in positions:
+            positions = range(-1, values.size(step.axis) + 1)
+            for position in positions[:: step.way]:
                 _run(step.steps, values, {**at, step.axis: position}, compiled_before)
         else:
             for definition in step.definitions:
@@ -71,14 +59,11 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, compiled_before: Compi
 
 def _belongs(definition: Definition, at: At, values: Values) -> bool:
     """Tells whether a definition writes at the place where the loops stand: its edge at the edge, its body inside."""
-    for index in definition.target:
-        position = at.get(index.axis)
-        if position is None:
-            continue
-        beyond = -1 if position < 0 else 1 if position >= values.size(index.axis) else 0
-        if beyond != (index.side if isinstance(index, Edge) else 0):
-            return False
-    return True
+    here = [(index, at[index.axis]) for index in definition.target if index.axis in at]
+    return all(
+        place == values.edge(index) if isinstance(index, Edge) else 0 <= place < values.size(index.axis)
+        for index, place in here
+    )
 
 
 def _fill(block: Block, definition: Definition, values: Values, at: At, before: Compiled) -> None:
@@ -104,10 +89,7 @@ def _check_listed(blocks: list[Block]) -> None:
 
 def _check_finite(block: Block, values: Values) -> None:
     """Raises NoNumber for the first cell that is no finite number, and NotationError for one without an equation."""
-    lost = _broken(block, values.arrays[block])
-    if not len(lost):
-        return
-    for at in lost:
+    for at in _broken(block, values.arrays[block]):
         places = tuple(int(i) - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
         if filled_by(block, places, values) is not None:
             raise no_number(block, places, values)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.language.axes import Axis
-from blueprint.language.errors import NotationError
+from blueprint.language.axes import Axis, NotationError
 from blueprint.language.nodes import Changes, Count, Expr, Find, Op, Operand, Reduce, Ref, wrap
 from blueprint.language.trees import letters_of, lookups_in, walk
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from blueprint.language.axes import Axis, Edge
+from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import About, Block, letters
-from blueprint.language.errors import NotationError
 from blueprint.language.functions import filled, number, where
 from blueprint.language.nodes import Expr, Ref
 

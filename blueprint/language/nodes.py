@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from blueprint.language.axes import Axis, Edge, Position
-from blueprint.language.errors import NotationError
+from blueprint.language.axes import Axis, Edge, NotationError, Position
 
 if TYPE_CHECKING:
     from blueprint.language.blocks import Block

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Find, Reduce, Ref
 from blueprint.language.trees import walk
 
@@ -47,6 +46,12 @@ def schedule(blocks: Iterable[Block]) -> tuple[Step, ...]:
     """
     listed = list(blocks)
     return _steps(listed, [need for block in listed for need in needs(block)])
+
+
+def in_order(steps: Iterable[Step]) -> Iterator[Block]:
+    """Yields the blocks of steps as they are computed, loops opened."""
+    for step in steps:
+        yield from in_order(step.steps) if isinstance(step, Loop) else (step,)
 
 
 def needs(block: Block) -> Iterator[Need]:

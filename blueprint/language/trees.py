@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from blueprint.language.axes import Axis, Edge, Position
-from blueprint.language.errors import NotationError
+from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
 
 OFF_WORD = "off"

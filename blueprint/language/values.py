@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block
-from blueprint.language.errors import NotationError
 from blueprint.language.nodes import Index, Ref
 from blueprint.language.trees import OFF_WORD
 
@@ -44,6 +43,10 @@ class Values:
         if known is None:
             raise NotationError(f"the axis {axis.letter} ({axis.meaning}) has no size: give it one")
         return known
+
+    def edge(self, edge: Edge) -> int:
+        """Returns the place of the cell before the first or after the last member."""
+        return -1 if edge.side < 0 else self.size(edge.axis)
 
     def before(self, block: Block, axis: Axis) -> int:
         """Returns 1 if the block has a cell before the first member of the axis, else 0."""
@@ -121,8 +124,8 @@ class Values:
 
     def _place(self, block: Block, slot: Axis, index: Index, at: At) -> int | slice:
         match index:
-            case Edge(axis, side):
-                return self.before(block, slot) + (-1 if side < 0 else self.size(axis))
+            case Edge():
+                return self.before(block, slot) + self.edge(index)
             case Position(axis, by) if axis in at:
                 return self.offset(block, slot, axis) + at[axis] + by
             case Position(axis, by):

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.language.axes import Axis, Position
-from blueprint.language.errors import NotationError
+from blueprint.language.axes import Axis, NotationError, Position
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
 from blueprint.language.trees import OFF_WORD, is_limit
 from blueprint.language.values import Array, At, Values

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from blueprint.language import Block, Max, Sum, block, choose, compute, filled, find, link, match, typed, where
-from blueprint.language.chain import MOST, Cell, chain, origin, reads
+from blueprint.language.cells import MOST, Cell, chain, origin, reads
 from tests.language.common import SIZES, n, t, v
 
 x = typed("x", (t,), "x")

@@ -20,7 +20,7 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.language.chain import Cell, reads
+from blueprint.language.cells import Cell, reads
 from blueprint.language.spelling.excel import excel
 from blueprint.language.spelling.numbers import explained
 from tests.language.common import defined, refusal, result, t

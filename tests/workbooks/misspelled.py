@@ -11,7 +11,7 @@ import pytest
 from blueprint.language.nodes import Expr
 from blueprint.language.spelling import excel
 from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, LOOKUPS
-from blueprint.language.spelling.rules import ANYTHING, ATOM, PRODUCT, SUM, Render, Rule, call
+from blueprint.language.spelling.text import ANYTHING, ATOM, PRODUCT, SUM, Render, Rule, call
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from blueprint.language.axes import Axis, Position
-from blueprint.language.errors import NotationError
+from blueprint.language.axes import Axis, NotationError, Position
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.rules import (
+from blueprint.language.spelling.text import (
     ANYTHING,
     ATOM,
     BIG,
@@ -25,8 +24,8 @@ from blueprint.language.spelling.rules import (
     bracketed,
     call,
     spell,
+    text,
 )
-from blueprint.language.spelling.text import text
 
 EXCEL: dict[str, Rule] = {
     "add": Rule("{}+{}", SUM, (SUM, PRODUCT)),

@@ -1,12 +1,44 @@
-"""The mathematics as plain text, as it is printed and as it stands beside a row of the page."""
+"""How an expression is spelled, by a style that is data; and the plain text, as it is printed and stands on the page."""
 
-from __future__ import annotations
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from blueprint.language.axes import Axis, Position
+from blueprint.language.axes import Axis, NotationError, Position
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.errors import NotationError
-from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
-from blueprint.language.spelling.rules import ANYTHING, BIG, PRODUCT, SIGN, SUM, TIGHT, Rule, Spelled, call, spell
+from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
+
+# SIGN is −a, which no other sign may stand beside; BIG is Σ a, which would swallow a factor behind it.
+ANYTHING, SIGN, SUM, BIG, PRODUCT, TIGHT, ATOM = 0, 1, 2, 3, 4, 5, 9
+
+
+class Rule(NamedTuple):
+    """One row of a spelling table.
+
+    template: the text, `{}` for each operand.
+    strength: how strongly the whole binds.
+    operands: how strongly each operand must bind; a weaker one goes into brackets.
+    """
+
+    template: str
+    strength: int
+    operands: tuple[int, ...]
+
+
+class Spelled(NamedTuple):
+    """A spelled expression and how strongly it binds."""
+
+    text: str
+    strength: int = ATOM
+
+
+Table = Mapping[str, Rule]
+Render = Callable[[Expr], Spelled]
+
+
+def call(template: str, operands: int = 1) -> Rule:
+    """Makes the rule of a function: it binds tightest and brackets its operands by itself."""
+    return Rule(template, ATOM, (ANYTHING,) * operands)
+
 
 TEXT: dict[str, Rule] = {
     "add": Rule("{} + {}", SUM, (SIGN, SUM)),
@@ -28,17 +60,82 @@ TEXT: dict[str, Rule] = {
     "is_off": call("[{} is off]"),
     "where": Rule("{1} if {0} else {2}", ANYTHING, (ANYTHING, ANYTHING, ANYTHING)),
 }
-
-SIGNS = {"sum": "Σ", "max": "max"}
+SIGNS = {"sum": "Σ_{axes} {body}", "max": "max_{axes} {body}"}
 SEARCHES = {"find": "last {axis} with {among} ≤ {value}", "match": "the {axis} whose {among} = {value}"}
 
 
+class Style(NamedTuple):
+    """One way to write expressions: operations by a table, everything else by a template; plain text unless it says otherwise."""
+
+    table: Table = TEXT
+    signs: Mapping[str, str] = SIGNS
+    searches: Mapping[str, str] = SEARCHES
+    brackets: str = "({})"
+    word: str = "“{}”"
+    size: str = "how many {}"
+    changes: Spelled = Spelled("how many inputs were changed", ANYTHING)
+    choice: str = "({rows}) by {number}"
+    alternative: str = "{label}: {row}"
+    between: str = " | "
+    letters: Callable[[str], str] = str
+    minus: str = "−"
+    times: str = "·"
+    blank: str = "blank"
+    largest: str = "max({})"
+    place: str = "place of {} in ({})"
+    rest: str = "…"
+
+
+PLAIN = Style()
 NOTHING: frozenset[Axis] = frozenset()
+
+
+def spell(op: Op, table: Table, render: Render, brackets: str = "({})") -> Spelled:
+    """Spells an operation by its row of the table; `render` spells the operands. An operation without a row is refused."""
+    if op.name not in table:
+        raise NotationError(f"this spelling has no row for {op.name}")
+    rule = table[op.name]
+    parts = [bracketed(render(arg), need, brackets) for arg, need in zip(op.args, rule.operands, strict=True)]
+    return Spelled(rule.template.format(*parts), rule.strength)
+
+
+def bracketed(part: Spelled, need: int, brackets: str = "({})") -> str:
+    """Returns the text, in brackets if it binds more weakly than needed."""
+    return part.text if part.strength >= need else brackets.format(part.text)
+
+
+def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
+    """Spells an expression in a style; `refer` spells a reference."""
+
+    def render(inner: Expr) -> Spelled:
+        return styled(inner, style, refer)
+
+    match expr:
+        case Op("choose", (number, *rows), labels):
+            listed = style.between.join(
+                row if row == label else style.alternative.format(label=style.letters(label), row=row)
+                for label, row in zip(labels, (render(row).text for row in rows), strict=True)
+            )
+            return Spelled(style.choice.format(rows=listed, number=render(number).text))
+        case Op():
+            return spell(expr, style.table, render, style.brackets)
+        case Constant(value):
+            return Spelled(style.word.format(value) if isinstance(value, str) else str(value))
+        case Ref():
+            return Spelled(refer(expr))
+        case Reduce(name, axes, body):
+            return Spelled(style.signs[name].format(axes=",".join(map(str, axes)), body=render(body).text), BIG)
+        case Find(name, axis, among, value):
+            spelled = style.searches[name].format(axis=axis, among=render(among).text, value=render(value).text)
+            return Spelled(spelled, ANYTHING)
+        case Count(what, axis):
+            return Spelled(axis.letter if what == "number" else style.size.format(axis))
+    return style.changes
 
 
 def text(expr: Expr, understood: frozenset[Axis] = NOTHING) -> str:
     """Prints an expression; indices that are understood (the cell's own n and t) are left out: `V[t + 1]`, but `m`."""
-    return _render(expr, understood).text
+    return styled(expr, PLAIN, lambda ref: reference(ref.block, ref.at, understood)).text
 
 
 def equation(block: Block, definition: Definition, understood: frozenset[Axis] = NOTHING) -> str:
@@ -55,8 +152,7 @@ def equations(block: Block) -> str:
 
 def reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] = NOTHING) -> str:
     """Prints a block with its indices."""
-    shown = [_index(index, understood) for index in at]
-    inside = ", ".join(index for index in shown if index)
+    inside = ", ".join(filter(None, (_index(index, understood) for index in at)))
     return f"{block.symbol}[{inside}]" if inside else block.symbol
 
 
@@ -68,37 +164,4 @@ def _index(index: Index, understood: frozenset[Axis]) -> str:
             return text(id, understood)
         case Position(axis, 0) if axis in understood:
             return ""
-        case _:
-            return str(index).replace(" - ", " − ")
-
-
-def _render(expr: Expr, understood: frozenset[Axis]) -> Spelled:
-    def render(inner: Expr) -> Spelled:
-        return _render(inner, understood)
-
-    match expr:
-        case Op("choose", (number, *rows)):
-            rows_shown = [render(row).text for row in rows]
-            named = zip(expr.labels, rows_shown, strict=True)
-            listed = " | ".join(row if label == row else f"{label}: {row}" for label, row in named)
-            return Spelled(f"({listed}) by {render(number).text}")
-        case Op():
-            return spell(expr, TEXT, render)
-        case Constant(value):
-            return Spelled(f"“{value}”" if isinstance(value, str) else str(value))
-        case Ref(block, at):
-            return Spelled(reference(block, at, understood))
-        case Reduce(name, axes, body):
-            letters = ",".join(axis.letter for axis in axes)
-            return Spelled(f"{SIGNS[name]}_{letters} {render(body).text}", BIG)
-        case Find(name, axis, among, value):
-            return Spelled(
-                SEARCHES[name].format(axis=axis.letter, among=render(among).text, value=render(value).text), ANYTHING
-            )
-        case Count("number", axis):
-            return Spelled(axis.letter)
-        case Changes():
-            return Spelled("how many inputs were changed", ANYTHING)
-        case Count("size", axis):
-            return Spelled(f"how many {axis.letter}")
-    raise NotationError(f"the text has no spelling for {expr!r}")
+    return str(index).replace(" - ", " − ")
