@@ -1,7 +1,5 @@
 """Causes: what a deviating cell is due to. A broken formula, stale values, or broken arithmetic."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Every computed block of a file should be compared with a row of the witness, and
 the file. A row that somebody renamed on the Contents sheet breaks both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 

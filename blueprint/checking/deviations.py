@@ -5,8 +5,6 @@ the rounding of 1e10, and so everything that follows from it, since the sheet ad
 follows from a row of words may differ by a part of that row's largest number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Files to be checked: every number that they hold, and how their blocks depend on each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property

@@ -3,8 +3,6 @@
 The witness sees numbers; a formula of the same value, and one on a sheet that no quantity stands on, it does not see.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

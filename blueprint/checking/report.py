@@ -1,7 +1,5 @@
 """Reports: a verdict as a table for people, or as plain data for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any

@@ -4,8 +4,6 @@ A recursion may run along its row either way: advantages run backwards, memory a
 a row that deviates is not the one to blame, but one that reads no other deviating cell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

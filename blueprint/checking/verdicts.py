@@ -1,7 +1,5 @@
 """Verdicts: what a check of one file comes to. The first deviating quantity, its cause, and what merely follows from it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Two saved workbooks side by side: which inputs differ, and where the derivation first parts."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.differing.cells import Change, Parting, Stale, changes, partings, stale

@@ -1,7 +1,5 @@
 """The cells that differ: typed ones in reading order, computed ones in the order of derivation, and what a file shows anew."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What was found between two files, as lines for people and as data for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 from math import isnan

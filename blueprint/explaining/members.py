@@ -1,7 +1,5 @@
 """Members: how the cells of a block are called, `h[1, 5, h2]`, and which place a number or a word means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Values

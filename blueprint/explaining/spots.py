@@ -1,7 +1,5 @@
 """Spots: where the blocks stand in a workbook, and which of their cells an address means."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Blocks: named quantities with one number (or word) per member of their axes, typed in or defined by an equation."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Evaluation: the numbers of every block, computed from the typed ones by the schedule, in numpy float64."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

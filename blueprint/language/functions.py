@@ -1,7 +1,5 @@
 """The words of the notation besides + − · /: functions of numbers, comparisons, choices, sums and lookups."""
 
-from __future__ import annotations
-
 from blueprint.language.axes import Axis, NotationError
 from blueprint.language.nodes import Changes, Count, Expr, Find, Op, Operand, Reduce, Ref, wrap
 from blueprint.language.trees import letters_of, lookups_in, walk

@@ -1,7 +1,5 @@
 """Making blocks: defined, typed, or repeating another one where a page needs it."""
 
-from __future__ import annotations
-
 from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import About, Block, letters
 from blueprint.language.functions import filled, number, where

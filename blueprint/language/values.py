@@ -1,7 +1,5 @@
 """Values: the numbers of every block, one array each, with room for the edge cells that the block has."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import inf
 from typing import Any

@@ -1,7 +1,5 @@
 """One expression, compiled once into a function of where the loops stand; the table NUMPY holds the operations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A saved workbook becomes a book again, or numbers again: the definitions of today, what is typed in the file."""
 
-from __future__ import annotations
-
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple

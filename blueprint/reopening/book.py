@@ -1,7 +1,5 @@
 """The book of a file: it computes with what is typed there, and says where the file shows something else."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from math import nan
 from typing import Any

@@ -4,8 +4,6 @@ They hang on kind and sizes alone, but for one thing: what watches the formulas 
 as a word. So nothing is computed here: every number is a 1, every word is one word, and a limit is off where it is said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What is typed in a file: the cells of every block in which one types, and what cannot be computed with."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import chain

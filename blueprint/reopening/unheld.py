@@ -1,7 +1,5 @@
 """What is typed in a workbook and has no place among numbers, found by building anew from them and comparing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

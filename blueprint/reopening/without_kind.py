@@ -1,7 +1,5 @@
 """A workbook of somebody's own blueprint, which no kind knows: its formulas say what reads what, and its cells what came out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cached_property

@@ -5,8 +5,6 @@ and multiplies in the order in which the equation was written. `LN`, because `LO
 `-A1^2` means (−A1)² there.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from blueprint.language.axes import Axis, NotationError, Position
