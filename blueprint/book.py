@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from blueprint import explaining
 from blueprint.language import (
     Axis,
     Block,
@@ -28,9 +29,6 @@ from blueprint.page.outline import Blueprint, on_one_sheet
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from blueprint.explaining.shown import Shown
-    from blueprint.explaining.spots import Address, Spot
-    from blueprint.explaining.tree import Explanation
     from blueprint.page.layout import Layout
     from blueprint.page.recalculate import Proof
 
@@ -80,21 +78,19 @@ class Book:
 
         return prove(Path(path), expected(self.layout))
 
-    def show(self, block: Block | str, **members: int | str) -> Shown:
+    def show(self, block: Block | str, **members: int | str) -> explaining.Shown:
         """Shows one cell four ways: `book.show("height", n=1, t=5)`; members go by number or word (`c="Oslo"`)."""
-        from blueprint.explaining.shown import shown
+        return explaining.shown(self, self._block(block), members)
 
-        return shown(self, self._block(block), members)
-
-    def explain(self, what: Block | str, depth: int | Literal["all"] = 2, **members: int | str) -> Explanation:
+    def explain(
+        self, what: Block | str, depth: int | Literal["all"] = 2, **members: int | str
+    ) -> explaining.Explanation:
         """Explains one cell by what it comes from, `depth` steps down, or down to the inputs with "all".
 
         `print(book.explain("height", n=1, t=5))`. A block goes by its name or symbol, a cell also by its address in
         the workbook: "Weeks!N51". Raises NotationError if there is no such block or cell.
         """
-        from blueprint.explaining.explaining import explain
-
-        return explain(self, what, None if depth == "all" else depth, members)
+        return explaining.explain(self, what, None if depth == "all" else depth, members)
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns the sheet and address of a cell, also of a book that has not all its numbers."""
@@ -105,22 +101,16 @@ class Book:
 
     def block_named(self, text: str) -> Block:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
-        from blueprint.explaining.explaining import block_named
-
-        return block_named(text, self.blocks)
+        return explaining.block_named(text, self.blocks)
 
     def span(self, block: Block, axis: Axis) -> tuple[int, int]:
         """Returns the lowest and the highest number of a block's members along an axis, edges included."""
-        from blueprint.explaining.members import numbers_along
-
-        return numbers_along(block, axis, self.values)
+        return explaining.numbers_along(block, axis, self.values)
 
     @cached_property
-    def spots(self) -> dict[str, Spot]:
+    def spots(self) -> dict[str, explaining.Spot]:
         """Where the blocks stand, by name."""
-        from blueprint.explaining.spots import spots_on
-
-        return spots_on(self.layout)
+        return explaining.spots_on(self.layout)
 
     @property
     def sheets(self) -> list[str]:
@@ -148,11 +138,11 @@ class Book:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
         return ""
 
-    def formula(self, address: Address) -> str | None:
+    def formula(self, address: explaining.Address) -> str | None:
         """Returns the formula at an address where no block stands, or None."""
         return self._own_formulas.get((address.sheet, address.row - 1, address.column - 1))
 
-    def linked(self, address: Address) -> bool:
+    def linked(self, address: explaining.Address) -> bool:
         """Says whether a link to a block stands in the row of an address."""
         return any((jump.sheet, jump.row + 1) == (address.sheet, address.row) for jump in self.layout.jumps)
 

@@ -12,7 +12,7 @@ from blueprint.commands.refusals import Command, Refused
 
 if TYPE_CHECKING:
     from blueprint.book import Book
-    from blueprint.explaining.tree import Explanation
+    from blueprint.explaining import Explanation
     from blueprint.language import Axis, Block
 
 EXAMPLES = """\b
@@ -86,7 +86,7 @@ def explain(
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
     """
-    from blueprint.explaining.explaining import is_address
+    from blueprint.explaining import is_address
 
     *files, what = asked
     members = _members({"n": episode, "t": token, "v": word}, others)
@@ -203,6 +203,6 @@ def _range(block: Block, axis: Axis, book: Book) -> str:
 
 
 def _styled(told: Explanation, style: str | None) -> str:
-    from blueprint.explaining.as_json import to_json
+    from blueprint.explaining import to_json
 
     return to_json(told) if style == "json" else told.latex() if style == "latex" else str(told)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.explaining.members import label
+from blueprint.explaining import label
 from blueprint.language import Axis, Block, Loop, Step
 from blueprint.reopening import SavedBook
 

@@ -52,11 +52,12 @@ class Spot(NamedTuple):
         return range(self.top, self.top + 1 + sum(along.down * (along.cells - 1) for along in self.shape))
 
     def columns(self) -> str:
-        """Names the columns: `Q to X and AC to AJ`."""
+        """Names the columns: `columns Q to X and AC to AJ`."""
         held = sorted({self.address(places).column for places in self.cells()})
         firsts = [column for column in held if column - 1 not in held]
         lasts = [column for column in held if column + 1 not in held]
-        return " and ".join(_span(*ends) for ends in zip(firsts, lasts, strict=True))
+        named = " and ".join(_span(*ends) for ends in zip(firsts, lasts, strict=True))
+        return f"column {named}" if named.isalpha() else f"columns {named}"
 
 
 Spots = Mapping[str, Spot]

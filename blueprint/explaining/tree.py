@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blueprint.explaining.members import label, span_label
+from blueprint.explaining.formats import as_latex, text, to_dict
+from blueprint.explaining.members import label, places, span_label
 from blueprint.explaining.spots import range_of
-from blueprint.language import Cell, Read, Values, chain
+from blueprint.language import Block, Cell, Read, Values, chain, equations
+from blueprint.page.cells import address, formula_at
 
 if TYPE_CHECKING:
     from blueprint.book import Book
@@ -70,61 +72,42 @@ class Explanation:
     head: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        from blueprint.explaining.text import text
-
         return text(self)
 
     def __repr__(self) -> str:
         return f"<explanation of {self.label}: {self.numbers}>"
 
     def nearest(self) -> list[tuple[Explanation, Explanation]]:
-        """Lists every cell below this one with the one that it is told under: the nearest that reads it."""
-        layer: list[Explanation] = [self]
-        told, pairs = {id(self)}, []
-        while layer:
-            found = [(each, parent) for parent in layer for each in parent.reads]
-            layer = []
-            for each, parent in found:
-                if id(each) not in told:
-                    told.add(id(each))
-                    pairs.append((each, parent))
-                    layer.append(each)
-        return pairs
+        """Lists every cell below this one with the one that it is opened under: the nearest that reads it."""
+        home: dict[Explanation, Explanation] = {self: self}
+        queue = [self]
+        for parent in queue:  # which grows by what is found
+            new = [each for each in dict.fromkeys(parent.reads) if each not in home]
+            home |= dict.fromkeys(new, parent)
+            queue += new
+        return list(home.items())[1:]
 
     def latex(self) -> str:
         """Returns the equations and their numbers as an aligned environment, the first cell at the top."""
-        from blueprint.explaining.as_latex import as_latex
-
         return as_latex(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns {"top": address, "cells": {address: facts}}: every cell once, with the addresses that it reads."""
-        from blueprint.explaining.as_json import to_dict
-
         return to_dict(self)
 
 
 def explanation(cell: Cell, book: Book, depth: int | None, head: tuple[str, ...] = ()) -> Explanation:
     """Explains a cell and what it reads, `depth` steps down; without depth to the typed cells."""
     opened = chain(cell, book.reads, depth)
-    order = TopologicalSorter({each: _cells(found) for each, found in opened.items()}).static_order()
     made: dict[Cell, Explanation] = {}
-    for each in order:
-        is_top = each.block is cell.block and each.places == cell.places
-        top = {"depth": depth, "head": head} if is_top else {}
-        made[each] = _one(each, opened.get(each), made, book, top)
-    return made[cell]
+    for each in TopologicalSorter({each: _cells(found) for each, found in opened.items()}).static_order():
+        made[each] = _one(each, opened.get(each), made, book)
+    return replace(made[cell], depth=depth, head=head)
 
 
-def _one(
-    cell: Cell,
-    found: tuple[Read, ...] | None,
-    made: Mapping[Cell, Explanation],
-    book: Book,
-    top: Mapping[str, Any],
-) -> Explanation:
+def _one(cell: Cell, found: tuple[Read, ...] | None, made: Mapping[Cell, Explanation], book: Book) -> Explanation:
     block, values = cell.block, book.values
-    spelled, numbers = book.spelled(cell)
+    equation, numbers = book.spelled(cell)
     return Explanation(
         name=block.name,
         label=label(cell, book.blueprint.names, values),
@@ -134,7 +117,7 @@ def _one(
         source=block.about.source,
         at={axis.letter: place + axis.start for axis, place in zip(block.axes, cell.places, strict=True)},
         cell=_address((cell,), book),
-        equation=spelled,
+        equation=equation,
         numbers=numbers,
         value=values.cell(block, *cell.places),
         here=(cell, values),
@@ -143,7 +126,6 @@ def _one(
         reads=tuple(made[each] for each in _cells(found or ())),
         spans=tuple(_spans(found or (), book)),
         more=found is None and bool(book.reads(cell)),
-        **top,
     )
 
 
@@ -165,3 +147,24 @@ def _address(cells: tuple[Cell, ...], book: Book) -> str:
     """Returns where cells of one block stand; nothing if it stands nowhere."""
     spot = book.spots.get(cells[0].block.name)
     return range_of(spot.address(cell.places) for cell in cells) if spot else ""
+
+
+class Shown(NamedTuple):
+    """One cell in four ways, and where it stands."""
+
+    equation: str
+    numbers: str
+    formula: str
+    value: float | str
+    cell: str
+
+    def __str__(self) -> str:
+        return f"{self.equation}\n{self.numbers}\n{self.cell}: {self.formula}\n{self.value}"
+
+
+def shown(book: Book, block: Block, members: Mapping[str, int | str]) -> Shown:
+    """Shows the cell of a block at members that are named as the page counts them."""
+    at = places(block, members, book.blueprint.names, book.values)
+    equation, numbers = book.spelled(Cell(block, at))
+    formula, cell = formula_at(block, at, book.layout), address(block, at, book.layout)
+    return Shown(equation or equations(block), numbers, formula, book.values.cell(block, *at), cell)

@@ -1,7 +1,7 @@
 """One cell of a block: which equation fills it, what that reads there, and what those cells read, down to the typed ones."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import compress, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,11 +49,13 @@ class Read(NamedTuple):
     followed: tuple[Cell, ...]
 
 
+Reads = tuple[Read, ...]
+
+
 def filled_by(block: Block, places: tuple[int, ...], values: Values) -> Filled | None:
     """Returns the equation of a cell given by 0-based places (−1 and the size are edges); None for a typed cell."""
     for definition in block.definitions:
-        members = _members(block, definition, places, values)
-        if members is not None:
+        if (members := _members(block, definition, places, values)) is not None:
             return Filled(definition, members)
     return None
 
@@ -114,7 +116,7 @@ def origin(cell: Cell, values: Values) -> Cell:
     return cell
 
 
-def reads(cell: Cell, values: Values) -> tuple[Read, ...]:
+def reads(cell: Cell, values: Values) -> Reads:
     """Returns what the equation of a cell reads, in the order of the equation, links passed through.
 
     Of a choice only the chosen alternative is read. A typed cell, and one that is a plain constant, reads nothing.
@@ -127,15 +129,12 @@ def reads(cell: Cell, values: Values) -> tuple[Read, ...]:
     return tuple(found.values())
 
 
-def chain(
-    cell: Cell, reads: Callable[[Cell], tuple[Read, ...]], depth: int | None = None
-) -> dict[Cell, tuple[Read, ...]]:
+def chain(cell: Cell, reads: Callable[[Cell], Reads], depth: int | None = None) -> dict[Cell, Reads]:
     """Returns every cell within `depth` steps of a cell with what it reads, the nearest first; without depth all.
 
-    reads: what a cell reads. With a depth only what is `followed` is opened, at most a dozen cells of a sum. Each cell appears
-    once.
+    reads: what a cell reads. With a depth only what is `followed` is opened, at most a dozen cells of a sum.
     """
-    opened: dict[Cell, tuple[Read, ...]] = {}
+    opened: dict[Cell, Reads] = {}
     layer = {cell: None}
     while layer and depth != 0:
         opened |= {each: reads(each) for each in layer}
@@ -188,9 +187,8 @@ def _searched(expr: Find, members: Members, values: Values) -> Read:
             last = sum(float(each) <= float(sought) for each in held) - 1
             followed = cells[max(last, 0) : last + 2]
         else:
-            followed = tuple(
-                cell for cell, each in zip(cells, held, strict=True) if str(each).casefold() == str(sought).casefold()
-            )
+            is_same = [str(each).casefold() == str(sought).casefold() for each in held]
+            followed = tuple(compress(cells, is_same))
     return Read(expr.among, cells, (expr.axis,), len(cells), followed)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.explaining.spots import Address, Spot, block_at, parse_address
+from blueprint.explaining import Address, Spot, block_at, parse_address
 from blueprint.inputs.setting import STORED_OFF
 from blueprint.language import Block, Cell, NotationError, Step, Values, printed, schedule
 from blueprint.page.opened import Opened

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from os import PathLike
 
-from blueprint.explaining.spots import Address
+from blueprint.explaining import Address
 from blueprint.language import About, Axis, Block, Cell, NotationError, Position, Read, Ref, Step, printed
 from blueprint.page.found import Found
 from blueprint.page.opened import Opened

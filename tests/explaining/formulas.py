@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from blueprint import Book
-from blueprint.explaining.tree import Explanation
+from blueprint.explaining import Explanation
 from blueprint.page import grid
 from blueprint.page.cells import runs
 from blueprint.page.names import defined_name

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-import blueprint
 from blueprint import Axis, Book, Sum, block, book, typed
-from blueprint.explaining.as_json import to_json
+from blueprint.explaining import to_json
 from blueprint.language.axes import join
 from blueprint.language.values import Values
 from tests import golden
-from tests.imports import imports
 from tests.page.workshop import made
 
 
@@ -145,13 +142,6 @@ def test_json_is_the_dictionary(default: Book) -> None:
         assert json.loads(to_json(told)) == told.to_dict()
     blank = json.loads(to_json(default.explain("gamma.yours")))
     assert blank["cells"][blank["top"]]["value"] is None
-
-
-def test_json_and_latex_do_not_need_the_text() -> None:
-    source = Path(blueprint.__file__).parent
-    read = {each.read for each in imports(source) if each.reader in ("explaining.as_json", "explaining.as_latex")}
-    assert "explaining.tree" in read
-    assert "explaining.text" not in read
 
 
 def test_a_chain_of_hundreds_of_steps_is_printed_in_every_way() -> None:

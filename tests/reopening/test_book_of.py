@@ -12,7 +12,8 @@ import openpyxl
 import pytest
 
 from blueprint import Book, NotationError
-from blueprint.explaining.spots import Address, repeated
+from blueprint.explaining import Address
+from blueprint.explaining.spots import repeated
 from blueprint.page.layout import Echo, Live
 from blueprint.reopening import book_of
 from tests.audit import formulas, spoil
