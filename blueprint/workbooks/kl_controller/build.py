@@ -9,13 +9,21 @@ import numpy as np
 from blueprint.inputs import Numbers
 from blueprint.language import Block, link
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
-from blueprint.workbooks.common.definitions.checks import Master, all_in_range, not_negative
-from blueprint.workbooks.common.definitions.identities import Identity
+from blueprint.workbooks.common.definitions import Identity, Master, all_in_range, not_negative
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import Settings, settings, settings_sections
-from blueprint.workbooks.common.sheets.checks import checks_sheet
-from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, made_by
-from blueprint.workbooks.common.sheets.witness_section import Beside, Witnessed, beside
+from blueprint.workbooks.common.sheets import (
+    CHECKING,
+    COLUMNS,
+    LEGEND,
+    WIDTHS,
+    Beside,
+    Made,
+    Witnessed,
+    beside,
+    checks_sheet,
+    made_by,
+)
 from blueprint.workbooks.kl_controller import definitions as controller
 from blueprint.workbooks.kl_controller.definitions import Controlled, Fed, i, u
 from blueprint.workbooks.kl_controller.schema import CONTROLLER

@@ -9,13 +9,12 @@ from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.conventions.data import GROUPS
 from blueprint.workbooks.common.conventions.inputs import Chosen
-from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.definitions.places import Places
+from blueprint.workbooks.common.definitions import Choices, Places
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.metrics import Metrics
 from blueprint.workbooks.common.metrics import metrics as metrics_of
 from blueprint.workbooks.common.settings import PRESET, Switch
-from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets import InView
 from blueprint.workbooks.common.sheets.loss import sections as sections_of_loss
 from blueprint.workbooks.common.sheets.signal import sections as sections_of_signal
 from blueprint.workbooks.common.signal import signal

@@ -6,16 +6,21 @@ from blueprint.language import Block, block, link, match, typed
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common.axes import n, t, v
 from blueprint.workbooks.common.conventions.inputs import chosen_of
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import ROWS
-from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, softmax
-from blueprint.workbooks.common.definitions.gae import kept_values
-from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, per_response
-from blueprint.workbooks.common.definitions.networks import Temperature, tempered
-from blueprint.workbooks.common.definitions.places import end_words, ends_at
-from blueprint.workbooks.common.definitions.whitening import count
-from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.common.sheets.witness_section import Witnessed
+from blueprint.workbooks.common.definitions import (
+    EQUAL_RETURNS,
+    ROWS,
+    Temperature,
+    checks,
+    chosen_logprobs,
+    count,
+    end_words,
+    ends_at,
+    kept_values,
+    per_response,
+    softmax,
+    tempered,
+)
+from blueprint.workbooks.common.sheets import InView, Witnessed
 from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, rows_on, sheet_of

@@ -21,10 +21,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.definitions.choices import ROWS
-from blueprint.workbooks.common.definitions.metrics import per_response
-from blueprint.workbooks.common.definitions.places import end_words, ends_at
-from blueprint.workbooks.common.definitions.whitening import count
+from blueprint.workbooks.common.definitions import ROWS, count, end_words, ends_at, per_response
 from blueprint.workbooks.rlhf_ppo.sheets import Rows, named
 
 RESPONSE = "rollout.response"

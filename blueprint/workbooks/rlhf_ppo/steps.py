@@ -9,15 +9,22 @@ from blueprint.language import Block, Max, Sum, block, link, maximum
 from blueprint.page.outline import Sheet
 from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
-from blueprint.workbooks.common.definitions.distribution import exact_kl
-from blueprint.workbooks.common.definitions.metrics import clip_flags, policy_kl, variance_floor
-from blueprint.workbooks.common.definitions.places import Places, places
-from blueprint.workbooks.common.definitions.reward import ends
+from blueprint.workbooks.common.definitions import (
+    EVERYWHERE,
+    Choices,
+    Places,
+    Row,
+    clip_flags,
+    ends,
+    exact_kl,
+    places,
+    policy_kl,
+    variance_floor,
+)
 from blueprint.workbooks.common.metrics import MetricInputs, Metrics
 from blueprint.workbooks.common.metrics import metrics as metrics_of
+from blueprint.workbooks.common.sheets import InView
 from blueprint.workbooks.common.sheets import loss as loss_sheet
-from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.common.sheets.signal import LEAD, TITLE, sections
 from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots, signal
 from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, rows_on, several, sheet_of

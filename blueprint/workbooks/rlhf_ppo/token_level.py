@@ -11,21 +11,25 @@ from blueprint.language import Axis, Block, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common.axes import case, n, t
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
-from blueprint.workbooks.common.definitions.gae import kept_values, with_lambda
-from blueprint.workbooks.common.definitions.identities import identities
-from blueprint.workbooks.common.definitions.losses import lowest_ratio, surrogate
-from blueprint.workbooks.common.definitions.metrics import means_of
-from blueprint.workbooks.common.definitions.whitening import Counting, count
+from blueprint.workbooks.common.definitions import (
+    ROWS,
+    Choices,
+    Counting,
+    checks,
+    count,
+    fixed,
+    identities,
+    kept_values,
+    lowest_ratio,
+    means_of,
+    surrogate,
+    with_lambda,
+)
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import INPUT_WIDTHS, settings, settings_sections
-from blueprint.workbooks.common.sheets import charts, walk
-from blueprint.workbooks.common.sheets.checks import checks_sheet
+from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, start_sheet, walk
 from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
 from blueprint.workbooks.common.sheets.signal import TITLE, sections
-from blueprint.workbooks.common.sheets.start import Made, start_sheet
-from blueprint.workbooks.common.sheets.witness_section import Witnessed, beside
 from blueprint.workbooks.common.signal import Given, signal
 from blueprint.workbooks.rlhf_ppo.sheets import rows_on
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section

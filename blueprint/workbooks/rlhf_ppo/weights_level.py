@@ -9,12 +9,9 @@ from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table
 from blueprint.workbooks.common.axes import j, k, n, one, t, v
 from blueprint.workbooks.common.conventions.inputs import chosen_of
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS
-from blueprint.workbooks.common.definitions.networks import Temperature
+from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Temperature, checks
 from blueprint.workbooks.common.settings import settings, settings_sections
-from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.common.sheets.witness_section import Witnessed
+from blueprint.workbooks.common.sheets import InView, Witnessed
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, prompts
 from blueprint.workbooks.rlhf_ppo.sheets import Rows, rows_on

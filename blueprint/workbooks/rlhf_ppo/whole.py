@@ -8,19 +8,21 @@ from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Piece, Sheet
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.conventions.inputs import Chosen, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import ROWS, Choices, fixed
-from blueprint.workbooks.common.definitions.choices import rows as listed
-from blueprint.workbooks.common.definitions.gae import with_lambda
-from blueprint.workbooks.common.definitions.identities import Identity, identities
-from blueprint.workbooks.common.definitions.reward import score_stays
+from blueprint.workbooks.common.definitions import (
+    ROWS,
+    Choices,
+    Identity,
+    checks,
+    fixed,
+    identities,
+    score_stays,
+    with_lambda,
+)
+from blueprint.workbooks.common.definitions import rows as listed
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import PRESET, Settings
-from blueprint.workbooks.common.sheets import charts, walk
-from blueprint.workbooks.common.sheets.checks import checks_sheet
-from blueprint.workbooks.common.sheets.start import Made, start_sheet
-from blueprint.workbooks.common.sheets.witness_section import Witnessed, beside
+from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, start_sheet, walk
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY, compared
 from blueprint.workbooks.rlhf_ppo.sheets import rows_on

@@ -1,1 +1,34 @@
 """The sheets that every workbook has: the first one, the derivation of one number, checks and charts."""
+
+from blueprint.workbooks.common.sheets.averaged import TOTAL
+from blueprint.workbooks.common.sheets.checks import checks_sheet
+from blueprint.workbooks.common.sheets.flow import DASH, DOWN, LINE, ON, UP, with_
+from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, Says, made_by, start_sheet
+from blueprint.workbooks.common.sheets.walk import Titled, titled_sections
+from blueprint.workbooks.common.sheets.witness_section import Beside, Witnessed, beside
+
+__all__ = [
+    "CHECKING",
+    "COLUMNS",
+    "DASH",
+    "DOWN",
+    "LEGEND",
+    "LINE",
+    "ON",
+    "TOTAL",
+    "UP",
+    "WIDTHS",
+    "Beside",
+    "InView",
+    "Made",
+    "Says",
+    "Titled",
+    "Witnessed",
+    "beside",
+    "checks_sheet",
+    "made_by",
+    "start_sheet",
+    "titled_sections",
+    "with_",
+]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from blueprint.language import Block
 from blueprint.page.outline import Section, Sheet, blocks_on
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets import InView
 
 Rows = Mapping[str, Block]
 """Blocks by their names."""

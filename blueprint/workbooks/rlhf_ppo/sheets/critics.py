@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from blueprint.language import Axis, Block, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common.axes import v
-from blueprint.workbooks.common.definitions.choices import ROWS
-from blueprint.workbooks.common.definitions.gae import kept_values
-from blueprint.workbooks.common.definitions.networks import (
+from blueprint.workbooks.common.definitions import (
+    ROWS,
     Head,
     Memory,
     Network,
     change_of,
     head_weights,
+    kept_values,
     memory_weights,
     rnn,
     scalar_head,
+    score_of,
     updated,
 )
-from blueprint.workbooks.common.definitions.reward import score_of
-from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets import InView
 from blueprint.workbooks.rlhf_ppo.sheets import Rows, sheet_of
 
 NO_GRADIENT = (

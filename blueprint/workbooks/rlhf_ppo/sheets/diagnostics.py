@@ -5,17 +5,21 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Row, Section, Sheet, key
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
-from blueprint.workbooks.common.definitions.metrics import (
+from blueprint.workbooks.common.definitions import (
+    EVERYWHERE,
+    Choices,
+    Counting,
     any_of,
+    count,
     explained_variance,
     largest,
+    mean,
     means_of,
     per_response,
     residual,
     size,
+    spread,
 )
-from blueprint.workbooks.common.definitions.whitening import Counting, count, mean, spread
 from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.start import averaged_rows
 from blueprint.workbooks.rlhf_ppo.steps import Steps

@@ -4,24 +4,22 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.common.definitions.choices import ROWS
-from blueprint.workbooks.common.definitions.distribution import (
+from blueprint.workbooks.common.definitions import (
+    ROWS,
     Distribution,
+    Memory,
+    Temperature,
     chosen_logprobs,
     entropy,
     exact_kl,
-    softmax,
-)
-from blueprint.workbooks.common.definitions.networks import (
-    Memory,
-    Temperature,
     logits,
     memory_weights,
     rnn,
+    softmax,
     tempered,
     word_weights,
 )
-from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets import InView
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, rollout, slots_of
 from blueprint.workbooks.rlhf_ppo.sheets import Rows, several, sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.critics import memory_sections, moved

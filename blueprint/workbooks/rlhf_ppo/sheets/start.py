@@ -2,9 +2,8 @@
 
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece
-from blueprint.workbooks.common.definitions.aggregation import Total
-from blueprint.workbooks.common.sheets.averaged import TOTAL
-from blueprint.workbooks.common.sheets.flow import DASH, DOWN, LINE, ON, UP, with_
+from blueprint.workbooks.common.definitions import Total
+from blueprint.workbooks.common.sheets import DASH, DOWN, LINE, ON, TOTAL, UP, with_
 from blueprint.workbooks.rlhf_ppo.sheets import Rows
 
 ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
