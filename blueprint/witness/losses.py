@@ -68,14 +68,17 @@ def distance(error: Tensor, norm: str) -> Tensor:
     return error.square() if norm == "l2" else smooth_l1_loss(error, torch.zeros_like(error), reduction="none")
 
 
-def value_rows(texts: Texts, rows: Held, options: Options) -> Named:
-    """Returns f·max((V − R)², (V_c − R)²), or the clipped square alone, where the value loss counts, and its steps."""
-    values, counted, returns = texts.values, rows["value.counted"], rows["returns"]
+def value_rows(values: Tensor, rows: Held, options: Options, norm: str = "l2") -> Named:
+    """Returns f·max((V − R)², (V_c − R)²), or the clipped square alone, where the value loss counts, and its steps.
+
+    norm: what is taken for the square.
+    """
+    counted, returns = rows["value.counted"], rows["returns"]
     old = rows["values.kept"][..., : values.shape[-1]]
     # Not V_old + clip(V − V_old): inside the range that errs by a bit, and a tie of the squares would be decided by it.
     clipped = within(values, options.number("value_clip_range"), old)
     error, error_clipped = counted * (values - returns), counted * (clipped - returns)
-    square, square_clipped = error.square(), error_clipped.square()
+    square, square_clipped = distance(error, norm), distance(error_clipped, norm)
     larger = torch.maximum(square, square_clipped)
     used = options.pick("value.combine", {"max": larger, "clipped_only": square_clipped})
     return {

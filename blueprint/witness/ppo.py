@@ -66,7 +66,7 @@ def update(texts: Texts, before: Named, options: Options, given: Mapping[str, Te
     rows = counts(texts, before, options)
     rows |= losses.ratio_rows(texts, rows, options)
     rows |= losses.surrogate_rows(rows, options)
-    rows |= losses.value_rows(texts, rows, options)
+    rows |= losses.value_rows(texts.values, rows, options)
     rows |= totals.keep_rows(rows, options)
     rows |= instead(totals.part_rows(texts, rows, options), given)
     rows |= totals.total_rows(rows, options)

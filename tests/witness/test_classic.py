@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -185,7 +184,7 @@ GAE, MOMENTS = advantages.gae, advantages.moment_rows
     [
         (advantages, "gae", forgetting_ends, "td_errors"),
         (advantages, "moment_rows", by_n, "advantage.variance"),
-        (import_module("blueprint.workbooks.classic_ppo.witness.compute"), "within", unclipped, "value.clipped"),
+        (losses, "within", unclipped, "value.clipped"),
     ],
 )
 def test_a_mistake_in_the_witness_is_seen(

@@ -21,7 +21,7 @@ def value(own: Own) -> Words:
 def value_rows(own: Own) -> Named:
     """Returns the squares and what they are made of."""
     found = own.rows | losses.counted_rows(own.rows, own.options) | own.altered
-    return found | losses.value_rows(own.texts, found, own.options)
+    return found | losses.value_rows(own.texts.values, found, own.options)
 
 
 def _times_factor(own: Own, squares: Tensor) -> Words:

@@ -137,7 +137,7 @@ def add_loss(rows: Rows, texts: Texts, options: Options, kind: Kind) -> None:
     rows.add(totals.guard_rows(rows["loss.mean_ratio"], options))
     if kind.value_loss:
         rows.add({"value.counted": counted["value.counted"], "value.mode": modes["value.mode"]})
-        rows.add(losses.value_rows(texts, rows, options))
+        rows.add(losses.value_rows(texts.values, rows, options))
         rows.add(totals.weight_rows("value", rows, options, rows["value.weight.length"]))
     if kind.entropy:
         rows.add({"entropy.mode": modes["entropy.mode"]})
