@@ -94,10 +94,9 @@ class Book:
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns the sheet and address of a cell, also of a book that has not all its numbers."""
-        from blueprint.page.cells import address
         from blueprint.page.placing import place_blocks
 
-        return address(block, places, place_blocks(self.blueprint, values))
+        return place_blocks(self.blueprint, values).address(block, places)
 
     def block_named(self, text: str) -> Block:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
@@ -144,13 +143,15 @@ class Book:
 
     def linked(self, address: explaining.Address) -> bool:
         """Says whether a link to a block stands in the row of an address."""
-        return any((jump.sheet, jump.row + 1) == (address.sheet, address.row) for jump in self.layout.jumps)
+        here = (link for link in self.layout.links if (link.sheet, link.row + 1) == (address.sheet, address.row))
+        return any(isinstance(link.target, Block) for link in here)
 
     @cached_property
     def _own_formulas(self) -> dict[tuple[str, int, int], str]:
-        from blueprint.page.watch import own_formulas
+        from blueprint.page.watch import watch_of
 
-        return own_formulas(self.layout)
+        lives = (*self.layout.lives, *watch_of(self.layout).lives)
+        return {(live.sheet, live.row, live.column): live.formula for live in lives}
 
     def __getitem__(self, block: Block | str) -> DataFrame:
         """Returns a block as a table, `book["height"]`; see `frame`."""

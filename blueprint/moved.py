@@ -17,6 +17,8 @@ MOVED = {
     "blueprint.witness.charts": "blueprint.witness.checks",
     "blueprint.witness.device": "blueprint.witness.witness",
     "blueprint.witness.errors": "blueprint.witness.settings",
+    "blueprint.page.saving": "blueprint.saving",
+    "blueprint.unfinished": "blueprint.saving",
     "blueprint.witness.conventions": "blueprint.witness.ppo",
     "blueprint.witness.gae": "blueprint.witness.advantages",
     "blueprint.witness.tokens": "blueprint.witness.ppo",

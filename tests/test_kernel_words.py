@@ -16,7 +16,7 @@ SOURCE = Path(blueprint.__file__).parent
 KERNEL = (
     *sorted((SOURCE / "language").rglob("*.py")),
     *sorted((SOURCE / "page").rglob("*.py")),
-    *(SOURCE / f"{name}.py" for name in ("book", "frames", "unfinished", "quoting")),
+    *(SOURCE / f"{name}.py" for name in ("book", "frames", "saving", "quoting")),
 )
 LISTED = """
 action actions actor advantage advantages agent batch batches critic critics decision decisions discount dpo draw draws dump dumps

@@ -22,12 +22,12 @@ KERNEL = ("language", "page.outline", "quoting")
 MAY_READ = {
     "language": ("language",),
     "quoting": (),
-    "page": ("page", "language", "program", "quoting", "unfinished"),
+    "page": ("page", "language", "program", "quoting", "saving"),
     "inputs": ("inputs", "quoting", "workbooks.registry"),
     "workbooks.registry": ("witness", "workbooks.common", "workbooks.kind", *KERNEL),
     "workbooks.kind": ("dumps.kind", "verifying.kind", "workbooks.common", *KERNEL),
     "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
-    "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "unfinished"),
+    "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "saving"),
     "verifying": (
         "workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "verifying", "witness",
     ),
@@ -44,11 +44,11 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
-        "reopening", "verifying", "which", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry",
+        "reopening", "saving", "verifying", "which", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry",
     ),
     "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
     "program": (),
-    "unfinished": (),
+    "saving": (),
     "__main__": ("cli",),
     "frames": ("book", "language"),
     "api": ("workbooks.kind", "book", "checking", "dumps", "inputs", "reopening", "verifying", "workbooks.registry"),
@@ -71,7 +71,7 @@ MAY_READ |= {
 }
 # Who alone may import a package.
 KEEPERS = {
-    "xlsxwriter": ("page.write", "page.worksheet"),
+    "xlsxwriter": ("page.write", "page.write_cells"),
     "openpyxl": ("page.read", "page.written", "page.opened"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from blueprint.checking.files import Checked
-from blueprint.page.names import range_name
+from blueprint.page.names import defined_name
 from blueprint.quoting import unquoted
 from blueprint.reopening.fresh import of_witness
 
@@ -44,7 +44,7 @@ def _missed(file: Checked, rows: Mapping[str, Array], without: str | None) -> It
         elif name in file.places and (why := _unlike(file, name, row)):
             yield Missed(name, why)
     for name, found in file.places.items():
-        if found.called != range_name(name):
+        if found.called != defined_name(name):
             yield Missed(name, f"its range is called {unquoted(found.called)}, as that of another name would be")
         elif found.kind != "typed" and name not in rows and _asked(file, name, without):
             yield Missed(name, f"{file.range(name)}: torch computes nothing of this name")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from blueprint.checking.formulas import Compared, formulas_of
 from blueprint.page.apart import recalculated_apart
 from blueprint.page.found import Found
-from blueprint.page.names import range_name
+from blueprint.page.names import defined_name
 from blueprint.page.opened import Opened
 from blueprint.page.parse_cell import NoNumber
 from blueprint.page.read import ReadError, array_of
@@ -148,7 +148,7 @@ def by_todays_names(places: Mapping[str, Found], former: Former) -> dict[str, Fo
         return tuple(today(name) for names in through for name in names)
 
     def called(found: Found) -> str:
-        return range_name(today(found.name)) if found.called == range_name(found.name) else found.called
+        return defined_name(today(found.name)) if found.called == defined_name(found.name) else found.called
 
     kept = (found for name, found in places.items() if name not in former.gone)
     named = (replace(found, name=today(found.name), called=called(found), reads=reads(found)) for found in kept)

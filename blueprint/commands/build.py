@@ -83,7 +83,7 @@ def build(
     from blueprint.book import Book
     from blueprint.inputs import NumbersError, load, read
     from blueprint.language import NoNumber, NotationError
-    from blueprint.page.saving import SaveError, refuse_target
+    from blueprint.saving import SaveError, refuse_target
     from blueprint.workbooks.registry import blueprint_of
 
     try:

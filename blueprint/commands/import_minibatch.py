@@ -82,7 +82,7 @@ def import_(
     need_torch("import")
     from blueprint.commands.showing import book_of
     from blueprint.inputs.errors import name_of
-    from blueprint.page.saving import SaveError, refuse_target
+    from blueprint.saving import SaveError, refuse_target
     from blueprint.verifying.kind import ViewOptions
     from blueprint.verifying.verdict import VerifyOptions
 

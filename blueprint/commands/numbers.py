@@ -136,7 +136,7 @@ def _schema() -> str:
 
 def _deliver(text: str, output: Path | None, force: bool) -> None:
     """Writes a text to a file whole, or prints it as UTF-8, which is what a file of it must be."""
-    from blueprint.page.saving import refuse_existing, saved_whole
+    from blueprint.saving import refuse_existing, saved_whole
 
     if output is None:
         click.echo(text.encode(), nl=False)

@@ -44,9 +44,9 @@ def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> Non
         raise Refused(
             f"rebuild never writes over the file that it reads: name a new one, such as -o {path.stem}-new.xlsx"
         )
-    from blueprint.page.saving import refuse_target
     from blueprint.reopening import book_of, rebuilt
     from blueprint.reopening.unheld import lost
+    from blueprint.saving import refuse_target
 
     refuse_target(output, force, path)
     book = rebuilt(book_of(path))

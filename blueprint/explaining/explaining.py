@@ -57,7 +57,7 @@ def _at_address(text: str, book: Book) -> tuple[Cell, list[str]]:
 def _target(shown: str, here: Address, book: Book) -> Address | None:
     """Returns the address that a reference in a formula means; None if it is no cell."""
     for name, block in book.blocks.items():
-        if defined_name(block).casefold() == shown.casefold() and not block.axes and name in book.spots:
+        if defined_name(name).casefold() == shown.casefold() and not block.axes and name in book.spots:
             return book.spots[name].address(())
     try:
         return parse_address(shown if "!" in shown else f"{here.sheet}!{shown}", book.sheets)

@@ -11,7 +11,7 @@ from blueprint.explaining.formats import as_latex, text, to_dict
 from blueprint.explaining.members import label, places, span_label
 from blueprint.explaining.spots import range_of
 from blueprint.language import Block, Cell, Read, Values, chain, equations
-from blueprint.page.cells import address, formula_at
+from blueprint.page.cells import formula_at
 
 if TYPE_CHECKING:
     from blueprint.book import Book
@@ -166,5 +166,5 @@ def shown(book: Book, block: Block, members: Mapping[str, int | str]) -> Shown:
     """Shows the cell of a block at members that are named as the page counts them."""
     at = places(block, members, book.blueprint.names, book.values)
     equation, numbers = book.spelled(Cell(block, at))
-    formula, cell = formula_at(block, at, book.layout), address(block, at, book.layout)
+    formula, cell = formula_at(block, at, book.layout), book.layout.address(block, at)
     return Shown(equation or equations(block), numbers, formula, book.values.cell(block, *at), cell)

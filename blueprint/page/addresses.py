@@ -3,8 +3,6 @@
 All cells of a row have one formula in relative form, so it is spelled once per row and not once per cell.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from blueprint.language import (
@@ -25,8 +23,7 @@ from blueprint.language import (
 )
 from blueprint.page import grid
 from blueprint.page.layout import Layout
-from blueprint.page.names import defined_name
-from blueprint.page.reserved_names import CHANGED_INPUTS
+from blueprint.page.names import CHANGED_INPUTS, defined_name
 
 Cell = tuple[int, int]
 HOLE = "\0"
@@ -58,13 +55,12 @@ def template(block: Block, definition: Definition, at: Members, layout: Layout) 
         if isinstance(node, Reduce) and len(node.axes) > 1:
             _refuse_open(node)
     addresses = RowAddresses(block, definition.target, at, layout)
-    text = excel(definition.expr, addresses)
-    return Template("=" + text, tuple(addresses.holes))
+    return Template("=" + excel(definition.expr, addresses), tuple(addresses.holes))
 
 
 def _refuse_open(node: Reduce) -> None:
     """Refuses a sum over a whole row unless one factor is empty or 0 between the groups and in their edge columns."""
-    refs = [ref for ref in walk(node.body) if isinstance(ref, Ref)]
+    refs = (ref for ref in walk(node.body) if isinstance(ref, Ref))
     if not any(_closed(ref.block) and not _shifted(ref) for ref in refs):
         raise NotationError(f"{node} would count edge cells: one factor must be 0 or empty there, such as the mask")
 
@@ -76,10 +72,6 @@ def _shifted(ref: Ref) -> bool:
 def _closed(block: Block) -> bool:
     edges = [d.expr for d in block.definitions if any(isinstance(index, Edge) for index in d.target)]
     return not (block.typed and block.edges) and all(isinstance(e, Constant) and e.value == 0 for e in edges)
-
-
-def _axis(index: Index) -> Axis | None:
-    return index.axis if isinstance(index, Position) else None
 
 
 class RowAddresses:
@@ -97,7 +89,7 @@ class RowAddresses:
     def cell(self, ref: Ref) -> str:
         """Returns the address of one cell; a single number goes by its name."""
         if not ref.block.axes:
-            return defined_name(ref.block)
+            return defined_name(ref.block.name)
         return self._sheet(ref) + self._address(ref, self._corner(ref, {}))
 
     def span(self, ref: Ref, axes: tuple[Axis, ...]) -> str:
@@ -114,7 +106,8 @@ class RowAddresses:
         """Refuses a range in which cells of other members stand: one over groups, in whose columns other members are."""
         place = self.layout.places[ref.block]
         steps = {slot: max(place.steps[slot]) for slot in ref.block.axes}
-        over = {slot for slot, index in zip(ref.block.axes, ref.at, strict=True) if _axis(index) in axes}
+        indices = zip(ref.block.axes, ref.at, strict=True)
+        over = {slot for slot, index in indices if isinstance(index, Position) and index.axis in axes}
         for way in (0, 1):
             widest = max((steps[slot] for slot in over if place.steps[slot][way]), default=0)
             for slot in ref.block.axes:
@@ -150,19 +143,14 @@ class RowAddresses:
         """
         row, column = corner
         place = self.layout.places[ref.block]
-        read = {index.axis for index in ref.at if isinstance(index, Position)}
-        moving = read.intersection(self.running).difference(spanned)
-        for slot, index in zip(ref.block.axes, ref.at, strict=True):
-            if isinstance(index, Position) and index.axis in moving and place.steps[slot][0]:
-                raise NotationError(
-                    f"{ref} lies across {index.axis.letter}'s direction: link a transposed block beside it"
-                )
-        if not self.running:
-            return f"{grid.letters(column)}{row + 1}"
+        read = {
+            index.axis: slot for slot, index in zip(ref.block.axes, ref.at, strict=True) if isinstance(index, Position)
+        }
+        moving = set(read).intersection(self.running).difference(spanned)
+        if across := next((axis for axis in read if axis in moving and place.steps[read[axis]][0]), None):
+            raise NotationError(f"{ref} lies across {across.letter}'s direction: link a transposed block beside it")
         if not moving:
-            return f"${grid.letters(column)}{row + 1}"
-        if moving == set(self.running):
-            self.holes.append(Hole(column - self.here[1], from_group=False))
-            return f"{HOLE}{row + 1}"
-        self.holes.append(Hole(column - grid.GROUPS, from_group=True))
-        return f"${HOLE}{row + 1}"
+            return f"{'$' * bool(self.running)}{grid.letters(column)}{row + 1}"
+        whole = moving == set(self.running)
+        self.holes.append(Hole(column - (self.here[1] if whole else grid.GROUPS), from_group=not whole))
+        return f"{'' if whole else '$'}{HOLE}{row + 1}"

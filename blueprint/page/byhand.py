@@ -1,9 +1,6 @@
 """By hand: what a pocket calculator shows for a line, by how many decimals the numbers in it have."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -24,43 +21,27 @@ Find = Callable[[Expr], Operand | None]
 """Returns the operand of a number's place in an equation; none for an operation on numbers."""
 
 
-class Line(NamedTuple):
-    """A line to be calculated by hand: its value, the expression, and what stands for the numbers in it.
+def trials(
+    value: Operand, expr: Expr, operand: Find, at: Mapping[str, str], levels: Iterable[tuple[str, int]]
+) -> list[tuple[str, float]]:
+    """Returns what a calculator shows for a line, with each number of decimals, and last the value as it is shown.
 
-    clean, shown: the cells with CLEAN and SHOWN in them.
+    Each as a formula and as what comes out. operand: what stands for the numbers in the line. at: the cells of the
+    constants. levels: how many decimals are tried, each with the cell that says so.
     """
+    scale = max(1.0, unit_of(float(value.value)))
 
-    value: Operand
-    expr: Expr
-    operand: Find
-    clean: str
-    shown: str
+    def scaled(number: str) -> str:
+        return f"{number}/MAX(1,{value.unit})" if value.unit else number
 
-    def due(self) -> tuple[str, float]:
-        """Returns the value as it is shown: the formula, and what comes out."""
-        return f"=ROUND({self._scaled(self.value.cell)},{self.shown})", float(
-            half_up(self._number / self._scale, SHOWN)
-        )
-
-    def tried(self, cell: str, decimals: int) -> tuple[str, float]:
-        """Returns what a calculator shows if the numbers have so many decimals; `cell` is where these stand."""
-        rounded = spelled(self.expr, self.operand, cell)
-        result = self._scaled(f"({rounded})" if self.value.unit else rounded)
-        formula = f"=ROUND(ROUND({result},{self.clean}),{self.shown})"
+    def tried(cell: str, decimals: int) -> tuple[str, float]:
+        result = scaled(f"({spelled(expr, operand, cell)})" if value.unit else spelled(expr, operand, cell))
         with np.errstate(all="ignore"):
-            number = evaluated(self.expr, self.operand, decimals) / self._scale
-        return formula, float(half_up(float(half_up(number, CLEAN)), SHOWN))
+            number = float(half_up(evaluated(expr, operand, decimals) / scale, CLEAN))
+        return f"=ROUND(ROUND({result},{at['clean']}),{at['shown']})", float(half_up(number, SHOWN))
 
-    @property
-    def _number(self) -> float:
-        return float(self.value.value)
-
-    @property
-    def _scale(self) -> float:
-        return max(1.0, unit_of(self._number))
-
-    def _scaled(self, number: str) -> str:
-        return f"{number}/MAX(1,{self.value.unit})" if self.value.unit else number
+    due = f"=ROUND({scaled(value.cell)},{at['shown']})", float(half_up(float(value.value) / scale, SHOWN))
+    return [*(tried(*level) for level in levels), due]
 
 
 def spelled(expr: Expr, operand: Find, decimals: str) -> str:

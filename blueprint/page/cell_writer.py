@@ -1,51 +1,34 @@
-"""Writes names, words and equations beside what is placed on one sheet."""
-
-from __future__ import annotations
+"""Writes names, words and equations beside what is placed on one sheet of an outline."""
 
 from blueprint.language import Axis, Block, Edge, Ref, equation, walk
 from blueprint.page import grid
-from blueprint.page.layout import Echo, Hop, Jump, Label, Layout
+from blueprint.page.layout import Echo, Layout, Pen
 from blueprint.page.outline import Sheet
 
 MOST = 8
 """A block of more parts prints the equation of its first one alone."""
 
 
-class Pen:
-    """Writes beside the cells of one sheet; `row` is the next free row."""
+class SheetPen(Pen):
+    """Writes beside the cells of one sheet of an outline; `row` is the next free row."""
 
     def __init__(self, sheet: Sheet, layout: Layout):
+        super().__init__(sheet.title, layout)
         self.sheet = sheet
-        self.layout = layout
-        self.values = layout.values
-        self.row = grid.NUMBER_ROW if not sheet.across else grid.NUMBER_ROW + 1
-
-    def label(self, row: int, column: int, text: str, style: str) -> None:
-        """Puts a fixed text into a cell."""
-        if text:
-            self.layout.labels.append(Label(self.sheet.title, row, column, text, style))
+        self.row = grid.NUMBER_ROW + bool(sheet.across)
 
     def echo(self, row: int, column: int, block: Block, places: tuple[int, ...], style: str) -> None:
         """Shows another cell again."""
-        self.layout.echoes.append(Echo(self.sheet.title, row, column, block, places, style))
-
-    def jump(self, row: int, column: int, block: Block, text: str = "{sheet}, row {row}", style: str = "link") -> None:
-        """Links to a block."""
-        self.layout.jumps.append(Jump(self.sheet.title, row, column, block, text, style))
-
-    def hop(self, row: int, column: int, target: str, text: str) -> None:
-        """Links to a cell by its address."""
-        self.layout.hops.append(Hop(self.sheet.title, row, column, target, text))
+        self.layout.echoes.append(Echo(self.title, row, column, block, places, style))
 
     def caption(self, block: Block) -> None:
         """Names a block at the left of the next free row."""
-        self.label(self.row, grid.SYMBOL, block.symbol, "symbol")
-        self.label(self.row, grid.NAME, block.about.meaning, "name")
+        self.name(self.row, block.symbol, block.about.meaning)
         self.head(block)
 
     def head(self, block: Block, column: int = grid.NAME) -> None:
         """Notes that a block is named at the next free row."""
-        self.layout.heads[block] = self.sheet.title, self.row, column
+        self.layout.heads[block] = self.title, self.row, column
 
     def headings(self, block: Block, across: Axis | None) -> None:
         """Names the columns of a table."""
@@ -72,25 +55,24 @@ class Pen:
         """Names one member of an axis: by its word (which follows the cell that holds it), or by a letter and its number."""
         part, number = self.values.part(axis, member)
         known = self.layout.blueprint.names.get(part, part.letter)
-        if isinstance(known, Block) and column != grid.SYMBOL:
-            self.echo(row, column, known, (number,), style)
-        elif isinstance(known, Block):
+        if not isinstance(known, Block):
+            self.label(row, column, known if part.size == 1 else known.format(number + part.start), style)
+        elif column == grid.SYMBOL:
             self.label(row, column, str(number + part.start), style)
         else:
-            self.label(row, column, known if part.size == 1 else known.format(number + part.start), style)
+            self.echo(row, column, known, (number,), style)
 
     def equation_text(self, block: Block) -> str:
         """Returns a block's equations without those of its edges, in one line."""
-        inner = [d for d in block.definitions if not any(isinstance(index, Edge) for index in d.target)]
-        understood = self.layout.blueprint.understood(self.sheet)
-        shown = inner if len(inner) <= MOST else inner[:1]
-        told = [equation(block, definition, understood) for definition in shown]
-        return ";   ".join([*told, *(["…"] if len(inner) > MOST else [])])
+        inner = [each for each in block.definitions if not any(isinstance(index, Edge) for index in each.target)]
+        understood = frozenset(self.layout.blueprint.understood(self.sheet))
+        texts = [equation(block, each, understood) for each in (inner if len(inner) <= MOST else inner[:1])]
+        return ";   ".join(texts + ["…"] * (len(inner) > MOST))
 
     def equation(self, block: Block, style: str) -> None:
         """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""
         if block.link:
-            self.jump(self.row, grid.LEFT, origin(block), "from {sheet}, row {row}")
+            self.link(self.row, grid.LEFT, origin(block), "from {sheet}, row {row}")
         else:
             self.label(self.row, grid.LEFT, self.equation_text(block), style)
 

@@ -1,7 +1,5 @@
 """The cells of a workbook, row by row: what is typed, which formula stands there, and the number that it gives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -23,8 +21,8 @@ from blueprint.language import (
     places_of,
 )
 from blueprint.page import grid
-from blueprint.page.addresses import Template, template
-from blueprint.page.layout import Echo, Layout
+from blueprint.page.addresses import template
+from blueprint.page.layout import Layout
 from blueprint.page.place import spans
 
 Value = float | str
@@ -58,14 +56,6 @@ def runs_of(block: Block, layout: Layout) -> Iterator[Run]:
         yield from _defined(block, definition, layout)
 
 
-def echo_formula(echo: Echo, layout: Layout) -> str:
-    """Returns the formula of a cell that shows another one."""
-    place = layout.places[echo.block]
-    row, column = place.cell(echo.block, echo.places)
-    sheet = "" if place.sheet == echo.sheet else grid.quoted(place.sheet) + "!"
-    return f"={sheet}{grid.letters(column)}{row + 1}"
-
-
 def _typed(block: Block, layout: Layout) -> Iterator[Run]:
     """Yields a typed block's rows, its edge cells as part of them."""
     values, place = layout.values, layout.places[block]
@@ -81,33 +71,29 @@ def _typed(block: Block, layout: Layout) -> Iterator[Run]:
 
 def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[Run]:
     """Yields the rows that one equation fills: a formula is spelled once per row, then filled in along it."""
-    place, values = layout.places[block], layout.values
-    steps = dict(zip(definition.target, (place.steps[axis] for axis in block.axes), strict=True))
-    free = [index.axis for index in definition.target if isinstance(index, Position)]
-    down = [index.axis for index in definition.target if isinstance(index, Position) and steps[index][0]]
-    along = [axis for axis in free if axis not in down]
-    edge = len(free) < len(definition.target)
-    columns, starts = _columns(block, definition, dict.fromkeys(down, 0), along, layout)
+    place, values, target = layout.places[block], layout.values, Ref(block, definition.target)
+    steps = zip(definition.target, (place.steps[axis] for axis in block.axes), strict=True)
+    free = [(index.axis, step) for index, step in steps if isinstance(index, Position)]
+    down = [axis for axis, (rows, _) in free if rows]
+    along = [axis for axis, (rows, _) in free if not rows]
+    columns, starts = _columns(target, dict.fromkeys(down, 0), along, layout)
     constant = isinstance(definition.expr, Constant) or (isinstance(definition.expr, Count) and not along)
     for chosen in product(*(range(values.size(axis)) for axis in down)):
         at = dict(zip(down, chosen, strict=True))
-        target = Ref(block, definition.target)
         row, _ = place.cell(block, places_of(target, at | dict.fromkeys(along, 0), values))
-        found = np.ravel(values.view(target, at)[1])
-        # + 0.0 makes a zero of a minus zero, which no sheet knows.
-        cells = found.tolist() if block.text else (found + 0.0).tolist()
-        cells = [_plain(value) for value in cells] if block.limit else cells
-        formulas = None if constant else _fill(template(block, definition, at, layout), columns, starts)
-        yield Run(block, place.sheet, row, columns, formulas, cells, edge)
+        formulas = None
+        if not constant:
+            spelled = template(block, definition, at, layout)
+            formulas = [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
+        cells = [_plain(value) for value in np.ravel(values.view(target, at)[1]).tolist()]
+        yield Run(block, place.sheet, row, columns, formulas, cells, edge=len(free) < len(definition.target))
 
 
-def _columns(
-    block: Block, definition: Definition, at: Members, along: list[Axis], layout: Layout
-) -> tuple[list[int], list[int]]:
+def _columns(target: Ref, at: Members, along: list[Axis], layout: Layout) -> tuple[list[int], list[int]]:
     """Returns the columns of a row's cells, and for each the start column of its group."""
-    place, values = layout.places[block], layout.values
-    steps = {index.axis: place.steps[slot][1] for slot, index in zip(block.axes, definition.target, strict=True)}
-    first = places_of(Ref(block, definition.target), dict(at) | dict.fromkeys(along, 0), values)
+    block, place, values = target.block, layout.places[target.block], layout.values
+    steps = {index.axis: place.steps[slot][1] for slot, index in zip(block.axes, target.at, strict=True)}
+    first = places_of(target, dict(at) | dict.fromkeys(along, 0), values)
     columns, starts = [place.cell(block, first)[1]], [grid.GROUPS]
     for axis in along:
         members = range(values.size(axis))
@@ -117,20 +103,9 @@ def _columns(
     return columns, starts
 
 
-def _fill(spelled: Template, columns: list[int], starts: list[int]) -> list[str]:
-    return [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
-
-
 def _plain(value: Value) -> Value:
-    """Returns a value as a cell holds it: what is infinite is a limit that is off."""
-    return value if isinstance(value, str) else OFF_WORD if value == inf else float(value)
-
-
-def address(block: Block, places: tuple[int, ...], layout: Layout) -> str:
-    """Returns the sheet and address of one cell."""
-    place = layout.places[block]
-    row, column = place.cell(block, places)
-    return f"{grid.quoted(place.sheet)}!{grid.letters(column)}{row + 1}"
+    """Returns a value as a cell holds it: what is infinite is a limit that is off; no sheet knows a minus zero."""
+    return value if isinstance(value, str) else OFF_WORD if value == inf else float(value) + 0.0
 
 
 def formula_at(block: Block, places: tuple[int, ...], layout: Layout) -> str:

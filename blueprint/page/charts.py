@@ -1,14 +1,12 @@
 """Charts: native ones, drawn from the cells of the page, so that they follow what one types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 from blueprint.language import Block
 from blueprint.page import grid
-from blueprint.page.labels import Dot, sides
+from blueprint.page.dots import Dot, sides
 from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Chart, Scale, Series
 from blueprint.page.styles import GREY, INK
@@ -47,10 +45,8 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     chart = hung.chart
     made = add_chart(KINDS[chart.kind])
     words = [label for series in chart.series for label in _words(chart, series, layout)]
-    for number, series in enumerate(chart.series):
-        made.add_series(_series(chart, series, number, layout))
-    for each in words:
-        made.add_series(each)
+    for series in [*(_series(chart, number, layout) for number in range(len(chart.series))), *words]:
+        made.add_series(series)
     made.set_title({"name": chart.title, "name_font": {"size": 12, "color": INK}, "overlay": False})
     every = {"interval_unit": 1} if _cells_across(chart.series[0].values, layout) <= MOST_WORDS else {}
     made.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
@@ -67,20 +63,19 @@ def right_of(hung: Hung) -> int:
     return hung.right * (WIDTH + GAP) + _width(hung.chart)
 
 
-def _series(chart: Chart, series: Series, number: int, layout: Layout) -> dict[str, Any]:
+def _series(chart: Chart, number: int, layout: Layout) -> dict[str, Any]:
     """Describes a series to the writer."""
-    colour, dash, mark = STROKES[number % len(STROKES)]
-    marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": INK}}
-    given: dict[str, Any] = {
-        "name": series.name,
-        "categories": "=" + cells_of(series.over, layout),
-        "values": "=" + cells_of(series.values, layout),
-    }
+    series, (colour, dash, mark) = chart.series[number], STROKES[number % len(STROKES)]
+    cells = {"categories": f"={_cells_of(series.over, layout)}", "values": f"={_cells_of(series.values, layout)}"}
+    made: dict[str, Any] = {"name": series.name} | cells
     if chart.kind == "bars":
-        return given | _filled(colour, PATTERNS[number % len(PATTERNS)]) | BARS | _numbers(chart, layout)
+        pattern = PATTERNS[number % len(PATTERNS)]
+        hatched = {"pattern": {"pattern": pattern, "fg_color": colour, "bg_color": "#FFFFFF"}}
+        return made | (hatched if pattern else {"fill": {"color": colour}}) | BARS | _numbers(chart, layout)
     if series.dots:
-        return given | {"line": {"none": True}, "marker": marker}
-    return given | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": {"type": "none"}}
+        marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": INK}}
+        return made | {"line": {"none": True}, "marker": marker}
+    return made | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": {"type": "none"}}
 
 
 def _width(chart: Chart) -> int:
@@ -98,62 +93,47 @@ def _numbers(chart: Chart, layout: Layout) -> dict[str, Any]:
 
 def _words(chart: Chart, series: Series, layout: Layout) -> list[dict[str, Any]]:
     """Describes the words beside dots: each is a series of its own, without a mark, whose name is the word."""
-    if series.words is None or len(_members(series.values, layout)) > MOST_WORDS:
+    if series.words is None or layout.values[series.values].size > MOST_WORDS:
         return []
     x, y, words = (layout.values[block].ravel().tolist() for block in (series.over, series.values, series.words))
     found = sides([Dot(*each) for each in zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
-    blocks = (series.words, series.over, series.values)
-    cells = zip(*(_members(block, layout) for block in blocks), strict=True)
+    members = (_members(block, layout) for block in (series.words, series.over, series.values))
     bare = {"line": {"none": True}, "marker": {"type": "none"}}
     return [
-        dict(zip(("name", "categories", "values"), each, strict=True))
-        | bare
-        | {"data_labels": WORD | {"position": side}}
-        for each, side in zip(cells, found, strict=True)
+        {"name": name, "categories": across, "values": up} | bare | {"data_labels": WORD | {"position": side}}
+        for name, across, up, side in zip(*members, found, strict=True)
     ]
 
 
-def _filled(colour: str, pattern: str | None) -> dict[str, Any]:
-    if pattern is None:
-        return {"fill": {"color": colour}}
-    return {"pattern": {"pattern": pattern, "fg_color": colour, "bg_color": "#FFFFFF"}}
-
-
 def _axis(scale: Scale) -> dict[str, Any]:
-    ends = {"min": scale.low, "max": scale.high}
-    return {"name": scale.title, "name_font": {"bold": False, "size": 10}} | {
-        k: v for k, v in ends.items() if v is not None
-    }
+    ends = {end: at for end, at in (("min", scale.low), ("max", scale.high)) if at is not None}
+    return {"name": scale.title, "name_font": {"bold": False, "size": 10}} | ends
 
 
-def cells_of(block: Block, layout: Layout) -> str:
-    """Returns the range of cells that are drawn: from the first member to the last, without those at the edges."""
+def _corners(block: Block, layout: Layout) -> tuple[str, int, int, int, int]:
+    """Returns sheet, first row and column, and last row and column of the cells that are drawn, without those at edges."""
     if block in layout.spread:
         sheet, top, last, column = layout.spread[block]
-        letter = grid.letters(column)
-        return f"{grid.quoted(sheet)}!${letter}${top + 1}:${letter}${last + 1}"
-    (top, left), (bottom, right) = _corners(block, layout)
-    first, last_cell = f"${grid.letters(left)}${top + 1}", f"${grid.letters(right)}${bottom + 1}"
-    return f"{grid.quoted(layout.places[block].sheet)}!{first}:{last_cell}"
-
-
-def _corners(block: Block, layout: Layout) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Returns row and column of the first member's cell and of the last one's."""
+        return sheet, top, column, last, column
     place, sizes = layout.places[block], [layout.values.size(axis) for axis in block.axes]
-    return place.cell(block, (0,) * len(sizes)), place.cell(block, tuple(size - 1 for size in sizes))
+    return place.sheet, *place.cell(block, (0,) * len(sizes)), *place.cell(block, tuple(size - 1 for size in sizes))
+
+
+def _cells_of(block: Block, layout: Layout) -> str:
+    """Returns the range of cells that are drawn."""
+    sheet, top, left, bottom, right = _corners(block, layout)
+    first, last = grid.address(top, left, fixed=True), grid.address(bottom, right, fixed=True)
+    return f"{grid.quoted(sheet)}!{first}:{last}"
 
 
 def _cells_across(block: Block, layout: Layout) -> int:
     """Returns how many cells are drawn side by side, those between the groups among them."""
-    if block in layout.spread:
-        _, top, last, _ = layout.spread[block]
-        return last - top + 1
-    (top, left), (bottom, right) = _corners(block, layout)
+    _, top, left, bottom, right = _corners(block, layout)
     return (bottom - top + 1) * (right - left + 1)
 
 
 def _members(block: Block, layout: Layout) -> list[str]:
     """Returns the address of every member's cell, without those at the edges."""
-    place, values = layout.places[block], layout.values
-    cells = (place.cell(block, at) for at in product(*(range(values.size(axis)) for axis in block.axes)))
-    return [f"={grid.quoted(place.sheet)}!${grid.letters(column)}${row + 1}" for row, column in cells]
+    place, members = layout.places[block], product(*(range(layout.values.size(axis)) for axis in block.axes))
+    cells = (grid.address(*place.cell(block, at), fixed=True) for at in members)
+    return [f"={grid.quoted(place.sheet)}!{cell}" for cell in cells]

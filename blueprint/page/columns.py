@@ -1,15 +1,12 @@
 """The columns of one sheet: as wide as what stands in them needs, so that names and numbers are seen together."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from blueprint.language import Block
 from blueprint.page import grid, styles
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
-from blueprint.page.place import Place
-from blueprint.page.ruler import Ruler, Text, _texts, pixels
+from blueprint.page.ruler import Ruler, Text, pixels, texts_on
 
 MARGIN, GAP, THIN, SUM, EDGE, LEAST, NUMBER = 12, 10, 12, 18, 40, 46, 57
 """Pixels: the left margin, between groups, an empty column, an empty Σ, the cells before and after a group, a weight, a
@@ -20,6 +17,8 @@ EQUATION, BESIDE, SLIVER = 320, 300, 4
 beside weights and single numbers, which need those columns, it is cut."""
 NAMES = ("symbol", "name", "head name", "link", "box")
 HEADINGS = ("column heading", "section column", "verdict")
+SIDES = {-1: "start", 1: "end"}
+"""The headings of the columns before and after the members."""
 
 
 class Columns:
@@ -32,19 +31,20 @@ class Columns:
     def __init__(self, sheet: Sheet, layout: Layout, ruler: Ruler):
         self.sheet, self.layout, self.ruler = sheet, layout, ruler
         self.sizes = [layout.values.size(axis) for axis in sheet.across]
-        self.blocks = blocks_on(sheet)
-        self.texts = list(_texts(sheet.title, layout))
+        self.corners = {block: layout.corners(block) for block in blocks_on(sheet)}
+        self.single = [block for block in self.corners if layout.places[block].column == grid.SINGLE]
+        self.texts = list(texts_on(sheet.title, layout))
+        self.lines, self.cut = dict[int, int](), dict[int, str]()
         symbol = self.names(grid.SYMBOL, SYMBOL)
         name = max(self.names(grid.NAME, NAME), self.titles(symbol))
         self.widths = {0: MARGIN, grid.SYMBOL: symbol, grid.NAME: name}
         if sheet.across:
-            self.widths |= self.groups() | self.singles()
+            single = max([NUMBER, *map(self.needs, self.single)]) if self.single else THIN
+            self.widths |= self.groups() | {grid.SINGLE: single, grid.SINGLE + 1: GAP}
             self.widths |= self.left()
+            self.fit_equations()
         else:
             self.widths |= self.given()
-        self.lines, self.cut = dict[int, int](), dict[int, str]()
-        if sheet.across:
-            self.fit_equations()
 
     def names(self, column: int, least: int) -> int:
         """Returns the width of symbols, or of names."""
@@ -55,56 +55,40 @@ class Columns:
         """Returns the width of names that titles need beside which something stands; symbol: the width of symbols."""
         full = {text.row for text in self.texts if text.column == grid.LEFT}
         titles = (x for x in self.texts if x.style == "section" and x.row in full)
-        return max((self.measured(title) for title in titles), default=0) - symbol
+        return max(map(self.measured, titles), default=0) - symbol
 
     def measured(self, text: Text) -> int:
         """Returns the pixels that a text needs."""
-        return self.ruler(text.text, styles.label_dress(text.style))
-
-    def given(self) -> dict[int, int]:
-        """Returns the widths that the outline gives the columns of a sheet without axes."""
-        last = max((self.place(b).corners(b, self.layout.values)[3] for b in self.blocks), default=0)
-        ends = last, grid.LEFT + len(self.sheet.widths) - 1 if self.sheet.widths else grid.SINGLE
-        widths = dict.fromkeys(range(grid.LEFT, max(ends) + 1), NUMBER) | self.prints()
-        return widths | {grid.LEFT + number: pixels(width) for number, width in enumerate(self.sheet.widths)}
-
-    def prints(self) -> dict[int, int]:
-        """Returns the widths of columns in which numbers are printed for equations, right of all that one reads."""
-        found = dict[int, int]()
-        for live in self.layout.lives:
-            if live.sheet == self.sheet.title and live.style == "as print":
-                printed = (
-                    self.ruler(str(live.value), styles.label_dress(live.style)) if isinstance(live.value, str) else 0
-                )
-                found[live.column] = max(NUMBER, printed, found.get(live.column, 0))
-        return found
-
-    def place(self, block: Block) -> Place:
-        """Returns where a block stands."""
-        return self.layout.places[block]
-
-    @cached_property
-    def single(self) -> list[Block]:
-        """The blocks in the column of single numbers."""
-        return [block for block in self.blocks if self.place(block).column == grid.SINGLE]
-
-    def singles(self) -> dict[int, int]:
-        """Returns the widths of the column of single numbers, and of the gap behind it."""
-        width = max([NUMBER, *map(self.needs, self.single)]) if self.single else THIN
-        return {grid.SINGLE: width, grid.SINGLE + 1: GAP}
+        return self.ruler(text.text, styles.label_style(text.style))
 
     def needs(self, block: Block) -> int:
         """Returns the pixels that the cells of a block need."""
-        key = "typed" if block.typed else "formula", self.layout.roles[block]
-        return self.ruler.block(block, self.layout.values, styles.cell_dress(*key, block.about.decimals, edge=False))
+        kind = "typed" if block.typed else "formula"
+        style = styles.cell_style(kind, self.layout.roles[block], block.about.decimals, edge=False)
+        return self.ruler.block(block, self.layout.values, style)
+
+    def given(self) -> dict[int, int]:
+        """Returns the widths that the outline gives the columns of a sheet without axes.
+
+        Right of all that one reads stand numbers printed for equations, in columns as wide as these.
+        """
+        last = max((right for _, _, _, right in self.corners.values()), default=0)
+        end = grid.LEFT + len(self.sheet.widths) - 1 if self.sheet.widths else grid.SINGLE
+        widths = dict.fromkeys(range(grid.LEFT, max(last, end) + 1), NUMBER)
+        prints = dict[int, int]()
+        for live in self.layout.lives:
+            if live.sheet == self.sheet.title and live.style == "as print":
+                wide = self.ruler(live.value, styles.label_style(live.style)) if isinstance(live.value, str) else NUMBER
+                prints[live.column] = max(NUMBER, wide, prints.get(live.column, 0))
+        return widths | prints | {column: pixels(width) for column, width in enumerate(self.sheet.widths, grid.LEFT)}
 
     def left(self) -> dict[int, int]:
         """Returns the widths of the ten left columns: what stands there, and in the others room for equations."""
-        used = self.used
+        used, left = self.used, range(grid.LEFT, grid.SINGLE)
         room = max((self.measured(x) - self.beyond(x.row) for x in self.equations), default=0)
         if room > EQUATION and not used:
-            return dict.fromkeys(range(grid.LEFT, grid.SINGLE), SLIVER) | {grid.LEFT: EQUATION}
-        free = [column for column in range(grid.LEFT, grid.SINGLE) if column not in used]
+            return dict.fromkeys(left, SLIVER) | {grid.LEFT: EQUATION}
+        free = [column for column in left if column not in used]
         share = max(THIN, -(-(min(BESIDE if used else EQUATION, room) - sum(used.values())) // max(1, len(free))))
         return used | dict.fromkeys(free, share)
 
@@ -112,11 +96,9 @@ class Columns:
     def used(self) -> dict[int, int]:
         """The left columns in which weights or single numbers stand, and what they need."""
         used = dict[int, int]()
-        for block in self.blocks:
-            if grid.LEFT <= self.place(block).column < grid.SINGLE:
-                _, first, _, last = self.place(block).corners(block, self.layout.values)
-                for column in range(first, last + 1):
-                    used[column] = max(used.get(column, LEAST), self.needs(block))
+        for block, (_, first, _, last) in self.corners.items():
+            if grid.LEFT <= self.layout.places[block].column < grid.SINGLE:
+                used |= {column: max(used.get(column, LEAST), self.needs(block)) for column in range(first, last + 1)}
         for text in self.texts:
             if text.column in used and text.style in HEADINGS:
                 used[text.column] = max(used[text.column], self.measured(text))
@@ -125,16 +107,14 @@ class Columns:
     @cached_property
     def equations(self) -> list[Text]:
         """The equations that stand left of numbers, and the links that say where numbers come from."""
-        return [
-            x for x in self.texts if x.column == grid.LEFT and x.style in ("equation", "link") and x.row in self.filled
-        ]
+        here = (text for text in self.texts if text.column == grid.LEFT and text.style in ("equation", "link"))
+        return [text for text in here if text.row in self.filled]
 
     @cached_property
     def filled(self) -> dict[int, int]:
         """The first column of numbers on every row that has some."""
         first = dict[int, int]()
-        for block in self.blocks:
-            top, left, bottom, _ = self.place(block).corners(block, self.layout.values)
+        for top, left, bottom, _ in self.corners.values():
             if left >= grid.SINGLE:
                 first |= {row: min(left, first.get(row, left)) for row in range(top, bottom + 1)}
         return first
@@ -147,51 +127,45 @@ class Columns:
         """Breaks equations that do not fit into lines, or, beside weights, where there is no wide cell, cuts them."""
         room = sum(self.widths[column] for column in range(grid.LEFT, grid.SINGLE))
         for text in self.equations:
-            has = room + self.beyond(text.row)
-            if text.style == "equation" and self.measured(text) > has:
-                look = styles.label_dress(text.style)
-                if self.used:
-                    self.cut[text.row] = self.ruler.cut(text.text, look, has)
-                else:
-                    self.lines[text.row] = self.ruler.lines(text.text, look, self.widths[grid.LEFT])
+            has, style = room + self.beyond(text.row), styles.label_style(text.style)
+            if text.style == "link" or self.measured(text) <= has:
+                continue
+            if self.used:
+                self.cut[text.row] = self.ruler.cut(text.text, style, has)
+            else:
+                self.lines[text.row] = self.ruler.lines(text.text, style, self.widths[grid.LEFT])
 
     def groups(self) -> dict[int, int]:
         """Returns the widths of all groups: start, members, end, Σ, gap."""
+        outer, time = self.sheet.across[:-1], self.sheet.across[-1]
+        sums = bool(outer) and any(outer[0] in block.axes and time not in block.axes for block in self.corners)
         members, widths = self.sizes[-1], dict[int, int]()
-        for group in range(self.sizes[0] if len(self.sizes) > 1 else 1):
+        for group in range(self.sizes[0] if outer else 1):
             start = grid.start_column(group, members)
             widths |= dict.fromkeys(range(start + 1, start + members + 1), self.member)
             widths |= {start: self.edge(-1), start + members + 1: self.edge(1)}
-            widths |= {start + members + 2: NUMBER if self.sums else SUM, start + members + 3: GAP}
+            widths |= {start + members + 2: NUMBER if sums else SUM, start + members + 3: GAP}
         return widths
 
     @cached_property
     def member(self) -> int:
         """The width of a member's column; where there are no groups, their words find room."""
         most = WIDEST_IN_GROUPS if len(self.sizes) > 1 else WIDEST
-        along = [b for b in self.blocks if self.sheet.across[-1] in b.axes and self.layout.roles[b] != "paragraph"]
-        across = [b for b in along if self.place(b).column >= grid.GROUPS]
+        along = [b for b in self.corners if self.sheet.across[-1] in b.axes and self.layout.roles[b] != "paragraph"]
+        across = (block for block in along if self.layout.places[block].column >= grid.GROUPS)
         return max(NUMBER, min(most, max(map(self.needs, across), default=0)))
 
     def edge(self, side: int) -> int:
         """Returns the width of the column before (−1) or after the members: as theirs where numbers stand there."""
-        there = [b for b in self.blocks if (self.sheet.across[-1], side) in b.edges]
-        head = {id(block) for block in self.sheet.head}
-        if any(id(block) not in head for block in there):
+        there = [block for block in self.corners if (self.sheet.across[-1], side) in block.edges]
+        if {*there} - {*self.sheet.head}:
             return self.member
-        words = [self.ruler.block(b, self.layout.values, styles.BASE) for b in there if b.text]
-        return min(self.member, max([EDGE, *words])) if {-1: "start", 1: "end"}[side] in self.ends else THIN
+        words = (self.ruler.block(block, self.layout.values, styles.BASE) for block in there if block.text)
+        return min(self.member, max([EDGE, *words])) if SIDES[side] in self.ends else THIN
 
     @cached_property
     def ends(self) -> set[str]:
         """The columns besides the members that have a heading: in groups all, else those in which something stands."""
         if len(self.sizes) > 1:
-            return {"start", "end", "Σ"}
-        sides = {side for block in self.blocks for axis, side in block.edges if axis is self.sheet.across[-1]}
-        return {{-1: "start", 1: "end"}[side] for side in sides}
-
-    @cached_property
-    def sums(self) -> bool:
-        """Whether a block has one number for each group."""
-        groups = self.sheet.across[:-1]
-        return bool(groups) and any(groups[0] in b.axes and self.sheet.across[-1] not in b.axes for b in self.blocks)
+            return {*SIDES.values(), "Σ"}
+        return {SIDES[side] for block in self.corners for axis, side in block.edges if axis is self.sheet.across[-1]}

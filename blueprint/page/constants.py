@@ -1,14 +1,15 @@
-"""The constants by which the walk prints its numbers, in cells of their own at its end: no formula hides one."""
+"""The lines at the end of the walk: where the chosen column is, and the constants by which numbers are printed.
 
-from __future__ import annotations
+No formula hides one of them.
+"""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from blueprint.language import Axis
 from blueprint.page import grid
 from blueprint.page.byhand import CLEAN, MORE
 from blueprint.page.digits import LEAST, MOST, SHOWN, SMALLEST
-from blueprint.page.layout import Copied, Label, Layout, Live
+from blueprint.page.layout import Layout, Pen
 
 CONSTANTS = {
     "least": ("plain", "smaller ones are powers of ten", LEAST, "live 4"),
@@ -18,64 +19,58 @@ CONSTANTS = {
     "clean": ("digits", "decimals of a pocket calculator", float(CLEAN), "live 0"),
     "shown": ("shown", "decimals of the values", float(SHOWN), "live 0"),
 }
-"""By key: symbol, meaning, value and dress."""
+"""By key: symbol, meaning, value and style."""
 LAST = "last"
 """The key of the number of the last member, which hangs on how many there are."""
-MADE_BY = 2
-"""Lines that find the chosen column; the constants stand below them."""
-LINES = MADE_BY + len(CONSTANTS) + 3
-"""How many lines there are at the end of the walk."""
+APART, PLACE, FIRST = 0, 1, 2
+LINES = FIRST + len(CONSTANTS) + 3
+"""The lines, from the first one on: how far apart the groups stand, the chosen place, the constants; and how many there are."""
+LEVELS = (*MORE, MORE[-1] + 1)
+"""Decimals beyond the fewest ones that are tried; the last stands for lines that do not come out with any."""
 
 
-@dataclass(frozen=True)
-class Constants:
-    """Where the constants stand: below the lines that find the chosen column, which begin at `row`."""
-
-    sheet: str
-    row: int
-
-    @property
-    def at(self) -> dict[str, str]:
-        """The cell of each constant."""
-        first = self.row + MADE_BY
-        return {key: _fixed(first + number, grid.LEFT) for number, key in enumerate((*CONSTANTS, LAST))}
-
-    def level(self, number: int) -> str:
-        """Returns the cell of the decimals that are tried first, second …, last of all those that are not enough."""
-        return _fixed(self._last, grid.LEFT + number)
-
-    @property
-    def levels(self) -> str:
-        """The range of all of them."""
-        return f"{self.level(0)}:{self.level(len(MORE))}"
-
-    @property
-    def _last(self) -> int:
-        return self.row + LINES - 1
-
-    def lay(self, layout: Layout, dec: str, levels: list[int], time: Axis, last: int) -> None:
-        """Lays them out; `dec` is the name of the fewest decimals, `levels` are those that are tried.
-
-        time, last: the axis whose member is chosen, and the number of its last one.
-        """
-        listed = (*CONSTANTS.values(), (time.letter.upper(), f"the last {time.meaning}", float(last), "live 0"))
-        for row, (symbol, told, value, style) in enumerate(listed, self.row + MADE_BY):
-            self._label(layout, row, symbol, told)
-            layout.copies.append(Copied(self.sheet, row, grid.LEFT, value, style))
-        self._label(layout, self._last - 1, "more", "decimals beyond the fewest, to be tried")
-        self._label(layout, self._last, "tried", "decimals tried; the last: none is enough")
-        for number, more in enumerate((*MORE, MORE[-1] + 1)):
-            column = grid.LEFT + number
-            formula = f"={dec}+{grid.letters(column)}{self._last}"
-            layout.copies.append(Copied(self.sheet, self._last - 1, column, float(more), "live 0"))
-            layout.lives.append(Live(self.sheet, self._last, column, formula, float(levels[number]), "live 0"))
-
-    def _label(self, layout: Layout, row: int, symbol: str, told: str) -> None:
-        layout.labels += [
-            Label(self.sheet, row, grid.SYMBOL, symbol, "symbol"),
-            Label(self.sheet, row, grid.NAME, told, "name"),
-        ]
+def cells_of_constants(first: int) -> dict[str, str]:
+    """Returns the cell of each constant; first: the row of the first line."""
+    return {key: _cell(first + FIRST + number) for number, key in enumerate((*CONSTANTS, LAST))}
 
 
-def _fixed(row: int, column: int) -> str:
-    return f"${grid.letters(column)}${row + 1}"
+def cells_of_levels(first: int) -> list[str]:
+    """Returns the cells of the decimals that are tried."""
+    return [_cell(first + LINES - 1, number) for number in range(len(LEVELS))]
+
+
+def _cell(row: int, right: int = 0) -> str:
+    return grid.address(row, grid.LEFT + right, fixed=True)
+
+
+def lay_constants(
+    layout: Layout, finder: tuple[str, int], across: tuple[Axis, ...], place: tuple[str, float], dec: str, least: int
+) -> None:
+    """Lays the lines out.
+
+    across, place: the axes of the chosen column, and the formula and the number that say where it is.
+    dec, least: the name of the fewest decimals, and how many these are.
+    """
+    pen, row = Pen(finder[0], layout), finder[1]
+    *outer, time = across
+    for line, (symbol, meaning, value, style) in enumerate(
+        _named(outer[0].meaning if outer else "", time, layout), row
+    ):
+        pen.name(line, symbol, meaning)
+        pen.label(line, grid.LEFT, value, style)
+    pen.live(row + PLACE, grid.LEFT, *place, "live 0")
+    tried = row + LINES - 1
+    for column, more in enumerate(LEVELS, grid.LEFT):
+        pen.label(tried - 1, column, float(more), "live 0")
+        pen.live(tried, column, f"={dec}+{grid.address(tried - 1, column)}", float(least + more), "live 0")
+
+
+def _named(outer: str, time: Axis, layout: Layout) -> Iterator[tuple[str, str, float | str, str]]:
+    """Yields symbol, meaning, number and style of each line; "" for a number that is a formula's."""
+    members = layout.values.size(time)
+    yield "apart", f"columns from one {outer} to the next", float(grid.stride(members)), "live 0"
+    yield "place", f"the chosen {time.meaning}’s place in every row", "", ""
+    yield from CONSTANTS.values()
+    yield time.letter.upper(), f"the last {time.meaning}", float(time.start + members - 1), "live 0"
+    yield "more", "decimals beyond the fewest, to be tried", "", ""
+    yield "tried", "decimals tried; the last: none is enough", "", ""

@@ -1,17 +1,14 @@
 """Contents: every block with name, symbol, meaning, kind, place, and what it reads, by which readers find it; and links back."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from blueprint.language import Block, equations, needs
-from blueprint.page import grid, reserved_names
-from blueprint.page.layout import Hop, Jump, Label, Layout
-from blueprint.page.names import defined_name
+from blueprint.page import grid
+from blueprint.page.layout import Layout, Link, sheet_of_its_own
+from blueprint.page.names import CONTENTS, defined_name
 from blueprint.page.outline import Blueprint
 from blueprint.page.place import shape_of
 
-SHEET = reserved_names.CONTENTS
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
 WIDTHS = {
     "name": 29,
@@ -38,7 +35,6 @@ FIRST_ROW = 4
 LEAD = "every block, in reading order; “lies” says how its cells lie"
 WORDS, LIMITS, NUMBERS = "words", "numbers or off", "numbers"
 KINDS = ("typed", "formula", "link")
-RANGE_NAME = reserved_names.CONTENTS_RANGE
 LAYOUT_VERSION = "2"
 """Version of the way in which blocks lie in a file; a reader refuses what it does not know."""
 
@@ -48,26 +44,30 @@ def kind_of(block: Block) -> str:
     return "typed" if block.typed else "link" if block.link else "formula"
 
 
+def holds(block: Block) -> str:
+    """Says what the cells of a block hold."""
+    return WORDS if block.text else LIMITS if block.limit else NUMBERS
+
+
 def lay_contents(layout: Layout) -> None:
-    """Adds the sheet of contents to a layout, one row per block in reading order."""
-    for row, text, style in (
-        (grid.TITLE_ROW, SHEET, "title"),
-        (grid.LEAD_ROW, LEAD + _example(layout.blueprint), "lead"),
-    ):
-        layout.labels.append(Label(SHEET, row, 0, text, style))
-    layout.labels.append(Label(SHEET, grid.BANNER_ROW, 2, reserved_names.UNPRINTED, "note"))
-    for column, heading in enumerate(COLUMNS):
-        layout.labels.append(Label(SHEET, FIRST_ROW - 1, column, heading, "table head"))
-    readers = _readers(layout)
+    """Adds the sheet of contents to a layout, one row per block in reading order, and links to the first sheet."""
+    headings = dict(enumerate(COLUMNS))
+    pen = sheet_of_its_own(CONTENTS, LEAD + _example(layout.blueprint), layout, 0, FIRST_ROW, headings)
+    reads = {block: [each for each in dict.fromkeys(need.read for need in needs(block)) if each is not block]
+             for block in layout.places}  # fmt: skip
+    readers: dict[Block, list[Block]] = {block: [] for block in layout.places}
+    for block, found in reads.items():
+        for read in found:
+            readers[read].append(block)
     for row, block in enumerate(layout.places, FIRST_ROW):
-        for column, text in enumerate(_row(block, layout, readers.get(block, []))):
-            if COLUMNS[column] == "stands at":
-                layout.jumps.append(Jump(SHEET, row, column, block, text))
-            elif text:
-                style = "wrapped" if COLUMNS[column] in WRAPPED else "cell"
-                layout.labels.append(Label(SHEET, row, column, text, style))
-    layout.body[SHEET] = FIRST_ROW
-    layout.end[SHEET] = FIRST_ROW + len(layout.places)
+        cells = _cells(block, layout, reads[block], readers[block])
+        for column, heading in enumerate(COLUMNS):
+            if heading == "stands at":
+                pen.link(row, column, block, cells[heading])
+            else:
+                pen.label(row, column, cells[heading], "wrapped" if heading in WRAPPED else "cell")
+    layout.end[CONTENTS] = FIRST_ROW + len(layout.places)
+    _link_back(layout)
 
 
 def _example(blueprint: Blueprint) -> str:
@@ -75,83 +75,49 @@ def _example(blueprint: Blueprint) -> str:
     *groups, time = max((sheet.across for sheet in blueprint.sheets), key=len, default=()) or (None,)
     if time is None:
         return ""
-    outer = f"{groups[0].letter}→2/12 " if groups else ""
-    told = f"two {groups[0].plural} every 12 columns, each of 8 {time.plural}" if groups else f"8 {time.plural}"
-    return f": {outer}{time.letter}→8(start) are {told} and a start cell"
+    if not groups:
+        return f": {time.letter}→8(start) are 8 {time.plural} and a start cell"
+    return (
+        f": {groups[0].letter}→2/12 {time.letter}→8(start) are two {groups[0].plural} every 12 columns, "
+        f"each of 8 {time.plural} and a start cell"
+    )
 
 
 def heights(layout: Layout) -> dict[int, float]:
     """Returns the height of every row in points, so that the longest wrapped text has its lines."""
     lines: dict[int, int] = {}
     for label in layout.labels:
-        if label.sheet == SHEET and label.style == "wrapped":
+        if label.sheet == CONTENTS and label.style == "wrapped":
             width = WIDTHS[COLUMNS[label.column]]
-            lines[label.row] = max(lines.get(label.row, 1), ceil(LETTERS_WIDER * len(label.text) / width))
+            lines[label.row] = max(lines.get(label.row, 1), ceil(LETTERS_WIDER * len(str(label.text)) / width))
     return {row: LINE_HEIGHT * count for row, count in lines.items()}
-
-
-def reads(block: Block) -> list[Block]:
-    """Returns the blocks that a block's equations read, each once, in their order."""
-    return [read for read in dict.fromkeys(need.read for need in needs(block)) if read is not block]
 
 
 def table_of(layout: Layout) -> str:
     """Returns the range of the table, its headings included."""
-    return f"{SHEET}!$A${FIRST_ROW}:${grid.letters(len(COLUMNS) - 1)}${layout.end[SHEET]}"
+    return f"{CONTENTS}!{grid.area(FIRST_ROW - 1, 0, layout.end[CONTENTS] - 1, len(COLUMNS) - 1, fixed=True)}"
 
 
-def _readers(layout: Layout) -> dict[Block, list[Block]]:
-    """Returns, for each block, those that read it."""
-    readers: dict[Block, list[Block]] = {}
-    for block in layout.places:
-        for read in reads(block):
-            readers.setdefault(read, []).append(block)
-    return readers
-
-
-def range_of(block: Block, layout: Layout, absolute: bool = True) -> str:
-    """Returns the range of a block, edges included, with its sheet."""
-    place = layout.places[block]
-    top, left, bottom, right = place.corners(block, layout.values)
-    mark = "$" if absolute else ""
-    first = f"{mark}{grid.letters(left)}{mark}{top + 1}"
-    last = f"{mark}{grid.letters(right)}{mark}{bottom + 1}"
-    return f"{grid.quoted(place.sheet)}!{first}" + (f":{last}" if last != first else "")
-
-
-def holds(block: Block) -> str:
-    """Says what the cells of a block hold."""
-    return WORDS if block.text else LIMITS if block.limit else NUMBERS
-
-
-def _row(block: Block, layout: Layout, readers: list[Block]) -> tuple[str, ...]:
+def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block]) -> dict[str, str]:
+    """Returns what the line of a block says, by the headings."""
     about = block.about
-    shape = " ".join(str(along) for along in shape_of(block, layout.places[block], layout.values))
-    equation = "" if block.typed else ";  ".join(equations(block).split("\n"))
-    if block.link:
-        equation = f"repeats {reads(block)[0].name}"
-    cells = {
+    equation = f"repeats {reads[0].name}" if block.link else ";  ".join(equations(block).split("\n"))
+    return {
         "name": block.name, "symbol": about.symbol, "meaning": about.meaning, "unit or range": about.unit,
         "kind": kind_of(block), "holds": holds(block), "axes": ", ".join(axis.letter for axis in block.axes),
-        "stands at": range_of(block, layout, absolute=False).replace("'", ""), "equation": equation,
-        "reads from": _names(reads(block)), "read by": _names(readers), "source": about.source,
-        "defined name": defined_name(block), "lies": shape,
+        "stands at": layout.range(block, fixed=False).replace("'", ""), "equation": "" if block.typed else equation,
+        "reads from": ", ".join(each.name for each in reads), "read by": ", ".join(each.name for each in readers),
+        "source": about.source, "defined name": defined_name(block.name),
+        "lies": " ".join(map(str, shape_of(block, layout.places[block], layout.values))),
     }  # fmt: skip
-    return tuple(cells[column] for column in COLUMNS)
 
 
-def _names(blocks: list[Block]) -> str:
-    return ", ".join(block.name for block in blocks)
-
-
-def lay_links(layout: Layout) -> None:
+def _link_back(layout: Layout) -> None:
     """Adds the links below the title of every sheet but the first."""
-    first = layout.blueprint.sheets[0].title
-    for sheet in [*layout.body]:
-        if sheet == first:
-            continue
-        column = 0 if sheet == SHEET else grid.SYMBOL
-        layout.hops.append(Hop(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!A1", f"← {first}"))
+    first, *others = layout.body
+    for sheet in others:
+        column = 0 if sheet == CONTENTS else grid.SYMBOL
+        layout.links.append(Link(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!A1", f"← {first}"))
         if first in layout.maps:
-            target = f"{grid.quoted(first)}!{grid.letters(grid.SYMBOL)}{layout.maps[first] + 1}"
-            layout.hops.append(Hop(sheet, grid.BANNER_ROW, column + 1, target, "map of the flow"))
+            target = f"{grid.quoted(first)}!{grid.address(layout.maps[first], grid.SYMBOL)}"
+            layout.links.append(Link(sheet, grid.BANNER_ROW, column + 1, target, "map of the flow"))

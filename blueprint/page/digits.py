@@ -5,8 +5,6 @@ TEXT would depend on the reader's decimal sign. Very small and very large number
 stands beside them: 1.2346E-9. Two programs may round a tie apart, or know other digits beyond the fifteenth.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A margin · B symbol · C name · D … M weights or the equation · N single nu
 from P on the groups: start, 1 … T, end, Σ, gap.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 SYMBOL, NAME, LEFT = 1, 2, 3
@@ -15,7 +13,8 @@ GROUPS = SINGLE + 2
 AROUND = 4
 """Columns of a group besides its members: start, end, Σ and a gap."""
 
-LAST_COLUMN = 16_384
+LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+"""Where every sheet ends, in every spreadsheet program."""
 LONGEST_RUN = 64
 """Above about a hundred cells of one formula below each other LibreOffice computes wrong numbers, silently."""
 
@@ -40,15 +39,37 @@ def sum_column(group: int, members: int) -> int:
 @cache
 def letters(column: int) -> str:
     """Returns the letters of a 0-based column: 0 → A, 26 → AA."""
-    text = ""
-    column += 1
-    while column:
-        column, digit = divmod(column - 1, 26)
-        text = chr(ord("A") + digit) + text
-    return text
+    before, last = divmod(column, 26)
+    return (letters(before - 1) if before else "") + chr(ord("A") + last)
+
+
+@cache
+def column_of(named: str) -> int:
+    """Returns the 0-based column of its letters: A → 0, aa → 26."""
+    number = 0
+    for letter in named.upper():
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def address(row: int, column: int, fixed: bool = False) -> str:
+    """Returns the address of a 0-based cell: B3, or $B$3 if it is fixed."""
+    mark = "$" * fixed
+    return f"{mark}{letters(column)}{mark}{row + 1}"
+
+
+def area(top: int, left: int, bottom: int, right: int, fixed: bool = False) -> str:
+    """Returns the range between two 0-based cells: B3:D9; of a single cell its address."""
+    first, last = address(top, left, fixed), address(bottom, right, fixed)
+    return first if first == last else f"{first}:{last}"
 
 
 def quoted(sheet: str) -> str:
     """Returns a sheet's name as formulas write it."""
     plain = sheet.isidentifier() and sheet.isascii()
     return sheet if plain else "'" + sheet.replace("'", "''") + "'"
+
+
+def unquoted(sheet: str) -> str:
+    """Returns a sheet's name from the way in which formulas write it."""
+    return sheet[1:-1].replace("''", "'") if sheet.startswith("'") else sheet

@@ -1,11 +1,9 @@
 """What a page says of a cell: what may be typed when it is entered, and the note at the head of its row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from blueprint.language import Block
-from blueprint.page import contents, grid
+from blueprint.page import grid
 from blueprint.page.layout import Layout
 
 Rule = dict[str, Any]
@@ -19,52 +17,43 @@ def rule_of(block: Block, layout: Layout) -> Rule:
     if block in known.picked:
         return _picked(block, layout) | _message(block, "pick one")
     if block in known.choices:
-        words = contents.range_of(known.choices[block], layout)
-        return {"validate": "list", "source": f"={words}"} | _message(block, "pick one, or leave it empty")
+        return {"validate": "list", "source": f"={layout.range(known.choices[block])}"} | _message(
+            block, "pick one, or leave it empty"
+        )
     if block.text:
         return {"validate": "any"} | _message(block, "a word")
+    low, high = known.ranges.get(block, (0.0 if block.limit else -LARGEST, LARGEST))
+    expected = f"{low:g} … {high:g}" + ", or off" * block.limit
     if block.limit:
-        return _limit(block, *known.ranges.get(block, (0.0, LARGEST)), layout)
-    if block in known.ranges:
-        return _between(block, *known.ranges[block])
-    return _between(block, -LARGEST, LARGEST, "a number")
-
-
-def _between(block: Block, low: float, high: float, told: str = "") -> Rule:
-    told = told or f"{low:g} … {high:g}"
-    kind = "decimal" if block.about.decimals else "integer"
-    rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
-    return rule | _message(block, told) | {"error_message": f"{block.about.meaning}: {told}"[:MESSAGE_LETTERS]}
-
-
-def _limit(block: Block, low: float, high: float, layout: Layout) -> Rule:
-    """Lets a number between two others be typed, or the word off."""
-    top, left, *_ = layout.places[block].corners(block, layout.values)
-    cell, told = f"{grid.letters(left)}{top + 1}", f"{low:g} … {high:g}, or off"
-    rule = {"validate": "custom", "value": f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))'}
-    return rule | _message(block, told) | {"error_message": f"{block.about.meaning}: {told}"[:MESSAGE_LETTERS]}
+        cell = grid.address(*layout.corners(block)[:2])
+        number = f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))'
+        rule: Rule = {"validate": "custom", "value": number}
+    else:
+        expected = expected if block in known.ranges else "a number"
+        kind = "decimal" if block.about.decimals else "integer"
+        rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
+    error = f"{block.about.meaning}: {expected}"[:MESSAGE_LETTERS]
+    return rule | _message(block, expected) | {"error_message": error}
 
 
 def _picked(block: Block, layout: Layout) -> Rule:
     """Offers the numbers of the members: those at the head of a sheet along time, else a list."""
-    choice = layout.blueprint.chosen
+    choice, axis = layout.blueprint.chosen, layout.blueprint.picked[block]
     assert choice is not None
-    axis = layout.blueprint.picked[block]
     size = layout.values.size(axis)
     if axis is not choice.across[-1]:
         return {"validate": "list", "source": [str(number + axis.start) for number in range(size)]}
-    sheet = next(s.title for s in layout.blueprint.sheets if s.across == choice.across)
-    first, last = grid.letters(grid.GROUPS + 1), grid.letters(grid.GROUPS + size)
-    row = grid.NUMBER_ROW + 1
-    return {"validate": "list", "source": f"={grid.quoted(sheet)}!${first}${row}:${last}${row}"}
+    sheet = next(sheet.title for sheet in layout.blueprint.sheets if sheet.across == choice.across)
+    first, last = (grid.address(grid.NUMBER_ROW, grid.GROUPS + number, fixed=True) for number in (1, size))
+    return {"validate": "list", "source": f"={grid.quoted(sheet)}!{first}:{last}"}
 
 
-def _message(block: Block, told: str) -> Rule:
+def _message(block: Block, expected: str) -> Rule:
     """Says what the cell is for; the title is the key by which files and commands know it."""
     name, symbol = block.name.removesuffix(".yours"), block.symbol.removesuffix("_yours")
     title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name
-    about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", told))
-    message = f"{about}: {told}"[:MESSAGE_LETTERS]
+    about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", expected))
+    message = f"{about}: {expected}"[:MESSAGE_LETTERS]
     return {"input_title": title[:TITLE_LETTERS], "input_message": message, "ignore_blank": True}
 
 

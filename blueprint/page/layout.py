@@ -2,86 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blueprint.language import Block, Values
+from blueprint.page import grid, names
 from blueprint.page.outline import Blueprint, Chart
 from blueprint.page.place import Place
-from blueprint.page.steps import Walk
 
 if TYPE_CHECKING:
     from blueprint.page.cells import Run
+    from blueprint.page.steps import WalkLine, WalkList
     from blueprint.page.watch import Watch
 
 
 @dataclass(frozen=True)
-class Label:
-    """A fixed text in a cell; `style` names its dress."""
+class At:
+    """A cell: its sheet, row and column, counted from 0."""
 
     sheet: str
     row: int
     column: int
-    text: str
+
+
+@dataclass(frozen=True)
+class Label(At):
+    """A fixed text or number in a cell; `style` names how it looks."""
+
+    text: float | str
     style: str
 
 
 @dataclass(frozen=True)
-class Echo:
-    """A cell that shows another cell again: the word beside its row, a result on the first sheet."""
+class Echo(At):
+    """A cell that shows a block's cell again: the word beside its row, a result on the first sheet."""
 
-    sheet: str
-    row: int
-    column: int
     block: Block
     places: tuple[int, ...]
     style: str
 
 
 @dataclass(frozen=True)
-class Live:
-    """A formula of the page's own, which belongs to no block: what the chosen column holds, whether an input changed."""
+class Live(At):
+    """A formula that belongs to no block: what the chosen column holds, whether an input changed.
 
-    sheet: str
-    row: int
-    column: int
+    repeats: it only shows another cell again.
+    """
+
     formula: str
     value: float | str
     style: str
+    repeats: bool = False
 
 
 @dataclass(frozen=True)
-class Jump:
-    """A link to a block; `text` says where it leads, with the {sheet} and {row} at which the block stands."""
+class Link(At):
+    """A link to a block, or to an address (`Start!A1`); of a block `text` may hold the {sheet} and {row}."""
 
-    sheet: str
-    row: int
-    column: int
-    block: Block
+    target: Block | str
     text: str
     style: str = "link"
-
-
-@dataclass(frozen=True)
-class Hop:
-    """A link to a cell by its address (`Start!A1`)."""
-
-    sheet: str
-    row: int
-    column: int
-    target: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Copied:
-    """A typed value in a cell that belongs to no block: what was delivered, how far apart the groups stand."""
-
-    sheet: str
-    row: int
-    column: int
-    value: float | str
-    style: str
 
 
 @dataclass(frozen=True)
@@ -98,11 +79,12 @@ class Hung:
 class Layout:
     """Where everything stands.
 
-    places, roles, heads: by block, its cells, its dress, and the sheet, row and column at which it is named.
+    places, roles, heads: by block, its cells, its style, and the sheet, row and column at which it is named.
     body, end, maps: by sheet, the first row below what stays in view, the row after the last, the row of its flow.
     printed: by sheet, the row after the last one that is printed, where that is not its end.
     folds: rows that may be folded away: sheet, first, last.
-    walk, finder, spread: the lines of the chosen column, where its place is found, the ranges of blocks in it.
+    walk, numbered, finder, spread: the lines of the chosen column, the cell of each number that they hold, where the place
+    of the column is found, the ranges of blocks in it.
     tall: by sheet and row, the column and the text of a cell that is broken into lines.
     asks: where it is said whether anything typed was changed.
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
@@ -117,12 +99,11 @@ class Layout:
     labels: list[Label] = field(default_factory=list)
     echoes: list[Echo] = field(default_factory=list)
     lives: list[Live] = field(default_factory=list)
-    jumps: list[Jump] = field(default_factory=list)
-    hops: list[Hop] = field(default_factory=list)
-    copies: list[Copied] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
     charts: list[Hung] = field(default_factory=list)
     folds: list[tuple[str, int, int]] = field(default_factory=list)
-    walk: Walk = field(default_factory=Walk)
+    walk: list[WalkLine | WalkList] = field(default_factory=list)
+    numbered: dict[str, tuple[int, int]] = field(default_factory=dict)
     finder: tuple[str, int] | None = None
     tall: dict[tuple[str, int], tuple[int, str]] = field(default_factory=dict)
     asks: list[tuple[str, int]] = field(default_factory=list)
@@ -135,6 +116,66 @@ class Layout:
     runs: list[Run] | None = None
     watch: Watch | None = None
 
+    def address(self, block: Block, places: tuple[int, ...], seen_from: str = "") -> str:
+        """Returns the address of a block's cell, with its sheet unless it is seen from there."""
+        place = self.places[block]
+        sheet = "" if place.sheet == seen_from else f"{grid.quoted(place.sheet)}!"
+        return sheet + grid.address(*place.cell(block, places))
+
+    def corners(self, block: Block) -> tuple[int, int, int, int]:
+        """Returns the first row and column and the last row and column of a block, edges included."""
+        return self.places[block].corners(block, self.values)
+
+    def range(self, block: Block, fixed: bool = True) -> str:
+        """Returns the range of a block, edges included, with its sheet; fixed: with the signs $."""
+        return f"{grid.quoted(self.places[block].sheet)}!{grid.area(*self.corners(block), fixed=fixed)}"
+
+    def leads_to(self, link: Link) -> tuple[str, str]:
+        """Returns the address to which a link leads, and its text."""
+        if isinstance(link.target, str):
+            return link.target, link.text
+        text = link.text.format(sheet=self.places[link.target].sheet, row=self.corners(link.target)[0] + 1)
+        return self.range(link.target, fixed=False), text
+
     def sections(self, title: str) -> tuple[int, ...]:
         """Returns the rows at which the sections of a sheet begin."""
         return tuple(label.row for label in self.labels if label.sheet == title and label.style == "section")
+
+
+class Pen:
+    """Writes on one sheet of a layout."""
+
+    def __init__(self, title: str, layout: Layout):
+        self.title, self.layout, self.values = title, layout, layout.values
+
+    def label(self, row: int, column: int, text: float | str, style: str) -> None:
+        """Puts a fixed text or number into a cell."""
+        if text != "":
+            self.layout.labels.append(Label(self.title, row, column, text, style))
+
+    def live(self, row: int, column: int, formula: str, value: float | str, style: str) -> None:
+        """Puts a formula into a cell, and what it comes to."""
+        self.layout.lives.append(Live(self.title, row, column, formula, value, style))
+
+    def link(
+        self, row: int, column: int, target: Block | str, text: str = "{sheet}, row {row}", style: str = "link"
+    ) -> None:
+        """Puts a link to a block, or to an address, into a cell."""
+        self.layout.links.append(Link(self.title, row, column, target, text, style))
+
+    def name(self, row: int, symbol: str, name: str) -> None:
+        """Puts symbol and name at the left of a row."""
+        self.label(row, grid.SYMBOL, symbol, "symbol")
+        self.label(row, grid.NAME, name, "name")
+
+
+def sheet_of_its_own(title: str, lead: str, layout: Layout, left: int, row: int, headings: Mapping[int, str]) -> Pen:
+    """Begins a sheet that is in no outline: its title and lead at a column, and headings above a row."""
+    pen = Pen(title, layout)
+    pen.label(grid.TITLE_ROW, left, title, "title")
+    pen.label(grid.LEAD_ROW, left, lead, "lead")
+    pen.label(grid.BANNER_ROW, left + 2, names.UNPRINTED, "note")
+    for column, heading in headings.items():
+        pen.label(row - 1, column, heading, "table head")
+    layout.body[title] = layout.end[title] = row
+    return pen

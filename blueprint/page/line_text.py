@@ -1,7 +1,5 @@
 """What a line of the walk says: what it is called, how its value looks, and its equation as print with numbers between."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 
@@ -9,6 +7,7 @@ from blueprint.language import (
     ANYTHING,
     ATOM,
     TEXT,
+    Block,
     Constant,
     Expr,
     Lookup,
@@ -26,7 +25,7 @@ from blueprint.page.digits import SHOWN
 from blueprint.page.picking import shift
 from blueprint.page.putting import origin
 from blueprint.page.steps import Leaf, blocks_of
-from blueprint.page.styles import READS
+from blueprint.page.styles import read_as
 
 
 def meaning(leaf: Leaf, whole: str) -> str:
@@ -35,10 +34,10 @@ def meaning(leaf: Leaf, whole: str) -> str:
         return f"sum over the whole {whole}"
     if shift(leaf):
         return f"{neighbour(leaf)}: {leaf.block.symbol}"
-    looked_up = (index for index in leaf.at if isinstance(index, Lookup) and not isinstance(index.id, Constant))
-    for index in looked_up:
-        what = index.axis.meaning.removesuffix(" id")
-        return f"{leaf.block.symbol} of {what} {text(index.id, frozenset(leaf.block.axes))}"
+    ids = ((each.axis, each.id) for each in leaf.at if isinstance(each, Lookup) and not isinstance(each.id, Constant))
+    for axis, id in ids:
+        what = axis.meaning.removesuffix(" id")
+        return f"{leaf.block.symbol} of {what} {text(id, frozenset(leaf.block.axes))}"
     return leaf.block.about.meaning
 
 
@@ -55,19 +54,18 @@ def is_limit(leaf: Leaf) -> bool:
 
 def is_whole(leaf: Leaf) -> bool:
     """Tells whether a quantity is printed as it stands: what is counted, and what may be the word off."""
-    return is_limit(leaf) or max(block.about.decimals for block in blocks_of(leaf)) == 0
-
-
-def decimals_of(leaf: Leaf) -> int:
-    """Returns with how many decimals a line's number is shown."""
-    return max(SHOWN, *(block.about.decimals for block in blocks_of(leaf)))
+    return is_limit(leaf) or max(map(_decimals, blocks_of(leaf))) == 0
 
 
 def style_of(leaf: Leaf, is_word: bool, derived: bool) -> str:
-    """Returns the dress of a value: whole numbers as such, others with the decimals by which one checks them."""
-    decimals = "word" if is_word else "0" if is_whole(leaf) and not is_limit(leaf) else str(decimals_of(leaf))
+    """Returns the style of a value: whole numbers as such, others with the decimals by which one checks them."""
+    shown = "0" if is_whole(leaf) and not is_limit(leaf) else str(max(SHOWN, *map(_decimals, blocks_of(leaf))))
     reads = "" if isinstance(leaf, Reduce) else leaf.block.about.reads
-    return f"live {decimals}" + " key" * derived + (READS + reads if reads else "")
+    return f"live {'word' if is_word else shown}" + " key" * derived + read_as(reads)
+
+
+def _decimals(block: Block) -> int:
+    return block.about.decimals
 
 
 PRINT: dict[str, Rule] = {**TEXT, WITHIN: Rule("{1} ≤ {2} < {3}", ANYTHING, (ANYTHING,) * 4)}
@@ -111,12 +109,10 @@ def pieces(expr: Expr) -> list[str | Number]:
 
 def _split(marked: str, numbers: list[Expr]) -> list[str | Number]:
     """Cuts a marked text at its numbers; the marks that are left are brackets."""
-    found: list[str | Number] = []
-    end = 0
-    for match in _NUMBER.finditer(marked):
-        found += [marked[end : match.start()], Number(numbers[int(match[1] or match[2])], match[1] is not None)]
-        end = match.end()
-    found.append(marked[end:])
+    parts = _NUMBER.split(marked)  # by turns a text, the place of a number in brackets, and that of one without
+    found: list[str | Number] = [parts[0]]
+    for bracketed, plain, following in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        found += [Number(numbers[int(bracketed or plain)], bracketed is not None), following]
     brackets = str.maketrans({OPEN: "(", CLOSE: ")"})
     cut = (piece.translate(brackets) if isinstance(piece, str) else piece for piece in found)
     return [piece for piece in cut if piece != ""]

@@ -1,43 +1,36 @@
-"""Defined names: what formulas and readers call a block. One per block."""
-
-from __future__ import annotations
+"""Names: what formulas and readers call a block, and the sheets and names that no outline may use."""
 
 import re
 
-from blueprint.language import Block
+DELIVERED, FORMULAS, CONTENTS = "Delivered", "Formulas", "Contents"
+SHEETS = {
+    DELIVERED: "a copy of everything typed, and what was changed since: to undo a change, copy the number back",
+    FORMULAS: "whether every formula is the one that was delivered, and the sheet and row of the first that is not",
+    CONTENTS: "every row: name, symbol, meaning, place, equation, what it reads, its paper or library",
+}
+"""Each sheet that is added to those of an outline, with what stands there, in the order of the tabs."""
+
+CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS = "blueprint_contents", "chosen_place", "changed_inputs"
+CHANGED_SINCE, FIRST_FORMULA = "changed_since", "first_formula"
+NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS, CHANGED_SINCE, FIRST_FORMULA)
+"""The table of contents, by which readers find every block; where the chosen column is in every row; how many typed
+blocks were changed, without the choice of what is shown and with it; and the first formula that is not as delivered."""
+
+UNPRINTED = "Of this sheet only the head is printed, for its length; to print it all, clear its print area."
 
 # What a spreadsheet takes for a cell (A1, LAM1), for a row or column (R, C, R1C1), or for a function of its own.
 _CELL = re.compile(r"[A-Za-z]{1,3}\d+|[Rr]\d*|[Cc]\d*|[Rr]\d*[Cc]\d*")
 _FUNCTIONS = {
-    "gamma",
-    "beta",
-    "max",
-    "min",
-    "sum",
-    "exp",
-    "index",
-    "match",
-    "choose",
-    "var",
-    "mode",
-    "rank",
-    "rate",
-    "true",
-    "false",
-}
+    "gamma", "beta", "max", "min", "sum", "exp", "index", "match", "choose", "var", "mode", "rank", "rate", "true", "false",
+}  # fmt: skip
 
 
-def defined_name(block: Block) -> str:
-    """Returns a block's defined name: its dotted name with low lines, and one more where it would mean something else.
+def defined_name(block: str) -> str:
+    """Returns the defined name of a block: its dotted name with low lines, and one more where it would mean something else.
 
     LibreOffice allows no dots in names; `gamma` is a function, so a block of that name becomes `gamma_`.
     """
-    return range_name(block.name)
-
-
-def range_name(dotted: str) -> str:
-    """Returns what the range of a block of this name is called."""
-    name = re.sub(r"\W", "_", dotted)
+    name = re.sub(r"\W", "_", block)
     if name[0].isdigit():
         name = f"_{name}"
     return f"{name}_" if _CELL.fullmatch(name) or name.lower() in _FUNCTIONS else name

@@ -1,7 +1,5 @@
 """Rows and paper: how high the rows of a sheet are, which part of it is printed, and before which lines its pages may end."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
@@ -45,27 +43,24 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
     folds = {row for title, first, last in layout.folds if title == sheet.title for row in range(first, last + 1)}
     rows = Rows(folds=folds, closed=sheet.closed)
     pictures = any(hung.sheet == sheet.title for hung in layout.charts)
-    rows.heights |= low(sheet, layout) if sheet.tight or (sheet.across and not pictures) else {}
-    rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3 for row, lines in columns.lines.items()}
-    for (title, row), (column, text) in layout.tall.items():
-        if title == sheet.title:
-            lines = columns.ruler.lines(text, styles.label_dress("walk numbers"), columns.widths[column])
-            rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3} if lines > 1 else {}
-    for block in columns.blocks:
+    low = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
+    if sheet.tight:
+        rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in layout.sections(sheet.title)}
+    elif sheet.across and not pictures:
+        rows.heights |= dict.fromkeys(low, LOW)
+    style = styles.label_style("walk numbers")
+    tall = {
+        row: columns.ruler.lines(text, style, columns.widths[column])
+        for (title, row), (column, text) in layout.tall.items()
+        if title == sheet.title
+    }
+    broken = columns.lines | {row: lines for row, lines in tall.items() if lines > 1}
+    rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3 for row, lines in broken.items()}
+    for block in columns.corners:
         if layout.roles[block] == "paragraph":
             longest = max(map(len, map(str, layout.values[block].ravel())))
-            letters = columns.member // PIXELS_PER_LETTER
-            rows.heights[layout.places[block].row] = PARAGRAPH * (2 + longest // letters)
+            rows.heights[layout.places[block].row] = PARAGRAPH * (2 + longest // (columns.member // PIXELS_PER_LETTER))
     return rows
-
-
-def low(sheet: Sheet, layout: Layout) -> dict[int, float]:
-    """Returns the heights of rows that are no higher than they need be, from the first one below the title on."""
-    rows = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
-    if not sheet.tight:
-        return dict.fromkeys(rows, LOW)
-    gaps = {row - 1 for row in layout.sections(sheet.title)}
-    return {row: NARROW if row in gaps else TIGHT for row in rows}
 
 
 UNSET = 64
@@ -79,7 +74,6 @@ def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> Area:
     body, end = layout.body[sheet.title], layout.end[sheet.title]
     widths = [columns.widths[column] for column in sorted(columns.widths)]
     heights = [rows.pixels(row) for row in range(layout.printed.get(sheet.title, end))]
-    names = grid.LEFT if sheet.across else 0
     hung = [each for each in layout.charts if each.sheet == sheet.title]
     if not sheet.printed:
         return head_of(widths, heights, body)
@@ -87,9 +81,10 @@ def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> Area:
         return _pictures(hung, widths, heights, body)
     if sheet.aside:
         widths = widths[: grid.LEFT + len(sheet.widths) - sheet.aside]
-    return Area(
-        widths, heights, names, body, _groups(columns), layout.sections(sheet.title), _blocks(sheet.title, layout)
-    )
+    groups = range(1, columns.sizes[0] if len(columns.sizes) > 1 else 1)
+    ends = tuple(grid.start_column(group, columns.sizes[-1]) for group in groups)
+    blocks = tuple(row for title, row, _ in layout.heads.values() if title == sheet.title)
+    return Area(widths, heights, grid.LEFT if sheet.across else 0, body, ends, layout.sections(sheet.title), blocks)
 
 
 def head_of(widths: list[int], heights: list[int], head: int) -> Area:
@@ -98,20 +93,9 @@ def head_of(widths: list[int], heights: list[int], head: int) -> Area:
     return Area(shown, heights[:head], 0, head)
 
 
-def _groups(columns: Columns) -> tuple[int, ...]:
-    """Returns the columns at which the second group and all later ones begin."""
-    groups = columns.sizes[0] if len(columns.sizes) > 1 else 1
-    return tuple(grid.start_column(group, columns.sizes[-1]) for group in range(1, groups))
-
-
-def _blocks(title: str, layout: Layout) -> tuple[int, ...]:
-    """Returns the rows at which blocks are named."""
-    return tuple(row for sheet, row, _ in layout.heads.values() if sheet == title)
-
-
 def _pictures(hung: list[Hung], widths: list[int], heights: list[int], body: int) -> Area:
     """Returns the charts without the rows below them from which they are drawn; a page never ends in a chart."""
-    right = sum(widths[: grid.LEFT]) + max(charts.right_of(each) for each in hung)
+    right = sum(widths[: grid.LEFT]) + max(map(charts.right_of, hung))
     across = widths + [UNSET] * ceil(right / UNSET)
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
     bottom = max(each.row for each in hung) + charts.ROWS

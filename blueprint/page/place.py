@@ -39,21 +39,19 @@ class Place:
 
     def corners(self, block: Block, values: Values) -> tuple[int, int, int, int]:
         """Returns the first row and column and the last row and column of the block, edges included."""
-        low = tuple(-values.before(block, axis) for axis in block.axes)
-        high = tuple(values.size(axis) - 1 + int((axis, 1) in block.edges) for axis in block.axes)
-        return *self.cell(block, low), *self.cell(block, high)
+        along = spans(block, values)
+        first, last = (self.cell(block, tuple(span[end] for span in along)) for end in (0, -1))
+        return *first, *last
 
 
-def extent_of(block: Block, axis: Axis, values: Values) -> int:
-    """Returns how many cells a block has along an axis, edges included."""
-    return values.before(block, axis) + values.size(axis) + int((axis, 1) in block.edges)
+def span_of(block: Block, axis: Axis, values: Values) -> range:
+    """Returns the places that a block has along an axis, edges included."""
+    return range(-values.before(block, axis), values.size(axis) + int((axis, 1) in block.edges))
 
 
 def spans(block: Block, values: Values) -> list[range]:
     """Returns the places that a block has along each of its axes, edges included."""
-    return [
-        range(-values.before(block, axis), values.size(axis) + int((axis, 1) in block.edges)) for axis in block.axes
-    ]
+    return [span_of(block, axis, values) for axis in block.axes]
 
 
 class Heading(NamedTuple):
@@ -73,7 +71,7 @@ class Nest:
         self.steps, high = dict[Axis, tuple[int, int]](), 1
         for axis in reversed(self.axes):
             self.steps[axis] = (high, 0)
-            high = 1 + high * extent_of(block, axis, values)
+            high = 1 + high * len(span_of(block, axis, values))
 
     @property
     def outer(self) -> list[Axis]:

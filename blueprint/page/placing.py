@@ -1,20 +1,17 @@
 """Placing: walks through an outline from top to bottom and gives every item its rows."""
 
-from __future__ import annotations
-
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.page import grid, reserved_names
-from blueprint.page.cell_writer import Pen
-from blueprint.page.contents import lay_contents, lay_links
+from blueprint.page import grid, names
+from blueprint.page.cell_writer import SheetPen
+from blueprint.page.contents import lay_contents
 from blueprint.page.delivered import lay_delivered
+from blueprint.page.fitting import refuse_overlaps, refuse_unfit, with_wide_weights
 from blueprint.page.formulas import lay_formulas
-from blueprint.page.layout import Layout
+from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
-from blueprint.page.place import Nest, Place, extent_of
-from blueprint.page.refuse import refuse_overlaps, refuse_unfit
-from blueprint.page.views import place_view
+from blueprint.page.place import Nest, Place, span_of
+from blueprint.page.views import PLACERS
 from blueprint.page.walk import lay_walk
-from blueprint.page.wide import with_wide_weights
 
 WIDE = 15
 """From this width on a column holds text, and its heading begins where the text does."""
@@ -23,11 +20,12 @@ WIDE = 15
 def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     """Places every block of the outline; raises NotationError, before anything is written, where a page has no room."""
     layout = place_blocks(blueprint, values)
-    lay_walk(layout)
-    lay_delivered(layout)
-    lay_formulas(layout)
-    lay_contents(layout)
-    lay_links(layout)
+    for echo in layout.echoes:
+        formula = f"={layout.address(echo.block, echo.places, seen_from=echo.sheet)}"
+        value = values.cell(echo.block, *echo.places)
+        layout.lives.append(Live(echo.sheet, echo.row, echo.column, formula, value, echo.style, repeats=True))
+    for lay in (lay_walk, lay_delivered, lay_formulas, lay_contents):
+        lay(layout)
     return layout
 
 
@@ -42,14 +40,14 @@ def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
     return layout
 
 
-class SheetPlacer(Pen):
+class SheetPlacer(SheetPen):
     """Places one sheet."""
 
     def place(self) -> None:
         """Gives every item of the sheet its place."""
-        self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.heading or self.sheet.title, "title")
+        self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.heading or self.title, "title")
         self.label(grid.LEAD_ROW, grid.SYMBOL, self.sheet.lead, "lead")
-        self.label(grid.BANNER_ROW, grid.LEFT, "" if self.sheet.printed else reserved_names.UNPRINTED, "note")
+        self.label(grid.BANNER_ROW, grid.LEFT, "" if self.sheet.printed else names.UNPRINTED, "note")
         for block in self.sheet.head:
             self.label(self.row, grid.NAME, block.about.meaning, "head name")
             self.equation(block, "equation")
@@ -58,13 +56,13 @@ class SheetPlacer(Pen):
             self.row += 1
         for item in self.sheet.pinned:
             self.item(item)
-        self.layout.body[self.sheet.title] = self.row
+        self.layout.body[self.title] = self.row
         for heading, section in zip(self.sheet.headings(), self.sheet.sections, strict=True):
             if not section.printed:
-                self.layout.printed.setdefault(self.sheet.title, self.row)
+                self.layout.printed.setdefault(self.title, self.row)
             self.row += 1
             self.section(heading, section)
-        self.layout.end[self.sheet.title] = self.row
+        self.layout.end[self.title] = self.row
 
     def section(self, heading: str, section: Section) -> None:
         """Places a heading and what stands under it; a block with weights has its equation in the heading's row."""
@@ -90,14 +88,14 @@ class SheetPlacer(Pen):
             case Table(block, across, role):
                 self.table(block, across, role)
             case Block():
-                self.rows(item, "", None)
-            case Row(block, role, beside, fold):
+                self.rows(Row(item))
+            case Row():
                 first = self.row
-                self.rows(block, role, beside)
-                if fold:
-                    self.layout.folds.append((self.sheet.title, first, self.row - 1))
+                self.rows(item)
+                if item.fold:
+                    self.layout.folds.append((self.title, first, self.row - 1))
             case _:
-                place_view(item, self)
+                PLACERS[type(item)](item, self)
 
     def line(self, blocks: tuple[Block, ...], role: str) -> None:
         """Places single numbers (and lists) side by side; those for which nothing may be chosen look fixed."""
@@ -106,9 +104,9 @@ class SheetPlacer(Pen):
         column = grid.LEFT
         for block in blocks:
             may_change = block in known.ranges or block in known.choices or block in known.picked
-            place = Place(self.sheet.title, self.row, column, dict.fromkeys(block.axes, (0, 1)))
+            place = Place(self.title, self.row, column, dict.fromkeys(block.axes, (0, 1)))
             self.settle(block, place, role or ("line" if may_change else "fixed"))
-            column += extent_of(block, block.axes[0], self.values) if block.axes else 1
+            column += len(span_of(block, block.axes[0], self.values)) if block.axes else 1
         self.row += 1
 
     def table(self, block: Block, across: Axis | None, role: str) -> None:
@@ -124,16 +122,17 @@ class SheetPlacer(Pen):
         self.put_table(block, down, across, role or "weights")
         self.row += self.values.size(down)
 
-    def rows(self, block: Block, role: str, beside: Block | None) -> None:
+    def rows(self, item: Row) -> None:
         """Places a block on the sheet's columns, and the weights that multiply it to its left."""
+        block, beside = item.block, item.beside
         nest = Nest(block, self.sheet.across, self.values)
         self.caption(block)
         if beside is None:
             self.equation(block, "equation")
         else:
-            self.beside(beside, block, nest)
+            self.name_weights(beside, block, nest)
         if not nest.axes:
-            self.put(block, role)
+            self.put(block, item.role)
             self.row += 1
             return
         inner = nest.axes[-1]
@@ -141,43 +140,41 @@ class SheetPlacer(Pen):
         if self.values.before(block, inner):
             self.label(self.row - 1, grid.NAME, f"before the first {inner.meaning}", "note")
         if beside is not None:
-            self.put_table(beside, beside.axes[0], beside.axes[1] if len(beside.axes) > 1 else None, "weights")
-        place = self.put(block, role)
+            self.put_table(beside, beside.axes[0], _second_axis(beside), "weights")
+        place = self.put(block, item.role)
         for row, axis, member in nest.headings(place):
             self.label(row, grid.NAME, f"{axis.meaning} {member + axis.start}", "name")
         for row, member in nest.members(place):
             self.row_name(block, inner, member, row)
-        self.row = place.corners(block, self.values)[2] + 1
+        self.row = self.layout.corners(block)[2] + 1
 
-    def beside(self, weights: Block, block: Block, nest: Nest) -> None:
+    def name_weights(self, weights: Block, block: Block, nest: Nest) -> None:
         """Names the weights to the left of a block's rows, which lie along one axis."""
         if len(nest.axes) != 1:
             has = f"rows along {len(nest.axes)} axes: make it a Table" if nest.axes else "a single row: make it a Line"
             raise NotationError(f"{weights.name} stands beside {block.name}, which has {has}")
-        self.headings(weights, weights.axes[1] if len(weights.axes) > 1 else None)
+        self.headings(weights, _second_axis(weights))
         self.head(weights, grid.LEFT)
 
     def put_table(self, block: Block, down: Axis, across: Axis | None, role: str) -> None:
         """Places a block of weights or words in the left area."""
         steps = {down: (1, 0)} | ({across: (0, 1)} if across is not None else {})
-        self.settle(block, Place(self.sheet.title, self.row, grid.LEFT, steps), role)
+        self.settle(block, Place(self.title, self.row, grid.LEFT, steps), role)
 
     def put(self, block: Block, role: str) -> Place:
         """Places a block on the columns of the members, in the Σ columns, or, without axes, in that of single numbers."""
         steps = dict.fromkeys(block.axes, (1, 0)) | Nest(block, self.sheet.across, self.values).steps
-        column = grid.SINGLE
-        groups = self.sheet.across[:-1]
+        column, groups = grid.SINGLE, self.sheet.across[:-1]
         if self.sheet.across:
             time = self.sheet.across[-1]
-            group = self.sheet.across[0] if groups else None
-            members = self.values.size(time)
+            members, in_groups = self.values.size(time), bool(groups) and groups[0] in steps
             if time in steps:
                 column, steps[time] = grid.start_column(0, members) + 1, (0, 1)
-            elif group is not None and group in steps:
+            elif in_groups:
                 column = grid.sum_column(0, members)
-            if group is not None and group in steps:
-                steps[group] = (0, grid.stride(members))
-        return self.settle(block, Place(self.sheet.title, self.row, column, steps, groups), role)
+            if in_groups:
+                steps[groups[0]] = (0, grid.stride(members))
+        return self.settle(block, Place(self.title, self.row, column, steps, groups), role)
 
     def settle(self, block: Block, place: Place, role: str) -> Place:
         """Notes a block's place, and returns it; it has only one."""
@@ -189,3 +186,7 @@ class SheetPlacer(Pen):
         self.layout.places[block] = place
         self.layout.roles[block] = role
         return place
+
+
+def _second_axis(weights: Block) -> Axis | None:
+    return weights.axes[1] if len(weights.axes) > 1 else None

@@ -1,7 +1,5 @@
 """Printing: each sheet on as few pages as letters allow that can be read, cut only between groups and between sections."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,9 +99,8 @@ def _room(landscape: bool, a4: bool) -> tuple[float, float]:
     A program that fits a single page to its paper needs to be told no scale; several pages are of a scale that suits both.
     """
     long, short = (LONG, SHORT) if a4 else (min(LONG, LETTER[0]), min(SHORT, LETTER[1]))
-    sure_across, sure_down = (1.0, 1.0) if a4 else SURE
-    across, down = (long, short) if landscape else (short, long)
-    return sure_across * (across - 2 * MARGIN) * INCH, sure_down * (down - TOP - BOTTOM) * INCH
+    (across, down), sure = (long, short) if landscape else (short, long), (1.0, 1.0) if a4 else SURE
+    return sure[0] * (across - 2 * MARGIN) * INCH, sure[1] * (down - TOP - BOTTOM) * INCH
 
 
 def _parts(area: Area, columns: tuple[int, ...]) -> list[int]:
@@ -136,15 +133,10 @@ def set_up_print(page: Any, area: Area) -> None:
     page.repeat_rows(0, area.head - 1)
     if area.names:
         page.repeat_columns(0, area.names - 1)
-    _set_pages(page, way)
     page.set_footer("&L&8&F&C&8&A&R&8page &P of &N", {"margin": 0.25})
-
-
-def _set_pages(page: Any, way: Plan) -> None:
-    """Sets the scale and the ends of pages; a single page is left to the program, which heeds no ends when it fits."""
-    if way.pages == 1:
+    if way.pages == 1:  # a single page is left to the program, which heeds no ends when it fits
         page.fit_to_pages(1, 1)
-        return
-    page.set_print_scale(way.percent)
-    page.set_h_pagebreaks(list(way.rows))
-    page.set_v_pagebreaks(list(way.columns))
+    else:
+        page.set_print_scale(way.percent)
+        page.set_h_pagebreaks(list(way.rows))
+        page.set_v_pagebreaks(list(way.columns))

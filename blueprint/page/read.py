@@ -21,8 +21,9 @@ from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
-from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, RANGE_NAME, WORDS
+from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, WORDS
 from blueprint.page.found import Found
+from blueprint.page.names import CONTENTS_RANGE
 from blueprint.page.parse_cell import NoNumber
 from blueprint.page.place import Along, parse_shape
 from blueprint.quoting import quoted, unquoted
@@ -94,7 +95,7 @@ def _complete(book: Any, path: Path) -> list[Found]:
 
 
 def _located(book: Any, path: Path) -> Iterator[Found]:
-    table = _destination(book, RANGE_NAME, path)
+    table = _destination(book, CONTENTS_RANGE, path)
     sheet, (left, top, right, bottom) = table
     rows = book[sheet].iter_rows(min_row=top, max_row=bottom, min_col=left, max_col=right, values_only=True)
     headings = next(rows)

@@ -1,6 +1,4 @@
-"""The ruler: how many pixels a text takes on the screen in its dress."""
-
-from __future__ import annotations
+"""The ruler: how many pixels a text takes on the screen in its style."""
 
 from collections.abc import Callable, Iterator
 from math import ceil
@@ -36,31 +34,31 @@ class Ruler:
     def __init__(self, letters: Letters):
         self.letters = letters
 
-    def __call__(self, text: str, dress: Properties) -> int:
-        """Returns the pixels that a column needs to show a text in its dress."""
-        scale: float = dress.get("font_size", MEASURED_AT) / MEASURED_AT * (BOLD if dress.get("bold") else 1)
-        return ceil(self.letters(text) * scale) + PADDING + INDENT * int(dress.get("indent", 0))
+    def __call__(self, text: str, style: Properties) -> int:
+        """Returns the pixels that a column needs to show a text in its style."""
+        scale: float = style.get("font_size", MEASURED_AT) / MEASURED_AT * (BOLD if style.get("bold") else 1)
+        return ceil(self.letters(text) * scale) + PADDING + INDENT * int(style.get("indent", 0))
 
-    def lines(self, text: str, dress: Properties, width: int) -> int:
+    def lines(self, text: str, style: Properties, width: int) -> int:
         """Returns into how many lines of a width the words of a text fall."""
-        room = FILLED * (width - PADDING - INDENT * int(dress.get("indent", 0)))
-        plain = dress | {"indent": 0}
+        room = FILLED * (width - PADDING - INDENT * int(style.get("indent", 0)))
+        plain = style | {"indent": 0}
         count, used = 1, 0.0
         for word in text.split(" "):
             wide = self(word + " ", plain) - PADDING
             count, used = (count, used + wide) if used + wide <= room else (count + 1, wide)
         return count
 
-    def cut(self, text: str, dress: Properties, width: int) -> str:
+    def cut(self, text: str, style: Properties, width: int) -> str:
         """Returns as many words of a text as a width holds, and where the whole of it stands."""
         words = text.split(" ")
-        while self(" ".join(words) + CUT, dress) > width and len(words) > 1:
+        while self(" ".join(words) + CUT, style) > width and len(words) > 1:
             words.pop()
         return " ".join(words) + CUT
 
-    def block(self, block: Block, values: Values, dress: Properties) -> int:
+    def block(self, block: Block, values: Values, style: Properties) -> int:
         """Returns the pixels that the widest member of a block needs."""
-        return max((self(each, dress) for each in _widest(block, values)), default=0)
+        return max((self(each, style) for each in _widest(block, values)), default=0)
 
 
 def pixels(letters: float) -> int:
@@ -98,18 +96,14 @@ class Text(NamedTuple):
     style: str
 
 
-def _texts(title: str, layout: Layout) -> Iterator[Text]:
+def texts_on(title: str, layout: Layout) -> Iterator[Text]:
     """Yields the texts of a sheet: fixed ones, links, and words that are shown again."""
     for label in layout.labels:
         if label.sheet == title:
-            yield Text(label.row, label.column, label.text, label.style)
-    for jump in layout.jumps:
-        if jump.sheet == title:
-            place = layout.places[jump.block]
-            yield Text(jump.row, jump.column, jump.text.format(sheet=place.sheet, row=place.row + 1), jump.style)
-    for hop in layout.hops:
-        if hop.sheet == title:
-            yield Text(hop.row, hop.column, hop.text, "link")
-    for echo in layout.echoes:
-        if echo.sheet == title and echo.block.text:
-            yield Text(echo.row, echo.column, str(layout.values.cell(echo.block, *echo.places)), echo.style)
+            yield Text(label.row, label.column, str(label.text), label.style)
+    for link in layout.links:
+        if link.sheet == title:
+            yield Text(link.row, link.column, layout.leads_to(link)[1], link.style)
+    for live in layout.lives:
+        if live.sheet == title and live.repeats and isinstance(live.value, str):
+            yield Text(live.row, live.column, live.value, live.style)

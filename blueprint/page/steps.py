@@ -1,33 +1,23 @@
 """Steps: which lines a walk down one column has. A quantity is told after everything that its equation reads."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from blueprint.language import Axis, Block, Constant, Expr, Lookup, Op, Reduce, Ref, text
 from blueprint.page import grid
 from blueprint.page.byhand import MORE, WITHIN
-from blueprint.page.outline import Listed, Sheet, Step
-from blueprint.page.putting import (
-    LONGEST,
-    Chosen,
-    can_be_told,
-    origin,
-    put_ref,
-    step_of,
-    whole_of,
-    written_out,
-)
+from blueprint.page.cell_writer import SheetPen
+from blueprint.page.outline import Listed, Step
+from blueprint.page.putting import LONGEST, origin, put, step_of, takes_numbers, whole_of, written_out
 
 VALUE, EQUATION, NUMBERS, WHERE, UNIT, DIGITS, TRIED = range(grid.LEFT, grid.LEFT + 7)
 DUE = TRIED + len(MORE)
-OWN = DUE + 1
+MEMBERS = DUE + 1
 """The columns of a line: what one reads; and how it is made: the power of ten of the value, the decimals of the numbers
 in its equation, what comes out with so many decimals, the value as it is shown, and numbers that have no line of their own.
 """
 
-UNITS = {VALUE: UNIT, NUMBERS: OWN}
+UNITS = {VALUE: UNIT, NUMBERS: MEMBERS}
 """The column of the power of ten of a value, by that of the value."""
 
 Leaf = Ref | Reduce
@@ -40,16 +30,16 @@ SELECTING = ("choose", WITHIN)
 class WalkLine:
     """One line: the number that it holds, and the equation that gives it (none where it is only read).
 
-    told: the equation with its sums written out. own: numbers of a sum that have no line; they stand right of this one.
+    written: the equation with its sums written out. members: numbers of a sum that have no line; they stand right of this one.
     beside: it stands right of another number that is only read, where that one's equation would be.
     """
 
-    sheet: Sheet
+    sheet: str
     row: int
     leaf: Leaf
-    expr: Expr | None
-    told: Expr | None = None
-    own: tuple[Ref, ...] = ()
+    expr: Expr | None = None
+    written: Expr | None = None
+    members: tuple[Ref, ...] = ()
     beside: bool = False
 
     @property
@@ -62,65 +52,51 @@ class WalkLine:
 class WalkList:
     """A line that lists a quantity's members side by side, which stand right of it; `says` is its name, if not its block's."""
 
-    sheet: Sheet
+    sheet: str
     row: int
     whole: Ref
     axis: Axis
-    own: tuple[Ref, ...]
+    members: tuple[Ref, ...]
     says: str
 
 
-@dataclass
-class Walk:
-    """The lines of a walk from top to bottom, and the cell of each number that has one already."""
+def place_step(step: Step, pen: SheetPen) -> None:
+    """Keeps the row of a step, after those of its operands that have none yet; they are spelled when all have a place."""
+    across = pen.layout.blueprint.understood(pen.sheet)
+    leaf, expr = step_of(step, across[-1])
+    written = None if expr is None else written_out(expr, leaf, across, pen.values)
+    if not takes_numbers(written, leaf.block.axes):
+        expr = written = None
+    missing = {name(read): read for read in leaves(written) if name(read) not in pen.layout.numbered}
+    alone = [read for read in missing.values() if not is_member(read)]
+    for number, read in enumerate(alone):
+        _keep(WalkLine(pen.title, pen.row + number // 2, read, beside=number % 2 == 1), pen)
+    members = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
+    pen.row += (len(alone) + 1) // 2
+    _keep(WalkLine(pen.title, pen.row, leaf, expr, written, members), pen)
+    pen.row += 1
 
-    lines: list[WalkLine | WalkList] = field(default_factory=list)
-    cells: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, item: Step | Listed, sheet: Sheet, row: int, chosen: Chosen) -> int:
-        """Adds a step, or a list, from a row on; returns how many lines it took."""
-        if isinstance(item, Step):
-            return self._step(item, sheet, row, chosen)
-        return self._list(item, sheet, row, chosen)
+def place_list(listed: Listed, pen: SheetPen) -> None:
+    """Keeps the row of a list, if it is short enough."""
+    axis = listed.block.axes[-1]
+    if pen.values.size(axis) <= LONGEST:
+        whole = whole_of(listed, pen.layout.blueprint.understood(pen.sheet)[-1])
+        members = (origin(put(whole, axis, Constant(member))) for member in range(pen.values.size(axis)))
+        _keep(WalkList(pen.title, pen.row, whole, axis, tuple(members), listed.says), pen)
+        pen.row += 1
 
-    def _step(self, step: Step, sheet: Sheet, row: int, chosen: Chosen) -> int:
-        """Adds a step from `row` on, after those of its operands that have no line yet; returns how many lines it took."""
-        leaf, expr = step_of(step, chosen)
-        told = None if expr is None else written_out(expr, leaf, chosen)
-        if not can_be_told(told, leaf.block.axes):
-            expr = told = None
-        missing = {name(read): read for read in leaves(told) if name(read) not in self.cells}
-        alone = [read for read in missing.values() if not is_member(read)]
-        for number, read in enumerate(alone):
-            self._keep(WalkLine(sheet, row + number // 2, read, None, beside=number % 2 == 1))
-        rows = (len(alone) + 1) // 2
-        own = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
-        self._keep(WalkLine(sheet, row + rows, leaf, expr, told, own))
-        return rows + 1
 
-    def _list(self, listed: Listed, sheet: Sheet, row: int, chosen: Chosen) -> int:
-        """Adds a list at `row`, if it is short enough; returns how many lines it took."""
-        axis = listed.block.axes[-1]
-        size = chosen.values.size(axis)
-        if size > LONGEST:
-            return 0
-        whole = whole_of(listed, chosen)
-        own = tuple(origin(put_ref(whole, axis, Constant(member))) for member in range(size))
-        self._keep(WalkList(sheet, row, whole, axis, own, listed.says))
-        return 1
-
-    def _keep(self, line: WalkLine | WalkList) -> None:
-        self.lines.append(line)
-        if isinstance(line, WalkLine):
-            self.cells[name(line.leaf)] = line.row, line.column
-        self.cells |= {name(ref): (line.row, OWN + number) for number, ref in enumerate(line.own)}
+def _keep(line: WalkLine | WalkList, pen: SheetPen) -> None:
+    pen.layout.walk.append(line)
+    if isinstance(line, WalkLine):
+        pen.layout.numbered[name(line.leaf)] = line.row, line.column
+    pen.layout.numbered |= {name(ref): (line.row, MEMBERS + number) for number, ref in enumerate(line.members)}
 
 
 def name(leaf: Leaf) -> str:
     """Returns what tells one number from all others: the block (not what repeats it) and the indices, or the sum."""
-    if isinstance(leaf, Reduce):
-        return text(leaf)
-    return f"{leaf.block.name}[{', '.join(map(str, leaf.at))}]"
+    return text(leaf) if isinstance(leaf, Reduce) else f"{leaf.block.name}[{', '.join(map(str, leaf.at))}]"
 
 
 def leaves(expr: Expr | None) -> Iterator[Leaf]:
@@ -130,15 +106,9 @@ def leaves(expr: Expr | None) -> Iterator[Leaf]:
             yield origin(expr)
         case Reduce():
             yield expr
-        case Op(operation, (_, *rows)) if operation in SELECTING:
-            yield from _all(rows)
-        case Op(_, args):
-            yield from _all(args)
-
-
-def _all(exprs: Iterable[Expr]) -> Iterator[Leaf]:
-    for expr in exprs:
-        yield from leaves(expr)
+        case Op(operation, args):
+            for arg in args[operation in SELECTING :]:
+                yield from leaves(arg)
 
 
 def is_member(leaf: Leaf) -> bool:

@@ -1,7 +1,5 @@
 """Styles, as data: fonts, fills, borders and number formats. Colour is never alone: kinds differ in border or slope too."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Properties = dict[str, Any]
@@ -110,7 +108,7 @@ EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
 TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
 
 
-def cell_dress(
+def cell_style(
     kind: str, role: str, decimals: int, edge: bool, reads: str = "", sides: tuple[str, ...] = ()
 ) -> Properties:
     """Returns how a block's cells look: by kind (typed, formula, link), role, decimals, whether they are an edge.
@@ -134,18 +132,23 @@ def cell_dress(
     return made | (EDGE if edge and role != "head" else {})
 
 
-def label_dress(style: str) -> Properties:
+def read_as(reads: str) -> str:
+    """Returns the end of the style of a cell of the page's own that has a number format of its own; "" if it has none."""
+    return f"{READS}{reads}" if reads else ""
+
+
+def label_style(style: str) -> Properties:
     """Returns how a label looks, or a cell of the page's own (`live 4 key`: a formula, decimals, one that one looks for)."""
     style, _, reads = style.partition(READS)
-    return _label_dress(style) | ({"num_format": reads} if reads else {})
+    return _label_style(style) | ({"num_format": reads} if reads else {})
 
 
-def _label_dress(style: str) -> Properties:
+def _label_style(style: str) -> Properties:
     family, _, more = style.partition(" ")
     if family == "sample":
         kind, role, *faded = more.split("/")
         sides = SIDES if role == "weights" else ()
-        made = cell_dress(kind, role.removeprefix("edge"), 4, edge=role == "edge", sides=sides)
+        made = cell_style(kind, role.removeprefix("edge"), 4, edge=role == "edge", sides=sides)
         return made | {"align": "right"} | ({"font_color": FADED} if faded else {})
     if family in LIVE:
         return BASE | LIVE[family] | _decimals(more)

@@ -1,16 +1,13 @@
 """Views: items that show blocks again that stand elsewhere, with links to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from textwrap import wrap
 
 from blueprint.language import Block
-from blueprint.page import charts, grid, reserved_names
-from blueprint.page.cell_writer import Pen, origin
+from blueprint.page import charts, grid, names
+from blueprint.page.cell_writer import SheetPen, origin
 from blueprint.page.constants import LINES
 from blueprint.page.layout import Hung
-from blueprint.page.names import defined_name
 from blueprint.page.outline import (
     Box,
     Chart,
@@ -25,12 +22,10 @@ from blueprint.page.outline import (
     Step,
     Tour,
     Unchanged,
-    View,
 )
-from blueprint.page.putting import Chosen
 from blueprint.page.ruler import pixels
-from blueprint.page.steps import VALUE
-from blueprint.page.styles import READS
+from blueprint.page.steps import VALUE, place_list, place_step
+from blueprint.page.styles import read_as
 
 OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
@@ -40,31 +35,23 @@ LETTER, AROUND = 5.6, 12
 """Pixels of a letter of ten points in a long text, and of what stands around a text."""
 
 
-def place_view(item: View, pen: Pen) -> None:
-    """Places a view at the next free row."""
-    PLACERS[type(item)](item, pen)
-
-
-def _piece(piece: Piece, pen: Pen) -> None:
+def _piece(piece: Piece, pen: SheetPen) -> None:
     """Places a named number that is shown again: its link, its equation and its meaning."""
-    style = _shown_as(piece.shown)
-    pen.label(pen.row, grid.SYMBOL, piece.about.symbol, "symbol")
-    pen.label(pen.row, grid.NAME, piece.title, "name")
-    pen.echo(pen.row, VALUE, piece.shown, (), style + (READS + piece.shown.about.reads) * bool(piece.shown.about.reads))
+    pen.name(pen.row, piece.about.symbol, piece.title)
+    pen.echo(pen.row, VALUE, piece.shown, (), _shown_as(piece.shown) + read_as(piece.shown.about.reads))
     pen.label(pen.row, OF, piece.of, "name")
-    pen.jump(pen.row, STANDS if piece.of else OF, piece.about)
-    told = origin(piece.about) if piece.about.link else piece.about
-    equation = pen.equation_text(told) if piece.told else ""
+    pen.link(pen.row, STANDS if piece.of else OF, piece.about)
+    equation = pen.equation_text(origin(piece.about) if piece.about.link else piece.about) if piece.told else ""
     high = _broken(equation, TOLD, MEANING, "piece equation", pen)
     pen.row += max(high, _broken(piece.says or piece.about.about.meaning, MEANING, None, "name", pen))
 
 
-def _broken(text: str, column: int, end: int | None, style: str, pen: Pen) -> int:
+def _broken(text: str, column: int, end: int | None, style: str, pen: SheetPen) -> int:
     """Places a text from the next free row on, in as many lines as it takes up to a column; returns how many these are."""
     given = pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]
     lines = wrap(text, int((sum(map(pixels, given)) - AROUND) / LETTER)) or [""]
-    for number, line in enumerate(lines):
-        pen.label(pen.row + number, column, line, style)
+    for row, line in enumerate(lines, pen.row):
+        pen.label(row, column, line, style)
     return len(lines)
 
 
@@ -72,12 +59,11 @@ def _shown_as(block: Block) -> str:
     return "verdict" if block.text else "piece" if block.about.decimals else "piece count"
 
 
-def _flow(flow: Flow, pen: Pen) -> None:
+def _flow(flow: Flow, pen: SheetPen) -> None:
     """Places a picture of boxes and arrows: the first box under the names, then arrow and box by turns."""
-    pen.layout.maps.setdefault(pen.sheet.title, pen.row)
+    pen.layout.maps.setdefault(pen.title, pen.row)
     for line in flow.rows:
-        for number, part in enumerate(line):
-            column = grid.NAME + number
+        for column, part in enumerate(line, grid.NAME):
             if isinstance(part, Box):
                 _box(part, pen, column, "small box" if part.small else "box")
             else:
@@ -85,15 +71,15 @@ def _flow(flow: Flow, pen: Pen) -> None:
         pen.row += 1
 
 
-def _box(box: Box, pen: Pen, column: int, style: str) -> None:
+def _box(box: Box, pen: SheetPen, column: int, style: str) -> None:
     """Places a name that leads to its block, or nowhere."""
     if box.block is None:
         pen.label(pen.row, column, box.title, f"plain {style}")
     else:
-        pen.jump(pen.row, column, box.block, box.title or STANDS_AT, style)
+        pen.link(pen.row, column, box.block, box.title or STANDS_AT, style)
 
 
-def _entry(entry: Entry, pen: Pen) -> None:
+def _entry(entry: Entry, pen: SheetPen) -> None:
     """Places a row of a table of words; the last text takes the lines that it needs."""
     *cells, last = entry.cells
     for column, cell in enumerate(cells, grid.SYMBOL):
@@ -107,77 +93,62 @@ def _entry(entry: Entry, pen: Pen) -> None:
     pen.row += _broken(last, grid.SYMBOL + len(cells), None, "name", pen)
 
 
-def _sample(sample: Sample, pen: Pen) -> None:
+def _sample(sample: Sample, pen: SheetPen) -> None:
     """Places a cell in an example's dress and says what its looks mean."""
-    look = f"sample {sample.kind}/{sample.role}" + "/faded" * sample.faded
-    pen.label(pen.row, VALUE, sample.text, look)
+    pen.label(pen.row, VALUE, sample.text, f"sample {sample.kind}/{sample.role}" + "/faded" * sample.faded)
     pen.label(pen.row, VALUE + 1, sample.meaning, "name")
     pen.row += 1
 
 
-def _walked(item: Step | Listed, pen: Pen) -> None:
-    """Keeps the rows of a step, or of a list; what they say is spelled when every place is known."""
-    chosen = pen.layout.blueprint.chosen
-    known = Chosen(pen.values, chosen.across if chosen else ())
-    pen.row += pen.layout.walk.add(item, pen.sheet, pen.row, known)
-
-
-def _finder(_: Finder, pen: Pen) -> None:
+def _finder(_: Finder, pen: SheetPen) -> None:
     """Keeps the lines that find the chosen column, and those of the constants by which numbers are printed."""
-    across = pen.layout.blueprint.chosen.across if pen.layout.blueprint.chosen else ()
-    outer, time = (across[0].meaning, across[-1].meaning) if across else ("", "")
-    lines = (("apart", f"columns from one {outer} to the next"), ("place", f"the chosen {time}’s place in every row"))
-    for number, (symbol, meaning) in enumerate(lines):
-        pen.label(pen.row + number, grid.SYMBOL, symbol, "symbol")
-        pen.label(pen.row + number, grid.NAME, meaning, "name")
-    pen.layout.finder = pen.sheet.title, pen.row
+    pen.layout.finder = pen.title, pen.row
     pen.row += LINES
 
 
-def _tour(_: Tour, pen: Pen) -> None:
+def _tour(_: Tour, pen: SheetPen) -> None:
     """Lists the other sheets with what their first line says."""
     sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
-    for title, lead in (sheets | reserved_names.SHEETS).items():
-        pen.hop(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
+    for title, lead in (sheets | names.SHEETS).items():
+        pen.link(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
         pen.label(pen.row, VALUE, lead, "name")
         pen.row += 1
 
 
-def _unchanged(unchanged: Unchanged, pen: Pen) -> None:
+def _unchanged(unchanged: Unchanged, pen: SheetPen) -> None:
     """Keeps the line that says whether anything typed was changed."""
     pen.label(pen.row, grid.NAME, unchanged.title, "name")
-    pen.layout.asks.append((pen.sheet.title, pen.row))
+    pen.layout.asks.append((pen.title, pen.row))
     pen.row += 1
 
 
-def _judged(judged: Judged, pen: Pen) -> None:
+def _judged(judged: Judged, pen: SheetPen) -> None:
     """Keeps the line of the verdict on all checks and formulas."""
-    pen.label(pen.row, grid.SYMBOL, judged.checks.symbol, "symbol")
-    pen.label(pen.row, grid.NAME, judged.title, "name")
-    pen.jump(pen.row, VALUE + 1, judged.checks)
-    pen.layout.judged.append((pen.sheet.title, pen.row, defined_name(judged.checks)))
+    pen.name(pen.row, judged.checks.symbol, judged.title)
+    pen.link(pen.row, VALUE + 1, judged.checks)
+    pen.layout.judged.append((pen.title, pen.row, names.defined_name(judged.checks.name)))
     pen.row += 1
 
 
-def _spread(spread: Spread, pen: Pen) -> None:
+def _spread(spread: Spread, pen: SheetPen) -> None:
     """Names the rows and columns of a spread; its numbers are picked when every place is known."""
     down = next(iter(spread.columns.values())).axes[-1]
-    for number, (title, block) in enumerate(spread.columns.items()):
-        pen.jump(pen.row, grid.LEFT + number, block, title, "column link")
-        top, last = pen.row + 1, pen.row + pen.values.size(down)
-        pen.layout.spread[block] = pen.sheet.title, top, last, grid.LEFT + number
-    for member in range(pen.values.size(down)):
-        pen.label(pen.row + 1 + member, grid.SYMBOL, str(member + down.start), "symbol")
-        pen.member(down, member, pen.row + 1 + member, grid.NAME, "name")
-    pen.row += 1 + pen.values.size(down)
+    top, last = pen.row + 1, pen.row + pen.values.size(down)
+    for column, (title, block) in enumerate(spread.columns.items(), grid.LEFT):
+        pen.link(pen.row, column, block, title, "column link")
+        pen.layout.spread[block] = pen.title, top, last, column
+    for member, row in enumerate(range(top, last + 1)):
+        pen.label(row, grid.SYMBOL, str(member + down.start), "symbol")
+        pen.member(down, member, row, grid.NAME, "name")
+    pen.row = last + 1
 
 
-def _chart(chart: Chart, pen: Pen) -> None:
+def _chart(chart: Chart, pen: SheetPen) -> None:
     """Hangs a chart: beside the one before it where there is room, else below."""
-    before = next((hung for hung in reversed(pen.layout.charts) if hung.sheet == pen.sheet.title), None)
+    before = next((hung for hung in reversed(pen.layout.charts) if hung.sheet == pen.title), None)
     beside = before is not None and not (before.right or before.chart.wide or chart.wide)
     row = before.row if before and beside else pen.row
-    pen.layout.charts.append(Hung(pen.sheet.title, row, int(beside), chart))
+    pen.layout.charts.append(Hung(pen.title, row, int(beside), chart))
     pen.row = row + charts.ROWS
 
 
@@ -186,8 +157,8 @@ PLACERS: dict[type, Callable[..., None]] = {
     Flow: _flow,
     Entry: _entry,
     Sample: _sample,
-    Step: _walked,
-    Listed: _walked,
+    Step: place_step,
+    Listed: place_list,
     Spread: _spread,
     Finder: _finder,
     Tour: _tour,

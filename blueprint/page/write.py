@@ -1,7 +1,5 @@
 """Writing: the only place that knows the file format's writer. It turns a layout into a workbook."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from io import BytesIO
@@ -10,21 +8,18 @@ from pathlib import Path
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
-from blueprint.page import contents, delivered, formulas, grid, reserved_names
+from blueprint.page import contents, delivered, formulas, grid, names
 from blueprint.page.cells import runs
 from blueprint.page.charts import hang
 from blueprint.page.guard import note_of, note_options, rule_of
 from blueprint.page.layout import Layout
-from blueprint.page.names import defined_name
-from blueprint.page.picking import PLACE
 from blueprint.page.ruler import Ruler
-from blueprint.page.saving import SaveError, saved_whole
 from blueprint.page.sheet_setup import SheetSetup, set_up_own
 from blueprint.page.steps import VALUE
 from blueprint.page.watch import fingerprint
-from blueprint.page.worksheet import PlainSheet
-from blueprint.page.write_cells import CellsWriter, refuse_left_out
+from blueprint.page.write_cells import CellsWriter, PlainSheet, refuse_left_out
 from blueprint.program import PROGRAM
+from blueprint.saving import SaveError, saved_whole
 
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
@@ -41,7 +36,7 @@ def write(layout: Layout, path: Path) -> int:
     with saved_whole(path) as unfinished:
         archive = BytesIO()
         with xlsxwriter.Workbook(archive, OPTIONS) as book:
-            formulas = BookWriter(layout, book, made).write()
+            formulas = BookWriter(layout, book).write(made)
         unfinished.write_bytes(archive.getbuffer())
     return formulas
 
@@ -59,24 +54,21 @@ def _made() -> datetime:
 class BookWriter(CellsWriter):
     """Writes one workbook, feature by feature."""
 
-    def write(self) -> int:
-        """Writes everything and returns the number of formulas."""
-        self.properties()
+    def write(self, made: datetime) -> int:
+        """Writes everything and returns the number of formulas; made: when the file says it was made."""
+        self.properties(made)
         ruler = Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
-            setup = SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.dressed, ruler)
-            setup.place()
-            self.long |= {(sheet.title, row): None for row in setup.columns.lines}
-            self.long |= {(sheet.title, row): text for row, text in setup.columns.cut.items()}
-        for title in reserved_names.SHEETS:
+            columns = SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, ruler).set_up()
+            self.long |= {(sheet.title, row): columns.cut.get(row) for row in (*columns.lines, *columns.cut)}
+        for title in names.SHEETS:
             self.sheets[title] = self.book.add_worksheet(title, PlainSheet)
-            set_up_own(title, self.sheets[title], self.layout, self.dressed)
+            set_up_own(title, self.sheets[title], self.layout, self.look)
         self.labels()
         for run in runs(self.layout):
             self.run(run)
         self.views()
-        self.links()
         self.names()
         self.notes()
         self.validation()
@@ -84,9 +76,9 @@ class BookWriter(CellsWriter):
             hang(hung, self.layout, self.sheets[hung.sheet], self.book.add_chart)
         return self.formulas
 
-    def properties(self) -> None:
+    def properties(self, made: datetime) -> None:
         """Notes in the file what it is and what it was made from."""
-        self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": self.made})
+        self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": made})
         sizes = " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items())
         axes = dict.fromkeys(axis for block in self.layout.places for axis in block.axes)
         facts = {
@@ -102,19 +94,17 @@ class BookWriter(CellsWriter):
 
     def names(self) -> None:
         """Gives every block its defined name, and so the table of contents and the place of the chosen column."""
-        for block in self.layout.places:
-            self.name(defined_name(block), contents.range_of(block, self.layout))
-        self.name(contents.RANGE_NAME, contents.table_of(self.layout))
-        self.name(reserved_names.CHANGED_INPUTS, delivered.COUNT_CELL)
-        self.name(reserved_names.CHANGED_SINCE, formulas.CHANGED_CELL)
-        self.name(reserved_names.FIRST_FORMULA, formulas.FOUND_CELL)
+        known = {names.defined_name(block.name): self.layout.range(block) for block in self.layout.places} | {
+            names.CONTENTS_RANGE: contents.table_of(self.layout),
+            names.CHANGED_INPUTS: delivered.COUNT_CELL,
+            names.CHANGED_SINCE: formulas.CHANGED_CELL,
+            names.FIRST_FORMULA: formulas.FOUND_CELL,
+        }
         if self.layout.finder is not None:
             sheet, row = self.layout.finder
-            self.name(PLACE, f"{grid.quoted(sheet)}!${grid.letters(VALUE)}${row + 2}")
-
-    def name(self, name: str, target: str) -> None:
-        """Defines one name."""
-        refuse_left_out(self.book.define_name(name, f"={target}"), name)
+            known[names.CHOSEN_PLACE] = f"{grid.quoted(sheet)}!{grid.address(row + 1, VALUE, fixed=True)}"
+        for name, target in known.items():
+            refuse_left_out(self.book.define_name(name, f"={target}"), name)
 
     def notes(self) -> None:
         """Hangs a note at the head of every row of which there is more to say than its name."""
@@ -126,10 +116,9 @@ class BookWriter(CellsWriter):
         """Says at every typed cell what it is for, and refuses what does not belong there."""
         for block, place in self.layout.places.items():
             if block.typed:
-                corners = place.corners(block, self.layout.values)
-                refuse_left_out(
-                    self.sheets[place.sheet].data_validation(*corners, rule_of(block, self.layout)), block.name
-                )
+                rule = rule_of(block, self.layout)
+                code = self.sheets[place.sheet].data_validation(*self.layout.corners(block), rule)
+                refuse_left_out(code, block.name)
 
 
 def _fitting(text: str) -> str:

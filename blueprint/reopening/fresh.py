@@ -85,8 +85,8 @@ def _made(alike: Like, off: Off) -> Fresh:
         values.arrays[block] = _filled(block, values, off)
     layout = lay_out(blueprint, values)
     formulas: Written = {sheet: {} for sheet in layout.body}
-    for sheet, row, column, text in formulas_of(layout):
-        formulas[sheet][row + 1, column + 1] = text.removeprefix("=")
+    for each in formulas_of(layout):
+        formulas[each.sheet][each.row + 1, each.column + 1] = each.text.removeprefix("=")
     stands = {block.name: _stands(block, layout) for block in layout.places}
     axes = {block.name: block.axes for block in layout.places}
     return Fresh(formulas, stands, dict(_limits(layout)), fingerprint(layout), axes)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from blueprint.inputs import Numbers
 from blueprint.language import Values
-from blueprint.page import reserved_names
+from blueprint.page import names
 from blueprint.page.outline import Blueprint
 from blueprint.quoting import quoted
 from blueprint.reopening.book import SavedBook
@@ -39,7 +39,7 @@ def unheld(book: SavedBook, numbers: Numbers) -> list[str]:
 
 def lost(book: SavedBook) -> list[str]:
     """Lists what a fresh workbook of a saved book will not have: an outside witness's numbers, sheets that somebody added."""
-    ours = {*book.layout.body, *reserved_names.SHEETS}
+    ours = {*book.layout.body, *names.SHEETS}
     held = {found.sheet for found in book.file.places.values()}.union(ours)
     added = [name for name in book.sheets if name not in held] if len(book.sheets) > len(ours) else []
     sheets = (f"the sheet {name}: a build writes none of this name" for name in added)

@@ -52,7 +52,7 @@ def precedents(of: Book, place: Place) -> Iterator[Place]:
 
 def _referred(of: Book, place: Place) -> list[Place]:
     formula = re.sub(r'"[^"]*"', "", formulas(of)[place])
-    named = {defined_name(each): each for each in of.blocks.values() if not each.axes}
+    named = {defined_name(each.name): each for each in of.blocks.values() if not each.axes}
     found = []
     for match in REFERENCE.finditer(formula):
         if match["name"]:

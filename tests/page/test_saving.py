@@ -13,7 +13,7 @@ import pytest
 
 from blueprint.page import cells, write
 from blueprint.page.layout import Layout
-from blueprint.page.saving import SaveError, saved_whole
+from blueprint.saving import SaveError, saved_whole
 from tests.page.workshop import made
 
 OLD = b"the old file"

@@ -17,7 +17,6 @@ import numpy.typing as npt
 import pytest
 
 from blueprint.book import Book
-from blueprint.page.cells import address
 from blueprint.page.recalculate import Cells, with_ironcalc
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice
@@ -143,7 +142,7 @@ def recalculated(saved: Saved, name: str) -> Array:
     block = saved.book.blocks[name]
     array = np.empty(np.shape(saved.book.values[block]))
     for at in np.ndindex(array.shape):
-        sheet, _, cell = address(block, at, saved.book.layout).rpartition("!")
+        sheet, _, cell = saved.book.layout.address(block, at).rpartition("!")
         array[at] = saved.cells[sheet.strip("'"), cell]
     return array
 

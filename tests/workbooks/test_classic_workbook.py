@@ -10,7 +10,6 @@ import pytest
 from blueprint.book import Book
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.page import grid
-from blueprint.page.cells import address
 from blueprint.page.read import locate, read
 from blueprint.workbooks.classic_ppo.kind import KIND
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
@@ -99,7 +98,7 @@ def test_nothing_is_clipped(saved: tuple[Book, Path]) -> None:
 def test_names_fit_their_column() -> None:
     for book in BOOKS.values():
         placed = [label for label in book.layout.labels if label.column == grid.NAME and label.sheet not in WIDER]
-        labels = [label.text for label in placed if label.style == "name"]
+        labels = [str(label.text) for label in placed if label.style == "name"]
         assert len(labels) > 150
         assert [text for text in labels if len(text) > LONGEST_NAME] == []
 
@@ -170,7 +169,7 @@ def test_the_end_column_holds_what_comes_after_the_last_step() -> None:
     book = BOOKS["default"]
     shown = book.show("td_errors", n=1, t=8)
     assert shown.numbers == "(−0.69) + 0.99·(1 − 0)·(−0.02) − (−1.23) = 0.5202"
-    assert address(book.blocks["values.old"], (0, 8), book.layout) == "Rollout!Y15"
+    assert book.layout.address(book.blocks["values.old"], (0, 8)) == "Rollout!Y15"
 
 
 def test_every_preset_has_a_value_that_may_stand_there_and_a_name_for_every_setting() -> None:

@@ -11,7 +11,6 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
-from blueprint.page.cells import address
 from blueprint.page.recalculate import Cells, with_ironcalc
 from blueprint.workbooks.kl_controller.schema import CONTROLLER
 from tests.audit import formulas, spoil, watches
@@ -43,7 +42,7 @@ def row(book: Book, name: str) -> npt.NDArray[np.float64]:
 
 def recalculated(book: Book, cells: Cells, name: str) -> list[object]:
     """Returns a row over the updates as a spreadsheet program has it."""
-    places = (address(book.blocks[name], (update,), book.layout).rpartition("!") for update in range(6))
+    places = (book.layout.address(book.blocks[name], (update,)).rpartition("!") for update in range(6))
     return [cells[sheet.strip("'"), cell] for sheet, _, cell in places]
 
 

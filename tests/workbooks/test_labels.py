@@ -47,7 +47,7 @@ PIECES = (
 @pytest.mark.parametrize("name", BOOKS)
 def test_names_fit_their_column(name: str) -> None:
     placed = [label for label in BOOKS[name].layout.labels if label.column == grid.NAME and label.sheet not in WIDER]
-    labels = [label.text for label in placed if label.style == "name"]
+    labels = [str(label.text) for label in placed if label.style == "name"]
     assert labels
     assert [text for text in labels if len(text) > LONGEST_NAME] == []
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from blueprint.dumps.formats.limits import JSON_KEYS, WHOLE
 from blueprint.dumps.formats.raw import SCHEMA, Array, MinibatchError
-from blueprint.unfinished import replacing
+from blueprint.saving import replacing
 
 
 def _safetensors(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:

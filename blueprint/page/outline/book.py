@@ -126,9 +126,9 @@ class Blueprint:
         """The typed numbers that change only what is shown."""
         return {*self.chosen.numbers, self.chosen.decimals} if self.chosen else set()
 
-    def understood(self, sheet: Sheet) -> frozenset[Axis]:
+    def understood(self, sheet: Sheet) -> tuple[Axis, ...]:
         """Returns the letters that equations on a sheet leave out: those of its columns, or of the chosen column."""
-        return frozenset(sheet.across or (self.chosen.across if self.chosen else ()))
+        return sheet.across or (self.chosen.across if self.chosen else ())
 
     def with_typed(self, more: Mapping[str, object]) -> Blueprint:
         """Returns the blueprint with more typed numbers, given by the names of their blocks."""

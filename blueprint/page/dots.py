@@ -1,7 +1,5 @@
 """Words beside dots: on which side of its dot each one stands, so that no two are printed over each other."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 SIDES = {"above": (0.0, 1.0), "below": (0.0, -1.0), "right": (1.0, 0.0), "left": (-1.0, 0.0)}
@@ -20,18 +18,8 @@ class Dot(NamedTuple):
     word: str
 
 
-class Box(NamedTuple):
-    """The area that a word takes, in pixels."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-    def meets(self, other: Box) -> bool:
-        """Tells whether two areas overlap."""
-        across = self.left < other.right and other.left < self.right
-        return across and self.bottom < other.top and other.bottom < self.top
+Box = tuple[float, float, float, float]
+"""The area that a word takes, in pixels: its left, bottom, right and top."""
 
 
 def sides(dots: list[Dot], ends: tuple[float | None, float | None]) -> list[str]:
@@ -43,14 +31,14 @@ def sides(dots: list[Dot], ends: tuple[float | None, float | None]) -> list[str]
     low, high = (0.0 if ends[0] is None else ends[0], 1.0 if ends[1] is None else ends[1])
     heights = [dot.y for dot in dots if dot.x >= low] or [0.0]
     bottom, tall = min(heights), max(max(heights) - min(heights), 1.0)
-    taken: list[Box] = []
+    boxes = list[Box]()
     found = []
     for number, dot in enumerate(dots):
         at = (dot.x - low) / (high - low) * WIDE, (dot.y - bottom) / tall * HIGH
         order = [*SIDES] if dot.x >= low else [[*SIDES][number % len(SIDES)]]
-        boxes = {side: _box(at, dot.word, side) for side in order}
-        side = next((side for side in order if not any(boxes[side].meets(box) for box in taken)), order[0])
-        taken += [boxes[side]] * (dot.x >= low)
+        near = {side: _box(at, dot.word, side) for side in order}
+        side = next((side for side in order if not any(_meet(near[side], box) for box in boxes)), order[0])
+        boxes += [near[side]] * (dot.x >= low)
         found.append(side)
     return found
 
@@ -59,4 +47,9 @@ def _box(at: tuple[float, float], word: str, side: str) -> Box:
     """Returns the area of a word on one side of its dot."""
     wide, (right, up) = LETTER * len(word), SIDES[side]
     x, y = at[0] + right * (AWAY + wide / 2), at[1] + up * (AWAY + LINE / 2)
-    return Box(x - wide / 2, y - LINE / 2, x + wide / 2, y + LINE / 2)
+    return x - wide / 2, y - LINE / 2, x + wide / 2, y + LINE / 2
+
+
+def _meet(one: Box, other: Box) -> bool:
+    """Tells whether two areas overlap."""
+    return all(one[i] < other[i + 2] and other[i] < one[i + 2] for i in (0, 1))

@@ -1,10 +1,9 @@
-"""Unfinished files: what is being written stands beside its target, and is gone afterwards, however the writing ended.
+"""Saving: a file appears whole or not at all, so that a build that dies leaves the old file as it was.
 
-A file that is being written is locked by its writer, so that one which nobody holds was left by a process that was
-killed; the next command that writes into the folder takes it away.
+What is being written stands beside its target, and is gone afterwards, however the writing ended. It is locked by its
+writer, so that one which nobody holds was left by a process that was killed; the next command that writes into the folder
+takes it away.
 """
-
-from __future__ import annotations
 
 import atexit
 import os
@@ -24,6 +23,61 @@ _NAME = re.compile(r"\.blueprint-[0-9a-z_]{8}\.xlsx")
 _OLD = 24 * 60 * 60.0
 """Seconds after which a file is left behind where no lock says whether it still is being written."""
 _ours: set[Path] = set()
+
+
+class SaveError(OSError):
+    """A file could not be saved; nothing was changed."""
+
+
+def refuse_target(path: Path, force: bool, source: Path | None = None) -> None:
+    """Refuses, before anything is computed, where a workbook cannot or must not be written.
+
+    source: the file that is read. Raises SaveError for that file, forced or not, for a directory, for an ending by which no
+    program knows a workbook, and as `refuse_existing`.
+    """
+    _refuse_directory(path)
+    if source is not None and os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+        raise SaveError(f"{path} is the file that is read, which is never written over: name another file")
+    if path.suffix.lower() != ".xlsx":
+        raise SaveError(f"{path} does not end in .xlsx, by which programs know a workbook: name it so")
+    refuse_existing(path, force)
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """Refuses to write over a file, unless that is asked for by name: it may hold somebody's own numbers.
+
+    Raises SaveError if something is there and `force` is false; a link is something, wherever it leads.
+    """
+    if force or os.path.isdir(path):
+        return  # a directory is refused where it is saved, forced or not
+    if os.path.islink(path):
+        raise SaveError(f"{path} is a link to {os.readlink(path)}: name another file, or write through it with --force")
+    if os.path.exists(path):
+        raise SaveError(f"{path} is there already: name another file, or replace it with --force")
+
+
+def _refuse_directory(path: Path) -> None:
+    if os.path.isdir(path):
+        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'workbook.xlsx'}")
+
+
+@contextmanager
+def saved_whole(path: Path) -> Iterator[Path]:
+    """Gives an unfinished file beside the target; it takes the target's place at the end and is gone after a failure.
+
+    A link is followed, and the mode of a file that is replaced is kept. Raises SaveError if the target is a directory, a
+    device or a pipe, or cannot be written.
+    """
+    _refuse_directory(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise SaveError(f"{path} is a device or a pipe: give the name of a file, such as workbook.xlsx")
+    try:
+        with replacing(Path(os.path.realpath(path))) as unfinished:
+            yield unfinished
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        why = reason if os.path.exists(path.parent) else f"there is no folder {path.parent}"
+        raise SaveError(f"{path} cannot be written: {why}") from error
 
 
 @contextmanager
