@@ -6,7 +6,7 @@ from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.kind import DumpKind, catalogue_of, dump_kinds
 from blueprint.dumps.mentioned import mentioned
-from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields
+from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields, whole_number
 from blueprint.dumps.names import TENSOR, UNUSED, Names
 from blueprint.dumps.read import minibatch_from, naming, not_understood, read_dump, read_minibatch
 from blueprint.dumps.recognise import told_names
@@ -51,4 +51,5 @@ __all__ = [
     "save",
     "told_names",
     "unsaid",
+    "whole_number",
 ]

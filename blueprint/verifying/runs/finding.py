@@ -1,20 +1,25 @@
-"""Finds the dumps in a folder and groups them by step, from what their heads say; no tensor is read."""
+"""Finds the dumps in a folder and groups them by step, from what their heads and names say; no tensor is read."""
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
-from blueprint.dumps import MinibatchError, metadata_of
+from blueprint.dumps import MinibatchError, metadata_of, whole_number
 from blueprint.quoting import unquoted
 from blueprint.verifying.runs.ledger import is_ledger
-from blueprint.verifying.runs.names import LONGEST, natural, numbers_in
 from blueprint.verifying.runs.step import File, Step
 
 ENDINGS = (".safetensors", ".npz", ".jsonl", ".parquet", ".pt", ".pth")
 """What ends so is a dump, or was meant to be one: if it is damaged, its step counts as not verified."""
+_STEP = re.compile(r"step[_.-]?(\d{1,15})(?!\d)", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+LONGEST = 15
+"""Digits of a number that may be a step."""
+
+
 MOST_NAMED = 3
 
 
@@ -35,14 +40,11 @@ class Found:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was assumed and left aside."""
-        said = []
-        if self.by_name:
-            said.append(
-                f"{_files(len(self.by_name))} no step in the metadata: taken from the name ({_some(self.by_name)})"
-            )
-        if self.skipped:
-            said.append(f"{_files(len(self.skipped))} no ending of a dump: left aside ({_some(self.skipped)})")
-        return tuple(said)
+        found = (
+            (self.by_name, "no step in the metadata: taken from the name"),
+            (self.skipped, "no ending of a dump: left aside"),
+        )
+        return tuple(f"{_files(len(names))} {what} ({_some(names)})" for names, what in found if names)
 
 
 def find(folder: Path, only: str | None = None) -> Found:
@@ -56,7 +58,7 @@ def find(folder: Path, only: str | None = None) -> Found:
         if is_ledger(path) or (only and not fnmatch(name, only) and not fnmatch(path.name, only)):
             continue
         if only or path.suffix.lower() in ENDINGS:
-            said[name] = _whole(_said(path).get("step"))
+            said[name] = _step_of(path)
         else:
             skipped.append(name)
     by_name = tuple(name for name, number in said.items() if number is None)
@@ -81,21 +83,13 @@ def _files_in(folder: Path) -> Iterator[Path]:
         yield from (Path(at, name) for name in sorted(names, key=natural) if not name.startswith("."))
 
 
-def _said(path: Path) -> dict[str, Any]:
-    """Returns the metadata of a dump; of a damaged one none, and verifying it will say what is wrong."""
+def _step_of(path: Path) -> int | None:
+    """Returns the step that the head of a dump says; of a damaged one none, and verifying it will say what is wrong."""
     try:
-        return metadata_of(path)
+        step = metadata_of(path).get("step")
+        return None if step is None else whole_number(step, "step", 0)
     except MinibatchError:
-        return {}
-
-
-def _whole(found: Any) -> int | None:
-    """Returns a step that is a whole number of 0 or more; verifying tells what is wrong with any other one."""
-    if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) <= LONGEST:
-        found = int(found)
-    if isinstance(found, float) and found.is_integer():
-        found = int(found)
-    return found if type(found) is int and found >= 0 else None
+        return None
 
 
 def _raised(error: OSError) -> None:
@@ -118,3 +112,45 @@ def _files(count: int) -> str:
 def _some(names: tuple[str, ...]) -> str:
     more = f" and {len(names) - MOST_NAMED:,} others" if len(names) > MOST_NAMED else ""
     return ", ".join(unquoted(name) for name in names[:MOST_NAMED]) + more
+
+
+def numbers_in(names: Iterable[str], said: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Returns the steps that names tell; `said`: those of all files whose metadata say it.
+
+    The number that stands where names of the same shape have the step that their metadata say; else the one behind the last
+    "step"; else the only number of the file's own name.
+    """
+    places = _places({name: step for name, step in said.items() if step is not None})
+    return {name: _alike(name, places) if _shape(name) in places else number_in(name) for name in names}
+
+
+def number_in(name: str) -> int | None:
+    """Returns the step that a name tells by itself."""
+    told = _STEP.findall(name)
+    if told:
+        return int(told[-1])
+    numbers = _NUMBER.findall(Path(name).stem)
+    return int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) <= LONGEST else None
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Returns by what names are sorted so that 10 stands behind 9."""
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d{1,15})", name)]
+
+
+def _shape(name: str) -> str:
+    return _NUMBER.sub("#", name)
+
+
+def _places(said: Mapping[str, int]) -> dict[str, int]:
+    """Returns for names of a shape which of their numbers, counted from 0, is the step in all of those that say it."""
+    found: dict[str, set[int]] = {}
+    for name, step in said.items():
+        here = {at for at, number in enumerate(_NUMBER.findall(name)) if len(number) <= LONGEST and int(number) == step}
+        found[_shape(name)] = found.get(_shape(name), here) & here
+    return {shape: min(places) for shape, places in found.items() if places}
+
+
+def _alike(name: str, places: Mapping[str, int]) -> int | None:
+    number = _NUMBER.findall(name)[places[_shape(name)]]
+    return int(number) if len(number) <= LONGEST else None

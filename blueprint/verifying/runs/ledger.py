@@ -4,15 +4,12 @@ Only the process that holds its lock writes into it, one whole line at a time. A
 dropped when the ledger is opened the next time.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 try:
     import fcntl
@@ -50,16 +47,18 @@ class Ledger:
         self.path, self.failed = path, ""
         self._places: dict[str, int] = {}
         self._kept: dict[str, Record] = {}
-        try:
-            self._file = path.open("a+b", buffering=0)
-        except OSError as error:
-            raise LedgerError(_unwritable(path, error)) from error
-        try:
-            self._lock()
-            self._read()
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as files:
+            try:
+                self._file = files.enter_context(path.open("ab", buffering=0))
+                self._lock()
+                self._index()
+                self._lines = files.enter_context(path.open("rb"))
+            except OSError as error:
+                raise LedgerError(
+                    f"the ledger {path} cannot be written ({(error.strerror or str(error)).lower()}): "
+                    "name one elsewhere with --ledger FILE"
+                ) from error
+            self._files = files.pop_all()
 
     def __contains__(self, key: str) -> bool:
         """Tells whether a step is finished."""
@@ -69,8 +68,8 @@ class Ledger:
         """Returns the record of a step."""
         if key in self._kept:
             return self._kept[key]
-        self._file.seek(self._places[key])
-        return dict(json.loads(self._line()))
+        self._lines.seek(self._places[key])
+        return dict(json.loads(self._lines.readline()))
 
     def add(self, record: Record) -> None:
         """Writes what a step came to, under its key; on a full disk it is only kept in memory, and `failed` says why."""
@@ -110,61 +109,38 @@ class Ledger:
         except OSError:  # a file system without locks
             return
 
-    def _read(self) -> None:
-        """Finds the records, and cuts off a line that is torn."""
-        size = self._file.seek(0, os.SEEK_END)
-        self._file.seek(0)
-        head = self._file.read(len(_HEAD_LINE)) or b""
-        if head != _HEAD_LINE[: len(head)]:
-            raise LedgerError(
-                f"{self.path} is no ledger of `blueprint verify`: name a file that is not there yet with --ledger FILE"
-            )
-        try:
-            if size < len(_HEAD_LINE):
+    def _index(self) -> None:
+        """Notes where every record begins that need not be made again, and cuts off a line that is torn.
+
+        A step that was not verified is tried again.
+        """
+        with self.path.open("rb") as lines:
+            place, head = len(_HEAD_LINE), lines.read(len(_HEAD_LINE))
+            if not _HEAD_LINE.startswith(head):
+                raise LedgerError(
+                    f"{self.path} is no ledger of `blueprint verify`: name a file that is not there yet with --ledger FILE"
+                )
+            if head != _HEAD_LINE:
                 self._file.truncate(0)
                 self._append(_HEAD_LINE)
-                return
-            self._index(len(_HEAD_LINE))
-        except OSError as error:
-            raise LedgerError(_unwritable(self.path, error)) from error
-
-    def _index(self, place: int) -> None:
-        """Notes where every record begins that need not be made again: a step that was not verified is tried again."""
-        self._file.seek(place)
-        while line := self._line():
-            if not line.endswith(b"\n"):
-                self._file.truncate(place)
-                return
-            with suppress(ValueError):
-                found = json.loads(line)
-                if isinstance(found, dict) and found.get("outcome") != NOT_VERIFIED and "key" in found:
-                    self._places[str(found["key"])] = place
-            place += len(line)
-
-    def _line(self) -> bytes:
-        """Returns the line that begins where the file stands, and leaves the file behind it."""
-        place, pieces = self._file.tell(), []
-        while piece := self._file.read(1 << 16):
-            end = piece.find(b"\n") + 1
-            pieces.append(piece[:end] if end else piece)
-            if end:
-                break
-        line = b"".join(pieces)
-        self._file.seek(place + len(line))
-        return line
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    self._file.truncate(place)
+                    return
+                with suppress(ValueError):
+                    found = json.loads(line)
+                    if isinstance(found, dict) and found.get("outcome") != NOT_VERIFIED and "key" in found:
+                        self._places[str(found["key"])] = place
+                place += len(line)
 
     def close(self) -> None:
         """Lets go of the file and of its lock."""
-        self._file.close()
+        self._files.close()
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Self:
         """Returns itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         """Closes it."""
         self.close()
-
-
-def _unwritable(path: Path, error: OSError) -> str:
-    return f"the ledger {path} cannot be written ({(error.strerror or str(error)).lower()}): name one elsewhere with --ledger FILE"

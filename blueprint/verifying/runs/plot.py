@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
-from blueprint.verifying.runs.metrics import AT_FIRST_UPDATE
-from blueprint.verifying.runs.summary import Summary, Told
-from blueprint.verifying.runs.work import DIFFERS
+from blueprint.verifying.runs.summary import StepSummary, Summary
+from blueprint.verifying.runs.work import AT_FIRST_UPDATE, DIFFERS
 
 ENDINGS = (".png", ".svg", ".pdf")
 PANELS = {
@@ -41,13 +40,13 @@ def draw(found: Summary, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    watched = [name for name in PANELS if any(name in step.watched for step in found.steps)]
-    figure = Figure(figsize=(10, 2.4 * (1 + len(watched)) + 0.8), layout="constrained")
+    shown = [name for name in PANELS if any(name in step.metrics for step in found.steps)]
+    figure = Figure(figsize=(10, 2.4 * (1 + len(shown)) + 0.8), layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1 + len(watched), 1, sharex=True, squeeze=False)[:, 0]
+    panels = figure.subplots(1 + len(shown), 1, sharex=True, squeeze=False)[:, 0]
     places = _places(found.steps)
     _draw_deviations(panels[0], found, places)
-    for panel, name in zip(panels[1:], watched, strict=True):
+    for panel, name in zip(panels[1:], shown, strict=True):
         _draw_number(panel, found.steps, places, name)
     for panel in panels:
         _mark(panel, found.steps, places)
@@ -58,7 +57,7 @@ def draw(found: Summary, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def _places(steps: list[Told]) -> list[int]:
+def _places(steps: list[StepSummary]) -> list[int]:
     """Returns where each step stands: at its number, or, if one has none, at its place in the run."""
     numbers = [step.number for step in steps if step.number is not None]
     return numbers if len(numbers) == len(steps) else list(range(len(steps)))
@@ -66,8 +65,9 @@ def _places(steps: list[Told]) -> list[int]:
 
 def _draw_deviations(panel: Any, found: Summary, places: list[int]) -> None:
     """Draws the largest difference of each quantity that deviates anywhere; of the others the largest of all."""
-    deviating = [each.name for each in found.quantities.values() if each.worst]
-    rest = [name for name in found.quantities if name not in deviating]
+    quantities = found.quantities
+    deviating = [name for name, steps in quantities.items() if steps]
+    rest = [name for name, steps in quantities.items() if not steps]
     for name in deviating:
         _dots(panel, places, [step.times.get(name) for step in found.steps], name)
     largest = [max((step.times[name] for name in rest if name in step.times), default=None) for step in found.steps]
@@ -88,13 +88,13 @@ def _dots(panel: Any, places: list[int], values: list[float | None], label: str,
         panel.plot(*zip(*points, strict=True), ".", markersize=4, label=label, color=color)
 
 
-def _draw_number(panel: Any, steps: list[Told], places: list[int], name: str) -> None:
+def _draw_number(panel: Any, steps: list[StepSummary], places: list[int], name: str) -> None:
     nothing = (None, None)
-    logged, ours = zip(*(step.watched.get(name, nothing) for step in steps), strict=True)
+    logged, ours = zip(*(step.metrics.get(name, nothing) for step in steps), strict=True)
     _line(panel, places, logged, "o", LOGGED, "logged")
     _line(panel, places, ours, "-", RECOMPUTED, "recomputed")
     if name == "ratio":
-        first = [step.watched.get(AT_FIRST_UPDATE, nothing)[1] for step in steps]
+        first = [step.metrics.get(AT_FIRST_UPDATE, nothing)[1] for step in steps]
         _line(panel, places, first, ".", FIRST_UPDATE, "at the first update")
         panel.axhline(1.0, color="black", linewidth=0.8)
     panel.set_title(PANELS[name], fontsize=9, loc="left")
@@ -107,7 +107,7 @@ def _line(panel: Any, places: list[int], values: Any, style: str, color: str, la
         panel.plot(places, numbers, style, color=color, markersize=3, linewidth=1, fillstyle="none", label=label)
 
 
-def _mark(panel: Any, steps: list[Told], places: list[int]) -> None:
+def _mark(panel: Any, steps: list[StepSummary], places: list[int]) -> None:
     """Marks the first step that deviates, and those that could not be verified."""
     first = next((place for place, step in zip(places, steps, strict=True) if step.outcome == DIFFERS), None)
     if first is not None:

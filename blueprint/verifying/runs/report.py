@@ -1,17 +1,16 @@
 """A run as text for people: how many steps agree, where they do not, and what was watched."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
 from blueprint.quoting import table, unquoted
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
-from blueprint.verifying.runs.metrics import AT_FIRST_UPDATE, WATCHED
-from blueprint.verifying.runs.summary import Summary, Told
-from blueprint.verifying.runs.work import AGREES, DIFFERS, NEEDS_OTHERS, NOTHING, TOO_COARSE
+from blueprint.verifying.runs.summary import FOLLOWED, ORDER, StepSummary, Summary
+from blueprint.verifying.runs.work import AGREES, AT_FIRST_UPDATE, DIFFERS, NEEDS_OTHERS, NOTHING, TOO_COARSE
 
 MOST_STRETCHES, MOST_UNVERIFIED = 24, 8
-VERDICTS = ("agrees", "too coarse", "needs the others", "follows", "DIFFERS")
 PLACES = ("first at", "worst at", "largest difference there")
 STRETCHES = ("steps", "count", "verdict", "deviates first", "at most", "matches with")
 NUMBERS = ("number", "steps", "recomputed", "logged", "largest |logged − recomputed|")
@@ -32,7 +31,8 @@ def text_of(found: Summary, notes: Sequence[str] = ()) -> str:
         "\n".join(table(rows)) for rows in (_stretches(found), _quantities(found), _numbers(found)) if len(rows) > 1
     ]
     parts += [_first(found.deviation)] if found.deviation else []
-    parts += ["\n".join(_unverified(found.unverified))] if found.unverified else []
+    unverified = [step for step in found.steps if step.outcome == NOT_VERIFIED]
+    parts += ["\n".join(_unverified(unverified))] if unverified else []
     parts.append("\n".join([summed(found), *(f"Note: {each}." for each in notes)]))
     return "\n\n".join(parts)
 
@@ -53,13 +53,13 @@ def _stretches(found: Summary) -> list[Sequence[str]]:
     return rows
 
 
-def _stretch(steps: Sequence[Told]) -> Sequence[str]:
+def _stretch(steps: Sequence[StepSummary]) -> Sequence[str]:
     worst = max(steps, key=lambda step: step.worst)
     at_most = f"{worst.worst:.3g} tolerances ({worst.name})" if worst.first else ""
     return span(steps), f"{len(steps):,}", steps[0].outcome, steps[0].first, at_most, unquoted(steps[0].cause, 200)
 
 
-def span(steps: Sequence[Told]) -> str:
+def span(steps: Sequence[StepSummary]) -> str:
     """Names the steps of a stretch by the first and the last of them."""
     ends = [unquoted(each.name if each.number is None else each.number) for each in (steps[0], steps[-1])]
     return ends[0] if len(steps) == 1 else " … ".join(ends)
@@ -67,21 +67,32 @@ def span(steps: Sequence[Told]) -> str:
 
 def _quantities(found: Summary) -> list[Sequence[str]]:
     """Returns a row for each quantity, with a column for each verdict that there is."""
-    there = [name for name in VERDICTS if any(each.counts[name] for each in found.quantities.values())]
-    rows: list[Sequence[str]] = [
-        ("quantity", *there, *(PLACES if any(each.worst for each in found.quantities.values()) else ()))
-    ]
-    for each in found.quantities.values():
-        counts = [f"{each.counts[name]:,}" if each.counts[name] else "" for name in there]
-        size = f"{each.largest:.2g}, {each.times:.3g} tolerances" if each.worst else ""
-        rows.append((each.name, *counts, each.first, each.worst, size)[: len(rows[0])])
+    deviating = found.quantities
+    counts = {
+        name: Counter(step.quantities[name].says for step in found.steps if name in step.quantities)
+        for name in deviating
+    }
+    there = [verdict for verdict in ORDER if any(each[verdict] for each in counts.values())]
+    rows: list[Sequence[str]] = [("quantity", *there, *(PLACES if any(deviating.values()) else ()))]
+    for name, each in counts.items():
+        many = [f"{each[verdict]:,}" if each[verdict] else "" for verdict in there]
+        rows.append((name, *many, *_places(name, deviating[name]))[: len(rows[0])])
     return rows
+
+
+def _places(quantity: str, steps: Sequence[StepSummary]) -> Sequence[str]:
+    """Says in which step a quantity first deviates, in which most, and by how much."""
+    if not steps:
+        return "", "", ""
+    worst = max(steps, key=lambda step: step.quantities[quantity].times)
+    size = worst.quantities[quantity]
+    return steps[0].name, worst.name, f"{size.largest:.2g}, {size.times:.3g} tolerances"
 
 
 def _numbers(found: Summary) -> list[Sequence[str]]:
     rows: list[Sequence[str]] = [NUMBERS]
-    for name in (AT_FIRST_UPDATE, *WATCHED):
-        pairs = [(step, *step.watched[name]) for step in found.steps if name in step.watched]
+    for name in FOLLOWED:
+        pairs = [(step, *step.metrics[name]) for step in found.steps if name in step.metrics]
         both = [(abs(logged - ours), step) for step, logged, ours in pairs if logged is not None and ours is not None]
         apart, where = max(both, key=lambda each: each[0], default=(0.0, None))
         said = f"{apart:.2g} ({where.name})" if where else "not logged"
@@ -103,7 +114,7 @@ def _first(record: Mapping[str, Any]) -> str:
     return f"The first that deviates is {record['name']}, file {unquoted(record['where'], 200)}:\n\n{indent(record['text'], '  ')}"
 
 
-def _unverified(steps: Sequence[Told]) -> Iterator[str]:
+def _unverified(steps: Sequence[StepSummary]) -> Iterator[str]:
     yield "Not verified:"
     yield from (f"  {unquoted(step.name, 200)}: {step.reason}" for step in steps[:MOST_UNVERIFIED])
     if len(steps) > MOST_UNVERIFIED:

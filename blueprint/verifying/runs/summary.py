@@ -8,38 +8,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from blueprint.verifying.runs.ledger import NOT_VERIFIED, Record
-from blueprint.verifying.runs.metrics import AT_FIRST_UPDATE, WATCHED
-from blueprint.verifying.runs.work import DIFFERS, NEEDS_OTHERS
+from blueprint.verifying.runs.ledger import Record
+from blueprint.verifying.runs.work import AT_FIRST_UPDATE, DIFFERS, METRICS, NEEDS_OTHERS
 
-ORDER = {"agrees": 0, "too coarse": 1, NEEDS_OTHERS: 2, "follows": 3, "DIFFERS": 4}
-"""How severe a verdict on a quantity is; the severest of its files stands for the step."""
+ORDER = ("agrees", "too coarse", NEEDS_OTHERS, "follows", "DIFFERS")
+"""Verdicts on a quantity, from the mildest on; the severest of its files stands for the step."""
+DEVIATES = ORDER[3:]
 IN_WORDS = ("step", "name", "outcome", "reason", "first", "cause")
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A step of a run, in a few numbers.
-
-    number, name: of the step. outcome: a word of `work`, or not verified, with its reason.
-    first: the quantity that deviates first, "" if none does; cause: what likeliest explains it.
-    times: by quantity, its largest difference in tolerances, of those that can be told.
-    watched: by name, what was logged and what was recomputed.
-    """
-
-    number: int | None
-    name: str
-    outcome: str
-    reason: str
-    first: str
-    cause: str
-    times: Mapping[str, float]
-    watched: Mapping[str, tuple[float | None, float | None]]
-
-    @property
-    def worst(self) -> float:
-        """The largest difference of the quantity that deviates first, in tolerances; 0 where none does."""
-        return self.times.get(self.first, 0.0)
 
 
 class Worst(NamedTuple):
@@ -50,46 +25,41 @@ class Worst(NamedTuple):
     largest: float
 
 
-@dataclass
-class Quantity:
-    """What a quantity comes to over all steps.
+@dataclass(frozen=True, slots=True)
+class StepSummary:
+    """A step of a run, in a few numbers.
 
-    counts: by verdict, in how many steps. first, worst: names of steps, "" if it deviates in none; times, largest: there.
+    number, name: of the step. outcome: a word of `work`, or not verified, with its reason.
+    first: the quantity that deviates first, "" if none does; cause: what likeliest explains it.
+    quantities: by name, what each comes to. metrics: by name, what was logged and what was recomputed.
     """
 
+    number: int | None
     name: str
-    counts: Counter[str] = field(default_factory=Counter)
-    first: str = ""
-    worst: str = ""
-    times: float = 0.0
-    largest: float = 0.0
+    outcome: str
+    reason: str
+    first: str
+    cause: str
+    quantities: Mapping[str, Worst]
+    metrics: Mapping[str, tuple[float | None, float | None]]
 
-    def add(self, step: str, found: Worst) -> None:
-        """Counts a step."""
-        self.counts[found.says] += 1
-        if ORDER.get(found.says, 0) < ORDER["follows"]:
-            return
-        self.first = self.first or step
-        if not self.worst or found.times > self.times:
-            self.worst, self.times, self.largest = step, found.times, found.largest
+    @property
+    def times(self) -> dict[str, float]:
+        """By quantity, its largest difference in tolerances, of those that can be told."""
+        return {name: each.times for name, each in self.quantities.items() if each.says != NEEDS_OTHERS}
+
+    @property
+    def worst(self) -> float:
+        """The largest difference of the quantity that deviates first, in tolerances; 0 where none does."""
+        return self.times.get(self.first, 0.0)
 
 
 @dataclass
 class Summary:
     """A run, step by step. deviation: the whole record of the first step that deviates."""
 
-    steps: list[Told] = field(default_factory=list)
-    quantities: dict[str, Quantity] = field(default_factory=dict)
+    steps: list[StepSummary] = field(default_factory=list)
     deviation: Record | None = None
-
-    def add(self, record: Record) -> None:
-        """Takes in the next step."""
-        worst = worst_of(record)
-        self.steps.append(told(record, worst))
-        if record["outcome"] == DIFFERS and self.deviation is None:
-            self.deviation = record
-        for name, found in worst.items():
-            self.quantities.setdefault(name, Quantity(name)).add(record["name"], found)
 
     @property
     def counts(self) -> Counter[str]:
@@ -97,11 +67,15 @@ class Summary:
         return Counter(step.outcome for step in self.steps)
 
     @property
-    def unverified(self) -> list[Told]:
-        """The steps that could not be verified."""
-        return [step for step in self.steps if step.outcome == NOT_VERIFIED]
+    def quantities(self) -> dict[str, list[StepSummary]]:
+        """The steps in which each quantity deviates, by itself or because another does."""
+        names = dict.fromkeys(name for step in self.steps for name in step.quantities)
+        return {
+            name: [step for step in self.steps if name in step.quantities and step.quantities[name].says in DEVIATES]
+            for name in names
+        }
 
-    def stretches(self) -> Iterator[list[Told]]:
+    def stretches(self) -> Iterator[list[StepSummary]]:
         """Yields steps that follow upon each other and come to the same: the same outcome, the same quantity first."""
         for _, steps in groupby(self.steps, key=lambda step: (step.outcome, step.first)):
             yield list(steps)
@@ -111,16 +85,17 @@ def summary_of(records: Iterable[Record]) -> Summary:
     """Gathers the records of a run, in the order of its steps."""
     found = Summary()
     for record in records:
-        found.add(record)
+        found.steps.append(step_summary(record))
+        if record["outcome"] == DIFFERS and found.deviation is None:
+            found.deviation = record
     return found
 
 
-def told(record: Record, worst: Mapping[str, Worst]) -> Told:
+def step_summary(record: Record) -> StepSummary:
     """Returns a record in a few numbers."""
-    times = {name: found.times for name, found in worst.items() if found.says != NEEDS_OTHERS}
-    watched = {name: (pair["logged"], pair["recomputed"]) for name, pair in record["watched"].items()}
-    step, name, outcome, reason, first, cause = (record[key] for key in IN_WORDS)
-    return Told(step, name, outcome, reason, first, cause, times, watched)
+    metrics = {name: (pair["logged"], pair["recomputed"]) for name, pair in record["watched"].items()}
+    number, name, outcome, reason, first, cause = (record[key] for key in IN_WORDS)
+    return StepSummary(number, name, outcome, reason, first, cause, worst_of(record), metrics)
 
 
 def worst_of(record: Record) -> dict[str, Worst]:
@@ -130,7 +105,7 @@ def worst_of(record: Record) -> dict[str, Worst]:
         largest, allowed = _size(quantity["largest"]), _size(quantity["allowed"])
         times = largest / allowed if allowed else float("inf") if largest else 0.0
         before = found.get(quantity["quantity"], Worst("agrees", 0.0, 0.0))
-        says = max(before.says, quantity["verdict"], key=lambda said: ORDER.get(said, 0))
+        says = max(before.says, quantity["verdict"], key=ORDER.index)
         found[quantity["quantity"]] = Worst(says, max(before.times, times), max(before.largest, largest))
     return found
 
@@ -140,7 +115,7 @@ def _size(value: Any) -> float:
     return float("inf") if value is None else float(value)
 
 
-FOLLOWED = (AT_FIRST_UPDATE, *WATCHED)
+FOLLOWED = (AT_FIRST_UPDATE, *METRICS)
 
 
 def csv_of(found: Summary) -> str:
@@ -156,7 +131,8 @@ def csv_of(found: Summary) -> str:
     return into.getvalue()
 
 
-def _row(step: Told, quantities: list[str]) -> list[object]:
-    times = [f"{step.times[name]:.6g}" if name in step.times else "" for name in quantities]
-    watched = [value for name in FOLLOWED for value in step.watched.get(name, (None, None))]
-    return [step.number, step.name, step.outcome, step.first, step.cause, step.reason, *times, *watched]
+def _row(step: StepSummary, quantities: list[str]) -> list[object]:
+    tolerances = step.times
+    times = [f"{tolerances[name]:.6g}" if name in tolerances else "" for name in quantities]
+    metrics = [value for name in FOLLOWED for value in step.metrics.get(name, (None, None))]
+    return [step.number, step.name, step.outcome, step.first, step.cause, step.reason, *times, *metrics]
