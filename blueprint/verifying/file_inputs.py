@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Array, Minibatch, MinibatchError
-from blueprint.witness.options import Options, Texts
+from blueprint.witness import Named, Options, Texts
 from blueprint.witness.ppo import compared_rows, read_rows
-from blueprint.witness.tensors import Named
 
 Rows = slice | Sequence[int] | Array
 

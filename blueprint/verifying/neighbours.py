@@ -11,7 +11,7 @@ from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.setting import OFF
 from blueprint.verifying.meanings import MEANINGS
 from blueprint.verifying.settings import Setting, Settings, number_of
-from blueprint.witness.options import WORDS
+from blueprint.witness import WORDS
 
 VALUES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
     {

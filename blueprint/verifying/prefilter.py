@@ -11,7 +11,7 @@ from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.neighbours import Neighbour
 from blueprint.verifying.settings import laid_over, number_of
 from blueprint.verifying.tiled_passes import Work, one_thread
-from blueprint.witness.options import Options, Texts
+from blueprint.witness import Options, Texts
 from blueprint.witness.ppo import signal
 
 ROWS, FEW = 32, 8

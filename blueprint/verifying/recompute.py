@@ -17,7 +17,7 @@ from blueprint.verifying.needs import PADS, missing, starts
 from blueprint.verifying.settings import Setting, Settings, laid_over
 from blueprint.verifying.tiled_passes import TILE_TOKENS, Work, one_thread, unseen
 from blueprint.verifying.verdict import Progress
-from blueprint.witness.tensors import Named
+from blueprint.witness import Named
 
 
 @dataclass(frozen=True)

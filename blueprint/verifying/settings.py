@@ -6,7 +6,7 @@ import torch
 
 from blueprint.dumps import MinibatchError
 from blueprint.inputs.setting import OFF, says_off
-from blueprint.witness.options import NUMBERS, WORDS, Options
+from blueprint.witness import NUMBERS, WORDS, Options
 
 Setting = float | str
 Settings = Mapping[str, Setting]

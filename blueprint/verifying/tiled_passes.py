@@ -12,10 +12,8 @@ from blueprint.dumps import Minibatch, Moments
 from blueprint.verifying.file_inputs import Rows, given_rows, per_word, placed_rows, texts_of
 from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.verifying.verdict import Progress
-from blueprint.witness.options import Options, Texts
+from blueprint.witness import Named, Options, Spread, Texts, Tiled
 from blueprint.witness.ppo import counts, recompute, signal
-from blueprint.witness.sums import Spread, Tiled
-from blueprint.witness.tensors import Named
 
 FLOOR = 1e-12
 """The variance of the returns up to which the explained variance is 0."""

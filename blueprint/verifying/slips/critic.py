@@ -8,8 +8,7 @@ from torch import Tensor
 
 from blueprint.verifying.slips.own import Own, Read, beside
 from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
-from blueprint.witness import losses
-from blueprint.witness.tensors import Named, with_end
+from blueprint.witness import Named, losses, with_end
 
 
 def value(own: Own) -> Words:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from blueprint.verifying.slips.own import Own, Read, across_by, beside, read
 from blueprint.verifying.slips.slip import MASKS, TensorSlip
-from blueprint.witness.tensors import masked_sums
+from blueprint.witness import masked_sums
 
 
 def _fading(own: Own) -> float:

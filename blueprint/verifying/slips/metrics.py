@@ -9,8 +9,7 @@ from blueprint.verifying.slips.critic import value_rows
 from blueprint.verifying.slips.own import Own, Read
 from blueprint.verifying.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
 from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
-from blueprint.witness import metrics, rewards
-from blueprint.witness.tensors import Named
+from blueprint.witness import Named, metrics, rewards
 
 WEIGHTS = ("watch.slots.weight", "watch.words.weight", "watch.values.weight")
 

@@ -11,9 +11,7 @@ from blueprint.dumps import MinibatchError
 from blueprint.verifying.file_inputs import TENSORS, Rows, moved
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, options_of
 from blueprint.verifying.tiled_passes import Work
-from blueprint.witness.options import Options, Texts
-from blueprint.witness.sums import WHOLE, Sums
-from blueprint.witness.tensors import Named, with_end
+from blueprint.witness import WHOLE, Named, Options, Sums, Texts, with_end
 
 ON_PADS = {"advantages_used": "advantages", "returns": "returns"}
 """By row that a loss is made of, the tensor of a file that it is."""

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from blueprint.verifying.slips.own import Own, Read, beside, read
 from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
-from blueprint.witness import losses
-from blueprint.witness.tensors import Named
+from blueprint.witness import Named, losses
 
 
 def surrogates(own: Own) -> Named:

@@ -16,9 +16,7 @@ from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import TensorSlip, Words, WordsSlip
 from blueprint.verifying.slips.tables import AS_THEY_ARE, MODES
 from blueprint.verifying.tiled_passes import Work, one_thread
-from blueprint.witness import advantages, rewards
-from blueprint.witness.sums import Tiled
-from blueprint.witness.tensors import with_end
+from blueprint.witness import Tiled, advantages, rewards, with_end
 
 WHITENED = {"advantages_used": "advantages", "rewards": "rewards.raw"}
 """By row that may be whitened, what it is before that."""

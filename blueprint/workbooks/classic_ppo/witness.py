@@ -1,26 +1,41 @@
 """Classic PPO in torch: environments run step by step, rewards are given, and an episode may end at any step of a row.
 
-Written from the papers and from what the libraries do: CleanRL ppo.py, Stable-Baselines3 (common/buffers.py, ppo/ppo.py),
-TorchRL (objectives/ppo.py, value/functional.py), rlax (multistep.py). Tensors are [F, N, T]: file, environment, step; settings
-[F, 1, 1], numbers of a batch [F].
+Written from the papers, CleanRL ppo.py, Stable-Baselines3 (common/buffers.py, ppo/ppo.py), TorchRL (objectives/ppo.py,
+value/functional.py) and rlax (multistep.py). Tensors are [F, N, T]: file, environment, step; numbers of a batch are [F].
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from blueprint.witness import KindWitness, Tie, WitnessError, advantages, checks, losses
-from blueprint.witness.batch import UPPER, Batch
-from blueprint.witness.metrics import explained
-from blueprint.witness.options import WORDS, Options, picked
-from blueprint.witness.rewards import estimates
-from blueprint.witness.rows import Rows, add_settings, add_verdicts
-from blueprint.witness.settings import File, block, held, place_of, single
-from blueprint.witness.tensors import Named, distribution_rows, logprobs, sums_from, wide
-from blueprint.witness.totals import summed_rows
-from blueprint.witness.witness import shapes
+from blueprint.witness import (
+    UPPER,
+    WORDS,
+    Batch,
+    File,
+    KindWitness,
+    Options,
+    Rows,
+    WitnessError,
+    add_settings,
+    add_verdicts,
+    advantages,
+    checks,
+    distribution_rows,
+    estimates,
+    explained,
+    held,
+    logprobs,
+    losses,
+    picked,
+    place_of,
+    shapes,
+    single,
+    summed_rows,
+    sums_from,
+    wide,
+)
 
 TYPED = ("rewards", "values.old", "values.new", "done", "terminated", "actions")
 CALLED = {"advantage.eps_form": "whiten_form", "value.combine": "value_combine"}
@@ -40,10 +55,9 @@ OF_VALUES = {
 """What the steps of the value loss are called here."""
 NOT_SHOWN = ("count", "counted", "bessel", "rsqrt_var_plus", "clamp", "shifted")
 """Steps of whitening that a file of classic PPO has not."""
-PARTS = ("policy_loss", "adds.value_loss", "adds.entropy")
 
 
-def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
+def compute(batch: Batch, rows: Rows) -> tuple[()]:
     """Adds every quantity of the files to the rows. Raises WitnessError for an action that there is not."""
     add_settings(batch, rows)
     options, every = options_of(batch), batch.exists
@@ -65,10 +79,8 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
 def options_of(batch: Batch) -> Options:
     """Returns the options in use, under the names that they have for language models."""
     switches = {name: batch.option(own, WORDS[name]) for name, own in CALLED.items()}
-    numbers = {
-        UPPER: batch.setting("clip_range") + batch.setting("clip_more"),
-        "value.factor": batch.setting("value_factor"),
-    }
+    numbers = {UPPER: batch.setting("clip_range") + batch.setting("clip_more")}
+    numbers |= {"value.factor": batch.setting("value_factor")}
     return replace(batch.options, values={**batch.options.values, **switches, **numbers})
 
 
@@ -109,9 +121,9 @@ def add_loss(batch: Batch, rows: Rows, options: Options) -> None:
     found = losses.value_rows(rows["values.new"], rows, options, norm)
     found |= {f"value.size{which}": found[f"value.error{which}"].abs() for which in ("", "_clipped")}
     rows.add({name: found[row] for row, name in OF_VALUES.items() if norm == "smooth_l1" or ".size" not in name})
-    rows.add({"policy.entropy": -rows["policy.p_log_p"]})
-    rows.add({"policy_loss": -mean(rows["surrogate"]), "value_loss": mean(rows["value.step_loss"])})
-    rows.add({"entropy": mean(rows["policy.entropy"])})
+    entropy, value_loss = -rows["policy.p_log_p"], mean(rows["value.step_loss"])
+    rows.add({"policy.entropy": entropy, "policy_loss": -mean(rows["surrogate"]), "value_loss": value_loss})
+    rows.add({"entropy": mean(entropy)})
     rows.add(summed_rows(rows, {"value_loss": options.number("vf_coef", 1), "entropy": -options.number("ent_coef", 1)}))
 
 
@@ -137,12 +149,12 @@ def add_metrics(batch: Batch, rows: Rows) -> None:
     for name, critic in (("old", rows["values.old"][..., :-1]), ("new", values)):
         residual = rows["returns"] - critic
         rows.add({f"residual.{name}": residual} | spread_rows(f"residual.{name}", residual))
-        share = explained(rows[f"residual.{name}.variance"], rows["returns.variance"], tiny)
-        rows.add({f"explained_variance.{name}": share})
+        variances = rows[f"residual.{name}.variance"], rows["returns.variance"]
+        rows.add({f"explained_variance.{name}": explained(*variances, tiny)})
     rows.add({"mean.rewards": mean(rows["rewards"]), "mean.td_errors": mean(rows["td_errors"])})
 
 
-def spread_rows(name: str, row: Tensor) -> Named:
+def spread_rows(name: str, row: Tensor) -> dict[str, Tensor]:
     """Returns mean, distances from it, and variance over N."""
     centred = row - wide(mean(row))
     return {f"{name}.mean": mean(row), f"{name}.centred": centred, f"{name}.variance": mean(centred.square())}
@@ -150,14 +162,13 @@ def spread_rows(name: str, row: Tensor) -> Named:
 
 def add_checks(batch: Batch, rows: Rows) -> None:
     """Adds how far ends are from 0 or 1, sums from what they must be, and GAE from what it is at the ends of λ and γ."""
-    parts = torch.stack([rows[name] for name in PARTS], dim=-1)
+    parts = torch.stack([rows[name] for name in ("policy_loss", "adds.value_loss", "adds.entropy")], dim=-1)
     rows.add({"check.parts_size": parts.abs().sum(dim=-1)})
     values, actions, done, over = (rows[name] for name in ("values.old", "actions", "done", "terminated"))
     add_identities(batch, rows, values, done)
-    last = rows["old.log_p"].shape[-1] - 1
     norms = zip(batch.used("value_norm"), (single(file, "value_norm.built") for file in batch.files), strict=True)
     found = checks.probability_distances(rows, {"old": "old", "new": "policy"}) | {
-        "check.actions": (-actions).clamp(min=0) + (actions - last).clamp(min=0),
+        "check.actions": (-actions).clamp(min=0) + (actions + 1 - rows["old.log_p"].shape[-1]).clamp(min=0),
         "check.done": (done * (1 - done)).abs() + (over * (1 - over)).abs(),
         "check.terminated": (over > done).to(over.dtype),
         "check.k3": (-rows["policy_kl.k3"]).clamp(min=0),
@@ -183,7 +194,7 @@ def add_identities(batch: Batch, rows: Rows, values: Tensor, done: Tensor) -> No
 def group_key(file: File) -> object:
     """Returns what files must share: their settings, all shapes, and the norm whose rows they were built with."""
     same = shapes(file, "actions", "old.logits", "policy.logits", "presets.names")
-    return held(file), same, str(block(file, "value_norm.built"))
+    return held(file), same, str(single(file, "value_norm.built"))
 
 
 WITNESS = KindWitness(("values.old",), ("actions",), compute, group_key)

@@ -11,12 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from blueprint.witness import KindWitness, Tie
-from blueprint.witness.batch import Batch
-from blueprint.witness.options import picked
-from blueprint.witness.rewards import within
-from blueprint.witness.rows import Rows, add_settings, add_verdicts
-from blueprint.witness.tensors import Named
+from blueprint.witness import Batch, KindWitness, Named, Rows, Tie, add_settings, add_verdicts, picked, within
 
 STATISTICS = ("seq_sum", "token_mean")
 """The words of the statistic that is fed."""

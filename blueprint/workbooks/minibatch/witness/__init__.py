@@ -4,9 +4,7 @@ What lies outside the window enters as typed numbers: statistics and counts of t
 behind the last column, and the sums over words that are not shown. Where a file begins depends on what its dump had.
 """
 
-from blueprint.witness import KindWitness
-from blueprint.witness.settings import TABLE, File, held
-from blueprint.witness.witness import shapes
+from blueprint.witness import TABLE, File, KindWitness, held, shapes
 from blueprint.workbooks.minibatch.witness.compute import compute
 from blueprint.workbooks.minibatch.witness.kind import kind_of
 

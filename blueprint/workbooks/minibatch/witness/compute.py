@@ -10,11 +10,20 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from blueprint.witness import Tie, advantages, losses, metrics, rewards, totals
-from blueprint.witness.batch import Batch
-from blueprint.witness.options import Options, Texts
-from blueprint.witness.rows import Rows, add_settings
-from blueprint.witness.sums import Whole
+from blueprint.witness import (
+    Batch,
+    Options,
+    Rows,
+    Texts,
+    Tie,
+    Whole,
+    add_settings,
+    advantages,
+    losses,
+    metrics,
+    rewards,
+    totals,
+)
 from blueprint.workbooks.minibatch.witness.kind import Kind, kind_of
 from blueprint.workbooks.minibatch.witness.logged import add_charts, add_checks, add_logged, add_means
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from blueprint.witness.settings import File, WitnessError
+from blueprint.witness import File, WitnessError
 
 BEGINNINGS = ("score.given", "score.placed", "rewards", "advantages_used")
 """Rows in which a computation begins. The first that a file has is typed; those behind it follow from it."""

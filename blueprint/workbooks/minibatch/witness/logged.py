@@ -3,11 +3,17 @@
 import torch
 from torch import Tensor
 
-from blueprint.witness import checks
-from blueprint.witness.batch import Batch
-from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
-from blueprint.witness.rows import Rows, add_verdicts
-from blueprint.witness.tensors import masked_mean, sums_from
+from blueprint.witness import (
+    Batch,
+    Rows,
+    add_clip_curve,
+    add_dots,
+    add_verdicts,
+    checks,
+    masked_mean,
+    shown_words,
+    sums_from,
+)
 from blueprint.workbooks.minibatch.witness.kind import Kind
 
 MEANS = (

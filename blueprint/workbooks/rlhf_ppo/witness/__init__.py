@@ -4,9 +4,7 @@ Every slot of a response has its log-prob and its value, padding included; what 
 workbook is one of the default options that has no slots but the words.
 """
 
-from blueprint.witness import KindWitness
-from blueprint.witness.settings import TABLE, File, held
-from blueprint.witness.witness import shapes
+from blueprint.witness import TABLE, File, KindWitness, held, shapes
 from blueprint.workbooks.rlhf_ppo.witness.compute import compute
 
 MODELS = ("old.E", "old.W", "old_critic.E", "old_critic.W")

@@ -7,12 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from blueprint.witness import Tie, checks
-from blueprint.witness.batch import Batch
-from blueprint.witness.checks import add_clip_curve, add_dots
+from blueprint.witness import TABLE, Batch, Rows, Tie, add_clip_curve, add_dots, add_settings, add_verdicts, checks
 from blueprint.witness.ppo import recompute
-from blueprint.witness.rows import Rows, add_settings, add_verdicts
-from blueprint.witness.settings import TABLE
 from blueprint.workbooks.rlhf_ppo.witness import tokens
 from blueprint.workbooks.rlhf_ppo.witness.libraries import add_libraries
 from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics

@@ -11,13 +11,20 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from blueprint.witness import WitnessError
-from blueprint.witness.batch import Batch
+from blueprint.witness import (
+    Array,
+    Batch,
+    File,
+    Rows,
+    WitnessError,
+    chosen_device,
+    chosen_dtype,
+    distribution_rows,
+    ieee_products,
+    kl_rows,
+    logprobs,
+)
 from blueprint.witness.ppo import signal, update
-from blueprint.witness.rows import Rows
-from blueprint.witness.settings import Array, File
-from blueprint.witness.tensors import distribution_rows, kl_rows, logprobs
-from blueprint.witness.witness import chosen_device, chosen_dtype, ieee_products
 from blueprint.workbooks.rlhf_ppo.witness.compute import compute_ppo
 from blueprint.workbooks.rlhf_ppo.witness.models import Policy, Scored
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of

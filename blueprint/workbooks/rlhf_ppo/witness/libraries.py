@@ -7,12 +7,23 @@ from dataclasses import fields
 import numpy as np
 import torch
 
-from blueprint.witness.batch import Batch
-from blueprint.witness.options import NUMBERS, WORDS, Options, Texts
+from blueprint.witness import (
+    NUMBERS,
+    WORDS,
+    Batch,
+    Named,
+    Options,
+    Rows,
+    Setting,
+    Texts,
+    alternative,
+    block,
+    column,
+    is_word,
+    of_preset,
+    place_of,
+)
 from blueprint.witness.ppo import recompute
-from blueprint.witness.rows import Rows
-from blueprint.witness.settings import Setting, alternative, block, column, is_word, of_preset, place_of
-from blueprint.witness.tensors import Named
 
 OF_THE_TEXTS = ("place.", "response.")
 """Rows that no convention changes, so that files have them once."""

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from blueprint.witness.batch import Batch
-from blueprint.witness.metrics import explained
-from blueprint.witness.rows import Rows
-from blueprint.witness.tensors import Held, Named, masked_mean, wide
+from blueprint.witness import Batch, Held, Named, Rows, explained, masked_mean, wide
 
 MEANS = (
     "old.logprobs", "reference.logprobs", "policy.logprobs", "reward.penalty", "rewards", "old_critic.values", "td_errors",

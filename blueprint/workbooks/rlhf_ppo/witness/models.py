@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from blueprint.witness.tensors import Named
+from blueprint.witness import Named
 
 
 class Recurrent(nn.Module):

@@ -12,11 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness import Tie, WitnessError
-from blueprint.witness.batch import Batch
-from blueprint.witness.settings import Array, File, block, ids
-from blueprint.witness.tensors import Named
-from blueprint.witness.witness import TIE
+from blueprint.witness import TIE, Array, Batch, File, Named, Tie, WitnessError, block, ids
 from blueprint.workbooks.rlhf_ppo.witness.models import Policy, lookup
 
 FIXED = "rollout.response"

@@ -5,10 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from blueprint.witness import checks
-from blueprint.witness.batch import Batch
-from blueprint.witness.rows import Rows
-from blueprint.witness.tensors import Named, sums_from, with_end
+from blueprint.witness import Batch, Named, Rows, checks, sums_from, with_end
 
 CURVES = ("1", "2", "3", "4")
 

@@ -7,13 +7,24 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from blueprint.witness import Tie
-from blueprint.witness.batch import Batch
-from blueprint.witness.checks import shown_words
-from blueprint.witness.options import Texts
-from blueprint.witness.rows import Rows
-from blueprint.witness.settings import TABLE, Array, block, ids
-from blueprint.witness.tensors import Named, distribution_rows, kl_rows, logprobs, wide, with_end, with_start
+from blueprint.witness import (
+    TABLE,
+    Array,
+    Batch,
+    Named,
+    Rows,
+    Texts,
+    Tie,
+    block,
+    distribution_rows,
+    ids,
+    kl_rows,
+    logprobs,
+    shown_words,
+    wide,
+    with_end,
+    with_start,
+)
 from blueprint.workbooks.rlhf_ppo.witness.metrics import response_rows
 from blueprint.workbooks.rlhf_ppo.witness.models import Policy, Recurrent, Scored
 from blueprint.workbooks.rlhf_ppo.witness.rollout import (

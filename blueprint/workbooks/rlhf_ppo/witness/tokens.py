@@ -8,13 +8,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness import Tie, WitnessError, advantages, rewards
-from blueprint.witness.batch import UPPER, Batch
-from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
-from blueprint.witness.losses import between, lowest_ratio, surrogates
-from blueprint.witness.rows import Rows, add_verdicts
-from blueprint.witness.settings import Array, numbers
-from blueprint.witness.tensors import with_end
+from blueprint.witness import (
+    UPPER,
+    Array,
+    Batch,
+    Rows,
+    Tie,
+    WitnessError,
+    add_clip_curve,
+    add_dots,
+    add_verdicts,
+    advantages,
+    between,
+    lowest_ratio,
+    numbers,
+    rewards,
+    shown_words,
+    surrogates,
+    with_end,
+)
 from blueprint.workbooks.rlhf_ppo.witness.metrics import mean_rows
 from blueprint.workbooks.rlhf_ppo.witness.signal import add_curves, add_identities, signal_distances
 
