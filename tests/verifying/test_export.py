@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blueprint.book import Book
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.page.recalculate import compare, with_ironcalc
 from blueprint.page.watch import expected
+from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.minibatch.verifying.logged_values import NEAR, agreement
 from blueprint.workbooks.minibatch.verifying.window import chosen_window, deviating_window, worst_window
@@ -112,7 +114,9 @@ def test_scores_of_single_words_stand_where_they_stand() -> None:
     found = replayed("openrlhf", minibatch("advantages", scores=dense))
     window = worst_window(found, 3, "kl", 16)
     assert agreed(found, window, "openrlhf").apart == []
-    assert "score.given" not in part_of(found, window, "openrlhf").typed
+    numbers = part_of(found, window, "openrlhf")
+    assert "score.given" not in numbers.typed
+    assert "Reward & advantage" in {place.sheet for place in Book(blueprint_of(numbers)).layout.places.values()}
 
 
 def test_a_row_says_where_it_stands_in_the_dump() -> None:

@@ -1,19 +1,18 @@
 """What the library logged, beside what follows from its own numbers: rows word by word, and numbers of the whole batch."""
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection
 
 from blueprint.language import Block, Max, Sum, block, less, link, typed
 from blueprint.page.outline import Item, Line, Note, Piece, Section, Sheet, key
-from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.axes import defined, n, t
 from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.minibatch.batch import SHOWN, number
-from blueprint.workbooks.minibatch.signal import Signal
+from blueprint.workbooks.minibatch.given import SHOWN, Blocks
 
 LEAD = "what the library logged beside what its own numbers come to: look for the first row that differs"
 HOW = "A row that deviates may follow from one above it: look at the first. Rounding is allowed, that of the dump's format."
 LOGGED = "logged."
 """What begins the names of what the library logged."""
+HEADINGS = ("recomputed", "logged", "difference", "allowed", "deviates")
 WHOLE = {
     "policy_loss": ("L_policy", "policy loss"),
     "value_loss": ("L_value", "value loss"),
@@ -33,111 +32,62 @@ WHOLE = {
     "entropy.watched": ("H_watch", "entropy, watched"),
 }
 """Numbers of the batch that a library may log: symbol and meaning, by the names of the rows that they are held against."""
+ROWS = {
+    "score.placed": ("scores", "signal.S"),
+    "rewards.raw": ("raw rewards", "kept"),
+    "rewards": ("rewards", "kept"),
+    "advantages": ("raw advantages", "response"),
+    "returns": ("returns", "kept"),
+    "advantages_used": ("advantages", "response"),
+}
+"""Rows that a library may log: what they are called in a word or two, and the row of 0 and 1 that says where they count."""
 
 
-SHORT = {
-    "score.placed": "scores", "rewards.raw": "raw rewards", "rewards": "rewards", "advantages": "raw advantages",
-    "returns": "returns", "advantages_used": "advantages",
-}  # fmt: skip
-"""What rows are called in a word or two."""
+def library_sheet(names: Collection[str], computed: Blocks, head: InView) -> tuple[Sheet, tuple[Piece, ...]]:
+    """Outlines what was logged, of which `names` are there; and for the first sheet how many words of each row deviate.
 
-
-class Library(NamedTuple):
-    """The sheet, and for the first one how many words of each row deviate."""
-
-    sheet: Sheet
-    pieces: tuple[Piece, ...]
-
-
-class Beside(NamedTuple):
-    """A row of ours on this sheet, the library's, how far apart they are, what rounding allows, and where it is more.
-
-    worst, far: the largest distance of the words shown, and how many of them deviate.
+    computed: every block of the workbook, by its name.
     """
-
-    ours: Block
-    theirs: Block
-    off: Block
-    allowed: Block
-    deviates: Block
-    worst: Block
-    far: Block
-
-
-def rows_of(made: Signal) -> dict[str, Block]:
-    """Returns our rows by the names under which a library's are held against them, as far as they are computed here."""
-    steps = made.made
-    rows = {
-        "score.placed": steps.placed,
-        "rewards.raw": steps.rewards.raw if steps.rewards else None,
-        "rewards": made.rewards,
-        "advantages": steps.gae.advantages if steps.gae else None,
-        "returns": steps.gae.returns if steps.gae else None,
-        "advantages_used": steps.used,
-    }
-    return {name: row for name, row in rows.items() if row is not None and not row.typed}
-
-
-def library_sheet(names: Collection[str], made: Signal, numbers: Mapping[str, Block], head: InView) -> Library:
-    """Outlines what was logged, of which `names` are there. numbers: those of the whole batch that are computed here."""
-    here = head.on("beside")
-    sections: list[Section] = []
-    pieces = []
-    for name, ours in rows_of(made).items():
-        if LOGGED + name in names:
-            beside = _beside(name, ours, _where(name, made))
-            title = ours.about.meaning
-            rows = (*beside[:3], key(beside.deviates), beside.worst, key(beside.far))
-            sections.append(Section(title, (Line((beside.allowed,), "fixed"), *rows)))
-            pieces.append(Piece(f"{SHORT[name]}: words off", beside.far, beside.deviates))
-    lines = _lines(names, numbers)
-    if lines:
-        headings = ("recomputed", "logged", "difference", "allowed", "deviates")
-        sections.append(Section("Numbers of the whole batch", lines, headings))
-    first = sections[0] if sections else Section("Nothing was logged", (Note("The dump has no tensor to compare."),))
+    here, sections, pieces = head.on("beside"), [], []
+    for name, (called, where) in ROWS.items():
+        if LOGGED + name in names and name in computed and not computed[name].typed:
+            section, piece = _row(name, called, computed[name], computed[where])
+            sections.append(section)
+            pieces.append(piece)
+    if lines := [_line(name, names, computed) for name in WHOLE if LOGGED + name in names]:
+        sections.append(Section("Numbers of the whole batch", tuple(lines), HEADINGS))
+    first, *others = sections or [Section("Nothing was logged", (Note("The dump has no tensor to compare."),))]
     first = Section(first.title, (Note(HOW), *first.items), first.columns)
-    sheet = Sheet("Library", LEAD, (first, *sections[1:]), (n, t), here.rows, here.mask)
-    return Library(sheet, tuple(pieces))
+    return Sheet("Library", LEAD, (first, *others), (n, t), here.rows, here.mask), tuple(pieces)
 
 
-def _where(name: str, made: Signal) -> Block:
-    """Returns where a row means something: scores in every slot, advantages on the response, others where a value is kept."""
-    response, kept = made.made.counted
-    places = {"score.placed": made.slots, "advantages": response, "advantages_used": response}
-    return places.get(name, kept)
-
-
-def _beside(name: str, ours: Block, where: Block) -> Beside:
+def _row(name: str, called: str, ours: Block, where: Block) -> tuple[Section, Piece]:
     """Sets a row beside the library's. where: (n, t), 1 where they are compared."""
-    symbol = ours.symbol
-    again = link(f"beside.{name}", ours)
-    theirs = typed(
-        LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {ours.about.meaning.partition(':')[0]}", decimals=SHOWN
-    )
+    symbol, meaning, again = ours.symbol, ours.about.meaning, link(f"beside.{name}", ours)
+    theirs = typed(LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {meaning.partition(':')[0]}", decimals=SHOWN)
+    allowed = typed(f"allowed.{name}", (), f"tol_{symbol}", "distance that rounding allows", decimals=7)
     off = block(f"off.{name}", (n, t), f"off_{symbol}", "distance, where the row is read", decimals=7)
     worst = block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7)
-    off[n, t] = where[n, t] * abs(theirs[n, t] - again[n, t])
-    worst[()] = Max((n, t), off[n, t])
-    allowed = typed(f"allowed.{name}", (), f"tol_{symbol}", "distance that rounding allows", decimals=7)
     deviates = block(f"deviates.{name}", (n, t), f"dev_{symbol}", "1 where it deviates", unit="0 or 1", decimals=0)
     count = block(f"deviates.{name}.count", (), f"N_dev_{symbol}", "words shown that deviate", decimals=0)
+    off[n, t] = where[n, t] * abs(theirs[n, t] - again[n, t])
+    worst[()] = Max((n, t), off[n, t])
     deviates[n, t] = less(allowed, off[n, t])
     count[()] = Sum((n, t), deviates[n, t])
-    return Beside(again, theirs, off, allowed, deviates, worst, count)
+    rows = (Line((allowed,), "fixed"), again, theirs, off, key(deviates), worst, key(count))
+    return Section(meaning, rows), Piece(f"{called}: words off", count, deviates)
 
 
-def _lines(names: Collection[str], computed: Mapping[str, Block]) -> tuple[Item, ...]:
-    """Outlines a line for each number that was logged; what it comes to is typed where only the whole batch could give it."""
-    lines = []
-    for name, (symbol, told) in WHOLE.items():
-        if LOGGED + name in names:
-            of_dump, here = f"batch.{name}", f"{told} (whole dump)"
-            ours = number(of_dump, symbol, here) if of_dump in names else link(f"beside.{name}", computed[name])
-            theirs = number(LOGGED + name, f"{symbol}_lib", f"logged: {told}")
-            off = block(f"off.{name}", (), f"off_{symbol}", f"difference: {told}", decimals=7)
-            off[()] = abs(ours - theirs)
-            allowed = typed(f"allowed.{name}", (), f"tol_{symbol}", f"allowed: {told}", decimals=7)
-            deviates = block(f"deviates.{name}", (), f"dev_{symbol}", f"1 if it deviates: {told}", decimals=0)
-            deviates[()] = less(allowed, off)
-            lines.append(Line((ours, theirs, off, allowed, deviates)))
-    return tuple(lines)
+def _line(name: str, names: Collection[str], computed: Blocks) -> Item:
+    """Outlines a number that was logged; what it comes to is typed where only the whole batch could give it."""
+    (symbol, told), of_batch = WHOLE[name], f"batch.{name}"
+    ours = (
+        link(f"beside.{name}", computed[name])
+        if of_batch not in names
+        else typed(of_batch, (), symbol, f"{told} (whole dump)", decimals=SHOWN)
+    )
+    theirs = typed(LOGGED + name, (), f"{symbol}_lib", f"logged: {told}", decimals=SHOWN)
+    off = defined(block(f"off.{name}", (), f"off_{symbol}", f"difference: {told}", decimals=7), abs(ours - theirs))
+    allowed = typed(f"allowed.{name}", (), f"tol_{symbol}", f"allowed: {told}", decimals=7)
+    deviates = block(f"deviates.{name}", (), f"dev_{symbol}", f"1 if it deviates: {told}", decimals=0)
+    return Line((ours, theirs, off, allowed, defined(deviates, less(allowed, off))))

@@ -2,7 +2,7 @@
 
 from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
-from blueprint.workbooks.minibatch.dump import WHERE
+from blueprint.workbooks.minibatch.given import WHERE
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
 
 FIRST_BLOCK = "episode.number"

@@ -1,7 +1,5 @@
 """What shows the steps again: the map and the pieces on Start, one word on Walk, and the pictures."""
 
-from collections.abc import Mapping
-
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Section, Sheet
 from blueprint.workbooks.common.definitions.choices import Choices, rows
@@ -9,111 +7,114 @@ from blueprint.workbooks.common.sheets import charts
 from blueprint.workbooks.common.sheets.averaged import TOTAL
 from blueprint.workbooks.common.sheets.flow import ON, UP, with_
 from blueprint.workbooks.common.sheets.loss import walked as walked_loss
-from blueprint.workbooks.common.sheets.walk import titled_sections
-from blueprint.workbooks.minibatch.dump import Dump
-from blueprint.workbooks.minibatch.loss import Loss
-from blueprint.workbooks.minibatch.signal import Signal
+from blueprint.workbooks.common.sheets.walk import Titled, titled_sections
+from blueprint.workbooks.minibatch.given import Blocks, listed
+from blueprint.workbooks.minibatch.steps import Steps
 
-ADDS = {
-    "value_loss": "value loss, weighted",
-    "entropy": "entropy bonus, weighted",
-    "kl_loss": "KL to the reference, weighted",
+PARTS = {
+    "policy_loss": ("policy loss", "policy"),
+    "value_loss": ("value loss, weighted", "value"),
+    "entropy": ("entropy bonus, weighted", "entropy"),
+    "kl_loss": ("KL to the reference, weighted", "ref. KL"),
 }
-Groups = list[tuple[str, tuple[Block, ...]]]
-BARS = {"policy_loss": "policy", "value_loss": "value", "entropy": "entropy", "kl_loss": "ref. KL"}
+"""What the parts of the loss are called on Start, and below their bars."""
+QUANTITIES = {
+    "reference KL": "kl.used",
+    "KL penalty": "reward.penalty",
+    "reward-model coupling": "score.placed",
+    "augmented reward": "rewards",
+    "TD errors": "td_errors",
+    "GAE advantage estimation": "advantages",
+    "value targets (from the old critic)": "returns",
+    "advantage whitening": "advantages_used",
+    "importance-sampling ratios": "ratio",
+    "clipped surrogate (PPO clip)": "surrogate",
+    "words whose loss the clip changed": "clip_fraction.flag",
+}
+"""The pieces under their usual names, by the rows that show them; the mean of each stands on Start."""
+WAY = {
+    "log π_old (dump)": "old.logprobs",
+    "reference KL": "kl.used",
+    "reward r": "rewards",
+    "TD error δ": "td_errors",
+    "advantage A": "advantages",
+    "whitened Â": "advantages_used",
+}
+"""The way to the advantage on the map; a part that begins later is drawn from where it begins."""
 
 
-def pieces(
-    given: Dump, made: Signal, out: Loss, means: Mapping[str, Block], words: Block
-) -> tuple[list[Piece], list[Piece]]:
-    """Lists the pieces under their usual names, and the parts of the loss; what the dump has no tensor for is left out."""
-    steps = made.made
-    gae, kl = steps.gae, steps.kl
-    quantities = {
-        "reference KL": kl.used if kl else None,
-        "KL penalty": steps.paid.penalty if steps.paid else None,
-        "reward-model coupling": steps.placed if steps.paid else None,
-        "augmented reward": made.rewards,
-        "TD errors": gae.td_errors if gae else None,
-        "GAE advantage estimation": gae.advantages if gae else None,
-        "value targets (from the old critic)": gae.returns if gae else None,
-        "advantage whitening": steps.used,
-        "importance-sampling ratios": out.made.clip.ratio,
-        "clipped surrogate (PPO clip)": out.made.clip.smaller,
-        "words whose loss the clip changed": out.flags.used,
-    }
-    listed = [Piece("masks and EOS", words, given.mask)]
-    listed += [Piece(title, means[row.name], row) for title, row in quantities.items() if row is not None]
-    total = out.made.total
-    parts = [
+def pieces(named: Blocks, means: Blocks, words: Block) -> list[Piece]:
+    """Lists the pieces under their usual names; what the dump has no tensor for is left out."""
+    found = {title: row for title, row in QUANTITIES.items() if row in means}
+    listed = [Piece(title, means[row], named[row]) for title, row in found.items()]
+    return [Piece("masks and EOS", words, named["mask"]), *listed]
+
+
+def parts(made: Steps) -> list[Piece]:
+    """Lists the total loss and its parts."""
+    total = made.loss.total
+    adds = zip(total.means, total.parts, strict=True)
+    return [
         Piece("total loss of the batch", total.total, total.total, of=TOTAL),
-        Piece("policy loss", total.parts[0], total.parts[0]),
+        *(Piece(PARTS[name][0], block, block) for name, block in adds),
     ]
-    parts += [Piece(ADDS[name], block, block) for name, block in zip([*total.means][1:], total.adds, strict=True)]
-    return listed, parts
 
 
-def flow(given: Dump, made: Signal, out: Loss) -> Flow:
-    """Draws the way from the dump's numbers to the total; a part that begins later is drawn from where it begins."""
-    total, value = out.made.total, out.made.value
-    first: list[Box | str] = []
-    for title, block in _signal_boxes(given, made):
-        first += [ON, Box(title, block)] if first else [Box(title, block)]
-    second: list[Box | str] = [Box("log π_θ (dump)", given.logp_new), ON, Box("ratio ρ", out.made.clip.ratio), ON]
-    second += [Box("clipped surrogate", out.made.clip.smaller), ON, Box("policy loss", total.parts[0]), ON]
-    second.append(Box("TOTAL LOSS", total.total))
-    third: list[Box | str] = ["", "", with_("log π_old", given.logp_old), "", with_("Â", made.made.used)]
-    rows = [tuple(first), tuple(second), tuple(third)]
-    if given.V_new is not None and value is not None:
-        critic: list[Box | str] = [Box("value V (dump)", given.V_new), ON, Box("value clipped", value.held), ON]
-        rows.append((*critic, Box("value loss", value.loss), ON, Box("mean value loss", total.means["value_loss"]), UP))
-    return Flow(tuple(rows))
+def flow(made: Steps) -> Flow:
+    """Draws the way from the dump's numbers to the total."""
+    named, total, clip, value = made.named, made.loss.total, made.loss.clip, made.loss.value
+    first = _way(*(Box(title, named[row]) for title, row in WAY.items() if row in named))
+    second = _way(
+        Box("log π_θ (dump)", named["policy.logprobs"]), Box("ratio ρ", clip.ratio), Box("clipped surrogate", clip.smaller),
+        Box("policy loss", total.parts[0]), Box("TOTAL LOSS", total.total),
+    )  # fmt: skip
+    third = ("", "", with_("log π_old", named["old.logprobs"]), "", with_("Â", made.signal.used))
+    if value is None:
+        return Flow((first, second, third))
+    critic = _way(
+        Box("value V (dump)", named["critic.values"]), Box("value clipped", value.held), Box("value loss", value.loss),
+        Box("mean value loss", total.means["value_loss"]),
+    )  # fmt: skip
+    return Flow((first, second, third, (*critic, UP)))
 
 
-def _signal_boxes(given: Dump, made: Signal) -> list[tuple[str, Block]]:
-    rows = (
-        ("log π_old (dump)", given.logp_old),
-        ("reference KL", made.made.kl.used if made.made.kl else None),
-        ("reward r", made.rewards),
-        ("TD error δ", made.made.gae.td_errors if made.made.gae else None),
-        ("advantage A", made.made.gae.advantages if made.made.gae else None),
-        ("whitened Â", made.made.used),
-    )
-    return [(title, row) for title, row in rows if row is not None]
+def _way(*boxes: Box) -> tuple[Box | str, ...]:
+    """Draws boxes with an arrow from each to the next."""
+    return tuple(part for box in boxes for part in (ON, box))[1:]
 
 
-def walked(given: Dump, made: Signal, out: Loss) -> list[Section]:
-    """Outlines the derivation of one word."""
-    return titled_sections(*_walked_signal(given, made), *walked_loss(out.made))
+def walked(made: Steps) -> list[Section]:
+    """Outlines the derivation of one word, as far as it is computed here."""
+    signal, named = made.signal, made.named
+    said = listed(named, "old.logprobs", "reference.logprobs", "policy.logprobs", "old_critic.values", "critic.values")
+    groups: list[Titled] = [
+        ("The decision", (*listed(named, "slot.column", "mask", "slots"), *signal.counted)),
+        ("What the dump says", said),
+    ]
+    if signal.kl and signal.paid and signal.rewards:
+        paid = rows(signal.placed, signal.paid.support, signal.paid.penalty, signal.rewards.raw, signal.rewards.used)
+        groups += [
+            ("KL to the reference", tuple(row for row in (*signal.kl.steps, signal.kl.used) if row.axes)),
+            ("Reward", paid),
+        ]
+    if signal.gae and signal.white:
+        white = signal.white
+        scale = rows(*white.of[1:4], *white.of.divisors[-1:], white.whitened, white.used)
+        groups += [("Advantage", signal.gae[1:]), ("Whitening", scale)]
+    return titled_sections(*groups, *walked_loss(made.loss))
 
 
-def _walked_signal(given: Dump, made: Signal) -> Groups:
-    """Lists the way of one word to its advantage, as far as it is computed here."""
-    steps = made.made
-    probs = (given.logp_old, given.logp_ref, given.logp_new, given.V_old, given.V_new)
-    groups: Groups = [("The decision", (given.column, given.mask, given.S, *steps.counted))]
-    groups.append(("What the dump says", rows(*probs)))
-    if steps.kl and steps.paid and steps.rewards:
-        groups.append(("KL to the reference", tuple(row for row in (*steps.kl.steps, steps.kl.used) if row.axes)))
-        paid = (steps.placed, steps.paid.support, steps.paid.penalty, steps.rewards.raw, steps.rewards.used)
-        groups.append(("Reward", rows(*paid)))
-    if steps.gae and steps.white:
-        white = steps.white
-        groups.append(("Advantage", steps.gae[1:]))
-        ways = (*white.of[1:4], *white.of.divisors[-1:], white.whitened, white.used)
-        groups.append(("Whitening", rows(*ways)))
-    return groups
-
-
-def pictures(given: Dump, made: Signal, out: Loss, use: Choices) -> tuple[Sheet, dict[Block, object]]:
+def pictures(made: Steps, head: tuple[Block, ...], use: Choices) -> tuple[Sheet, dict[Block, object]]:
     """Draws the clip with the words shown on it, their advantages, and where the total comes from."""
-    points = charts.Points(out.made.clip.ratio, made.made.used, out.made.clip.smaller, given.words, given.mask)
-    drawn = [charts.clip_picture(points, use)]
-    if made.made.gae is not None:
-        bars = charts.advantage_picture(given.words, made.made.gae.advantages, made.made.used, given.mask)
-        drawn.append(bars.drawn)
-    total = out.made.total
-    names = [BARS[name] for name in total.means]
-    added = dict(zip([*names, "total"], (*total.parts, total.total), strict=True))
-    drawn.append(charts.parts_picture(added))
-    return charts.charts_sheet(drawn, given.head.on("charts").rows)
+    clip, used, total, words, m = (
+        made.loss.clip,
+        made.signal.used,
+        made.loss.total,
+        *listed(made.named, "word_written", "mask"),
+    )
+    drawn = [charts.clip_picture(charts.Points(clip.ratio, used, clip.smaller, words, m), use)]
+    if made.signal.gae:
+        drawn.append(charts.advantage_picture(words, made.signal.gae.advantages, used, m).drawn)
+    names = [PARTS[name][1] for name in total.means]
+    drawn.append(charts.parts_picture(dict(zip([*names, "total"], (*total.parts, total.total), strict=True))))
+    return charts.charts_sheet(drawn, head)
