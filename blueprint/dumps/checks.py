@@ -1,11 +1,12 @@
 """What must hold inside the mask, and what a file is that is no step of PPO: the sentence where something does not hold."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 
+from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.formats import Array, MinibatchError
-from blueprint.dumps.masks import said
+from blueprint.dumps.given import said
 from blueprint.dumps.recognise import Recognised
 from blueprint.quoting import unquoted
 
@@ -23,64 +24,42 @@ def rounding(dtype: str) -> float:
     return _EPS.get(dtype, _EPS["float32"]) / 2 * LARGEST_LOGIT
 
 
-class Places:
-    """Says where something stands, in the rows and columns of the file."""
-
-    def __init__(self, called: Mapping[str, str], first: Array, rows: Array) -> None:
-        self.called, self.first, self.rows = called, first, rows
-
-    def at(self, row: int, slot: int | None) -> str:
-        """Spells a position."""
-        number = int(self.rows[row])
-        return f"row {number}" if slot is None else f"row {number}, column {slot + int(self.first[row])}"
-
-    def refuse(self, name: str, array: Array, bad: Array, what: str, advice: str) -> None:
-        """Refuses where anything is bad: how many, and the first of them."""
-        count = int(np.count_nonzero(bad))
-        if count:
-            row, *slot = (int(each) for each in np.unravel_index(int(np.argmax(bad)), bad.shape))
-            there = self.at(row, slot[0] if slot else None)
-            value = array[(row, *slot)]
-            raise MinibatchError(
-                f"{said(name, self.called.get(name, name))}: {what} in {count} of its places inside the mask, "
-                f"the first is {value:.6g} in {there}; {advice}."
-            )
-
-
-def check_responses(mask: Array) -> None:
-    """Refuses a file without a word; one empty response among others is computed as the library computes it.
-
-    Raises:
-        MinibatchError: the mask is 0 throughout.
-    """
-    if not mask.any():
-        raise MinibatchError(
-            f"all {len(mask)} responses are empty: the mask is 0 throughout; find out where it comes from first."
-        )
-
-
-def check_numbers(tensors: Mapping[str, Array], dtypes: Mapping[str, str], places: Places) -> None:
+def check_numbers(batch: Minibatch) -> None:
     """Checks every tensor of numbers inside the mask.
 
+    One empty response among others is computed as the library computes it.
+
     Raises:
-        MinibatchError: NaN or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
+        MinibatchError: no token at all, NaN or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
     """
-    mask = tensors["response_mask"]
-    for name, array in tensors.items():
+    if not batch.mask.any():
+        raise MinibatchError(
+            f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first."
+        )
+    for name, array in batch.tensors.items():
         if array.dtype.kind != "f":
             continue
-        inside = mask if array.ndim == 2 else np.ones(len(array), np.bool_)
-        places.refuse(
-            name, array, ~np.isfinite(array) & inside, "NaN or infinity", "find out where it comes from first"
-        )
-        room = rounding(dtypes[name])
+        room = rounding(batch.dtypes[name])
+        _refuse(batch, name, ~np.isfinite(array), "NaN or infinity", "find out where it comes from first")
         if name.startswith("logprobs"):
-            bad = (array > room) & inside
-            places.refuse(
-                name, array, bad, "log-probs above 0", "these are no log-probs, or the mask is shifted by one"
-            )
+            advice = "these are no log-probs, or the mask is shifted by one"
+            _refuse(batch, name, array > room, "log-probs above 0", advice)
         elif name == "entropy":
-            places.refuse(name, array, (array < -room) & inside, "entropies below 0", "an entropy is at least 0")
+            _refuse(batch, name, array < -room, "entropies below 0", "an entropy is at least 0")
+
+
+def _refuse(batch: Minibatch, name: str, bad: Array, what: str, advice: str) -> None:
+    """Refuses where anything is bad inside the mask: how many, and the first of them."""
+    bad = bad & batch.mask if bad.ndim == 2 else bad
+    count = int(np.count_nonzero(bad))
+    if count:
+        at = tuple(int(each) for each in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        row, first = batch.position(at[0])
+        there = ", ".join([f"row {row}", *(f"column {slot + first}" for slot in at[1:])])
+        raise MinibatchError(
+            f"{said(name, batch.called.get(name, name))}: {what} in {count} of its places inside the mask, "
+            f"the first is {batch.tensors[name][at]:.6g} in {there}; {advice}."
+        )
 
 
 CHOSEN, REJECTED = "chosen", "rejected"

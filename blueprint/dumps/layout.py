@@ -1,8 +1,8 @@
-"""How the columns of a file's arrays belong to words: three layouts, told by metadata or by the shapes, never guessed.
+"""How the columns of a file's arrays belong to tokens: three layouts, told by metadata or by the shapes, never guessed.
 
 "response": column t is slot t of the response (verl, TRL 1.12, the neutral schema).
-"sequence": column i belongs to word i of prompt and response, the first has none and holds 0 (NeMo-RL).
-"shifted": one column fewer than words; column i belongs to word i + 1, as logits do (OpenRLHF, TRL 0.11.4).
+"sequence": column i belongs to token i of prompt and response, the first has none and holds 0 (NeMo-RL).
+"shifted": one column fewer than tokens; column i belongs to token i + 1, as logits do (OpenRLHF, TRL 0.11.4).
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ import numpy as np
 
 from blueprint.dumps.formats import Array, MinibatchError
 from blueprint.dumps.formats.limits import said_shape
+from blueprint.dumps.given import Given
 from blueprint.quoting import unquoted
 
 RESPONSE, SEQUENCE, SHIFTED = LAYOUTS = ("response", "sequence", "shifted")
@@ -19,39 +20,33 @@ _OF_LIBRARY = {"nemo_rl": SEQUENCE, "openrlhf": SHIFTED, "trl_0.11.4": SHIFTED}
 DECIDES = 'say "layout": "response", "sequence" or "shifted" in the metadata'
 
 
-def layout_of(given: Mapping[str, Array], metadata: Mapping[str, Any], preset: str | None) -> tuple[str, str]:
-    """Returns the layout and the reason for it, as a sentence's end; given: arrays by neutral name.
+def layout_of(given: Given, metadata: Mapping[str, Any], preset: str | None) -> tuple[str, str]:
+    """Returns the layout and the reason for it, as a sentence's end.
 
     Raises:
         MinibatchError: two layouts are possible, or the metadata's word is none.
     """
-    told = metadata.get("layout")
-    if told is not None:
-        if told not in LAYOUTS:
+    named = metadata.get("layout")
+    if named is not None:
+        if named not in LAYOUTS:
             raise MinibatchError(
-                f"metadata, layout: found {unquoted(str(told))}, expected one of {', '.join(LAYOUTS)}."
+                f"metadata, layout: found {unquoted(str(named))}, expected one of {', '.join(LAYOUTS)}."
             )
-        return str(told), "as the metadata say"
-    width = given["logprobs_old"].shape[1]
-    whole = next((given[name].shape[1] for name in ("tokens", "attention_mask") if name in given), None)
-    if "response_ids" in given and given["response_ids"].shape[1] == width:
-        if whole == width + 1:  # the longest response follows a prompt of one word, or all do
-            return _by_mask(given, preset)
+        return str(named), "as the metadata say"
+    width = given.shape[1]
+    name = next((name for name in ("tokens", "attention_mask") if name in given), "")
+    whole = given[name].shape[1] if name else None
+    fits = "response_ids" in given and given["response_ids"].shape[1] == width
+    if fits and whole != width + 1:
         return RESPONSE, "response_ids have as many columns as logprobs_old"
-    return _by_mask(given, preset) if whole is None else _by_width(given, width, whole, preset)
-
-
-def _by_width(given: Mapping[str, Array], width: int, whole: int, preset: str | None) -> tuple[str, str]:
-    """Tells by how many more words there are than columns of logprobs_old."""
+    if fits or whole is None:  # the longest response may follow a prompt of one token, or all do
+        return _by_mask(given, preset)
     if whole == width + 1:
         return SHIFTED, f"{whole} words and {width} log-probs in a row"
     if whole > width:
         return RESPONSE, f"{whole} words of prompt and response, {width} log-probs in a row"
-    name = "tokens" if "tokens" in given else "attention_mask"
     if whole < width:
-        raise MinibatchError(
-            f"{name} {said_shape(given[name].shape)} has fewer columns than logprobs_old {said_shape(given['logprobs_old'].shape)}."
-        )
+        raise MinibatchError(f"{_shape(given, name)} has fewer columns than {_shape(given, 'logprobs_old')}.")
     if preset == "nemo_rl" or not np.any(given["logprobs_old"][:, 0]):
         return SEQUENCE, "as many log-probs as words in a row, the first of them 0"
     raise MinibatchError(
@@ -60,18 +55,89 @@ def _by_width(given: Mapping[str, Array], width: int, whole: int, preset: str | 
     )
 
 
-def _by_mask(given: Mapping[str, Array], preset: str | None) -> tuple[str, str]:
-    """Tells by where the masks begin, where the words themselves are missing or do not tell."""
-    mask = given.get("response_mask")
+def _shape(given: Given, name: str) -> str:
+    return f"{name} {said_shape(given[name].shape)}"
+
+
+def _by_mask(given: Given, preset: str | None) -> tuple[str, str]:
+    """Tells by where the masks begin, where the tokens themselves are missing or do not tell."""
     if preset in _OF_LIBRARY:
         return _OF_LIBRARY[preset], f"as {preset} has them"
-    if mask is None or not mask.size:
-        return RESPONSE, "every response begins in the first column"
-    begins = (mask[:, 0] == 1) | ~np.any(mask == 1, axis=1)
+    mask = given["response_mask"] if "response_mask" in given else np.ones(given.shape)
+    begins = (mask[:, :1] == 1).all(axis=1) | ~np.any(mask == 1, axis=1)
     if np.all(begins):
         return RESPONSE, "every response begins in the first column"
-    row = int(np.argmin(begins))
     raise MinibatchError(
-        f"the mask of row {row} begins behind column 0, and nothing tells whether a prompt stands before it or the response "
-        f"has a hole there; {DECIDES}."
+        f"the mask of row {int(np.argmin(begins))} begins behind column 0, and nothing tells whether a prompt stands before it "
+        f"or the response has a hole there; {DECIDES}."
     )
+
+
+_NEEDED = (
+    "the file has no response_mask, and nothing to work it out from: attention_mask beside response_ids, padding_mask, "
+    "last_slots, response_lengths, prompt_lengths with input_lengths or attention_mask, or rows of different lengths."
+)
+
+
+def mask_of(given: Given, layout: str) -> tuple[Array, str]:
+    """Returns the mask that belongs to the columns of logprobs_old, and, where it was worked out, a note on how.
+
+    Raises:
+        MinibatchError: nothing tells the response, a mask that is not 0/1, or one of another shape.
+    """
+    if "response_mask" in given:
+        return _fitted(given, layout, "response_mask", given.mask("response_mask")), ""
+    if "padding_mask" in given:
+        return (
+            _fitted(given, layout, "padding_mask", ~given.mask("padding_mask")),
+            "response_mask is where padding_mask is 0",
+        )
+    found = _of_responses(given) if layout == RESPONSE else _of_prompts(given, layout)
+    if found is None:
+        raise MinibatchError(_NEEDED)
+    return found
+
+
+def _fitted(given: Given, layout: str, name: str, mask: Array) -> Array:
+    """Returns a mask with as many columns as logprobs_old; one of whole sequences loses its first token when shifted."""
+    if layout == SHIFTED and mask.shape[1] == given.shape[1] + 1:
+        mask = mask[:, 1:]
+    if mask.shape != given.shape:
+        raise MinibatchError(f"{given.shaped(name)} and {given.shaped('logprobs_old')} disagree.")
+    return mask
+
+
+def _of_responses(given: Given) -> tuple[Array, str] | None:
+    """Tells by the ends of responses that begin in the first column, or by the lengths of lists that hold responses alone."""
+    width = given.shape[1]
+    columns = np.arange(width)
+    for name, more in (("last_slots", 1), ("response_lengths", 0)):
+        if name in given:
+            ends = given[name].astype(np.int64)[:, None] + more
+            return columns < ends, f"response_mask was worked out from {given.called[name]}"
+    if "attention_mask" in given and "response_ids" in given and "attention_mask" not in given.lengths:
+        mask = given.mask("attention_mask")[:, -width:]  # prompts are padded to one length, as in verl
+        if mask[:, 0].all():  # else a response begins somewhere else
+            note = f"response_mask is the last {width} columns of attention_mask"
+            return _fitted(given, RESPONSE, "attention_mask", mask), note
+    if "logprobs_old" in given.lengths:
+        mask = columns < given.lengths["logprobs_old"][:, None]
+        return mask, f"response_mask: every entry of {given.called['logprobs_old']} counts"
+    return None
+
+
+def _of_prompts(given: Given, layout: str) -> tuple[Array, str] | None:
+    """Tells by where prompts end: the response goes from there to the end of the text."""
+    if "prompt_lengths" not in given:
+        return None
+    prompt = given["prompt_lengths"].astype(np.int64)[:, None]
+    note = "response_mask was worked out from prompt_lengths and"
+    if "attention_mask" in given:
+        text = given.mask("attention_mask")
+        mask = text & (np.cumsum(text, axis=1) > prompt)
+        return _fitted(given, layout, "attention_mask", mask), f"{note} attention_mask"
+    if "input_lengths" not in given:
+        return None
+    token = np.arange(given.shape[1]) + (layout == SHIFTED)
+    ends = given["input_lengths"].astype(np.int64)[:, None]
+    return (token >= prompt) & (token < ends), f"{note} input_lengths"

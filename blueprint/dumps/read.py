@@ -6,10 +6,8 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
 from blueprint.dumps.batch import Dump, Minibatch
-from blueprint.dumps.checks import Places, check_numbers, check_responses, without_critic
+from blueprint.dumps.checks import check_numbers, without_critic
 from blueprint.dumps.formats import MinibatchError, Raw, open_raw
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
@@ -68,20 +66,13 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
     said = mentioned(raw.metadata, found.preset or found.library)
     known = run_fields(raw.metadata)
     shaped = shape(raw, found)
-    places = Places(found.called, shaped.first, shaped.rows)
-    check_responses(shaped.tensors["response_mask"])
-    check_numbers(shaped.tensors, shaped.dtypes, places)
-    return Minibatch(
-        path,
-        shaped.tensors,
-        shaped.dtypes,
-        {name: found.called[name] for name in shaped.tensors if name in found.called},
-        shaped.slots,
-        shaped.first,
+    check_numbers(shaped)
+    return replace(
+        shaped,
+        path=path,
         library=found.library,
         preset=found.preset,
         notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *said.notes),
-        rows=None if np.array_equal(shaped.rows, np.arange(len(shaped.rows))) else shaped.rows,
         old_from=forward_option(raw.metadata, "logprobs_old_from"),
         forward_dtype=forward_option(raw.metadata, "forward_dtype"),
         share=share_of(raw.metadata),

@@ -1,78 +1,50 @@
 """Arrays of a file brought to slots of responses, [B, T]: layout found, mask found, prompts cut off, rows left out."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
+from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.checks import refuse_pairs
 from blueprint.dumps.formats import Array, MinibatchError, Raw
 from blueprint.dumps.formats.limits import said_shape
-from blueprint.dumps.layout import RESPONSE, layout_of
-from blueprint.dumps.masks import Masks, said, zero_one
+from blueprint.dumps.given import TOKENWISE, Given
+from blueprint.dumps.layout import RESPONSE, SHIFTED, layout_of, mask_of
 from blueprint.dumps.names import AID, NAMES, TENSOR
 from blueprint.dumps.recognise import Recognised
-from blueprint.dumps.words import Words, cut, places, whole_numbers
 from blueprint.quoting import unquoted
 
-_TOKENWISE = (
-    "logprobs_old", "logprobs_ref", "logprobs_new", "logprobs_rollout", "entropy", "values_old", "values_new", "rewards",
-    "advantages", "returns",
-)  # fmt: skip
 _ONE_MORE = ("logprobs_ref", "logprobs_new", "logprobs_rollout", "values_old", "scores", "rewards", "advantages")
-_PER_ROW = (
-    "ended",
-    "last_slots",
-    "response_lengths",
-    "prompt_lengths",
-    "input_lengths",
-    "sample_mask",
-    "truncated",
-    "row_index",
-)
-_EITHER = ("scores", "advantages")
-"""What may be one number of a response, or of each word. GRPO and its family have one advantage for a whole response."""
+_LEFT_ASIDE = "tokens were left aside: nothing tells in which column the responses begin (response_ids, prompt_lengths)"
 
 
-@dataclass(frozen=True)
-class Shaped:
-    """Tensors of a minibatch, [B, T], and where they stood: see `Minibatch`; rows: [B], which row of the file each is."""
-
-    tensors: dict[str, Array]
-    slots: Array
-    first: Array
-    dtypes: dict[str, str]
-    rows: Array
-    notes: list[str]
-
-
-def shape(raw: Raw, found: Recognised) -> Shaped:
-    """Brings what was recognised to slots of responses.
+def shape(raw: Raw, found: Recognised) -> Minibatch:
+    """Brings what was recognised to slots of responses; of the metadata only the layout is read.
 
     Raises:
         MinibatchError: missing tensors, shapes that disagree, two possible layouts, a mask that is not 0/1, no whole numbers.
     """
     check_enough(found)
-    given = {name: _axes(name, raw.tensors[called], called) for name, called in found.called.items()}
-    lengths = {name: raw.lengths[called] for name, called in found.called.items() if _ragged(raw, called, given[name])}
-    _check_rows(given, found)
-    _check_lengths(given, lengths, found)
+    given = Given(raw, found)
     layout, reason = layout_of(given, raw.metadata, found.preset)
-    mask, note = Masks(given, found.called, lengths, layout).find()
-    first, slots = places(mask, layout != RESPONSE, lengths.get("logprobs_old"))
-    notes = [f"layout: {layout}, {reason}", *([note] if note else []), *_empty(mask)]
-    tensors = {"response_mask": cut(mask, first, slots)}
-    words, said_of_words = Words(given, lengths, first, slots, layout).find()
-    tensors |= words
-    notes += said_of_words
-    for name in (*_TOKENWISE, "scores"):
+    mask, note = mask_of(given, layout)
+    first, slots = places(mask, layout != RESPONSE, given.lengths.get("logprobs_old"))
+    tokens, left_aside = tokens_of(given, first, slots, layout)
+    notes = [f"layout: {layout}, {reason}", note, _empty(mask), left_aside]
+    tensors = {"response_mask": cut(mask, first, slots), **tokens}
+    for name in (*TOKENWISE, "scores"):
         if name in given:
-            notes += _one_each(name, given[name])
-            numbers = _numbers(name, given[name], found.called[name])
-            tensors[name] = numbers if numbers.ndim == 1 else cut(_fitting(name, numbers, given, found), first, slots)
-    tensors |= _broadcast(tensors) | _ended(given, found) | _row_index(given)
-    dtypes = {name: raw.dtypes.get(found.called.get(name, ""), tensors[name].dtype.name) for name in tensors}
-    return _left_out(Shaped(tensors, slots, first, dtypes, np.arange(len(mask)), notes), given, found)
+            numbers = given.numbers(name)
+            tensors[name] = numbers if numbers.ndim == 1 else cut(numbers, first, slots)
+    if "advantages" in given and given["advantages"].ndim == 1:
+        notes.append("advantages: one number of each response, which counts for each of its words")
+        advantages = tensors["advantages"]
+        tensors["advantages"] = np.where(tensors["response_mask"], advantages[:, None], advantages.dtype.type(0))
+    tensors |= _of_rows(given)
+    dtypes = {name: raw.dtypes.get(found.called.get(name, ""), array.dtype.name) for name, array in tensors.items()}
+    called = {name: found.called[name] for name in tensors if name in found.called}
+    batch = Minibatch("", tensors, dtypes, called, slots, first, notes=tuple(filter(None, notes)))
+    return _left_out(batch, given)
 
 
 def check_enough(found: Recognised) -> None:
@@ -85,126 +57,131 @@ def check_enough(found: Recognised) -> None:
     if "logprobs_old" not in found.called:
         refuse_pairs(found)
         has = ", ".join(unquoted(called) for called in found.called.values()) or "nothing that is known"
-        asked = next((name for name in found.unknown if "logp" in name.lower().replace("_", "")), None)
-        near = f'; did you mean {unquoted(asked)}? Say so in the metadata: "names"' if asked else ""
+        likely = next((name for name in found.unknown if "logp" in name.lower().replace("_", "")), None)
+        near = f'; did you mean {unquoted(likely)}? Say so in the metadata: "names"' if likely else ""
         raise MinibatchError(f"logprobs_old is missing ({meanings['logprobs_old']}); the file has {has}{near}.")
     if not any(name in found.called for name in _ONE_MORE):
         raise MinibatchError(f"logprobs_old alone tells nothing; save at least one of {', '.join(_ONE_MORE)} with it.")
 
 
-def _empty(mask: Array) -> list[str]:
-    """Says which responses have no word."""
+def _listed(rows: Array) -> str:
+    return ", ".join(map(str, rows[:8])) + (" …" if len(rows) > 8 else "")
+
+
+def _empty(mask: Array) -> str:
+    """Says which responses have no token, if any."""
     rows = np.flatnonzero(~mask.any(axis=1))
-    if not len(rows):
-        return []
-    listed = ", ".join(map(str, rows[:8])) + (" …" if len(rows) > 8 else "")
-    count = f"{len(rows)} of {len(mask)} responses are empty, row {listed}"
-    return [f"{count}: only what the preset keeps behind the last word counts of them"]
+    count = f"{len(rows)} of {len(mask)} responses are empty, row {_listed(rows)}"
+    return f"{count}: only what the preset keeps behind the last word counts of them" if len(rows) else ""
 
 
-def _ragged(raw: Raw, called: str, array: Array) -> bool:
-    return called in raw.lengths and array.ndim == 2
+def _of_rows(given: Given) -> dict[str, Array]:
+    """Returns which responses ended by themselves, and which rows of the rollout they are, as far as the file says it."""
+    found = {"ended": given.mask("ended")} if "ended" in given else {}
+    if "truncated" in given and not found:
+        found = {"ended": ~given.mask("truncated")}
+    if "row_index" in given:
+        found["row_index"] = index = given.whole("row_index")
+        if (index < 0).any():
+            raise MinibatchError(f"row_index: found {index.min()}, expected rows of the rollout, counted from 0.")
+    return found
 
 
-def _axes(name: str, array: Array, called: str) -> Array:
-    """Returns one number per row as [B] and one per word as [B, T]; a last axis of length 1 is dropped."""
-    if array.ndim == 3 and array.shape[2] == 1:
-        array = array[:, :, 0]
-    if name in _PER_ROW or name in _EITHER:
-        array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    expected = (1,) if name in _PER_ROW else (1, 2) if name in _EITHER else (2,)
-    if array.ndim not in expected:
-        row = next(row for row in NAMES.rows if row.name == name)
-        raise MinibatchError(f"{said(name, called)}: found the shape {said_shape(array.shape)}, expected {row.shape}.")
-    return array
-
-
-def _check_rows(given: dict[str, Array], found: Recognised) -> None:
-    count = len(given["logprobs_old"])
-    if not count or not given["logprobs_old"].shape[1]:
-        raise MinibatchError(
-            f"{said('logprobs_old', found.called['logprobs_old'])} is empty; there is no response in the file."
-        )
-    for name, array in given.items():
-        if len(array) != count:
-            raise _disagree(name, array, given, found)
-
-
-def _check_lengths(given: dict[str, Array], lengths: dict[str, Array], found: Recognised) -> None:
-    """Refuses lists of one row that have different lengths, where they are about the same words."""
-    if "logprobs_old" not in lengths:
-        return
-    for name in (*_TOKENWISE, "response_mask"):
-        other, mine = lengths.get(name), lengths["logprobs_old"]
-        if other is not None and given[name].shape == given["logprobs_old"].shape and not np.array_equal(other, mine):
-            row = int(np.argmax(other != mine))
-            raise MinibatchError(
-                f"row {row}: {said(name, found.called[name])} has {other[row]} entries, "
-                f"{said('logprobs_old', found.called['logprobs_old'])} {mine[row]}; they need the same."
-            )
-
-
-def _disagree(name: str, array: Array, given: dict[str, Array], found: Recognised) -> MinibatchError:
-    one = f"{said(name, found.called[name])} {said_shape(array.shape)}"
-    other = f"{said('logprobs_old', found.called['logprobs_old'])} {said_shape(given['logprobs_old'].shape)}"
-    return MinibatchError(f"{one} and {other} disagree; they need the same rows and columns.")
-
-
-def _fitting(name: str, array: Array, given: dict[str, Array], found: Recognised) -> Array:
-    if array.shape != given["logprobs_old"].shape:
-        raise _disagree(name, array, given, found)
-    return array
-
-
-def _numbers(name: str, array: Array, called: str) -> Array:
-    if array.dtype.kind == "b":
-        raise MinibatchError(f"{said(name, called)}: found true and false, expected numbers.")
-    return array if array.dtype.kind == "f" else array.astype(np.float64)
-
-
-def _one_each(name: str, array: Array) -> list[str]:
-    alone = name == "advantages" and array.ndim == 1
-    return ["advantages: one number of each response, which counts for each of its words"] if alone else []
-
-
-def _broadcast(tensors: Mapping[str, Array]) -> dict[str, Array]:
-    """Returns advantages of responses, [B], as those of their words, [B, T]; 0 outside the mask."""
-    if "advantages" not in tensors or tensors["advantages"].ndim > 1:
-        return {}
-    mask, advantages = tensors["response_mask"], tensors["advantages"]
-    return {"advantages": np.where(mask, advantages[:, None], advantages.dtype.type(0))}
-
-
-def _ended(given: dict[str, Array], found: Recognised) -> dict[str, Array]:
-    if "ended" in given:
-        return {"ended": zero_one("ended", given["ended"], found.called["ended"])}
-    if "truncated" in given:
-        return {"ended": ~zero_one("truncated", given["truncated"], found.called["truncated"])}
-    return {}
-
-
-def _row_index(given: dict[str, Array]) -> dict[str, Array]:
-    if "row_index" not in given:
-        return {}
-    found = whole_numbers("row_index", given["row_index"])
-    if (found < 0).any():
-        raise MinibatchError(f"row_index: found {found.min()}, expected rows of the rollout, counted from 0.")
-    return {"row_index": found}
-
-
-def _left_out(shaped: Shaped, given: dict[str, Array], found: Recognised) -> Shaped:
+def _left_out(batch: Minibatch, given: Given) -> Minibatch:
     """Leaves out the rows whose sample_mask is 0."""
-    if "sample_mask" not in given:
-        return shaped
-    keep = zero_one("sample_mask", given["sample_mask"], found.called["sample_mask"])
+    keep = given.mask("sample_mask") if "sample_mask" in given else np.ones(len(batch.slots), np.bool_)
     if keep.all():
-        return shaped
+        return batch
     if not keep.any():
-        raise MinibatchError(f"{said('sample_mask', found.called['sample_mask'])} is 0 in every row; nothing is left.")
+        raise MinibatchError(f"{given.said('sample_mask')} is 0 in every row; nothing is left.")
     out = np.flatnonzero(~keep)
-    listed = ", ".join(str(row) for row in out[:8]) + (" …" if len(out) > 8 else "")
-    note = f"{len(out)} of {len(keep)} rows are left out, their sample_mask is 0: {listed}"
-    tensors = {name: array[keep] for name, array in shaped.tensors.items()}
-    return Shaped(
-        tensors, shaped.slots[keep], shaped.first[keep], shaped.dtypes, shaped.rows[keep], [*shaped.notes, note]
+    return replace(
+        batch,
+        tensors={name: array[keep] for name, array in batch.tensors.items()},
+        slots=batch.slots[keep],
+        first=batch.first[keep],
+        rows=np.flatnonzero(keep),
+        notes=(*batch.notes, f"{len(out)} of {len(keep)} rows are left out, their sample_mask is 0: {_listed(out)}"),
     )
+
+
+def tokens_of(given: Given, first: Array, slots: Array, layout: str) -> tuple[dict[str, Array], str]:
+    """Returns prompt_ids and response_ids as far as they can be told, as in the file or cut out of whole sequences, and a note.
+
+    Raises:
+        MinibatchError: no whole numbers, or tokens that do not fit the log-probs.
+    """
+    ids = {name: given.whole(name) for name in ("prompt_ids", "response_ids", "tokens") if name in given}
+    tokens = ids.pop("tokens", None)
+    if layout != RESPONSE:
+        ids.pop("response_ids", None)
+    elif "response_ids" in ids and ids["response_ids"].shape[1] != given.shape[1]:
+        both = f"response_ids {said_shape(ids['response_ids'].shape)} and logprobs_old {said_shape(given.shape)}"
+        raise MinibatchError(f"{both} disagree in their columns.")
+    if tokens is None:
+        return ids, ""
+    start = _starts(given, tokens, ids) if layout == RESPONSE else first + (layout == SHIFTED)
+    if start is None:
+        return ids, _LEFT_ASIDE
+    if np.any(start < 0) or np.any(start + slots > tokens.shape[1]):
+        raise MinibatchError(
+            f"tokens {said_shape(tokens.shape)} do not hold the words of logprobs_old {said_shape(given.shape)} in the "
+            f"layout {layout}."
+        )
+    return {"prompt_ids": prompts(tokens, start), "response_ids": cut(tokens, start, slots)} | ids, ""
+
+
+def _starts(given: Given, tokens: Array, ids: dict[str, Array]) -> Array | None:
+    """Returns in which column of tokens a response begins that stands by itself elsewhere, [B]; None where nothing tells."""
+    count, width = given.shape
+    same = "response_ids" in ids and np.array_equal(tokens[:, -width:], ids["response_ids"])
+    # Lists are as long as their tokens, so that responses end where they do; arrays may be padded anywhere.
+    if not same and not {"tokens", "logprobs_old"} <= given.lengths.keys():
+        return None
+    ends = given.lengths.get("tokens", np.full(count, tokens.shape[1], np.int64))
+    return np.asarray(ends - given.lengths.get("logprobs_old", np.full(count, width, np.int64)))
+
+
+NO_TOKEN = -1
+"""Stands in prompt_ids before a shorter prompt, where tokens were cut out of whole sequences."""
+
+
+def places(mask: Array, whole_rows: bool, lengths: Array | None) -> tuple[Array, Array]:
+    """Returns in which column slot 0 of each row stands, and how many slots follow, both [B].
+
+    whole_rows: columns hold prompts too, so that a response begins where its mask does. An empty one begins where all
+    others do, or else has no slots.
+    """
+    rows, width = mask.shape
+    first = np.argmax(mask, axis=1) if whole_rows else np.zeros(rows, np.int64)
+    ends = np.full(rows, width, np.int64) if lengths is None else lengths
+    empty = ~mask.any(axis=1)
+    if whole_rows and empty.any() and not empty.all():
+        others = np.unique(first[~empty])
+        first = np.where(empty, others[0] if len(others) == 1 else ends, first)
+    return first, ends - first
+
+
+def cut(array: Array, first: Array, slots: Array) -> Array:
+    """Returns [B, T] from [B, W], T the most slots of a row: a view where all rows begin in one column.
+
+    Columns behind a row's slots hold 0 where rows were moved.
+    """
+    width = int(slots.max())
+    if np.all(first == first[0]):
+        return array[:, first[0] : first[0] + width]
+    found = np.zeros((len(array), width), array.dtype)
+    for row, (start, count) in enumerate(zip(first.tolist(), slots.tolist(), strict=True)):
+        found[row, :count] = array[row, start : start + count]
+    return found
+
+
+def prompts(tokens: Array, start: Array) -> Array:
+    """Returns the tokens before the response, [B, P], at the right; before shorter ones stands `NO_TOKEN`."""
+    width = int(start.max())
+    if np.all(start == width):
+        return tokens[:, :width]
+    found = np.full((len(tokens), width), NO_TOKEN, np.int64)
+    for row, count in enumerate(start.tolist()):
+        found[row, width - count :] = tokens[row, :count]
+    return found

@@ -1,0 +1,133 @@
+"""The arrays of a file by neutral name: their axes, and whether they are masks, whole numbers or numbers."""
+
+import numpy as np
+
+from blueprint.dumps.formats import Array, MinibatchError, Raw
+from blueprint.dumps.formats.limits import said_shape
+from blueprint.dumps.names import NAMES
+from blueprint.dumps.recognise import Recognised
+
+TOKENWISE = (
+    "logprobs_old", "logprobs_ref", "logprobs_new", "logprobs_rollout", "entropy", "values_old", "values_new", "rewards",
+    "advantages", "returns",
+)  # fmt: skip
+_PER_ROW = (
+    "ended", "last_slots", "response_lengths", "prompt_lengths", "input_lengths", "sample_mask", "truncated", "row_index",
+)  # fmt: skip
+_EITHER = ("scores", "advantages")
+"""What may be one number of a response, or of each token. GRPO and its family have one advantage for a whole response."""
+
+
+class Given:
+    """Arrays that were recognised: [B] for one number of a response, [B, T] for one of each token.
+
+    called: by neutral name, what the file calls them. lengths: [B], of those that were lists of different lengths.
+    """
+
+    def __init__(self, raw: Raw, found: Recognised) -> None:
+        """Takes what was recognised, logprobs_old among it. Raises MinibatchError where shapes are odd or disagree."""
+        self.called = found.called
+        self.arrays = {name: self._with_axes(name, raw.tensors[called]) for name, called in found.called.items()}
+        self.lengths = {
+            name: raw.lengths[called]
+            for name, called in found.called.items()
+            if called in raw.lengths and self[name].ndim == 2
+        }
+        self.shape = rows, width = self["logprobs_old"].shape
+        if not rows or not width:
+            raise MinibatchError(f"{self.said('logprobs_old')} is empty; there is no response in the file.")
+        for name in self.arrays:
+            if len(self[name]) != rows:
+                raise self.disagreeing(name)
+        self._check_lengths()
+
+    def __contains__(self, name: str) -> bool:
+        """Tells whether the file has it."""
+        return name in self.arrays
+
+    def __getitem__(self, name: str) -> Array:
+        """Returns the array of a name."""
+        return self.arrays[name]
+
+    def said(self, name: str) -> str:
+        """Names an array, with the file's own name where that is another."""
+        return said(name, self.called[name])
+
+    def shaped(self, name: str) -> str:
+        """Names an array and its shape."""
+        return f"{self.said(name)} {said_shape(self[name].shape)}"
+
+    def disagreeing(self, name: str) -> MinibatchError:
+        """Says that an array is not of the shape of logprobs_old."""
+        both = f"{self.shaped(name)} and {self.shaped('logprobs_old')}"
+        return MinibatchError(f"{both} disagree; they need the same rows and columns.")
+
+    def mask(self, name: str) -> Array:
+        """Returns a mask as true and false; behind a row's length nothing counts.
+
+        Raises:
+            MinibatchError: an entry that is neither 0 nor 1, with the first position.
+        """
+        array, inside = self[name], np.ones(self[name].shape, np.bool_)
+        if name in self.lengths:
+            inside = np.arange(array.shape[1]) < self.lengths[name][:, None]
+        odd = (array != 0) & (array != 1) & inside
+        if odd.any():
+            at = tuple(np.argwhere(odd)[0].tolist())
+            where = ", ".join(f"{axis} {each}" for axis, each in zip(("row", "column"), at, strict=False))
+            raise MinibatchError(f"{self.said(name)}: found {array[at]} in {where}; a mask is 0 or 1.")
+        return np.asarray((array == 1) & inside)
+
+    def whole(self, name: str) -> Array:
+        """Returns whole numbers, −1 for NaN, as behind the end of a row of tokens.
+
+        Raises:
+            MinibatchError: numbers with a fraction, infinity, or true and false.
+        """
+        array = self[name]
+        if array.dtype.kind in "iu":
+            return array
+        if array.dtype.kind == "b" or np.any((array != np.floor(array)) & ~np.isnan(array)) or np.any(np.isinf(array)):
+            raise MinibatchError(f"{name}: found {array.dtype.name}, expected whole numbers.")
+        if np.any(np.abs(array) > 2.0**53):
+            raise MinibatchError(f"{name}: found a number beyond 2⁵³, expected whole numbers.")
+        return np.nan_to_num(array, nan=-1).astype(np.int64)
+
+    def numbers(self, name: str) -> Array:
+        """Returns numbers, one of a response or one of each token as logprobs_old has them. Raises MinibatchError."""
+        array = self[name]
+        if array.dtype.kind == "b":
+            raise MinibatchError(f"{self.said(name)}: found true and false, expected numbers.")
+        if array.ndim > 1 and array.shape != self.shape:
+            raise self.disagreeing(name)
+        return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+    def _with_axes(self, name: str, array: Array) -> Array:
+        """Returns one number per row as [B] and one per token as [B, T]; a last axis of length 1 is dropped."""
+        expected = (1,) if name in _PER_ROW else (1, 2) if name in _EITHER else (2,)
+        if array.ndim == 3 and array.shape[2] == 1:
+            array = array[:, :, 0]
+        if 1 in expected and array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim not in expected:
+            shape = next(row.shape for row in NAMES.rows if row.name == name)
+            raise MinibatchError(f"{self.said(name)}: found the shape {said_shape(array.shape)}, expected {shape}.")
+        return array
+
+    def _check_lengths(self) -> None:
+        """Refuses lists of one row that have different lengths, where they are about the same tokens."""
+        mine = self.lengths.get("logprobs_old")
+        for name in (*TOKENWISE, "response_mask"):
+            other = self.lengths.get(name)
+            if mine is None or other is None or self[name].shape != self.shape or np.array_equal(other, mine):
+                continue
+            row = int(np.argmax(other != mine))
+            raise MinibatchError(
+                f"row {row}: {self.said(name)} has {other[row]} entries, "
+                f"{self.said('logprobs_old')} {mine[row]}; they need the same."
+            )
+
+
+def said(name: str, called: str) -> str:
+    """Names a tensor, with the file's own name where that is another."""
+    return name if name == called else f"{name} ({called})"
