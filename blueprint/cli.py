@@ -1,37 +1,53 @@
-"""The door of the command line: every command is a module of `commands`."""
-
-from __future__ import annotations
+"""The command line: which commands there are. A command is a module of `commands`, imported when it is called."""
 
 import os
+from importlib import import_module
 
 import click
 
-from blueprint.commands.build import build, list_numbers
-from blueprint.commands.check import check
 from blueprint.commands.console import speak_plainly
 from blueprint.commands.door import Door
-from blueprint.commands.explain import explain
-from blueprint.commands.import_minibatch import import_
-from blueprint.commands.inspect import inspect
-from blueprint.commands.numbers import numbers
-from blueprint.commands.presets import presets
-from blueprint.commands.rebuild import diff, rebuild
-from blueprint.commands.verify import verify
-from blueprint.commands.which import which
 
-COMMANDS = (
-    build, list_numbers, numbers, rebuild, diff, explain, presets, which, check, inspect, verify, import_,
-)  # fmt: skip
+# No plugin of pydantic has a part in reading numbers; to look for one is to open every package that is installed.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+COMMANDS = {
+    "build": ("build:build", "Write a workbook, and have every formula of it recalculated."),
+    "check": ("check:check", "Hold workbooks against torch, cell by cell."),
+    "diff": ("rebuild:diff", "Say where two workbooks part, and what follows from it."),
+    "explain": ("explain:explain", "Show where one number comes from, step by step."),
+    "import": ("import_minibatch:import_", "Make a workbook of a few words of a training minibatch."),
+    "inspect": ("inspect:inspect", "Say what a dump of a training step holds."),
+    "list": ("presets:list_numbers", "Name the numbers that workbooks can be built from."),
+    "numbers": ("numbers:numbers", "Write all numbers of a workbook as a TOML file."),
+    "presets": ("presets:presets", "List the libraries whose conventions can be chosen."),
+    "rebuild": ("rebuild:rebuild", "Write a fresh workbook from what is typed in an edited one."),
+    "verify": ("verify:verify", "Compute a real minibatch again, and say what went wrong first."),
+    "which": ("which:which", "Print what each library's PPO computes of the same batch."),
+}
+"""By name where a command lies, and what it does."""
 
 
-@click.group(cls=Door, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+class Commands(Door):
+    """The commands: the list of them needs none, and one that is called is imported."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Imports the command that is called."""
+        name, found, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            module, _, function = COMMANDS[name][0].partition(":")
+            found = getattr(import_module(f"blueprint.commands.{module}"), function)
+        return name, found, rest
+
+
+@click.group(
+    cls=Commands,
+    commands=[click.Command(name, help=says) for name, (_, says) in COMMANDS.items()],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
 @click.version_option(package_name="rlhf-blueprint", prog_name="blueprint")
 def main() -> None:
     """RLHF PPO by hand: a workbook whose every number is a live formula."""
     speak_plainly()
-    # No plugin has a part in reading numbers; to look for one is to open every package that is installed.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
-
-for command in COMMANDS:
-    main.add_command(command)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprint.commands.inspect import inspect
+from blueprint.cli import main
 from tests.dumps.batches import batch, raw_npz
 
 SAID = {
@@ -24,7 +24,7 @@ SAID = {
 
 def call(*arguments: str) -> Result:
     """Runs the command in this process."""
-    return CliRunner().invoke(inspect, list(arguments))
+    return CliRunner().invoke(main, ["inspect", *arguments])
 
 
 @pytest.fixture

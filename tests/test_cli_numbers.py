@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from blueprint.commands.numbers import numbers
+from blueprint.cli import main
 from blueprint.inputs import SCHEMA_FILE, load
 from tests.inputs.equal import differing
 from tests.page.workshop import made
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def call(*arguments: str | Path) -> Result:
     """Runs the command in this process; what is no refusal but a fault of ours is raised."""
-    return CliRunner().invoke(numbers, list(map(str, arguments)), catch_exceptions=False)
+    return CliRunner().invoke(main, ["numbers", *map(str, arguments)], catch_exceptions=False)
 
 
 def files() -> list[str]:

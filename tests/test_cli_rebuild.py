@@ -12,7 +12,8 @@ import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprint.commands.rebuild import DIFF_EXAMPLES, diff, rebuild
+from blueprint.cli import main
+from blueprint.commands.rebuild import DIFF_EXAMPLES
 from blueprint.reopening import back_from, book_of
 from blueprint.reopening.unheld import typed_of
 from tests.checking.cells import change
@@ -33,12 +34,12 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rebuilt(*arguments: object) -> Result:
     """Calls `rebuild`."""
-    return CliRunner().invoke(rebuild, list(map(str, arguments)))
+    return CliRunner().invoke(main, ["rebuild", *map(str, arguments)])
 
 
 def compared(*arguments: object) -> Result:
     """Calls `diff`."""
-    return CliRunner().invoke(diff, list(map(str, arguments)))
+    return CliRunner().invoke(main, ["diff", *map(str, arguments)])
 
 
 def same_typed(one: Path, other: Path) -> bool:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.commands.verify import verify
+from blueprint.cli import main
 from blueprint.dumps import Minibatch, save
 from tests.verifying.dumps import FIRST, dump
 from tests.verifying.planting import FAULTS, planted
@@ -35,7 +35,7 @@ def of(run: Run, path: Path, **said: Any) -> Path:
 
 def run(*arguments: str | Path) -> Result:
     """Runs the command."""
-    return CliRunner().invoke(verify, [str(each) for each in arguments])
+    return CliRunner().invoke(main, ["verify", *map(str, arguments)])
 
 
 def test_a_run_of_a_library_agrees(tmp_path: Path) -> None:
@@ -179,6 +179,6 @@ def test_a_logged_number_that_is_none_differs(tmp_path: Path, logged: float) -> 
     batch = dump(FIRST["verl"])
     tensors = {name: np.asarray(each) for name, each in batch.tensors.items()}
     save(tmp_path / "run.npz", tensors, {"library": "verl", "logged": {"policy_loss": logged}})
-    result = CliRunner().invoke(verify, [str(tmp_path / "run.npz")])
+    result = CliRunner().invoke(main, ["verify", str(tmp_path / "run.npz")])
     assert result.exit_code == 1, result.output
     assert f"First deviation: policy_loss: logged {logged:g}, recomputed" in result.output

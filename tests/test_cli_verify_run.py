@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.commands.verify import verify
+from blueprint.cli import main
 from blueprint.verifying.runs.ledger import NAME
 from tests.runs.made import a_run, a_step
 
@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 def run(*arguments: str | Path) -> Result:
     """Runs the command with one worker, which begins faster than two."""
-    return CliRunner().invoke(verify, [str(each) for each in (*arguments, "--workers", "1")])
+    return CliRunner().invoke(main, ["verify", *map(str, (*arguments, "--workers", "1"))])
 
 
 def records(found: Result) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ def test_before_any_work_it_is_refused_what_could_not_be_done(tmp_path: Path) ->
         ((path, "--fail-fast"), 2, "--fail-fast is for a whole run: name the folder with its steps instead of files"),
     ]
     for arguments, code, says in refusals:
-        found = CliRunner().invoke(verify, [str(each) for each in arguments])
+        found = CliRunner().invoke(main, ["verify", *map(str, arguments)])
         assert (found.exit_code, says in found.output) == (code, True), found.output
     assert [each.name for each in folder.iterdir()] == [path.name]
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.commands.verify import verify
+from blueprint.cli import main
 from tests.steps.trl import Args, write
 
 SMALL = {"microbatches": 2, "num_mini_batches": 1}
@@ -19,7 +19,7 @@ SMALL = {"microbatches": 2, "num_mini_batches": 1}
 
 def run(*arguments: str | Path) -> Result:
     """Runs the command."""
-    return CliRunner().invoke(verify, [str(each) for each in arguments])
+    return CliRunner().invoke(main, ["verify", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module", name="clean")

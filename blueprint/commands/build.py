@@ -1,23 +1,20 @@
-"""The commands `build` and `list`: they parse, call and print. No maths."""
-
-from __future__ import annotations
+"""The command `build`: it parses, calls and prints. No maths."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands.console import say
-from blueprint.commands.refusals import Ended, Refused
-from blueprint.commands.telling import tell_proof, tell_result, tell_saved
-
-if TYPE_CHECKING:
-    from blueprint.book import Book
-    from blueprint.inputs import Numbers, Source
-    from blueprint.workbooks.common.sheets.witness_section import Witnessed
+from blueprint.book import Book
+from blueprint.commands.console import saved, say
+from blueprint.commands.door import Ended, Refused, ending_in, need_torch
+from blueprint.inputs import load, read, read_as_off
+from blueprint.language import NoNumber
+from blueprint.saving import refuse_target
+from blueprint.workbooks.common.sheets.witness_section import Witnessed
+from blueprint.workbooks.registry import blueprint_of, witness_of
 
 EXAMPLES = """\b
 Examples:
@@ -28,17 +25,6 @@ Examples:
   blueprint build --numbers ten-libraries --compare trl_1.12,openrlhf,verl
   blueprint build --numbers mine.toml
 """
-
-
-@click.command("list")
-def list_numbers() -> None:
-    """Name the numbers that workbooks can be built from."""
-    from blueprint.inputs import names
-
-    listed = names()
-    width = max(len(name) for name, _ in listed)
-    for name, about in listed:
-        say(f"{name:<{width}}  {about}")
 
 
 @contextmanager
@@ -77,61 +63,30 @@ def build(
     witness: bool,
     no_proof: bool,
     force: bool,
-    **asked: str | None,
+    **chosen: str | None,
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
-    from blueprint.book import Book
-    from blueprint.inputs import NumbersError, load, read
-    from blueprint.language import NoNumber, NotationError
-    from blueprint.saving import SaveError, refuse_target
-    from blueprint.workbooks.registry import blueprint_of
-
-    try:
-        said = [f"{key}={value}" for key, value in asked.items() if value is not None]
-        found = read(numbers)
-        loaded = load(found, [*said, *overrides])
-        path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
-        refuse_target(path, force)
+    found = read(numbers)
+    loaded = load(found, [*(f"{key}={value}" for key, value in chosen.items() if value is not None), *overrides])
+    path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
+    refuse_target(path, force)
+    with ending_in(Ended, NoNumber, before="nothing was written: "):
         book = Book(blueprint_of(loaded))
         if witness:
             book = Book(blueprint_of(loaded, _witnessed(book)))
-        formulas = book.save(path)
-    except NoNumber as error:
-        raise Ended(f"nothing was written: {error}") from error
-    except (NumbersError, NotationError, SaveError) as error:
-        raise Refused(str(error)) from error
-    tell_saved(book, path, formulas)
-    _tell_numbers(loaded, found)
-    proved = no_proof or tell_proof(book, path)
-    tell_result(book)
+        proved = saved(book, path, not no_proof, [*read_as_off(found), *loaded.departures])
     say(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
 
 
-def _tell_numbers(loaded: Numbers, found: Source) -> None:
-    """Says what of the numbers is not as the file has it."""
-    from blueprint.inputs import read_as_off
-
-    for line in read_as_off(found):
-        say(line)
-    if loaded.drawn_anew:
-        say(f"drawn anew from the seed, because they no longer fit: {', '.join(loaded.drawn_anew)}")
-
-
 def _witnessed(book: Book) -> Witnessed:
     """Returns what torch computes from the same inputs."""
-    from blueprint.commands.check import need_torch
-    from blueprint.workbooks.common.sheets.witness_section import Witnessed
-
     need_torch("build --witness")
     from blueprint.witness import WitnessError
-    from blueprint.workbooks.registry import witness_of
 
-    try:
+    with ending_in(Refused, WitnessError, before="--witness: "):
         found = witness_of([{block.name: array for block, array in book.values.arrays.items()}])
-    except WitnessError as error:
-        raise Refused(f"--witness: {error}") from error
     record = found.record
     numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
     return Witnessed(numbers, f"torch {record.torch}, {record.dtype} on {record.device}")

@@ -1,23 +1,22 @@
 """The command `check`: it parses, has files held against the witness, and prints. No maths."""
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Iterable
-from importlib.util import find_spec
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.checking.files import Checked
+from blueprint.checking.report import data, line_of, table, told
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Command, Refused
-from blueprint.quoting import sentence as as_sentence
+from blueprint.commands.door import DIFFERENCE, UNREADABLE, need_torch
+from blueprint.page.read import ReadError
+from blueprint.quoting import sentence
 
 if TYPE_CHECKING:
     from blueprint.checking.checker import Outcome
-    from blueprint.checking.files import Checked
 
 EXAMPLES = """\b
 Examples:
@@ -26,10 +25,9 @@ Examples:
 \b
 Exit codes: 0 all agree, 1 a difference, 2 wrong use, 3 a file cannot be read.
 """
-DIFFERENCE, UNREADABLE = 1, 3
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option(
     "--device", default="auto", show_default=True, help="auto (cuda, else mps, else cpu) or a name of torch's."
@@ -47,61 +45,35 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> No
 
     files, refused = _read(paths)
     outcome = held_against_torch(files, device, dtype) if files else None
-    if outcome is not None:
+    if outcome:
         say(_json(outcome) if as_json else _text(outcome))
-    for sentence in refused:
-        say(f"Error: {as_sentence(sentence)}", err=True)
-    differ = outcome is not None and not all(verdict.agrees for verdict in outcome.verdicts)
-    sys.exit(UNREADABLE if refused else DIFFERENCE if differ else 0)
-
-
-def need_torch(command: str) -> None:
-    """Refuses in a sentence where torch is not installed."""
-    if find_spec("torch") is None:
-        raise Refused(f'{command} needs torch, which is not installed: python -m pip install ".[torch]"')
+    for message in refused:
+        say(f"Error: {sentence(message)}", err=True)
+    if refused:
+        sys.exit(UNREADABLE)
+    sys.exit(0 if outcome and outcome.agrees else DIFFERENCE)
 
 
 def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:
-    """Reads the files, with a progress bar where there are many; returns them, and a sentence for each that fails."""
-    from blueprint.checking.files import Checked
-    from blueprint.page.read import ReadError
-
+    """Reads the files, with a progress bar on stderr where there are several; also returns a sentence for each that fails."""
     files, refused = [], []
-    for path in _watched(paths):
-        try:
-            files.append(Checked(path))
-        except ReadError as error:
-            refused.append(str(error))
+    with click.progressbar(paths, label="reading", file=sys.stderr) if len(paths) > 1 else nullcontext(paths) as bar:
+        for path in bar:
+            try:
+                files.append(Checked(path))
+            except ReadError as error:
+                refused.append(str(error))
     return files, refused
 
 
-def _watched(paths: tuple[Path, ...]) -> Iterable[Path]:
-    """Yields the paths, with a progress bar on stderr where there are several."""
-    if len(paths) == 1:
-        yield from paths
-        return
-    with click.progressbar(paths, label="reading", file=sys.stderr) as bar:
-        yield from bar
-
-
-def _text(outcome: Outcome) -> str:
+def _text(outcome: "Outcome") -> str:
     """Prints a table for one file, a line per file for many; then what deviates, and how it was computed."""
-    from blueprint.checking.report import line_of, table, told
-
     verdicts, record = outcome
     parts = [table(verdicts[0]), ""] if len(verdicts) == 1 else []
-    parts += [line_of(verdict) for verdict in verdicts]
-    parts += filter(None, map(told, verdicts))
+    parts += [*map(line_of, verdicts), *filter(None, map(told, verdicts))]
     return "\n".join([*parts, f"torch {record.torch}, {record.dtype} on {record.device}"])
 
 
-def _json(outcome: Outcome) -> str:
-    from blueprint.checking.report import data
-
+def _json(outcome: "Outcome") -> str:
     record = {"device": outcome.record.device, "dtype": outcome.record.dtype, "torch": outcome.record.torch}
-    return json.dumps(
-        record | {"files": [data(verdict) for verdict in outcome.verdicts]},
-        ensure_ascii=False,
-        indent=1,
-        allow_nan=False,
-    )
+    return json.dumps(record | {"files": [*map(data, outcome.verdicts)]}, ensure_ascii=False, indent=1, allow_nan=False)

@@ -1,14 +1,15 @@
-"""Printing on consoles that know only some letters: a Greek one is spelled out there instead of ending the program."""
-
-from __future__ import annotations
+"""Printing: pages in which everything can be seen, also on consoles that know few letters; and what is said of a saved workbook."""
 
 import codecs
 import sys
+from collections.abc import Iterable
 from io import TextIOWrapper
+from pathlib import Path
 
 import click
 
-from blueprint.quoting import page
+from blueprint.book import Book
+from blueprint.quoting import page, printable
 
 PLAIN = {
     "−": "-", "·": "*", "≤": "<=", "≥": ">=", "‖": "||", "∣": "|", "√": "sqrt", "²": "^2", "…": "...", "“": '"', "”": '"',
@@ -33,3 +34,47 @@ def speak_plainly() -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     return "".join(PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
+def saved(book: Book, path: Path, proof: bool, remarks: Iterable[str] = ()) -> bool:
+    """Saves a workbook, has it proved, and says what everything in it leads to; False if not every formula was proved."""
+    formulas = book.save(path)
+    say(f"{printable(str(path))}: {len(book.layout.body)} sheets, {formulas:,} formulas")
+    for line in remarks:
+        say(line)
+    proved = not proof or _proved(book, path)
+    _tell_result(book)
+    return proved
+
+
+def _proved(book: Book, path: Path) -> bool:
+    """Says how many formulas an independent engine recalculated to our number, and the first that it did not."""
+    from blueprint.page.recalculate import EngineMissing
+
+    try:
+        proof = book.prove(path)
+    except RuntimeError as error:
+        missing = isinstance(error, EngineMissing)
+        say(f"not proved: {error}", err=not missing)
+        return missing
+    agree = f"{proof.agreeing:,} of {proof.total:,} formulas to the same value"
+    say(f"proof: ironcalc recalculated {agree} (largest difference {proof.worst:.1e})")
+    for failure in proof.failures[:5]:
+        say(f"  {failure}", err=True)
+    return not proof.failures
+
+
+def _tell_result(book: Book) -> None:
+    """Prints what everything leads to: the equation, its numbers, and its parts by name; or the rows of a quantity."""
+    result = book.blueprint.result
+    if result is None:
+        return
+    title = result.name.replace("_", " ")
+    if result.axes:
+        for number, row in enumerate(book.values[result], result.axes[0].start):
+            say(f"{title}, {result.axes[0].meaning} {number}: {' '.join(f'{value:.4f}' for value in row)}")
+        return
+    shown = book.show(result)
+    say(f"{title} {shown.value:.6g}: {shown.equation}\n  {shown.numbers}")
+    for part in book.blueprint.parts:
+        say(f"  {float(book.values.cell(part)) + 0.0:>10.6f}  {part.about.meaning}")

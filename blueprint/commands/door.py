@@ -1,21 +1,20 @@
 """The door of every command: whatever goes wrong behind it ends in one sentence, and nothing unfinished stays."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from types import FrameType
 from typing import Any
 
 import click
 
-from blueprint.commands.refusals import Refused, Unreadable
-from blueprint.quoting import unquoted
-from blueprint.workbooks.kind import KindError
+from blueprint.quoting import sentence, unquoted
 
+DIFFERENCE, UNREADABLE = 1, 3
+"""How commands end that found a difference, and files that cannot be read."""
 TRACEBACK = "BLUEPRINT_TRACEBACK"
 """The environment variable with which a developer sees where something went wrong."""
 LONGEST = 120
@@ -24,6 +23,51 @@ ENDING = ("SIGTERM", "SIGHUP")
 _PASSED_ON = (
     click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, KeyboardInterrupt, GeneratorExit, BrokenPipeError,
 )  # fmt: skip
+
+
+class Sentence(click.ClickException):
+    """A message of one line, in which everything can be seen that it quotes: the name of a file may hold anything."""
+
+    def __init__(self, message: str):
+        super().__init__(sentence(message))
+
+
+class Refused(Sentence):
+    """Something the user can mend: one sentence, exit code 2."""
+
+    exit_code = 2
+
+
+class Unreadable(Sentence):
+    """A file that cannot be read, or not computed with: one sentence, exit code 3."""
+
+    exit_code = UNREADABLE
+
+
+class Ended(Sentence):
+    """A computation that comes to no number, as an overflow: one sentence, exit code 1, and nothing was written."""
+
+
+FORESEEN = {
+    "KindError": Refused, "LedgerError": Refused, "NotationError": Refused, "NumbersError": Refused, "PlotError": Refused,
+    "RayError": Refused, "SaveError": Refused, "WitnessError": Refused, "MinibatchError": Unreadable, "ReadError": Unreadable,
+}  # fmt: skip
+"""How a command ends that comes upon such an error; by name, so that nothing is loaded before it is needed."""
+
+
+@contextmanager
+def ending_in(end: type[Sentence], *errors: type[Exception], before: str = "") -> Iterator[None]:
+    """Ends a command at such errors in a way of its own; before: what its sentence begins with."""
+    try:
+        yield
+    except errors as error:
+        raise end(f"{before}{error}") from error
+
+
+def need_torch(command: str) -> None:
+    """Refuses in a sentence where torch is not installed."""
+    if find_spec("torch") is None:
+        raise Refused(f'{command} needs torch, which is not installed: python -m pip install ".[torch]"')
 
 
 class Door(click.Group):
@@ -43,7 +87,7 @@ class Door(click.Group):
 
 @contextmanager
 def answering(command: Callable[[], str]) -> Iterator[None]:
-    """Turns what nobody foresaw into one sentence of a command, unless a developer asks for the traceback."""
+    """Turns errors into one sentence of a command; of those that nobody foresaw a developer may ask for the traceback."""
     try:
         try:
             yield
@@ -51,9 +95,9 @@ def answering(command: Callable[[], str]) -> Iterator[None]:
             sys.stdout.flush()  # here, so that a full disk behind a redirection is told and not lost
     except _PASSED_ON:
         raise
-    except KindError as error:
-        raise Refused(str(error)) from error
     except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
+        if foreseen := [FORESEEN[each.__name__] for each in type(fault).__mro__ if each.__name__ in FORESEEN]:
+            raise foreseen[0](str(fault)) from fault
         if os.environ.get(TRACEBACK):
             raise
         _let_go_of_stdout()
@@ -75,9 +119,9 @@ def told(fault: BaseException, command: str) -> str:
     if isinstance(fault, OSError) and fault.strerror:
         name = f" ({unquoted(os.fsdecode(fault.filename), LONGEST)})" if isinstance(fault.filename, str | bytes) else ""
         return f"{command} was stopped by the system: {fault.strerror.lower()}{name}"
-    said = ": ".join(filter(None, (type(fault).__name__, unquoted(fault, LONGEST))))
+    what = ": ".join(filter(None, (type(fault).__name__, unquoted(fault, LONGEST))))
     return (
-        f"{command} came upon something that it has no answer to ({said}): please report it, with what you typed and "
+        f"{command} came upon something that it has no answer to ({what}): please report it, with what you typed and "
         f"the file; {TRACEBACK}=1 in the environment shows where it was"
     )
 

@@ -1,19 +1,17 @@
 """The command `explain`: it parses, asks the book and prints. No maths."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import click
 
+from blueprint.book import Book
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Command, Refused
-
-if TYPE_CHECKING:
-    from blueprint.book import Book
-    from blueprint.explaining import Explanation
-    from blueprint.language import Axis, Block
+from blueprint.commands.door import Refused
+from blueprint.explaining import Explanation, is_address, to_json
+from blueprint.inputs import load, names
+from blueprint.language import Axis, Block
+from blueprint.workbooks.registry import blueprint_of
 
 EXAMPLES = """\b
 Examples:
@@ -47,7 +45,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
     raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the word all")
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("asked", nargs=-1, required=True, metavar="[FILE.xlsx|NUMBERS] BLOCK|SHEET!CELL")
 @click.option("--episode", "--environment", "episode", type=int, metavar="N", help="The episode, counted from 1.")
 @click.option("--token", "--decision", "--step", "token", type=int, metavar="T", help=TOKEN)
@@ -56,7 +54,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
     "--at", "others", multiple=True, metavar="LETTER=M", help="The member of any other axis, such as j=h2 or l=verl."
 )
 @click.option("--numbers", metavar="NAME|FILE", help="Built-in numbers or a file.toml, as in `build`.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
+@click.option("--set", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
 @click.option("--preset", metavar="NAME", help="What a library does, as in `build`.")
 @click.option("--compare", metavar="A,B,…", help="The presets that stand side by side, as in `build`.")
 @click.option("--conventions", type=click.Choice(["plain", "live"]), help="As in `build`.")
@@ -71,11 +69,9 @@ def explain(
     token: int | None,
     word: str | None,
     others: tuple[str, ...],
-    numbers: str | None,
-    overrides: tuple[str, ...],
     depth: Depth,
     style: str | None,
-    **chosen: str | None,
+    **options: Any,
 ) -> None:
     """Show where one number comes from, step by step, down to what is typed.
 
@@ -86,94 +82,68 @@ def explain(
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
     """
-    from blueprint.explaining import is_address
-
     *files, what = asked
     members = _members({"n": episode, "t": token, "v": word}, others)
-    said = {"--numbers": numbers, "--set": overrides} | {f"--{key}": value for key, value in chosen.items()}
-    book = _book(files, what, {option: value for option, value in said.items() if value})
+    book = _book(files, what, {name: value for name, value in options.items() if value})
     if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
         _check(book.block_named(what), members, book)
-    say(_styled(book.explain(what, depth=depth, **members), style))
+    found = book.explain(what, depth=depth, **members)
+    say({"json": to_json, "latex": Explanation.latex}.get(style or "", str)(found))
 
 
-def _book(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -> Book:
-    """Opens the file, or computes the book of the built-in numbers; `said` holds the options that are given."""
+def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
+    """Opens the file, or computes the book of the numbers that are asked for; `options` holds those that are given."""
     if what.lower().endswith(".xlsx"):
         raise Refused(f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss")
     if len(files) > 1:
         raise Refused(f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes")
     if not files and _are_numbers(what):
         raise Refused(f"{what}: which block? Write blueprint explain {what} and a name from its sheet Contents")
-    if not files or not files[0].lower().endswith(".xlsx"):
-        return _built(_which_numbers(files, what, said), said)
-    if said:
-        given, are = " and ".join(said), "is" if len(said) == 1 else "are"
-        raise Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
-    from blueprint.reopening import book_of
+    if files and files[0].lower().endswith(".xlsx"):
+        if options:
+            given, are = " and ".join(f"--{name}" for name in options), "is" if len(options) == 1 else "are"
+            raise Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
+        from blueprint.reopening import book_of
 
-    return book_of(files[0])
+        return book_of(files[0])
+    numbers, overrides = options.pop("numbers", None), options.pop("set", ())
+    if files and not _are_numbers(files[0]):
+        expected = "the first of two must be an .xlsx file or numbers (see `blueprint list`)"
+        raise Refused(f"{files[0]} {what}: {expected}; ask for one block or cell at a time")
+    if files and numbers:
+        raise Refused(f"{files[0]} and --numbers {numbers} both say which numbers: leave one out")
+    chosen = [f"{name}={value}" for name, value in options.items()]
+    return Book(blueprint_of(load(files[0] if files else numbers or "default", [*chosen, *overrides])))
 
 
 def _are_numbers(text: str) -> bool:
     """Says whether a word names built-in numbers or a file of numbers."""
-    from blueprint.inputs.read import names
-
     return text.lower().endswith(".toml") or text in dict(names())
-
-
-def _which_numbers(files: list[str], what: str, said: dict[str, str | tuple[str, ...]]) -> str:
-    """Returns the numbers that are asked for, before the block or with --numbers."""
-    if not files:
-        return str(said.get("--numbers", "default"))
-    if not _are_numbers(files[0]):
-        expected = "the first of two must be an .xlsx file or numbers (see `blueprint list`)"
-        raise Refused(f"{files[0]} {what}: {expected}; ask for one block or cell at a time")
-    if "--numbers" in said:
-        raise Refused(f"{files[0]} and --numbers {said['--numbers']} both say which numbers: leave one out")
-    return files[0]
-
-
-def _built(numbers: str, said: dict[str, str | tuple[str, ...]]) -> Book:
-    """Computes the book of numbers, with the settings and conventions that are asked for."""
-    from blueprint.book import Book
-    from blueprint.inputs import load
-    from blueprint.workbooks.registry import blueprint_of
-
-    chosen = [f"{key}={said[f'--{key}']}" for key in ("preset", "compare", "conventions") if f"--{key}" in said]
-    return Book(blueprint_of(load(numbers, [*chosen, *said.get("--set", ())])))
 
 
 def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[str, int | str]:
     """Returns the members by letter; refuses a letter that is given twice."""
     members = {letter: member for letter, member in given.items() if member is not None}
-    said = {letter: f"{_flag(letter)} {member}" for letter, member in members.items()}
+    options = {letter: f"{_flag(letter)} {member}" for letter, member in members.items()}
     for other in others:
-        letter, member = _letter(other)
-        if letter in said:
-            raise Refused(f"{said[letter]} and --at {other} both say which {letter}: leave one out")
-        members[letter], said[letter] = member, f"--at {other}"
+        letter, _, member = map(str.strip, other.partition("="))
+        if not (letter and member):
+            raise Refused(f"--at {other}: write a letter, an equals sign and a member, as in --at j=2")
+        if letter in members:
+            raise Refused(f"{options[letter]} and --at {other} both say which {letter}: leave one out")
+        members[letter], options[letter] = member, f"--at {other}"
     return members
-
-
-def _letter(text: str) -> tuple[str, str]:
-    letter, equals, member = text.partition("=")
-    if not (letter and equals and member):
-        raise Refused(f"--at {text}: write a letter, an equals sign and a member, as in --at j=2")
-    return letter.strip(), member.strip()
 
 
 def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
     """Refuses options that are missing or too many, and numbers out of range, in the words of the options."""
-    axes = {axis.letter: axis for axis in block.axes}
+    axes, each = {axis.letter: axis for axis in block.axes}, " and ".join(axis.meaning for axis in block.axes)
     if missing := [axis for letter, axis in axes.items() if letter not in members]:
         needed = " and ".join(f"{_flag_of(axis)}{_range(block, axis, book)}" for axis in missing)
-        each = " and ".join(axis.meaning for axis in block.axes)
         raise Refused(f"{block.name} has a number for each {each}: add {needed}")
-    if extra := [letter for letter in members if letter not in axes]:
-        each = " and ".join(axis.meaning for axis in block.axes)
+    if extra := [_flag(letter).rstrip("=") for letter in members if letter not in axes]:
         has = f"has a number for each {each} only" if each else "is a single number"
-        raise Refused(f"{block.name} {has}: leave out {_flags(extra)}")
+        raise Refused(f"{block.name} {has}: leave out {' and '.join(extra)}")
     for letter, axis in axes.items():
         low, high = book.span(block, axis)
         if isinstance(member := members[letter], int) and not low <= member <= high:
@@ -189,20 +159,10 @@ def _flag_of(axis: Axis) -> str:
     return BY_MEANING.get(axis.meaning, f"--at {axis.letter}=")
 
 
-def _flags(letters: Iterable[str]) -> str:
-    return " and ".join(_flag(letter).rstrip("=") for letter in letters)
-
-
 def _range(block: Block, axis: Axis, book: Book) -> str:
-    """Returns what may be said of an axis: the names of its members, where --at takes them, or numbers."""
+    """Returns what may be given for an axis: the names of its members, where --at takes them, or numbers."""
     words, is_at = book.blueprint.names.get(axis), _flag_of(axis).endswith("=")
     if is_at and words is not None and not isinstance(words, str) and words is not block:
         return "|".join(map(str, book.values.arrays[words]))
     low, high = book.span(block, axis)
     return f"{'' if is_at else ' '}{low} … {high}"
-
-
-def _styled(told: Explanation, style: str | None) -> str:
-    from blueprint.explaining import to_json
-
-    return to_json(told) if style == "json" else told.latex() if style == "latex" else str(told)

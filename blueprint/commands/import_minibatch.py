@@ -1,15 +1,15 @@
 """The command `blueprint import`: a few words of a training minibatch become a workbook. It parses, calls and prints; no maths."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from blueprint.commands.check import need_torch
-from blueprint.commands.refusals import Refused
-from blueprint.commands.telling import tell_proof, tell_result, tell_saved
+from blueprint.commands.console import saved
+from blueprint.commands.door import DIFFERENCE, need_torch
+from blueprint.inputs import name_of
+from blueprint.saving import refuse_target
 
 EXAMPLES = """\b
 Examples:
@@ -20,7 +20,6 @@ Examples:
 Exit codes: 0 written; 1 written, but the library's numbers deviate, or not every formula was proved; 2 wrong use;
 3 the file cannot be read, or not be replayed.
 """
-DIFFERENCE = 1
 
 
 def _rows(context: click.Context, option: click.Parameter, value: str | None) -> list[int] | None:
@@ -68,33 +67,20 @@ def import_(
     output: Path | None,
     preset: str | None,
     overrides: tuple[str, ...],
-    rows: list[int] | None,
-    worst: int | None,
-    by: str | None,
-    tokens: int,
     no_proof: bool,
     force: bool,
+    **view: Any,
 ) -> None:
     """Make a workbook of a few words of a training minibatch; the rest of the batch stands in it as typed numbers.
 
     The whole minibatch is computed again first, and compared with what the library logged.
     """
     need_torch("import")
-    from blueprint.commands.showing import book_of
-    from blueprint.inputs.errors import name_of
-    from blueprint.saving import SaveError, refuse_target
+    from blueprint.commands.verify_files import book_of
+    from blueprint.verifying import VerifyOptions
     from blueprint.verifying.kind import ViewOptions
-    from blueprint.verifying.verdict import VerifyOptions
 
     target = output or path.with_suffix(".xlsx")
-    try:
-        refuse_target(target, force, path)
-        view = ViewOptions(rows, worst, by, tokens)
-        book, agrees = book_of(path, VerifyOptions(preset, overrides), view, name_of(path))
-        formulas = book.save(target)
-    except SaveError as error:
-        raise Refused(str(error)) from error
-    tell_saved(book, target, formulas)
-    proved = no_proof or tell_proof(book, target)
-    tell_result(book)
-    sys.exit(0 if proved and agrees else DIFFERENCE)
+    refuse_target(target, force, path)
+    book, agrees = book_of(path, VerifyOptions(preset, overrides), ViewOptions(**view), name_of(path))
+    sys.exit(0 if saved(book, target, not no_proof) and agrees else DIFFERENCE)

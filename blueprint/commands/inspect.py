@@ -1,22 +1,20 @@
 """The command `blueprint inspect`: what a dump of a training step holds, as text or JSON. No maths."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Unreadable
+from blueprint.commands.door import Unreadable
+from blueprint.dumps import Inspection
+from blueprint.dumps import inspect as look
+from blueprint.inputs import shown_value
 from blueprint.quoting import printable, table, unquoted
-
-if TYPE_CHECKING:
-    from blueprint.dumps import Inspection
 
 MOST_LISTED = 12
 EXAMPLES = """\b
@@ -39,31 +37,31 @@ def inspect(file: Path, as_json: bool) -> None:
 
     Nothing in the file is ever unpickled. docs/minibatch.md tells the names, docs/dump-hooks.md how to write one.
     """
-    from blueprint.dumps import MinibatchError
-    from blueprint.dumps import inspect as look
-
-    try:
-        found = look(file)
-    except MinibatchError as error:
-        raise Unreadable(str(error)) from error
-    say(json.dumps(_told(found), indent=2) if as_json else "\n".join(_lines(found)))
+    found = look(file)
+    say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))
     if found.refusal:
         raise Unreadable(f"{found.path}: {found.refusal}")
 
 
 def _lines(found: Inspection) -> Iterator[str]:
-    yield _head(found)
-    yield _from(found)
-    yield ""
+    yield from _head(found)
     yield from _indented(
-        [(each.name, each.neutral, _shape(each.shape), each.dtype, each.meaning) for each in found.tensors]
+        [
+            (each.name, each.neutral, f"[{', '.join(map(str, each.shape))}]", each.dtype, each.meaning)
+            for each in found.tensors
+        ]
     )
-    yield from _listed("not recognised", [_with_near(name, near) for name, near in found.unknown.items()])
+    unknown = [
+        f"{unquoted(name)} (did you mean {near}?)" if near else unquoted(name) for name, near in found.unknown.items()
+    ]
+    yield from _listed("not recognised", unknown)
     yield from _listed("known, not needed", found.unused)
     yield from _listed("missing", found.missing)
-    yield ""
-    yield "can be recomputed:"
-    yield from _indented([(what, _needs(lacking)) for what, lacking in found.recomputable.items()])
+    yield "\ncan be recomputed:"
+    recomputable = found.recomputable.items()
+    yield from _indented(
+        [(what, f"no, lacks {', '.join(lacking)}" if lacking else "yes") for what, lacking in recomputable]
+    )
     yield from _pairs("hyperparameters", found.said.settings, found.said.unknown_settings)
     yield from _pairs("logged", found.said.logged, found.said.unknown_logged)
     yield from _listed("metadata not recognised", found.unknown_metadata)
@@ -72,35 +70,21 @@ def _lines(found: Inspection) -> Iterator[str]:
         yield from (f"note: {note}" for note in found.batch.notes)
 
 
-def _head(found: Inspection) -> str:
-    begin = f"{printable(str(found.path))}: {found.format}"
-    if found.batch is None:
-        return begin
-    rows, slots = found.batch.mask.shape
-    return f"{begin}, {rows:,} responses of up to {slots:,} slots, {found.words:,} words inside the mask"
-
-
-def _from(found: Inspection) -> str:
-    step = f", step {found.batch.step}" if found.batch and found.batch.step is not None else ""
-    library = " ".join(word for word in (found.library, found.version) if word) or "unknown"
-    place = f", {found.batch.place}" if found.batch and found.batch.place else ""
-    return f"library {library}{step}{place}; preset {found.preset or 'none, name one with --preset'}"
+def _head(found: Inspection) -> Iterator[str]:
+    """Yields what the file is, how large, and where it is from."""
+    batch, size, step, place = found.batch, "", "", ""
+    if batch is not None:
+        rows, slots = batch.mask.shape
+        size = f", {rows:,} responses of up to {slots:,} slots, {found.words:,} words inside the mask"
+        step = f", step {batch.step}" if batch.step is not None else ""
+        place = f", {batch.place}" if batch.place else ""
+    yield f"{printable(str(found.path))}: {found.format}{size}"
+    library = " ".join(filter(None, (found.library, found.version))) or "unknown"
+    yield f"library {library}{step}{place}; preset {found.preset or 'none, name one with --preset'}\n"
 
 
 def _indented(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     return (f"  {line}".rstrip() for line in table(rows))
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return f"[{', '.join(map(str, shape))}]"
-
-
-def _with_near(name: str, near: str | None) -> str:
-    return f"{unquoted(name)} (did you mean {near}?)" if near else unquoted(name)
-
-
-def _needs(lacking: Sequence[str]) -> str:
-    return f"no, lacks {', '.join(lacking)}" if lacking else "yes"
 
 
 def _listed(title: str, names: Sequence[str]) -> Iterator[str]:
@@ -109,21 +93,14 @@ def _listed(title: str, names: Sequence[str]) -> Iterator[str]:
         yield f"{title}: {', '.join(map(unquoted, names[:MOST_LISTED]))}{more}"
 
 
-def _pairs(title: str, known: Any, unknown: Sequence[str]) -> Iterator[str]:
+def _pairs(title: str, known: Mapping[str, float | str], unknown: Sequence[str]) -> Iterator[str]:
     if known or unknown:
-        yield ""
-        yield f"{title}:"
-        yield from _indented([(key, _number(value)) for key, value in known.items()]) if known else ()
+        yield f"\n{title}:"
+        yield from _indented([(key, shown_value(value, "-")) for key, value in known.items()])
         yield from _listed("  not understood", unknown)
 
 
-def _number(value: float | str) -> str:
-    from blueprint.inputs.setting import OFF
-
-    return value if isinstance(value, str) else "off" if value == OFF else f"{value:.6g}"
-
-
-def _told(found: Inspection) -> dict[str, Any]:
+def _data(found: Inspection) -> dict[str, Any]:
     """Returns the same for programs."""
     batch = found.batch
     return {

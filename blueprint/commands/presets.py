@@ -1,17 +1,11 @@
-"""The command `blueprint presets`: what each library does, where that was read, and how it differs from the default."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+"""The commands `list` and `presets`: what workbooks can be built from, and how each library differs from the default."""
 
 import click
 
-from blueprint.commands.refusals import Command
-
-if TYPE_CHECKING:
-    from blueprint.inputs.catalogue import Preset
-    from blueprint.inputs.level import Level
-    from blueprint.workbooks.kind import Kind
+from blueprint.commands.console import say
+from blueprint.inputs import Level, Preset, names, shown_value
+from blueprint.workbooks.kind import Kind
+from blueprint.workbooks.registry import kinds
 
 EXAMPLES = """\b
 Examples:
@@ -22,13 +16,20 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command("list")
+def list_numbers() -> None:
+    """Name the numbers that workbooks can be built from."""
+    listed = names()
+    width = max(len(name) for name, _ in listed)
+    for name, about in listed:
+        say(f"{name:<{width}}  {about}")
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("name", required=False)
 @click.option("--keys", is_flag=True, help="List the conventions instead: what each is, and what may stand there.")
 def presets(name: str | None, keys: bool) -> None:
     """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
-    from blueprint.workbooks.registry import kinds
-
     offered = [(kind, level) for kind in kinds() if (level := kind.chooses())]
     if name is not None:
         found = next((level for _, level in offered if name in level.presets().presets), offered[0][1])
@@ -52,21 +53,16 @@ def _heading(kind: Kind) -> str:
 
 def _tell_keys(level: Level) -> None:
     """Prints every convention: its key, what it means, and what may stand there, the default first."""
-    from blueprint.inputs.setting import shown_value
-
     for key, setting in level.by_dotted_key.items():
-        others = [word for word in setting.words if word != setting.value]
+        others = ", ".join(word for word in setting.words if word != setting.value)
         limits = f"{shown_value(setting.low, '-')} … {shown_value(setting.high, '-')}"
-        allowed = f"or {', '.join(others)}" if others else limits
+        allowed = f"or {others}" if others else limits
         click.echo(f"{key} = {shown_value(setting.value, '-')}  ({allowed})\n    {setting.meaning}")
 
 
 def _tell(level: Level, preset: Preset) -> None:
     """Prints one preset."""
-    from blueprint.inputs.setting import shown_value
-
-    click.echo(f"\n{preset.name}: {preset.title}, {preset.version}")
-    click.echo(f"  {preset.source}\n  {preset.why}")
+    click.echo(f"\n{preset.name}: {preset.title}, {preset.version}\n  {preset.source}\n  {preset.why}")
     for key, value in preset.values.items():
         default = level.settings[key].value
         if value != default:

@@ -1,16 +1,18 @@
 """The commands `rebuild` and `diff`: they parse, have workbooks read, and print. No maths."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
 
 import click
 
-from blueprint.commands.console import say
-from blueprint.commands.refusals import Command, Refused
-from blueprint.commands.telling import tell_proof, tell_result, tell_saved
+from blueprint.commands.console import saved, say
+from blueprint.commands.door import DIFFERENCE, Refused
+from blueprint.differing import differences
+from blueprint.differing.report import data, text
+from blueprint.reopening import book_of, rebuilt
+from blueprint.reopening.unheld import lost
+from blueprint.saving import refuse_target
 
 REBUILD_EXAMPLES = """\b
 Examples:
@@ -26,10 +28,9 @@ Examples:
 \b
 Exit codes: 0 alike, 1 a difference, 2 wrong use, 3 a file cannot be read.
 """
-DIFFERENCE = 1
 
 
-@click.command(cls=Command, epilog=REBUILD_EXAMPLES)
+@click.command(epilog=REBUILD_EXAMPLES)
 @click.argument("path", type=click.Path(path_type=Path), metavar="FILE.xlsx")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The fresh workbook.")
 @click.option("--force", is_flag=True, help="Replace the output if it is there already.")
@@ -44,18 +45,11 @@ def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> Non
         raise Refused(
             f"rebuild never writes over the file that it reads: name a new one, such as -o {path.stem}-new.xlsx"
         )
-    from blueprint.reopening import book_of, rebuilt
-    from blueprint.reopening.unheld import lost
-    from blueprint.saving import refuse_target
-
     refuse_target(output, force, path)
     book = rebuilt(book_of(path))
-    tell_saved(book, output, book.save(output))
-    _tell(book.remarks(), "as its value")
-    _tell(lost(book), "not in the new workbook")
-    proved = no_proof or tell_proof(book, output)
-    tell_result(book)
-    sys.exit(0 if proved else DIFFERENCE)
+    remarks = [f"as its value: {line}" for line in book.remarks()]
+    remarks += [f"not in the new workbook: {line}" for line in lost(book)]
+    sys.exit(0 if saved(book, output, not no_proof, remarks) else DIFFERENCE)
 
 
 def _tolerance(context: click.Context, option: click.Parameter, value: float) -> float:
@@ -65,7 +59,7 @@ def _tolerance(context: click.Context, option: click.Parameter, value: float) ->
     return value
 
 
-@click.command(cls=Command, epilog=DIFF_EXAMPLES)
+@click.command(epilog=DIFF_EXAMPLES)
 @click.argument("paths", nargs=2, type=click.Path(path_type=Path), metavar="A.xlsx B.xlsx")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 @click.option(
@@ -77,17 +71,7 @@ def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
 
     Everything is computed from what is typed in each file; where a file shows something else than that, it is said too.
     """
-    from blueprint.differing import differences
-    from blueprint.differing.report import data, text
-    from blueprint.reopening import book_of
-
     one, other = map(book_of, paths)
     found = differences(one, other, tolerance)
     say(json.dumps(data(found), ensure_ascii=False, indent=1) if as_json else text(found))
     sys.exit(0 if found.alike else DIFFERENCE)
-
-
-def _tell(lines: list[str], what: str) -> None:
-    """Prints lines, each with what they are about."""
-    for line in lines:
-        say(f"{what}: {line}")

@@ -1,14 +1,11 @@
 """The command `blueprint verify`: a minibatch computed again and held against what was logged. It parses and prints."""
 
-from __future__ import annotations
-
 from pathlib import Path
+from typing import Any
 
 import click
 
-from blueprint.commands.check import need_torch
-from blueprint.commands.refusals import Refused
-from blueprint.commands.run_options import Asked, run_options
+from blueprint.commands.door import Refused, need_torch
 
 EXAMPLES = """\b
 Examples:
@@ -36,7 +33,24 @@ SMALLEST_TOLERANCE = 1e-6
     "--json", "as_json", is_flag=True, help="For programs: on stdout, one object, or one for each step of a run."
 )
 @click.option("--each", is_flag=True, help="Of several files: a table for each of them, too.")
-@run_options
+@click.option("--fail-fast", is_flag=True, help="Of a folder: stop at the first step that deviates.")
+@click.option("--only", metavar="PATTERN", help="Of a folder: only files whose names fit, as in '*.safetensors'.")
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="Of a folder: steps at a time  [default: one per core]"
+)
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Of a folder: where finished steps are noted, so that the same command goes on  [default: in the folder]",
+)
+@click.option(
+    "--ray", metavar="ADDRESS", help="Of a folder: work on a Ray cluster, auto or an address; it sees the folder."
+)
+@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Of a folder: a line for each step.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Of a folder: a plot, .png, .svg or .pdf."
+)
 def verify(
     files: tuple[Path, ...],
     preset: str | None,
@@ -45,7 +59,7 @@ def verify(
     device: str,
     as_json: bool,
     each: bool,
-    run: Asked,
+    **run: Any,
 ) -> None:
     """Compute a real minibatch again, and say which logged number went wrong first, and why.
 
@@ -55,8 +69,8 @@ def verify(
     """
     need_torch("verify")
     from blueprint.commands.verify_files import verify_files
-    from blueprint.commands.verify_run import verify_run
-    from blueprint.verifying.verdict import VerifyOptions
+    from blueprint.commands.verify_run import RunOptions, verify_run
+    from blueprint.verifying import VerifyOptions
 
     if not SMALLEST_TOLERANCE <= tolerance < float("inf"):
         raise Refused(
@@ -67,6 +81,7 @@ def verify(
     if len(files) == 1 and files[0].is_dir():
         if each:
             raise Refused("--each is for the files of one step: name them instead of a folder, or use --json")
-        verify_run(files[0], options, run, as_json)
-    run.refuse_for_files()
+        verify_run(files[0], options, RunOptions(**run), as_json)
+    for name in (name.replace("_", "-") for name, value in run.items() if value):
+        raise Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
     verify_files(files, options, as_json, each)

@@ -1,20 +1,20 @@
-"""`blueprint verify` of files: grouped by step, each step verified as a whole, and printed. No maths."""
-
-from __future__ import annotations
+"""`blueprint verify` of files, each step as a whole; `blueprint import`: a part of a dump made into a workbook. No maths."""
 
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
+from blueprint.book import Book
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Refused, Unreadable
-from blueprint.dumps import Dump, MinibatchError, metadata_of
+from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable, ending_in
+from blueprint.dumps import Dump, MinibatchError, metadata_of, read_dump
+from blueprint.language import NotationError
 from blueprint.verifying import (
     StepVerdict,
     VerifyOptions,
@@ -22,13 +22,16 @@ from blueprint.verifying import (
     data_of,
     data_of_step,
     read_dumps,
+    text_of,
     text_of_step,
     verifier_of,
     verify_dumps,
 )
+from blueprint.verifying.kind import Shown, ViewOptions
+from blueprint.verifying.step import alone
 from blueprint.verifying.verdict import Watch
+from blueprint.workbooks.registry import blueprint_of
 
-DIFFERENCE, UNREADABLE = 1, 3
 LONG = 1 << 22
 """Words from which on progress is shown."""
 
@@ -65,48 +68,63 @@ def _step(files: Sequence[Path], options: VerifyOptions) -> Iterator[StepVerdict
 
 def verified(dumps: Sequence[Dump], options: VerifyOptions, unread: Mapping[Path, str]) -> StepVerdict:
     """Verifies dumps of one step, with progress on stderr where they are large; refuses them if none can be computed."""
-    try:
+    with ending_in(Refused, MinibatchError):
         for dump in dumps[:1]:
             choose(dump, options)
             verifier_of(dump).check_device(options.device)
-    except MinibatchError as error:
-        raise Refused(str(error)) from error
-    try:
-        with _bars(sum(dump.size for dump in dumps)) as watch:
-            found = verify_dumps(dumps, options, watch, unread)
-    except MinibatchError as error:
-        raise Unreadable(str(error)) from error
+    with _bars(sum(dump.size for dump in dumps)) as watch:
+        found = verify_dumps(dumps, options, watch, unread)
     if not found.parts:
         raise Unreadable(next(iter(found.unread.values())))
     return found
 
 
+def book_of(path: Path, options: VerifyOptions, view: ViewOptions, name: str) -> tuple[Book, bool]:
+    """Verifies a dump, prints what it comes to, and makes a workbook; also returns whether everything agreed.
+
+    A part of a larger batch is whitened as that was.
+    """
+    dump = read_dump(path)
+    part, verifier = alone(verified([dump], options, {})), verifier_of(dump)
+    say(f"{part.chosen}\n\n{text_of(part.verdict)}\n")
+    fitted = "; ".join(f"{name} with {line}" for name, line in part.verdict.left_open.items() if line)
+    if fitted:
+        say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
+        part = alone(verified([verifier.whitened_alike(part.verdict)], options, {}))
+    with ending_in(Refused, MinibatchError):
+        shown = verifier.shown(part.verdict, part.chosen, view)
+    return _book(shown, name), part.verdict.agrees
+
+
+def _book(shown: Shown, name: str) -> Book:
+    """Makes the workbook, and compares it with the replay. Refuses a dump of which no loss can be made."""
+    with ending_in(Unreadable, MinibatchError, NotationError):
+        book = Book(blueprint_of(shown.numbers(name)))
+    made = shown.agreement({block.name: array for block, array in book.values.arrays.items()})
+    say("\n".join([*shown.remarks, f"Shown: {shown.told}."]))
+    if made.apart:
+        raise Unreadable(f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump")
+    say(f"the workbook's {len(made.distances)} rows and numbers are the replay's (largest difference {made.worst:.1e})")
+    return book
+
+
 @contextmanager
 def _bars(words: int) -> Iterator[Watch]:
     """Gives what shows progress on stderr, one bar after another, where there are many words."""
-    bar: Any = None
+    with ExitStack() as bars:
 
-    def begin(what: str, length: int) -> Callable[[int], None]:
-        nonlocal bar
-        end()
-        if words < LONG:
-            return lambda done: None
-        bar = click.progressbar(length=length, label=what, file=sys.stderr).__enter__()
-        return lambda done: bar.update(done)
+        def begin(what: str, length: int) -> Callable[[int], None]:
+            bars.close()
+            if words < LONG:
+                return lambda done: None
+            bar = bars.enter_context(click.progressbar(length=length, label=what, file=sys.stderr))
+            return bar.update
 
-    def end() -> None:
-        if bar is not None:
-            bar.render_finish()
-
-    try:
         yield begin
-    finally:
-        end()
 
 
 def _json(found: StepVerdict) -> str:
-    chosen = found.parts[0].chosen
-    said: dict[str, Any] = {"why": chosen.why, "differs_from_preset": list(chosen.differs)}
-    alone = len(found.parts) == 1 and not found.unread
-    told = data_of(found.parts[0].verdict) | {"lacking": list(found.lacking)} if alone else data_of_step(found)
-    return json.dumps(told | said, ensure_ascii=False, indent=1, allow_nan=False)
+    first, single = found.parts[0], len(found.parts) == 1 and not found.unread
+    data = data_of(first.verdict) | {"lacking": list(found.lacking)} if single else data_of_step(found)
+    data |= {"why": first.chosen.why, "differs_from_preset": list(first.chosen.differs)}
+    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)

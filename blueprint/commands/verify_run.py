@@ -1,105 +1,99 @@
 """`blueprint verify` of a whole run: it parses, has every step of a folder verified, and prints. No maths."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NamedTuple, NoReturn
 
 import click
 
 from blueprint.commands.console import say
-from blueprint.commands.refusals import Refused, Unreadable
-from blueprint.commands.run_options import Asked
-from blueprint.dumps import MinibatchError, dump_kinds
-from blueprint.verifying import known_device
+from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable, ending_in
+from blueprint.dumps import MinibatchError
+from blueprint.dumps.kind import dump_kinds
+from blueprint.verifying import VerifyOptions, known_device
 from blueprint.verifying.choose import check_asked
 from blueprint.verifying.runs.finding import Found, find
 from blueprint.verifying.runs.going import Run
-from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger, LedgerError
-from blueprint.verifying.runs.on_ray import OnRay, RayError
-from blueprint.verifying.runs.plot import PlotError, check_plot, draw
+from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
+from blueprint.verifying.runs.on_ray import OnRay
+from blueprint.verifying.runs.plot import check_plot, draw
 from blueprint.verifying.runs.processes import Processes, cores
 from blueprint.verifying.runs.report import summed, text_of
-from blueprint.verifying.runs.step import Executor, Work
+from blueprint.verifying.runs.step import Executor
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
 from blueprint.verifying.runs.work import record_of
-from blueprint.verifying.verdict import VerifyOptions
 
-DIFFERENCE, UNREADABLE, INTERRUPTED = 1, 3, 130
+INTERRUPTED = 130
 
 
-def verify_run(folder: Path, settings: VerifyOptions, asked: Asked, as_json: bool) -> NoReturn:
+class RunOptions(NamedTuple):
+    """The options for a whole run, by their names."""
+
+    fail_fast: bool
+    only: str | None
+    workers: int | None
+    ledger: Path | None
+    ray: str | None
+    csv: Path | None
+    plot: Path | None
+
+
+def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_json: bool) -> NoReturn:
     """Verifies every step of a folder, prints what they come to, and ends with the exit code that says it."""
-    _check(settings, asked)
-    found = _found(folder, asked)
-    try:
-        ledger = Ledger(asked.ledger or folder / NAME)
-    except LedgerError as error:
-        raise Refused(str(error)) from error
-    with ledger:
-        run = _gone_through(found, settings, asked, ledger)
+    _check(settings, options)
+    found = find(folder, options.only)
+    if not found.steps:
+        named = f" that is called {options.only}" if options.only else ""
+        raise Unreadable(
+            f"{folder} holds no dump of a training step{named}: docs/dump-hooks.md tells how to write them"
+        )
+    with Ledger(options.ledger or folder / NAME) as ledger:
+        run = _gone_through(found, settings, options, ledger)
         summary = summary_of(run.records())
         if as_json:
             for record in run.records():
                 say(json.dumps(record, ensure_ascii=False, allow_nan=False))
-    _tell(found, run, summary, as_json)
-    _write(summary, asked)
-    sys.exit(DIFFERENCE if summary.deviation else UNREADABLE if summary.counts[NOT_VERIFIED] else 0)
+    notes = [*found.notes, *run.notes]
+    say(_json(found, summary, notes) if as_json else text_of(summary, notes))
+    _write(summary, options)
+    if summary.deviation:
+        sys.exit(DIFFERENCE)
+    sys.exit(UNREADABLE if summary.counts[NOT_VERIFIED] else 0)
 
 
-def _check(settings: VerifyOptions, asked: Asked) -> None:
+def _check(settings: VerifyOptions, options: RunOptions) -> None:
     """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
-
-    try:
+    with ending_in(Refused, MinibatchError):
         _check_conventions(settings)
-        if not asked.ray:
+        if not options.ray:
             known_device(settings.device)
-        if asked.plot:
-            check_plot(asked.plot)
-    except (MinibatchError, PlotError) as error:
-        raise Refused(str(error)) from error
-    for path in filter(None, (asked.csv, asked.plot)):
+    if options.plot:
+        check_plot(options.plot)
+    for path in filter(None, (options.csv, options.plot)):
         if not path.absolute().parent.is_dir():
             raise Refused(f"{path} cannot be written: there is no folder {path.parent}")
 
 
 def _check_conventions(options: VerifyOptions) -> None:
     """Raises MinibatchError for a preset or an override that no kind of dump has."""
-
     refusals = []
     for kind in dump_kinds():
         try:
-            check_asked(options, kind.catalogue())
+            return check_asked(options, kind.catalogue())
         except MinibatchError as error:
             refusals.append(error)
-        else:
-            return
     raise refusals[-1]
 
 
-def _found(folder: Path, asked: Asked) -> Found:
-
-    found = find(folder, asked.only)
-    if not found.steps:
-        called = f" that is called {asked.only}" if asked.only else ""
-        raise Unreadable(
-            f"{folder} holds no dump of a training step{called}: docs/dump-hooks.md tells how to write them"
-        )
-    return found
-
-
-def _gone_through(found: Found, settings: VerifyOptions, asked: Asked, ledger: Any) -> Run:
+def _gone_through(found: Found, settings: VerifyOptions, options: RunOptions, ledger: Ledger) -> Run:
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
-
-    run = Run(found.steps, settings, ledger, asked.fail_fast)
-    work = partial(record_of, found.folder.absolute(), settings=settings)
+    run = Run(found.steps, settings, ledger, options.fail_fast)
     try:
-        with _executor(work, settings, asked) as executor, _bar(len(run.steps), run.known) as finished:
+        with closing(_executor(found, settings, options)) as executor, _bar(len(run.steps), run.known) as finished:
             run.go(executor, finished)
     except KeyboardInterrupt:
         done = sum(key in ledger for key in run.keys)
@@ -116,29 +110,13 @@ def _gone_through(found: Found, settings: VerifyOptions, asked: Asked, ledger: A
     return run
 
 
-@contextmanager
-def _executor(work: Work, settings: VerifyOptions, asked: Asked) -> Iterator[Executor]:
-    """Gives what goes through the steps, and ends it."""
-
-    on_cpu = settings.device.startswith("cpu")  # processes that share one accelerator share its memory
-    executor: Executor
-    if asked.ray:
-        executor = _on_ray(work, asked, 0 if on_cpu else 1)
-    else:
-        executor = Processes(work, asked.workers or (cores() if on_cpu else 1))
-    try:
-        yield executor
-    finally:
-        executor.close()
-
-
-def _on_ray(work: Work, asked: Asked, gpus: int) -> Executor:
-
-    assert asked.ray is not None
-    try:
-        return OnRay(work, asked.ray, asked.workers, gpus)
-    except RayError as error:
-        raise Refused(str(error)) from error
+def _executor(found: Found, settings: VerifyOptions, options: RunOptions) -> Executor:
+    """Returns what goes through the steps; processes that share one accelerator share its memory."""
+    work = partial(record_of, found.folder.absolute(), settings=settings)
+    on_cpu = settings.device.startswith("cpu")
+    if options.ray:
+        return OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
+    return Processes(work, options.workers or (cores() if on_cpu else 1))
 
 
 @contextmanager
@@ -152,28 +130,22 @@ def _bar(steps: int, known: int) -> Iterator[Callable[[int], None]]:
         yield bar.update
 
 
-def _tell(found: Found, run: Run, summary: Summary, as_json: bool) -> None:
-
-    notes = [*found.notes, *run.notes]
-    if as_json:
-        counts = {
-            "folder": str(found.folder),
-            "steps": len(summary.steps),
-            "outcomes": dict(summary.counts),
-            "notes": notes,
-        }
-        say(json.dumps({"summary": counts, "says": summed(summary)}, ensure_ascii=False, allow_nan=False))
-    else:
-        say(text_of(summary, notes))
+def _json(found: Found, summary: Summary, notes: list[str]) -> str:
+    counts = {
+        "folder": str(found.folder),
+        "steps": len(summary.steps),
+        "outcomes": dict(summary.counts),
+        "notes": notes,
+    }
+    return json.dumps({"summary": counts, "says": summed(summary)}, ensure_ascii=False, allow_nan=False)
 
 
-def _write(summary: Summary, asked: Asked) -> None:
-
+def _write(summary: Summary, options: RunOptions) -> None:
     try:
-        if asked.csv:
-            asked.csv.write_text(csv_of(summary), encoding="utf-8", newline="")
-        if asked.plot:
-            draw(summary, asked.plot)
+        if options.csv:
+            options.csv.write_text(csv_of(summary), encoding="utf-8", newline="")
+        if options.plot:
+            draw(summary, options.plot)
     except OSError as error:
         raise Refused(
             f"{error.filename or 'the table'} cannot be written: {(error.strerror or str(error)).lower()}"

@@ -76,6 +76,12 @@ class Numbers:
         """The name of the preset that a user chose, where there is a choice."""
         return self.parts.get("preset")
 
+    @property
+    def departures(self) -> list[str]:
+        """What of them is not as the built-in set has it, a line each."""
+        drawn = ", ".join(self.drawn_anew)
+        return [f"drawn anew from the seed, because they no longer fit: {drawn}"] if drawn else []
+
     def __getitem__(self, key: str) -> Any:
         """Return a part by its key in the file."""
         return self.parts[key]

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 pytest.importorskip("ray", reason="a cluster needs Ray: install the extra [cluster]")
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.commands.verify import verify
+from blueprint.cli import main
 from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.on_ray import OnRay
@@ -71,12 +71,12 @@ def test_workers_that_are_killed_in_the_middle_cost_nothing(
 
 def test_a_whole_run_of_the_command(cluster: Any, tmp_path: Path) -> None:
     folder = a_run(tmp_path / "run", 4, wrong={2})
-    found = CliRunner().invoke(verify, [str(folder), "--ray", cluster.address])
+    found = CliRunner().invoke(main, ["verify", str(folder), "--ray", cluster.address])
     assert found.exit_code == 1, found.output
     assert "2      1      differs  returns         3.33e+07 tolerances (step 2)" in found.stdout
     assert "Of 4 steps 3 agree, 1 deviates." in found.stdout
     arguments = [str(folder), "--ray", cluster.address, "--fail-fast", "--ledger", str(tmp_path / "other.jsonl")]
-    found = CliRunner().invoke(verify, arguments)
+    found = CliRunner().invoke(main, ["verify", *arguments])
     assert found.exit_code == 1, found.output
     assert "Of 3 steps 2 agree, 1 deviates." in found.stdout
 
@@ -119,7 +119,7 @@ def test_without_a_cluster_it_is_said_what_to_do(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     a_step(tmp_path / "run", 0)
-    found = CliRunner().invoke(verify, [str(tmp_path / "run"), "--ray", "127.0.0.1:1"])
+    found = CliRunner().invoke(main, ["verify", str(tmp_path / "run"), "--ray", "127.0.0.1:1"])
     assert found.exit_code == 2
     assert "--ray 127.0.0.1:1: there is no cluster (" in found.output
     assert "begin one with `ray start --head`" in found.output

@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 from click.testing import CliRunner
 
-from blueprint.commands.verify import verify as command
+from blueprint.cli import main
 from blueprint.dumps import Array, Minibatch, Place, read_dump, save
 from blueprint.verifying import data_of, replay, text_of, verify, verify_step
 from blueprint.verifying.first import before_first_update
@@ -247,11 +247,11 @@ def test_a_dump_whose_losses_agree_differs_all_the_same(tmp_path: Path) -> None:
     assert data_of(verdict)["before_first_update"] == list(verdict.before_update.said)
     path = tmp_path / "step.npz"
     save(path, tensors, {"library": "verl", "logged": logged, "epoch": 0, "minibatch": 0})
-    found = CliRunner().invoke(command, [str(path)])
+    found = CliRunner().invoke(main, ["verify", str(path)])
     assert found.exit_code == 1
     assert "one of the two tensors is a column off" in found.output
     save(path, tensors, {"library": "verl", "logged": logged, "epoch": 0, "minibatch": 1})
-    assert CliRunner().invoke(command, [str(path)]).exit_code == 0
+    assert CliRunner().invoke(main, ["verify", str(path)]).exit_code == 0
 
 
 def test_padded_prompts_are_told_by_the_word_that_they_begin_with() -> None:
