@@ -1,30 +1,60 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
+from blueprint.verifying.causes import NOTHING, Causes, Match
 from blueprint.verifying.choose import Chosen, choose
-from blueprint.verifying.kind import verifier_of
-from blueprint.verifying.lines import Line
+from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
+from blueprint.verifying.kind import Agreement, Shown, Verifier, ViewOptions, verifier_of
+from blueprint.verifying.lines import DIFFERS, Line, first_of, following, lines_of, settled
+from blueprint.verifying.neighbours import shown
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.report import data_of, text_of
-from blueprint.verifying.settings import known_device
+from blueprint.verifying.settings import Settings, known_device
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
+from blueprint.verifying.step_lines import first_line, step_lines
 from blueprint.verifying.step_report import data_of_step, text_of_step
-from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions
+from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
+from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions, Watch
 from blueprint.verifying.verify import verify
 
 __all__ = [
+    "DIFFERS",
+    "NOTHING",
+    "TOLERANCES",
+    "Agreement",
+    "Axes",
+    "Causes",
     "Chosen",
+    "Compared",
     "Line",
+    "Match",
     "Part",
     "Replay",
+    "Settings",
+    "Shown",
     "StepVerdict",
     "Verdict",
+    "Verifier",
     "VerifyOptions",
+    "ViewOptions",
+    "Watch",
     "choose",
+    "coarsest",
+    "compare_number",
     "data_of",
     "data_of_step",
+    "distance",
+    "first_line",
+    "first_of",
+    "first_spot",
+    "following",
     "known_device",
+    "last_digit",
+    "lines_of",
     "read_dumps",
     "replay",
+    "settled",
+    "shown",
+    "step_lines",
     "text_of",
     "text_of_step",
     "verifier_of",

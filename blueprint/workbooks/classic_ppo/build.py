@@ -11,14 +11,10 @@ from blueprint.workbooks.classic_ppo.rollout import Blocks, a, by_name, choices_
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.start import shown, start
 from blueprint.workbooks.classic_ppo.steps import Derived, derived
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.definitions.identities import Identity, identities
-from blueprint.workbooks.common.definitions.metrics import EQUAL_RETURNS, below
+from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Choices, Identity, below, checks, identities
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
-from blueprint.workbooks.common.sheets.checks import checks_sheet
-from blueprint.workbooks.common.sheets.witness_section import Witnessed, beside
+from blueprint.workbooks.common.sheets import Witnessed, beside, checks_sheet
 
 LEAD = "the settings; everything else that is typed stands on Rollout"
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."

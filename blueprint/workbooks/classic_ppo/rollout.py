@@ -6,8 +6,7 @@ from dataclasses import replace
 from blueprint.language import Axis, Block, link, size, typed
 from blueprint.page.outline import Note, Row, Section, Sheet, blocks_on, key, minor
 from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, fixed
-from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, softmax
+from blueprint.workbooks.common.definitions import EVERYWHERE, Choices, chosen_logprobs, fixed, softmax
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Settings
 

@@ -5,8 +5,20 @@ from dataclasses import replace
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Sample, Sheet
 from blueprint.workbooks.classic_ppo.rollout import Blocks
-from blueprint.workbooks.common.sheets.averaged import TOTAL
-from blueprint.workbooks.common.sheets.start import CHECKING, LEGEND, Made, Says, start_sheet
+from blueprint.workbooks.common.sheets import (
+    CHECKING,
+    DASH,
+    DOWN,
+    LEGEND,
+    LINE,
+    ON,
+    TOTAL,
+    UP,
+    Made,
+    Says,
+    start_sheet,
+    with_,
+)
 
 NOT_HERE = ("weights", "memory", "probability")
 """Roles of cells that this workbook has not, or for something else than words."""
@@ -55,7 +67,6 @@ PIECES = {
 """The pieces of PPO under their usual names: the number that is shown, and the row to which its link leads."""
 ORIGINS = {"total loss": TOTAL, "advantage whitening": "what is divided by"}
 """What a number is, where it is no mean of its row."""
-ON, UP, DOWN, LINE, DASH = "→", "↗", "↘", "───────────", "──"
 
 
 def start(title: str, about: str, facts: dict[str, str], blocks: Blocks, verdict: Block) -> Sheet:
@@ -76,22 +87,19 @@ def _flow(blocks: Blocks) -> Flow:
     def box(title: str, name: str) -> Box:
         return Box(title, blocks[name])
 
-    def with_(title: str, name: str) -> Box:
-        return Box(f"with {title}", blocks[name], small=True)
-
     return Flow((
         (box("reward r (given)", "rewards"), ON, box("TD error δ", "td_errors"), ON, box("advantage A", "advantages"), ON,
          box("whitened Â", "advantages_used")),
-        (box("value V_old, V(next) (given)", "values.old"), UP, with_("stop", "stop"), "", with_("done", "done"), DOWN,
-         box("return R", "returns")),
+        (box("value V_old, V(next) (given)", "values.old"), UP, with_("stop", blocks["stop"]), "",
+         with_("done", blocks["done"]), DOWN, box("return R", "returns")),
         (box("scores of π_old (given)", "old.logits"), ON, box("log π_old", "old.logprobs"), DOWN),
         (box("scores of π_θ (given)", "policy.logits"), ON, box("log π_θ", "policy.logprobs"), ON, box("ratio ρ", "ratio"), ON,
          box("clipped surrogate", "surrogate"), ON, box("policy loss", "policy_loss"), DOWN),
-        ("", DOWN, "", "", "", "", with_("Â", "advantages_used")),
+        ("", DOWN, "", "", "", "", with_("Â", blocks["advantages_used"])),
         ("", "", box("entropy H", "policy.entropy"), DASH, LINE, DASH, LINE, ON, box("mean entropy", "entropy"), ON,
          box("TOTAL LOSS", "total_loss")),
         (box("value V (given)", "values.new"), ON, box("value clipped", "value.clipped"), ON,
          box("larger distance", "value.larger"), ON, box("loss of the step", "value.step_loss"), ON,
          box("value loss", "value_loss"), UP),
-        ("", "", with_("V_old", "values.old"), "", with_("return R", "returns")),
+        ("", "", with_("V_old", blocks["values.old"]), "", with_("return R", blocks["returns"])),
     ))  # fmt: skip

@@ -6,23 +6,24 @@ from blueprint.language import Block, link, maximum, typed
 from blueprint.page.outline import Note, Row, Section, Sheet, key
 from blueprint.workbooks.classic_ppo.rollout import Blocks, by_name, head, n, t
 from blueprint.workbooks.common import loss as common
-from blueprint.workbooks.common.definitions.aggregation import Total
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
-from blueprint.workbooks.common.definitions.distribution import entropy
-from blueprint.workbooks.common.definitions.gae import Gae, Reach, gae
-from blueprint.workbooks.common.definitions.metrics import (
+from blueprint.workbooks.common.definitions import (
+    EVERYWHERE,
+    Choices,
+    Counting,
+    Gae,
+    Reach,
+    Total,
+    Whitened,
     effective_sample_size,
+    entropy,
     explained_variance,
+    gae,
     largest,
+    mean,
     means_of,
     outside,
     policy_kl,
     residual,
-)
-from blueprint.workbooks.common.definitions.whitening import (
-    Counting,
-    Whitened,
-    mean,
     spread,
     statistics,
     whitened_advantages,

@@ -8,8 +8,7 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.setting import OFF
-from blueprint.verifying.neighbours import shown
-from blueprint.verifying.settings import Settings
+from blueprint.verifying import Settings, shown
 from blueprint.workbooks.classic_ppo.dumps.rollout import ENVIRONMENT, TIME, Rollout, transposed
 from blueprint.workbooks.classic_ppo.schema import CLASSIC
 from blueprint.workbooks.classic_ppo.verifying.replayed import PLAIN, Ways

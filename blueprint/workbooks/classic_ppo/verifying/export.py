@@ -7,10 +7,7 @@ import numpy as np
 
 from blueprint.dumps import Array, MinibatchError
 from blueprint.inputs import Numbers
-from blueprint.verifying.choose import Chosen
-from blueprint.verifying.kind import Agreement, Shown, ViewOptions
-from blueprint.verifying.settings import Settings
-from blueprint.verifying.verdict import Verdict
+from blueprint.verifying import Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.classic_ppo.verifying.replayed import Replayed

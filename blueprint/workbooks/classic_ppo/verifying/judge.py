@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.dumps import Array
-from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
-from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
+from blueprint.verifying import TOLERANCES, Axes, Compared, coarsest, compare_number, distance, first_spot, last_digit
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.verifying.recompute import LOGPROBS
 from blueprint.workbooks.classic_ppo.verifying.replayed import Given, Replayed

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from blueprint.verifying.settings import Settings
+from blueprint.verifying import Settings
 from blueprint.witness import advantages, losses, metrics, rewards
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Array
-from blueprint.verifying.settings import Settings
+from blueprint.verifying import Settings
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout, transposed
 
 Given = Mapping[str, Array]

@@ -4,13 +4,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blueprint.dumps import MinibatchError
-from blueprint.verifying.causes import NOTHING, Causes, Match
-from blueprint.verifying.choose import choose
-from blueprint.verifying.kind import Verifier
-from blueprint.verifying.lines import DIFFERS, first_of, following, lines_of, settled
-from blueprint.verifying.settings import Settings
-from blueprint.verifying.step_lines import first_line, step_lines
-from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions, Watch
+from blueprint.verifying import (
+    DIFFERS,
+    NOTHING,
+    Causes,
+    Match,
+    Part,
+    Settings,
+    StepVerdict,
+    Verdict,
+    Verifier,
+    VerifyOptions,
+    Watch,
+    choose,
+    first_line,
+    first_of,
+    following,
+    lines_of,
+    settled,
+    step_lines,
+)
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.verifying.causes import Try, tries
 from blueprint.workbooks.classic_ppo.verifying.export import shown

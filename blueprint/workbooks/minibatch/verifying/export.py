@@ -6,13 +6,9 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, rounding
 from blueprint.inputs.setting import dotted
-from blueprint.verifying.choose import Chosen
+from blueprint.verifying import Chosen, Replay, Shown, Verdict, ViewOptions, text_of
 from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of
-from blueprint.verifying.kind import Shown, ViewOptions
-from blueprint.verifying.recompute import Replay
-from blueprint.verifying.report import text_of
 from blueprint.verifying.settings import Setting, number_of, options_of
-from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
 from blueprint.workbooks.minibatch.schema import MinibatchNumbers
 from blueprint.workbooks.minibatch.verifying.logged_values import agreement, logged_numbers, logged_rows

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from blueprint.dumps import Minibatch, Moments
+from blueprint.verifying import Replay, Verdict
 from blueprint.verifying.larger_batch import Straight
-from blueprint.verifying.recompute import Replay
-from blueprint.verifying.verdict import Verdict
 
 CALLED = {"rewards": "reward", "advantages": "advantage"}
 """By whitened tensor, the beginning of the names of its moments."""

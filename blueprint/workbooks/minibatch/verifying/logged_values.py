@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from blueprint.dumps import Array
-from blueprint.verifying.kind import Agreement
-from blueprint.verifying.lines import Line
-from blueprint.verifying.recompute import Replay
+from blueprint.verifying import Agreement, Line, Replay
 from blueprint.workbooks.minibatch.verifying.window import Picked, Window
 
 NEAR = 1e-12

@@ -8,9 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError
-from blueprint.verifying.kind import ViewOptions
-from blueprint.verifying.recompute import Replay
-from blueprint.verifying.verdict import Verdict
+from blueprint.verifying import Replay, Verdict, ViewOptions
 
 NOWHERE: Mapping[int, int] = MappingProxyType({})
 WORST = 2
