@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from blueprint.cli import main
 from blueprint.inputs import load, toml_of
-from blueprint.page.opened import Opened
+from blueprint.page.read import Opened
 
 NAMES = {
     "a line break": ("a\nb", "a\\nb"),

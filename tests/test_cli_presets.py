@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from blueprint.book import book as own_book
 from blueprint.cli import main
 from blueprint.language import Axis, block, typed
-from blueprint.page.read import locate, read
+from blueprint.page.read import Opened, read
 from blueprint.page.read import read as values
 from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.common.conventions.data import rlhf
@@ -108,7 +108,7 @@ def test_torch_knows_the_numbers_of_the_other_kinds_too(numbers: str, compared: 
     pytest.importorskip("torch")
     result = call("build", "--numbers", numbers, "--witness", "-o", str(tmp_path / "a.xlsx"))
     assert result.exit_code == 0
-    places, found = locate(tmp_path / "a.xlsx"), values(tmp_path / "a.xlsx")
+    places, found = Opened(tmp_path / "a.xlsx").places, values(tmp_path / "a.xlsx")
     beside = [
         name.removeprefix("witness.") for name in places if name.startswith("witness.") and name != "witness.near"
     ]

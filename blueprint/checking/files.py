@@ -11,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.checking.formulas import Compared, formulas_of
-from blueprint.page.apart import recalculated_apart
+from blueprint.page.apart import recalculated_apart, slimmed, without_values
 from blueprint.page.found import Found
 from blueprint.page.names import defined_name
-from blueprint.page.opened import Opened
 from blueprint.page.parse_cell import NoNumber
-from blueprint.page.read import ReadError, array_of
+from blueprint.page.read import Opened, ReadError
 from blueprint.page.recalculate import Cells
-from blueprint.page.slim import slimmed, without_values
 from blueprint.quoting import unquoted
 from blueprint.reopening.saved import known_as
 from blueprint.workbooks.kind import Former, Kind, imported
@@ -48,7 +46,7 @@ class Checked(Opened):
         self.former = kind.former
         self.places = by_todays_names(self.places, kind.former)
         self.odd: dict[str, dict[At, str]] = {n: {} for n, found in self.places.items() if found.kind != "typed"}
-        self.arrays = {name: array_of(found, self.shown, self.odd.get(name)) for name, found in self.places.items()}
+        self.arrays = {name: self.array(name, self.odd.get(name), unsaved=True) for name in self.places}
         self.recalculated = self._lacks_numbers() or self._lacks_typed()
         if self.recalculated:
             cells = recalculated(path)
@@ -119,7 +117,7 @@ class Checked(Opened):
             if key not in cells or (odd is None and not _blank(array[at])):
                 continue
             try:
-                array[at] = found.told(cells[key])
+                array[at] = found.parsed(cells[key])
             except NoNumber as error:
                 if odd is None:
                     raise ReadError(f"{found.sheet}!{key[1]} ({found.name}): {error}") from error

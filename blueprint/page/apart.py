@@ -1,15 +1,17 @@
-"""Recalculates somebody else's workbook in a process of its own, which may come to any end that its formulas bring about.
+"""Recalculates a workbook of somebody else: a copy with nothing but its cells, in a process of its own.
 
 ironcalc 0.9 takes a formula apart by recursion, so that some kB of brackets overflow the stack and end the process without
-a word; and a product over whole sheets computes for hours. A workbook that we have just written needs none of this.
+a word; and a product over whole sheets computes for hours. It looks for a sheet's notes at one place only, and cannot open a
+file in which openpyxl has put them elsewhere; and it takes a blank cell that openpyxl has marked as a number (t="n" without
+a value) for a 0. A workbook that we have just written needs none of this.
 """
-
-from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,11 +26,21 @@ _COMMAND = ("-m", "blueprint.page.apart")
 _STOPPED = f"the engine was stopped: its formulas are nested too deeply, or take more than {SECONDS} seconds or {MEMORY >> 30} GB"
 
 
+_RELATION = re.compile(rb'<Relationship [^>]*?Type="[^"]*/(?:comments|vmlDrawing|drawing|threadedComment)"[^>]*?/>')
+_ELEMENT = re.compile(rb"<(?:legacyDrawing|drawing)\b[^>]*?/>")
+_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>)')
+_FORMULA = re.compile(
+    rb"<(?:\w+:)?c\b[^>]*?\br\s*=\s*[\"'](?P<cell>[A-Z]+[0-9]+)[\"'][^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
+    rb"\s*+(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*+</(?:\w+:)?v>)?\s*+</(?:\w+:)?c>"
+)
+"""A formula without a value, or with an empty one."""
+
+
 def recalculated_apart(path: Path) -> Cells:
     """Returns the value of every formula of a file, as `with_ironcalc` does. Raises RuntimeError, also for a bound passed."""
     with TemporaryDirectory() as folder:
         result = Path(folder) / "cells.json"
-        _run([str(path), str(result)])
+        _run(str(path), str(result))
         try:
             found = json.loads(result.read_bytes())
         except (OSError, ValueError):
@@ -38,7 +50,7 @@ def recalculated_apart(path: Path) -> Cells:
     return {(sheet, cell): value for sheet, cell, value in found}
 
 
-def _run(arguments: list[str]) -> None:
+def _run(*arguments: str) -> None:
     """Runs this module to its end, whatever that is; `-P`: a folder that one is in holds modules of anybody."""
     package = str(Path(__file__).parents[2])
     paths = {"PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}
@@ -70,14 +82,33 @@ def _reserved() -> int:
         return MEMORY
 
 
+def slimmed(path: Path, target: Path) -> Path:
+    """Writes a copy without notes and charts, in which blank cells are blank, and returns its path."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as copy:
+        for part in source.infolist():
+            content = source.read(part)
+            if part.filename.startswith("xl/worksheets/"):
+                content = (_RELATION if part.filename.endswith(".rels") else _ELEMENT).sub(b"", content)
+                content = _BLANK.sub(rb"\1\2", content)
+            copy.writestr(part.filename, content)
+    return target
+
+
+def without_values(path: Path) -> set[str]:
+    """Returns the addresses, on whichever sheet, at which formulas were saved without a value, or with an empty word."""
+    with zipfile.ZipFile(path) as source:
+        sheets = [source.read(part) for part in source.namelist() if part.startswith("xl/worksheets/")]
+    return {match["cell"].decode() for content in sheets for match in _FORMULA.finditer(content)}
+
+
 def main(path: str, result: str) -> None:
     """Recalculates a file, and writes its cells as JSON, or what is wrong with it."""
     _limit()
+    found: list[tuple[object, ...]] | str
     try:
-        found = [[sheet, cell, value] for (sheet, cell), value in with_ironcalc(Path(path)).items()]
+        found = [(*cell, value) for cell, value in with_ironcalc(Path(path)).items()]
     except RuntimeError as error:
-        Path(result).write_text(json.dumps(str(error)), encoding="utf-8")
-        return
+        found = str(error)
     Path(result).write_text(json.dumps(found), encoding="utf-8")
 
 

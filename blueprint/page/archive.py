@@ -1,8 +1,7 @@
 """Archives: a file is judged before it is opened, so that none explodes; what a reader stumbles on becomes a sentence."""
 
-from __future__ import annotations
-
 import re
+import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,16 +59,15 @@ def refusing(path: Path) -> Iterator[None]:
 def _check_file(path: Path) -> None:
     """Refuses what is no file, and what begins as no archive does."""
     try:
-        if path.is_dir():
-            raise ReadError(f"{path} is a directory, not a workbook")
-        if not path.exists():
-            raise ReadError(f"{path} does not exist")
-        if not path.is_file():
-            raise ReadError(f"{path} is a device or a pipe, not a workbook")
-    except ReadError:
-        raise
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise ReadError(f"{path} does not exist") from None
     except OSError as error:  # a name that is too long, a folder that may not be entered
         raise ReadError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from error
+    if stat.S_ISDIR(mode):
+        raise ReadError(f"{path} is a directory, not a workbook")
+    if not stat.S_ISREG(mode):
+        raise ReadError(f"{path} is a device or a pipe, not a workbook")
     with refusing(path), path.open("rb") as file:
         begin = file.read(len(PASSWORD))
         if begin == PASSWORD:

@@ -1,15 +1,33 @@
-"""Where a block stands in a file, and what its cells hold."""
+"""Where the blocks of a saved workbook stand, and what their cells hold.
 
-from __future__ import annotations
+Blocks are found by their defined names, which programs keep up to date when sheets are renamed or reordered, columns
+widened and rows inserted above. How a block lies in its range stands on the Contents sheet.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
+from pathlib import Path
 from typing import Any
 
+from openpyxl.utils.cell import range_boundaries
+
 from blueprint.page import grid
+from blueprint.page.archive import ReadError
+from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, WORDS
+from blueprint.page.names import CONTENTS_RANGE
 from blueprint.page.parse_cell import limit_or_blank, number_or_blank, word_or_blank
-from blueprint.page.place import Along
+from blueprint.page.place import Along, parse_shape
+from blueprint.quoting import quoted, unquoted
+
+READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
+"""Columns of Contents that are read; the others are for people."""
+OPTIONS = {"kind": KINDS, "holds": (WORDS, LIMITS, NUMBERS)}
+MOST_CELLS = 2_000_000
+"""Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
+Range = tuple[str, int, int, int, int]
+"""A sheet, and left, top, right, bottom, counted from 1."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +49,7 @@ class Found:
     limit: bool = False
     line: Mapping[str, Any] = field(default_factory=dict)
 
-    def told(self, value: object) -> Any:
+    def parsed(self, value: object) -> Any:
         """Returns what a cell of the block holds: a number, a word, or a limit, of which off is infinite.
 
         NaN or "" is a blank. Raises NoNumber for anything else.
@@ -47,10 +65,108 @@ class Found:
     def cell(self, at: tuple[int, ...]) -> str:
         """Returns the address of a cell, without its sheet, by its index, edge cells counted."""
         row, column = self.address(at)
-        return f"{grid.letters(column - 1)}{row}"
+        return grid.address(row - 1, column - 1)
 
     def address(self, at: tuple[int, ...]) -> tuple[int, int]:
         """Returns row and column (1-based) of a cell by its index, edge cells counted."""
-        row = self.top + sum(along.down * i for along, i in zip(self.shape, at, strict=True))
-        column = self.left + sum(along.right * i for along, i in zip(self.shape, at, strict=True))
-        return row, column
+        down = sum(along.down * i for along, i in zip(self.shape, at, strict=True))
+        right = sum(along.right * i for along, i in zip(self.shape, at, strict=True))
+        return self.top + down, self.left + right
+
+
+def noted(book: Any) -> dict[str, str]:
+    """Returns what the file says about itself; programs that drop document properties leave this empty."""
+    return {str(prop.name).removeprefix("blueprint "): str(prop.value) for prop in book.custom_doc_props.props}
+
+
+def located(book: Any, path: Path) -> dict[str, Found]:
+    """Returns where every block of an opened file stands, by name; `path` is for the sentence of a ReadError.
+
+    Refuses another version's file, and one whose contents have lost a row.
+    """
+    facts = noted(book)
+    version = facts.get("layout", LAYOUT_VERSION)
+    if version != LAYOUT_VERSION:
+        raise ReadError(f"{path} was written in layout {version}, this program knows {LAYOUT_VERSION}: use its version")
+    blocks: dict[str, Found] = {}
+    for line in _lines(book, path):
+        found = _found(book, line, path)
+        if found.name in blocks:
+            raise ReadError(
+                f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were"
+            )
+        blocks[found.name] = found
+    expected = facts.get("blocks", str(len(blocks)))
+    if str(len(blocks)) != expected:
+        raise ReadError(
+            f"{path}: the Contents sheet lists {len(blocks)} blocks, not {expected}: rows of it were deleted"
+        )
+    return blocks
+
+
+def _lines(book: Any, path: Path) -> Iterator[dict[str, Any]]:
+    """Yields the lines of Contents, by its columns."""
+    sheet, left, top, right, bottom = _destination(book, CONTENTS_RANGE, path)
+    rows = book[sheet].iter_rows(min_row=top, max_row=bottom, min_col=left, max_col=right, values_only=True)
+    headings = next(rows)
+    if headings != COLUMNS:
+        stray = next((name for name in COLUMNS if name not in headings), "in another order")
+        raise ReadError(f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved")
+    lines = (dict(zip(COLUMNS, row, strict=True)) for row in rows)
+    yield from (line for line in lines if any(line[column] for column in READ))
+
+
+def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
+    """Returns what a line of Contents says of a block. Raises ReadError where that cannot be, or is not so."""
+    name = unquoted(line["name"] or line["defined name"])
+    says = f"{path}: the Contents sheet says of {name}"
+    for column in READ:
+        value, known = line[column], OPTIONS.get(column)
+        if (value is not None and not isinstance(value, str)) or (known and value not in known):
+            expected = f"one of {', '.join(known)}" if known else "a word"
+            raise ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
+    if not line["name"]:
+        raise ReadError(f"{path}: the Contents sheet has no name for {name}: write it back")
+    lies, called = line["lies"] or "", line["defined name"] or ""
+    try:
+        shape = parse_shape(lies)
+    except ValueError as error:
+        raise ReadError(f"{says} how it lies, but {error}") from error
+    sheet, left, top, right, bottom = _destination(book, called, path)
+    rows = 1 + sum((along.cells - 1) * along.down for along in shape)
+    columns = 1 + sum((along.cells - 1) * along.right for along in shape)
+    if (bottom - top + 1, right - left + 1) != (rows, columns):
+        raise ReadError(
+            f"{path}: {name} should stand on {rows} rows and {columns} columns, but its range is "
+            f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted"
+        )
+    if prod(along.cells for along in shape) > rows * columns:
+        raise ReadError(
+            f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other"
+        )
+    reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
+    words, limit = line["holds"] == WORDS, line["holds"] == LIMITS
+    return Found(line["name"], line["kind"], words, sheet, top, left, shape, reads, called, limit, line)
+
+
+def _destination(book: Any, name: str, path: Path) -> Range:
+    """Returns the range of a defined name."""
+    defined, name = book.defined_names.get(name), unquoted(name)
+    if defined is None:
+        raise ReadError(f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted")
+    try:
+        places = list(defined.destinations)
+        if "#REF!" in defined.attr_text or len(places) != 1:
+            raise ReadError(f"{path}: the cells of {name} were deleted")
+        sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
+        fits = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
+        fits = fits and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
+    except ReadError:
+        raise
+    except Exception:  # what openpyxl says of odd ranges is written down nowhere
+        fits = False
+    if not fits:
+        raise ReadError(f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
+    if sheet not in book.sheetnames or not hasattr(book[sheet], "iter_rows"):
+        raise ReadError(f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none")
+    return sheet, left, top, right, bottom

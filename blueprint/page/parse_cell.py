@@ -1,7 +1,5 @@
 """Numbers in the cells of somebody else's file: as numbers, or as text that can mean one number only."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, time, timedelta
 from math import inf, isfinite, nan
@@ -83,13 +81,9 @@ def word_or_blank(value: object, typed: bool) -> object:
     """
     if typed and is_error(value):
         raise NoNumber(f"found the error {value}, expected a word: type one")
-    if isinstance(value, date | time | timedelta):
-        if typed:
-            raise NoNumber(
-                f"found the date or time {value}, expected a word: format the cell as text, and type it again"
-            )
-        return str(value)
-    return "" if value is None else value
+    if typed and isinstance(value, date | time | timedelta):
+        raise NoNumber(f"found the date or time {value}, expected a word: format the cell as text, and type it again")
+    return "" if value is None else str(value) if isinstance(value, date | time | timedelta) else value
 
 
 def _finite(value: float) -> float:
@@ -106,17 +100,9 @@ def _from_text(text: str) -> float:
     bare = text.strip(" \t\r\n\u00a0\u202f\u2007\u200b\ufeff").translate(_MINUS)
     match = _NUMBER.fullmatch(bare)
     if match is None or not (match["whole"] or match["rest"]):
-        if _GROUPED.fullmatch(bare):
-            raise NoNumber(
-                f"found {quoted(text)}, expected a number: write it without signs between thousands, such as 1234.5"
-            )
-        raise NoNumber(f"found {quoted(text)}, expected a number")
-    if (
-        match["point"] == ","
-        and len(match["rest"]) == 3
-        and 1 <= len(match["whole"]) <= 3
-        and match["whole"].strip("0")
-    ):
-        point = bare.replace(",", ".")
+        without = ": write it without signs between thousands, such as 1234.5" if _GROUPED.fullmatch(bare) else ""
+        raise NoNumber(f"found {quoted(text)}, expected a number{without}")
+    point = bare.replace(",", ".")
+    if match["point"] == "," and len(match["rest"]) == 3 and len(match["whole"]) <= 3 and match["whole"].strip("0"):
         raise NoNumber(f"found {quoted(text)}, which may mean {point} or {bare.replace(',', '')}: write one of these")
-    return _finite(float(bare.replace(",", ".")))
+    return _finite(float(point))

@@ -4,12 +4,14 @@ expat says what an element and an attribute are, whatever prefix they have and h
 in the text was led astray by all of that.
 """
 
-from __future__ import annotations
-
 import re
+from contextlib import suppress
 from xml.parsers import expat
 
-LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+from openpyxl.utils.cell import range_boundaries
+
+from blueprint.page import grid
+
 MOST_IN_CELLS = 2_400_000
 """Rows, cells, formulas and values that a workbook may have; the largest that `build` makes (16 groups of 16 columns,
 tables of 64 by 32) has 1.6 million. openpyxl takes 6 µs and up to 350 bytes for each (a cell with nothing in it)."""
@@ -25,7 +27,8 @@ LONGEST_TAG, MOST_ATTRIBUTES, DEEPEST = 1 << 20, 64, 64
 _CHUNK = 1 << 16
 _IN_CELLS = frozenset({"row", "c", "f", "v"})
 _SPREADING = frozenset({"mergeCell", "hyperlink", "comment"})
-_RANGE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})(?::\$?([A-Z]{1,3})\$?([0-9]{1,7}))?", re.IGNORECASE)
+_PLACE = re.compile(r"\$?[A-Z]*\$?([0-9]{1,7})", re.IGNORECASE)
+_NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
 
 
 class TooMuch(ValueError):
@@ -41,18 +44,14 @@ class Parts:
     def look_through(self, name: str, content: bytes) -> None:
         """Looks through one part. Raises TooMuch; what is no XML is left to the reader, which refuses it in its own words."""
         self._name, self._spread, self._depth, self._shared = name, 0, 0, dict[str, int]()
-        parser = expat.ParserCreate(namespace_separator=" ")
-        parser.ordered_attributes = False
+        self._parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
-        self._parser = parser
-        try:
+        with suppress(expat.ExpatError):
             for begin in range(0, len(content), _CHUNK):
                 parser.Parse(content[begin : begin + _CHUNK])
                 if begin + _CHUNK - parser.CurrentByteIndex > LONGEST_TAG:
                     raise TooMuch(f"has a tag of more than {LONGEST_TAG:,} bytes in its part {name!r}: it is damaged")
             parser.Parse(b"", True)
-        except expat.ExpatError:
-            return
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         kind = tag.rpartition(" ")[2]
@@ -63,8 +62,8 @@ class Parts:
             self._in_cells += 1
             if self._in_cells > MOST_IN_CELLS:
                 raise TooMuch(f"has more than {MOST_IN_CELLS:,} rows, cells, formulas and values: {_NOT_OURS}")
-            if kind in ("row", "c"):
-                self._check_place(kind, attributes.get("r"))
+            if kind in ("row", "c") and "r" in attributes:
+                self._check_place("row" if kind == "row" else "cell", attributes["r"])
             elif kind == "f" and attributes.get("t") == "shared":
                 self._share(attributes.get("si", ""))
             return
@@ -78,15 +77,13 @@ class Parts:
         self._depth -= 1
         self._parser.CharacterDataHandler = None
 
-    def _check_place(self, kind: str, place: str | None) -> None:
+    def _check_place(self, kind: str, place: str) -> None:
         """Refuses a row that is on no sheet: a reader would make all rows above it."""
-        if place is None:
-            return
-        row = place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz$") if kind == "c" else place
-        if len(row) > len(str(LAST_ROW)) or not row.isdecimal() or not 1 <= int(row) <= LAST_ROW:
+        match = _PLACE.fullmatch(place)
+        if match is None or not 1 <= int(match[1]) <= grid.LAST_ROW:
             raise TooMuch(
-                f"has a {'row' if kind == 'row' else 'cell'} at {place[:20]!r} in its part {self._name!r}, and sheets end "
-                f"at row {LAST_ROW:,}: it is damaged"
+                f"has a {kind} at {place[:20]!r} in its part {self._name!r}, and sheets end "
+                f"at row {grid.LAST_ROW:,}: it is damaged"
             )
 
     def _share(self, group: str) -> None:
@@ -101,30 +98,14 @@ class Parts:
         self._parser.CharacterDataHandler = letters
 
     def _spread_over(self, reference: str) -> None:
-        self._spread += _cells(reference)
+        """Counts the cells of a reference such as B2:D9; one spelled in another way is too much."""
+        try:
+            left, top, right, bottom = range_boundaries(reference)
+            self._spread += (abs(right - left) + 1) * (abs(bottom - top) + 1)
+        except (ValueError, TypeError):
+            self._spread += MOST_SPREAD + 1
         if self._spread > MOST_SPREAD:
             raise TooMuch(
                 f"has merged cells, links or notes over {self._spread:,} cells in its part {self._name!r}, "
                 f"and at most {MOST_SPREAD:,} are read: take them out"
             )
-
-
-_NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
-
-
-def _cells(reference: str) -> int:
-    """Returns how many cells a reference such as B2:D9 means; more than any file may, where it is spelled in no such way."""
-    match = _RANGE.fullmatch(reference)
-    if match is None:
-        return MOST_SPREAD + 1
-    left, top, right, bottom = match.groups()
-    if right is None or bottom is None:
-        return 1
-    return (abs(_column(right) - _column(left)) + 1) * (abs(int(bottom) - int(top)) + 1)
-
-
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number

@@ -1,14 +1,8 @@
-"""Reading: every block of a saved workbook as a named array, wherever the blocks have been moved to.
-
-Blocks are found by their defined names, which programs keep up to date when sheets are renamed or reordered, columns
-widened and rows inserted above. How a block lies in its range stands on the Contents sheet.
-"""
-
-from __future__ import annotations
+"""Reading: every block of a saved workbook as a named array, wherever the blocks have been moved to, and its single cells."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from math import prod
+from functools import cached_property
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,23 +11,13 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import numpy.typing as npt
 from openpyxl import load_workbook
-from openpyxl.utils.cell import range_boundaries
 
+from blueprint.page import grid
 from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
-from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, WORDS
-from blueprint.page.found import Found
-from blueprint.page.names import CONTENTS_RANGE
-from blueprint.page.parse_cell import NoNumber
-from blueprint.page.place import Along, parse_shape
-from blueprint.quoting import quoted, unquoted
-
-READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
-"""Columns of Contents that are read; the others are for people."""
-MEANT = {"kind": KINDS, "holds": (WORDS, LIMITS, NUMBERS)}
-LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
-MOST_CELLS = 2_000_000
-"""Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
+from blueprint.page.found import Found, located, noted
+from blueprint.page.parse_cell import NoNumber, is_off, number_in
+from blueprint.quoting import quoted
 
 
 def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
@@ -43,155 +27,140 @@ def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
 
     Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
     """
-    book = opened(Path(path))
-    return {name: array_of(found, book) for name, found in places(book, Path(path)).items()}
+    file = Opened(Path(path))
+    return {name: file.array(name, unsaved=True) for name in file.places}
 
 
-def locate(path: str | PathLike[str]) -> dict[str, Found]:
-    """Returns where every block stands, by name."""
-    return places(opened(Path(path)), Path(path))
-
-
-def places(book: Any, path: Path) -> dict[str, Found]:
-    """Returns where every block of an opened file stands, by name; `path` is for the sentence of a ReadError."""
-    return {found.name: found for found in _complete(book, path)}
-
-
-def opened(path: Path, formulas: bool = False) -> Any:
-    """Opens a file for its numbers, or for its formulas. Raises ReadError for what is no workbook, or would explode."""
+def opened(path: Path) -> Any:
+    """Has openpyxl open a file for its numbers. Raises ReadError for what is no workbook, or would explode."""
     check_archive(path)
     with refusing(path), path.open("rb") as file:  # openpyxl judges a path by its ending, a file by what is in it
-        return loaded(file, data_only=not formulas)
+        return _loaded(file, data_only=True)
 
 
-def loaded(file: BinaryIO, **how: bool) -> Any:
+def _loaded(file: BinaryIO, **how: bool) -> Any:
     """Has openpyxl read a file, without its warnings: they tell what it would lose if it saved the file, which it does not."""
     with catch_warnings():
         simplefilter("ignore")
         return load_workbook(file, **how)
 
 
-def noted(book: Any) -> dict[str, str]:
-    """Returns what the file says about itself; programs that drop document properties leave this empty."""
-    return {str(prop.name).removeprefix("blueprint "): str(prop.value) for prop in book.custom_doc_props.props}
+class Opened:
+    """A workbook and where its blocks stand.
 
-
-def _complete(book: Any, path: Path) -> list[Found]:
-    """Locates every block; refuses another version's file, and one whose contents have lost a row."""
-    facts = noted(book)
-    version = facts.get("layout", LAYOUT_VERSION)
-    if version != LAYOUT_VERSION:
-        raise ReadError(f"{path} was written in layout {version}, this program knows {LAYOUT_VERSION}: use its version")
-    found = list(_located(book, path))
-    names = [each.name for each in found]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ReadError(f"{path}: the Contents sheet lists {quoted(twice)} twice: write the names as they were")
-    expected = facts.get("blocks", str(len(found)))
-    if str(len(found)) != expected:
-        raise ReadError(
-            f"{path}: the Contents sheet lists {len(found)} blocks, not {expected}: rows of it were deleted"
-        )
-    return found
-
-
-def _located(book: Any, path: Path) -> Iterator[Found]:
-    table = _destination(book, CONTENTS_RANGE, path)
-    sheet, (left, top, right, bottom) = table
-    rows = book[sheet].iter_rows(min_row=top, max_row=bottom, min_col=left, max_col=right, values_only=True)
-    headings = next(rows)
-    if headings != COLUMNS:
-        stray = next((name for name in COLUMNS if name not in headings), "in another order")
-        raise ReadError(f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved")
-    for row in rows:
-        line = dict(zip(COLUMNS, row, strict=True))
-        if any(line[column] for column in READ):
-            yield replace(_found(book, _words_of(line, path), path), line=line)
-
-
-def _words_of(line: dict[str, Any], path: Path) -> dict[str, str]:
-    """Returns what a line of Contents says of a block. Raises ReadError for a number among its words, and for no name."""
-    name = line["name"] or line["defined name"]
-    for column in READ:
-        value, known = line[column], MEANT.get(column)
-        if (value is not None and not isinstance(value, str)) or (known and value not in known):
-            expected = f"one of {', '.join(known)}" if known else "a word"
-            raise ReadError(
-                f"{path}: the Contents sheet says of {unquoted(name)} under “{column}” {quoted(value)}, expected {expected}"
-            )
-    if not line["name"]:
-        raise ReadError(f"{path}: the Contents sheet has no name for {unquoted(name)}: write it back")
-    return {column: line[column] or "" for column in READ}
-
-
-def _found(book: Any, line: dict[str, str], path: Path) -> Found:
-    name = unquoted(line["name"])
-    try:
-        shape = parse_shape(line["lies"])
-    except ValueError as error:
-        raise ReadError(f"{path}: the Contents sheet says of {name} how it lies, but {error}") from error
-    sheet, (left, top, right, bottom) = _destination(book, line["defined name"], path)
-    wanted = tuple(1 + sum((along.cells - 1) * step for along, step in steps) for steps in _steps(shape))
-    if (bottom - top + 1, right - left + 1) != wanted:
-        raise ReadError(
-            f"{path}: {name} should stand on {wanted[0]} rows and {wanted[1]} columns, but its range is "
-            f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted"
-        )
-    if prod(along.cells for along in shape) > wanted[0] * wanted[1]:
-        raise ReadError(
-            f"{path}: the Contents sheet says that {name} lies as {quoted(line['lies'])}, which puts cells upon each other"
-        )
-    reads = tuple(filter(None, line["reads from"].split(", ")))
-    words, limit = line["holds"] == WORDS, line["holds"] == LIMITS
-    return Found(line["name"], line["kind"], words, sheet, top, left, shape, reads, line["defined name"], limit)
-
-
-def _steps(shape: tuple[Along, ...]) -> tuple[list[tuple[Along, int]], list[tuple[Along, int]]]:
-    return [(along, along.down) for along in shape], [(along, along.right) for along in shape]
-
-
-def _destination(book: Any, name: str, path: Path) -> tuple[str, tuple[int, int, int, int]]:
-    """Returns the sheet and range (left, top, right, bottom) of a defined name."""
-    defined, name = book.defined_names.get(name), unquoted(name)
-    if defined is None:
-        raise ReadError(f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted")
-    try:
-        places = list(defined.destinations)
-        if "#REF!" in defined.attr_text or len(places) != 1:
-            raise ReadError(f"{path}: the cells of {name} were deleted")
-        sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
-        fits = 1 <= left <= right <= LAST_COLUMN and 1 <= top <= bottom <= LAST_ROW
-        fits = fits and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
-    except ReadError:
-        raise
-    except Exception:  # what openpyxl says of odd ranges is written down nowhere
-        fits = False
-    if not fits:
-        raise ReadError(f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
-    if sheet not in book.sheetnames or not hasattr(book[sheet], "iter_rows"):
-        raise ReadError(f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none")
-    return sheet, (left, top, right, bottom)
-
-
-def array_of(found: Found, book: Any, odd: dict[tuple[int, ...], str] | None = None) -> npt.NDArray[Any]:
-    """Returns a block's cells from an opened file. Raises ReadError, with the cell, for text among numbers.
-
-    odd: where given, such text is put there by index, and its cell is NaN.
+    Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
     """
-    values = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
-    sheet = book[found.sheet]
-    for at, row, column in found.cells():
-        cell = sheet.cell(row, column)
-        try:
-            values[at] = found.told(cell.value)
-        except NoNumber as error:
-            if odd is None:
-                kind = "words" if found.words else "numbers"
-                said = f"{found.name} on {found.sheet} should hold {kind}, but in {cell.coordinate}: {error}"
-                raise ReadError(said) from error
-            values[at], odd[at] = np.nan, str(cell.value)
-    return values
 
+    def __init__(self, path: Path):
+        self.path, self.shown = path, opened(path)
+        self.places: dict[str, Found] = located(self.shown, path)
+        self._cells: dict[str, Any] = {page.title: page for page in self.shown}  # openpyxl looks names up one by one
+        self.formulas_by_sheet: dict[str, dict[tuple[int, int], str]] = {}
 
-def names_in(book: Any) -> dict[str, str]:
-    """Returns what each defined name of an opened file stands for."""
-    return {str(name): str(defined.attr_text) for name, defined in book.defined_names.items()}
+    @cached_property
+    def noted(self) -> dict[str, str]:
+        """What the file says about itself, such as its seed; programs that drop document properties leave it empty."""
+        return noted(self.shown)
+
+    @property
+    def title(self) -> str:
+        """The title of the document."""
+        return str(self.shown.properties.title or self.path.stem)
+
+    def named(self, name: str) -> str | None:
+        """Returns what a defined name stands for, such as `Inputs!$D$8`; None if there is no such name."""
+        return self._names.get(name.casefold())
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {str(name).casefold(): str(defined.attr_text) for name, defined in self.shown.defined_names.items()}
+
+    def words_on(self, sheet: str, rows: int) -> Iterator[tuple[int, int, str]]:
+        """Yields row, column and text of the words in the first rows of a sheet; a chart of its own has none."""
+        for row in self._cells[sheet].iter_rows(max_row=rows) if sheet in self._cells else ():
+            yield from ((cell.row, cell.column, cell.value) for cell in row if isinstance(cell.value, str))
+
+    @property
+    def sheets(self) -> list[str]:
+        """The names of the sheets."""
+        return list(self.shown.sheetnames)
+
+    def block(self, name: str) -> Found:
+        """Returns where a block stands. Raises ReadError where the file has no such block."""
+        if name not in self.places:
+            raise ReadError(f"{self.path} has no block {name}: it was made by another version of this program")
+        return self.places[name]
+
+    def array(
+        self, name: str, odd: dict[tuple[int, ...], str] | None = None, unsaved: bool = False
+    ) -> npt.NDArray[Any]:
+        """Returns a block's cells, edges included; blank is NaN among numbers and "" among words, off is infinite.
+
+        odd: where given, text among numbers is put there by index, and its cell is NaN. unsaved: a formula that was saved
+        without its value is a blank. Raises ReadError, with the cell, for these otherwise, and for a block that is not there.
+        """
+        found = self.block(name)
+        cells = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
+        for at, row, column in found.cells():
+            value = self.value(found.sheet, row, column)
+            if value is None and not unsaved and (formula := self.formula(found.sheet, row, column)):
+                said = f"{formula} was saved without recalculation; open and save it in a spreadsheet program"
+                raise ReadError(f"{self.where(name, at)}: {said}")
+            try:
+                cells[at] = found.parsed(value)
+            except NoNumber as error:
+                if odd is None:
+                    raise ReadError(f"{self.where(name, at)}: {error}") from error
+                cells[at], odd[at] = np.nan, str(value)
+        return cells
+
+    def where(self, name: str, at: tuple[int, ...]) -> str:
+        """Returns the file, address and block of a cell, as a sentence begins; edge cells are counted."""
+        return f"{self.path}, {self.address(name, at)} ({name})"
+
+    def address(self, name: str, at: tuple[int, ...]) -> str:
+        """Returns sheet and cell of a block's cell, edge cells counted: `Weeks!N51`."""
+        found = self.places[name]
+        return f"{grid.quoted(found.sheet)}!{found.cell(at)}"
+
+    def value(self, sheet: str, row: int, column: int) -> Any:
+        """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""
+        return self._cells[sheet].cell(row, column).value
+
+    def formula(self, sheet: str, row: int, column: int) -> str | None:
+        """Returns the formula of a cell; None for a cell without."""
+        if sheet not in self.formulas_by_sheet:
+            self.formulas_by_sheet[sheet] = self._formulas_on(sheet)
+        return self.formulas_by_sheet[sheet].get((row, column))
+
+    def remark(self, name: str, at: tuple[int, ...]) -> str:
+        """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.
+
+        at: the cell's index, edge cells counted. Returns "" where there is nothing to say.
+        """
+        found = self.places[name]
+        row, column = found.address(at)
+        value = self.value(found.sheet, row, column)
+        if value is not None and (formula := self.formula(found.sheet, row, column)):
+            return f"typed as the formula {formula}, of which the saved value counts"
+        if isinstance(value, str) and not found.words and not (found.limit and is_off(value)):
+            return f"typed as text {quoted(value)}, counted as {number_in(value):.15g}; to the sheet itself it is no number"
+        return ""
+
+    def links(self, sheet: str, row: int) -> list[str]:
+        """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
+        linked = (cell.hyperlink for cell in self._cells[sheet][row])
+        return [link.location for link in linked if link is not None and link.location]
+
+    def _formulas_on(self, sheet: str) -> dict[tuple[int, int], str]:
+        """Reads the formulas of one sheet, and of no other: a file may be large."""
+        with refusing(self.path):
+            page = self._pages[sheet]
+            page.reset_dimensions()
+            written = (cell for row in page.iter_rows() for cell in row if cell.data_type == "f")
+            return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value)) for cell in written}
+
+    @cached_property
+    def _pages(self) -> Any:
+        """The file's sheets, each read when it is asked for; its bytes are held, so that no file stays open."""
+        return _loaded(BytesIO(self.path.read_bytes()), read_only=True)

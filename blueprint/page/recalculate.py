@@ -23,11 +23,6 @@ from typing import TypeAlias
 from blueprint.page.digits import Print, same_print
 from blueprint.page.parse_cell import ERRORS
 
-__all__ = [
-    "Absent", "Cells", "EngineMissing", "Failure", "Proof", "Value",
-    "compare", "prove", "reading", "with_ironcalc",
-]  # fmt: skip
-
 Value: TypeAlias = float | str | bool | None
 Cells: TypeAlias = dict[tuple[str, str], Value]
 """Values by sheet name and address: `cells["Weeks", "K12"]`; an engine's error is its text, such as `#N/A`."""

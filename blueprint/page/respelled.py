@@ -4,8 +4,6 @@ Programs write _xlfn. or not, TRUE() or TRUE, 1E-9 or 0.000000001, small or capi
 the names of sheets, and the name of the formula's own sheet. All that is left out here, and nothing else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -40,7 +38,7 @@ _PARTS = re.compile(
 )
 LONGEST = 20_000
 """Letters; a formula may have 8,192, in a program's own spelling perhaps some more."""
-_NEWER = ("_xlfn.", "_xlws.", "of:")
+_NEWER = re.compile(r"^(?:_xlfn\.)?(?:_xlws\.)?(?:of:)?")
 _BEFORE_A_SIGN = {"(", ",", "=", "<", ">", "<=", ">=", "<>", "+", "-", "*", "/", "&", "^", ";", "{"}
 
 
@@ -118,44 +116,29 @@ def _taken_apart(formula: str, sheet: str) -> Iterator[Part]:
         elif kind == "truth":
             yield text[: 4 if text[0] in "tT" else 5].casefold()
         elif kind == "name":
-            yield _plain(text.casefold())
+            yield _NEWER.sub("", text.casefold())
         elif kind != "left_out":
             yield text
 
 
-def _plain(name: str) -> str:
-    for prefix in _NEWER:
-        name = name.removeprefix(prefix)
-    return name
-
-
 def _corners(match: re.Match[str], sheet: str) -> tuple[Place, ...]:
     """Returns the corners of a range, of a single cell the one."""
-    title = match["sheet"] or sheet
-    title = title[1:-1].replace("''", "'") if title.startswith("'") else title
-    first, last = _cell(match["first"], title), _cell(match["last"] or match["first"], title)
-    return (first,) if first == last else (first, last)
+    title = grid.unquoted(match["sheet"] or sheet)
+    return tuple(dict.fromkeys(Place(title, *cell_at(match[end] or match["first"])) for end in ("first", "last")))
 
 
-def _cell(address: str, sheet: str) -> Place:
-    plain = address.replace("$", "").upper()
+@lru_cache(maxsize=20_000)
+def cell_at(address: str) -> tuple[int, int]:
+    """Returns row and column, counted from 1, of an address such as AB12 or $AB$12."""
+    plain = address.replace("$", "")
     letters = plain.rstrip("0123456789")
-    return Place(sheet, int(plain[len(letters) :]), number_of(letters))
+    return int(plain[len(letters) :]), grid.column_of(letters) + 1
 
 
 def _address(place: Place, like: str) -> str:
     """Spells an address with the signs $ of another one."""
     column, row = ("$" * like.startswith("$"), "$" * ("$" in like[1:]))
     return f"{column}{grid.letters(place.column - 1)}{row}{place.row}"
-
-
-@lru_cache(maxsize=20_000)
-def number_of(letters: str) -> int:
-    """Returns the number of a column, from 1, by its letters: AA → 27."""
-    number = 0
-    for letter in letters:
-        number = 26 * number + ord(letter) - ord("A") + 1
-    return number
 
 
 def _is(one: Place, other: Place) -> bool:

@@ -15,8 +15,9 @@ from openpyxl.formula.tokenizer import Token, Tokenizer
 from openpyxl.formula.translate import Translator
 from openpyxl.utils.cell import range_boundaries
 
+from blueprint.page import grid
 from blueprint.page.archive import refusing
-from blueprint.page.respelled import number_of
+from blueprint.page.respelled import cell_at
 
 
 class Area(NamedTuple):
@@ -64,12 +65,11 @@ def _references(formula: str) -> list[str]:
 def _area(reference: str, sheet: str) -> Area | None:
     """Takes a reference such as `'Last week'!$D$36:$D$43` apart; None for a name, or for another file's cell."""
     title, _, cells = reference.rpartition("!")
-    title = title[1:-1].replace("''", "'") if title.startswith("'") else title
     try:
         left, top, right, bottom = map(int, range_boundaries(cells))
     except (ValueError, TypeError):
         return None
-    return Area(title or sheet, left, top, right, bottom)
+    return Area(grid.unquoted(title) or sheet, left, top, right, bottom)
 
 
 Cell = tuple[int, int]
@@ -112,7 +112,7 @@ def _on_sheet(archive: zipfile.ZipFile, part: str) -> dict[Cell, str]:
             number = str(formula.get("si"))
             origin, master = shared.setdefault(number, (address, text))
             text = as_seen_from(f"={master}", origin, address)[1:]
-        found[_place(address)] = text
+        found[cell_at(address)] = text
     return found
 
 
@@ -125,9 +125,3 @@ def _formulas(file: IO[bytes]) -> Iterator[tuple[Element, Element]]:
                 yield element, formula
         elif element.tag.endswith("}row"):
             element.clear()
-
-
-def _place(address: str) -> Cell:
-    """Takes an address such as AB12 apart."""
-    letters = address.rstrip("0123456789")
-    return int(address[len(letters) :]), number_of(letters)

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from blueprint.inputs import Numbers, NumbersError
 from blueprint.language import NotationError
-from blueprint.page.opened import Opened
-from blueprint.page.read import ReadError
+from blueprint.page.read import Opened, ReadError
 from blueprint.reopening.book import SavedBook
 from blueprint.reopening.saved import known_as, numbers_of
 from blueprint.reopening.typed import suspect, typed_in

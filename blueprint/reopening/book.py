@@ -10,8 +10,8 @@ from blueprint.book import Book
 from blueprint.explaining import Address, Spot, block_at, parse_address
 from blueprint.inputs.setting import STORED_OFF
 from blueprint.language import Block, Cell, NotationError, Step, Values, printed, schedule
-from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
+from blueprint.page.read import Opened
 
 SAME = 1e-9
 """What a file shows may differ by this much, relative to numbers above 1: programs round exp and ln differently."""

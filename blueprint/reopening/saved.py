@@ -19,7 +19,7 @@ from blueprint.workbooks.registry import kinds
 
 if TYPE_CHECKING:
     from blueprint.inputs import Catalogue, Settings
-    from blueprint.page.opened import Opened
+    from blueprint.page.read import Opened
     from blueprint.workbooks.kind import Kind
 
 YOURS = ".yours"

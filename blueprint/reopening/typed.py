@@ -11,9 +11,8 @@ import numpy.typing as npt
 from blueprint.inputs.setting import OFF, STORED_OFF
 from blueprint.language import Block, Expr, Find, Op, Ref, Values, walk
 from blueprint.page.contents import NUMBERS, WORDS, holds, kind_of
-from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint
-from blueprint.page.read import ReadError
+from blueprint.page.read import Opened, ReadError
 from blueprint.quoting import quoted, unquoted
 
 Arrays = Mapping[Block, npt.NDArray[Any]]

@@ -8,8 +8,8 @@ from os import PathLike
 from blueprint.explaining import Address
 from blueprint.language import About, Axis, Block, Cell, NotationError, Position, Read, Ref, Step, printed
 from blueprint.page.found import Found
-from blueprint.page.opened import Opened
 from blueprint.page.outline import Blueprint, Section, Sheet
+from blueprint.page.read import Opened
 from blueprint.page.written import Area, read_by
 from blueprint.reopening.book import SavedBook
 from blueprint.reopening.saved import NO_KIND

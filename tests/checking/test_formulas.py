@@ -19,7 +19,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.formulas import ANOTHER_VERSION, Compared, against_fresh, formulas_of
-from blueprint.page.opened import Opened
+from blueprint.page.read import Opened
 from blueprint.page.respelled import same_in_place
 from blueprint.page.written import Written, written_in
 from blueprint.reopening.fresh import Like

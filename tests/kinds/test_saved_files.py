@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 import blueprint as bp
 from blueprint.cli import main
 from blueprint.inputs import load
-from blueprint.page.read import ReadError, locate
+from blueprint.page.read import Opened, ReadError
 from blueprint.reopening import OwnBook, back_from, book_of
 from blueprint.workbooks import add_kind, registry
 from tests.kinds.toy.kind import KIND
@@ -92,7 +92,7 @@ def test_what_a_witness_has_no_meaning_for_is_refused_before_it_is_asked(saved: 
     add_kind(replace(KIND, whole={"sign": (1, "1 for the chosen answer")}))
     with pytest.raises(ReadError) as refused:
         Checked(saved)
-    found = locate(saved)["sign"]
+    found = Opened(saved).places["sign"]
     assert str(refused.value) == f"{saved}, Pairs!{found.cell((1,))} (sign): found -1, expected 1 for the chosen answer"
 
 

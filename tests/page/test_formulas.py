@@ -10,7 +10,7 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_boundaries
 
 from blueprint.page.found import Found
-from blueprint.page.read import locate
+from blueprint.page.read import Opened
 from tests.audit import formulas, relative_form, spoil, watches
 from tests.page.workshop import made
 from tests.replayed import window_book, with_everything_logged
@@ -86,7 +86,7 @@ def test_a_row_has_one_formula_from_decision_to_decision_and_from_episode_to_epi
     path: Path, written: Formulas
 ) -> None:
     seen = 0
-    for found in locate(path).values():
+    for found in Opened(path).places.values():
         for cells in row_parts(found).values():
             forms = {relative_form(written[found.sheet, c], c) for c in cells if (found.sheet, c) in written}
             constants = [c for c in cells if (found.sheet, c) not in written]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from blueprint.book import Book
-from blueprint.page.read import locate, read
+from blueprint.page.read import Opened, read
 from blueprint.page.watch import expected
 from tests.audit import spoil
 from tests.page.basic import Change, edit
@@ -79,7 +79,7 @@ def test_a_sheet_may_be_renamed_to_a_name_with_an_apostrophe(books: dict[str, Bo
 
 
 def test_the_moves_did_move_something(folder: Path, moved: dict[str, Path]) -> None:
-    before, after = locate(folder / "default.xlsx"), locate(moved["default"])
+    before, after = Opened(folder / "default.xlsx").places, Opened(moved["default"]).places
     assert {after[name].top - found.top for name, found in before.items()} == {3}
     assert after["check.total"].sheet == "My checks & more"
 
@@ -102,7 +102,7 @@ def test_typed_blocks_survive_openpyxl_which_loses_what_formulas_came_to(
 
 @pytest.mark.parametrize("name", BOOKS)
 def test_blocks_are_found_by_name_kind_and_content(name: str, books: dict[str, Book], folder: Path) -> None:
-    found = locate(folder / f"{name}.xlsx")
+    found = Opened(folder / f"{name}.xlsx").places
     for block in books[name].values.arrays:
         there = found[block.name]
         assert (there.kind == "typed", there.words) == (block.typed, block.text)

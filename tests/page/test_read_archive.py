@@ -254,13 +254,13 @@ MISSING: list[tuple[str, Callable[[str], bool]]] = [
 
 @pytest.mark.parametrize(("kind", "belongs"), MISSING)
 def test_parts_that_are_missing(tmp_path: Path, kind: str, belongs: Callable[[str], bool]) -> None:
-    from blueprint.page.read import locate
+    from blueprint.page.read import Opened
 
     names = [name for name in zipfile.ZipFile(SMALL).namelist() if belongs(name)]
     assert names
     path = with_parts(SMALL, tmp_path / "less.xlsx", dict.fromkeys(names))
     with pytest.raises(ReadError, match=r"is no workbook in xlsx format \(|there is none$") as refused:
-        locate(path)
+        Opened(path)
     assert "less.xlsx" in str(refused.value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from blueprint.page.read import ReadError, locate, read
+from blueprint.page.read import Opened, ReadError, read
 from tests.page.basic import Change, edit
 from tests.page.workshop import made
 
@@ -125,7 +125,7 @@ def test_cells_that_lie_upon_each_other(small: Path, tmp_path: Path) -> None:
     """Two axes side by side in one row, of which every cell is in the range: five cells along each are 25 in nine."""
     name, wide = next(
         (each.name, each.shape[0].cells)
-        for each in locate(small).values()
+        for each in Opened(small).places.values()
         if len(each.shape) == 1 and each.shape[0].right == 1 and each.shape[0].cells % 2 and each.shape[0].cells > 1
     )
     book = openpyxl.load_workbook(small, data_only=True)
@@ -139,12 +139,14 @@ def test_cells_that_lie_upon_each_other(small: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("typed", ["ten", "#REF!"])
 def test_a_word_among_numbers(small: Path, tmp_path: Path, typed: str) -> None:
-    place = locate(small)["rollout.draw"]
+    place = Opened(small).places["rollout.draw"]
     book = openpyxl.load_workbook(small, data_only=True)
     book[place.sheet].cell(place.top, place.left).value = typed
     book.save(tmp_path / "word.xlsx")
     sentence = refusal(tmp_path / "word.xlsx")
-    assert "rollout.draw on Old policy should hold numbers, but" in sentence
+    assert "'Old policy'!" in sentence
+    assert "(rollout.draw): found" in sentence
+    assert "expected a number" in sentence
     assert typed in sentence
 
 
@@ -163,7 +165,7 @@ CUTS = {
 @pytest.fixture(scope="module")
 def cut(needs_libreoffice: None, small: Path) -> dict[str, tuple[Path, str]]:
     """Makes all cuts in one run; returns each copy and what its refusal should say."""
-    block = locate(small)["old.p"]
+    block = Opened(small).places["old.p"]
     width = 1 + sum((along.cells - 1) * along.right for along in block.shape)
     names = {"home": block.sheet, "top": block.top, "width": width, "all": "book.Sheets"}
     names["sheet"] = f'book.Sheets.getByName("{block.sheet}")'

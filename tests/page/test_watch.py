@@ -12,8 +12,8 @@ import pytest
 from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
+from blueprint.page.apart import slimmed
 from blueprint.page.cells import runs
-from blueprint.page.slim import slimmed
 from blueprint.page.watch import watch_of
 from tests.checking.cells import change
 from tests.page.soffice import with_libreoffice

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.found import Found
-from blueprint.page.read import locate
+from blueprint.page.read import Opened
 from blueprint.workbooks import blueprint_of
 
 Array = npt.NDArray[Any]
@@ -33,7 +33,7 @@ def located(path: Path) -> dict[str, Found]:
 
 @cache
 def _located(path: Path, *_: int) -> dict[str, Found]:
-    return locate(path)
+    return Opened(path).places
 
 
 def differing(book: Book, arrays: Mapping[str, Array], tolerance: float) -> list[str]:
@@ -67,5 +67,5 @@ def _block_in(model: ironcalc.Model, sheet: int, found: Found) -> Array:
     array: Array = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
     for at, row, column in found.cells():
         value = model.get_cell_value(sheet, row, column)
-        array[at] = found.told(value)
+        array[at] = found.parsed(value)
     return array

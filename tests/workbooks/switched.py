@@ -12,7 +12,7 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.page.contents import kind_of
 from blueprint.page.found import Found
-from blueprint.page.read import locate
+from blueprint.page.read import Opened
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in, made
 
@@ -45,7 +45,7 @@ class Switchboard:
         self.path = Path(mkdtemp()) / "switched.xlsx"
         self.book = built("default", {}, *more)
         self.book.save(self.path)
-        self.places: dict[str, Found] = locate(self.path)
+        self.places: dict[str, Found] = Opened(self.path).places
         self.engine = Engine(self.path)
 
     def switched(self, preset: str, given: Given) -> dict[str, Array]:

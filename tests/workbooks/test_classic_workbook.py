@@ -10,7 +10,7 @@ import pytest
 from blueprint.book import Book
 from blueprint.language.spelling.latex import latex_equations
 from blueprint.page import grid
-from blueprint.page.read import locate, read
+from blueprint.page import read as reading
 from blueprint.workbooks.classic_ppo.kind import KIND
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
 from blueprint.workbooks.common.notes import notes_in
@@ -78,7 +78,7 @@ def test_formulas_are_plain(saved: tuple[Book, Path]) -> None:
 def test_a_row_has_one_formula(saved: tuple[Book, Path]) -> None:
     written = formulas(saved[1])
     seen = 0
-    for found in locate(saved[1]).values():
+    for found in reading.Opened(saved[1]).places.values():
         for cells in row_parts(found).values():
             forms = {relative_form(written[found.sheet, c], c) for c in cells if (found.sheet, c) in written}
             assert len(forms) <= 1, found.name
@@ -87,7 +87,7 @@ def test_a_row_has_one_formula(saved: tuple[Book, Path]) -> None:
 
 
 def test_a_reader_finds_every_block_again(saved: tuple[Book, Path]) -> None:
-    assert differing(saved[0], read(saved[1]), tolerance=1e-15) == []
+    assert differing(saved[0], reading.read(saved[1]), tolerance=1e-15) == []
 
 
 def test_nothing_is_clipped(saved: tuple[Book, Path]) -> None:

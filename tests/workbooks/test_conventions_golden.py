@@ -17,7 +17,7 @@ pytest.importorskip("torch", reason="the table of recorded quantities is written
 import torch
 
 from blueprint.language import Block
-from blueprint.page.read import locate
+from blueprint.page.read import Opened
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in
 from tests.witness.golden import ALL, Found, Run
@@ -69,7 +69,7 @@ def test_a_workbook_of_a_minibatch_reproduces_it(run: Run, tmp_path: object) -> 
     """Whitening per minibatch is chosen when a workbook is built: it holds the minibatch alone."""
     path = switchboard(*picked(run)).path
     engine = Engine(path)
-    places = locate(path)
+    places = Opened(path).places
     engine.type(places["preset"].sheet, places["preset"].top, places["preset"].left, run.preset)
     engine.evaluate()
     assert differing(run, found_in(blocks_in(engine.model, places))) == []
