@@ -72,7 +72,7 @@ MAY_READ |= {
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.write_cells"),
-    "openpyxl": ("page.read", "page.written", "page.found", "page.parts"),
+    "openpyxl": ("page.read", "page.written", "page.found", "page.archive"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),

@@ -4,22 +4,123 @@ import re
 import stat
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
 
-from blueprint.page.parts import Parts, TooMuch
+from openpyxl.utils.cell import range_boundaries
+
+from blueprint.page import grid
 from blueprint.quoting import Told, quoted
+
+MOST_IN_CELLS = 2_400_000
+"""Rows, cells, formulas and values that a workbook may have; the largest that `build` makes (16 groups of 16 columns,
+tables of 64 by 32) has 1.6 million. openpyxl takes 6 µs and up to 350 bytes for each (a cell with nothing in it)."""
+MOST_BESIDES = 200_000
+"""Other elements: texts, styles, names, links, notes, charts; the largest had 47,000. Some cost openpyxl 60 µs each."""
+MOST_SPREAD = 100_000
+"""Cells over which merged ranges, links and notes of one part may spread: openpyxl makes an object for each."""
+MOST_TRANSLATED = 10_000_000
+"""Letters of formulas that many cells share, counted for each cell: openpyxl spells them out one by one, 1 µs a letter."""
+LONGEST_TAG, MOST_ATTRIBUTES, DEEPEST = 1 << 20, 64, 64
+"""Bytes and attributes of one tag, and elements in each other; 0.3 kB, 10 and 12 are the most in a workbook of ours."""
+
+_CHUNK = 1 << 16
+_IN_CELLS = frozenset({"row", "c", "f", "v"})
+_SPREADING = frozenset({"mergeCell", "hyperlink", "comment"})
+_PLACE = re.compile(r"\$?[A-Z]*\$?([0-9]{1,7})", re.IGNORECASE)
+_NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
 
 
 class ReadError(Told):
     """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""
 
 
-LARGEST = 100_000_000
-"""Bytes to which a file may unpack: 20 times the largest workbook of the repository, with 5.1 MB.
+class Parts:
+    """Counts over the XML parts of one workbook, by a streaming parser, before openpyxl makes objects of any of it.
 
-What openpyxl makes of them is bounded by what `parts` counts, to 1 GB and about 20 seconds.
-"""
+    expat says what an element is, whatever its prefix and spelling; looking in the text was led astray by them.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._in_cells = self._besides = self._translated = 0
+
+    def look_through(self, name: str, content: bytes) -> None:
+        """Looks through one part. Raises ReadError; what is no XML is left to the reader, which refuses it in its own words."""
+        self._in_part, self._spread, self._depth = f"in its part {quoted(name)}", 0, 0
+        self._shared: dict[str, int] = {}
+        self._parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        with suppress(expat.ExpatError):
+            for begin in range(0, len(content), _CHUNK):
+                parser.Parse(content[begin : begin + _CHUNK])
+                if begin + _CHUNK - parser.CurrentByteIndex > LONGEST_TAG:
+                    self._refuse(f"has a tag of more than {LONGEST_TAG:,} bytes {self._in_part}: it is damaged")
+            parser.Parse(b"", True)
+
+    def _refuse(self, says: str) -> NoReturn:
+        raise ReadError(f"{self._path} {says}")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition(" ")[2]
+        self._depth += 1
+        if self._depth > DEEPEST or len(attributes) > MOST_ATTRIBUTES:
+            self._refuse(f"has elements of a depth or width that no workbook has {self._in_part}")
+        if kind in _IN_CELLS:
+            self._in_cells += 1
+            if self._in_cells > MOST_IN_CELLS:
+                self._refuse(f"has more than {MOST_IN_CELLS:,} rows, cells, formulas and values: {_NOT_OURS}")
+            if kind in ("row", "c") and "r" in attributes:
+                self._check_place("row" if kind == "row" else "cell", attributes["r"])
+            elif kind == "f" and attributes.get("t") == "shared":
+                self._share(attributes.get("si", ""))
+            return
+        self._besides += 1
+        if self._besides > MOST_BESIDES:
+            self._refuse(f"has more than {MOST_BESIDES:,} texts, styles, names, links and notes: {_NOT_OURS}")
+        if kind in _SPREADING and "ref" in attributes:
+            self._spread_over(attributes["ref"])
+
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
+        self._parser.CharacterDataHandler = None
+
+    def _check_place(self, kind: str, place: str) -> None:
+        """Refuses a row that is on no sheet: a reader would make all rows above it."""
+        match = _PLACE.fullmatch(place)
+        if match is None or not 1 <= int(match[1]) <= grid.LAST_ROW:
+            end = f"and sheets end at row {grid.LAST_ROW:,}"
+            self._refuse(f"has a {kind} at {place[:20]!r} {self._in_part}, {end}: it is damaged")
+
+    def _share(self, group: str) -> None:
+        """Counts a cell that shares a formula; where the formula itself stands, its letters are counted as they come."""
+        self._translated += self._shared.get(group, 0)
+        if self._translated > MOST_TRANSLATED:
+            self._refuse(f"shares formulas of more than {MOST_TRANSLATED:,} letters among its cells: {_NOT_OURS}")
+
+        def letters(text: str) -> None:
+            self._shared[group] = self._shared.get(group, 0) + len(text)
+
+        self._parser.CharacterDataHandler = letters
+
+    def _spread_over(self, reference: str) -> None:
+        """Counts the cells of a reference such as B2:D9; one spelled in another way is too much."""
+        try:
+            left, top, right, bottom = range_boundaries(reference)
+            self._spread += (abs(right - left) + 1) * (abs(bottom - top) + 1)
+        except (ValueError, TypeError):
+            self._spread += MOST_SPREAD + 1
+        if self._spread > MOST_SPREAD:
+            most = f"and at most {MOST_SPREAD:,} are read"
+            self._refuse(
+                f"has merged cells, links or notes over {self._spread:,} cells {self._in_part}, {most}: take them out"
+            )
+
+
+LARGEST = 100_000_000
+"""Bytes to which a file may unpack: 20 times the largest workbook of the repository; `Parts` bounds what openpyxl makes of them."""
 MOST_PARTS = 2_000
 """Parts that a file may have; the largest of the repository has 85."""
 
@@ -33,11 +134,18 @@ def check_archive(path: Path) -> None:
     """Looks whether a file may be taken apart. Raises ReadError, with what is wrong and what to do, where it may not."""
     _check_file(path)
     with refusing(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
-        parts = archive.infolist()
-        _check_sizes(parts, path)
-        looked = Parts()
-        for part in parts:
-            _check_part(part, archive, looked, path)
+        _check_sizes(archive.infolist(), path)
+        looked = Parts(path)
+        for part in archive.infolist():
+            if part.flag_bits & ENCRYPTED:
+                raise ReadError(f"{path} is protected by a password: save it without one")
+            with archive.open(part) as unpacking:
+                content = unpacking.read(part.file_size + 1)  # no further than its stated size
+            # Pictures are looked through too: what a part is called says nothing of what it is read as.
+            if _DECLARES.search(content.replace(b"\0", b"")):  # without zeros UTF-16 reads as ASCII
+                in_part = f"in its part {quoted(part.filename)}"
+                raise ReadError(f"{path} declares entities {in_part}, as no workbook does: it is not read")
+            looked.look_through(part.filename, content)
 
 
 @contextmanager
@@ -81,32 +189,12 @@ def _check_file(path: Path) -> None:
 def _check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
     """Refuses too much, by what the archive's own list says; the list is held to its word when a part is read."""
     if len(parts) > MOST_PARTS:
-        raise ReadError(
-            f"{path} has {len(parts):,} parts, and at most {MOST_PARTS:,} are read: it is no workbook of ours"
-        )
+        read = f"{len(parts):,} parts, and at most {MOST_PARTS:,} are read"
+        raise ReadError(f"{path} has {read}: it is no workbook of ours")
     unpacked = sum(part.file_size for part in parts)
     if unpacked > LARGEST:
-        raise ReadError(
-            f"{path} unpacks to {unpacked / 1e6:,.0f} MB, and at most {LARGEST / 1e6:.0f} MB are read: "
-            "it is no workbook of ours, or too large to be read cell by cell"
-        )
+        read = f"{unpacked / 1e6:,.0f} MB, and at most {LARGEST / 1e6:.0f} MB are read"
+        raise ReadError(f"{path} unpacks to {read}: {_NOT_OURS}")
     names = [part.filename for part in parts]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ReadError(f"{path} holds the part {quoted(twice)} twice: it is damaged")
-
-
-def _check_part(part: zipfile.ZipInfo, archive: zipfile.ZipFile, looked: Parts, path: Path) -> None:
-    """Unpacks one part, no further than its stated size, and refuses what would explode in a reader."""
-    if part.flag_bits & ENCRYPTED:
-        raise ReadError(f"{path} is protected by a password: save it without one")
-    with archive.open(part) as unpacking:
-        content = unpacking.read(part.file_size + 1)
-    # Pictures are looked through too: what a part is called says nothing of what it is read as.
-    if _DECLARES.search(content.replace(b"\0", b"")):  # without zeros UTF-16 reads as ASCII
-        raise ReadError(
-            f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read"
-        )
-    try:
-        looked.look_through(part.filename, content)
-    except TooMuch as error:
-        raise ReadError(f"{path} {error}") from error

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blueprint.page.found import Found
 from blueprint.page.place import Along
@@ -29,88 +29,92 @@ class Stands(NamedTuple):
     shape: tuple[Along, ...]
 
 
+class Lines:
+    """Rows, or columns, of a sheet: those of which the new number is known, and the others between them."""
+
+    def __init__(self, known: Mapping[int, int]):
+        """Remembers pairs of numbers, both of which rise."""
+        self.known = {0: 0} | dict(known)
+        self.pairs = sorted(self.known.items())
+        self.still = all(here == there for here, there in self.pairs)
+
+    def there(self, number: int) -> int | None:
+        """Returns the new number; None between lines that were moved by different distances."""
+        if self.still or number in self.known:
+            return self.known.get(number, number)
+        after = bisect(self.pairs, number, key=lambda pair: pair[0])
+        by = [there - here for here, there in self.pairs[after - 1 : after + 1]]
+        return number + by[0] if by[0] == by[-1] else None
+
+    def reversed(self) -> Lines:
+        """Returns the way back."""
+        return Lines({there: here for here, there in self.pairs})
+
+
+class Way(NamedTuple):
+    """The way of cells from one file into another: what the sheets are called there, their lines, and cells moved alone."""
+
+    sheets: Mapping[str, str]
+    lines: Mapping[str, tuple[Lines, Lines]]
+    alone: dict[Place, Place]
+
+    def to(self, place: Place) -> Place | None:
+        """Returns where a cell stands in the other file; None where that is not sure."""
+        if place in self.alone or place.sheet.casefold() not in self.sheets:
+            return self.alone.get(place)
+        rows, columns = self.lines[place.sheet.casefold()]
+        row, column = rows.there(place.row), columns.there(place.column)
+        return Place(self.sheets[place.sheet.casefold()], row, column) if row and column else None
+
+
 class Moved:
     """The way of every cell from a fresh workbook into a file, and back. Rows and columns are counted from 1."""
 
     def __init__(self, fresh: Written, blocks: Mapping[str, Stands], file: Written, places: Mapping[str, Found]):
         """Finds the sheets and lines; blocks: where they stand in the fresh workbook, places: in the file."""
-        both = {name: (block, places[name]) for name, block in blocks.items() if _alike(block, places.get(name))}
+        both = [
+            (block, places[name])
+            for name, block in blocks.items()
+            if name in places and places[name].shape == block.shape
+        ]
         self.known = len(both) / max(1, len(blocks))
-        self.sheets = _sheets(fresh, both.values(), file)
-        self._back = {title.casefold(): sheet for sheet, title in self.sheets.items()}
-        self._lines = {
+        sheets = _sheets(fresh, both, file)
+        lines = {
             sheet: _lines(
-                fresh[sheet], file.get(title, {}), [pair for pair in both.values() if _on(pair, sheet, title)]
+                fresh[sheet],
+                file.get(title, {}),
+                [pair for pair in both if (pair[0].at.sheet, pair[1].sheet) == (sheet, title)],
             )
-            for sheet, title in self.sheets.items()
+            for sheet, title in sheets.items()
         }
-        self._lost = {sheet for sheet, formulas in fresh.items() if formulas} - set(self.sheets)
-        self._alone: dict[Place, Place] = {}
-        for block, found in both.values():
+        self._into = Way(_folded(sheets), _folded(lines), {})
+        for block, found in both:
             if self.to_file(block.at) != Place(found.sheet, found.top, found.left):
-                self._alone.update(_cells_of(block, found))
-        self._alone_back = {there: here for here, there in self._alone.items()}
-        self.nowhere = not self._alone and all(
-            sheet == title and rows.still and columns.still
-            for (sheet, title), (rows, columns) in zip(self.sheets.items(), self._lines.values(), strict=True)
-        )
+                self._into.alone.update(_cells_of(block, found))
+        back = {titles: tuple(each.reversed() for each in lines[sheet]) for sheet, titles in sheets.items()}
+        alone = {there: here for here, there in self._into.alone.items()}
+        self._back = Way(_folded({title: sheet for sheet, title in sheets.items()}), _folded(back), alone)
+        self._lost = any(formulas and sheet not in sheets for sheet, formulas in fresh.items())
+        still = all(each.still for pair in lines.values() for each in pair)
+        self.nowhere = not alone and still and all(sheet == title for sheet, title in sheets.items())
 
     def to_file(self, place: Place) -> Place | None:
         """Returns where a cell of the fresh workbook stands in the file; None where that is not sure."""
-        if place in self._alone:
-            return self._alone[place]
-        if place.sheet not in self.sheets:
-            return None
-        rows, columns = self._lines[place.sheet]
-        row, column = rows.there(place.row), columns.there(place.column)
-        return Place(self.sheets[place.sheet], row, column) if row and column else None
+        return self._into.to(place)
 
     def to_fresh(self, place: Place) -> Place | None:
         """Returns where a cell of the file stands in the fresh workbook; None where that is not sure.
 
         A cell of a sheet that the fresh workbook has not stays what it is.
         """
-        if place in self._alone_back:
-            return self._alone_back[place]
-        sheet = self._back.get(place.sheet.casefold())
-        if sheet is None:
-            return None if self._lost else place
-        rows, columns = self._lines[sheet]
-        row, column = rows.back(place.row), columns.back(place.column)
-        return Place(sheet, row, column) if row and column else None
+        if place in self._back.alone or place.sheet.casefold() in self._back.sheets:
+            return self._back.to(place)
+        return None if self._lost else place
 
 
-class Lines:
-    """Rows, or columns, of a sheet: those of which the new number is known, and the others between them."""
-
-    def __init__(self, known: Mapping[int, int]):
-        """Remembers pairs of numbers, both of which rise."""
-        self._here, self._there = {0: 0} | dict(known), {0: 0} | {there: here for here, there in known.items()}
-        self._pairs = sorted(self._here.items())
-        self.still = all(here == there for here, there in self._pairs)
-
-    def there(self, number: int) -> int | None:
-        """Returns the number in the file; None between lines that were moved by different distances."""
-        return self._between(number, self._here, 0)
-
-    def back(self, number: int) -> int | None:
-        """Returns the number in the fresh workbook."""
-        return self._between(number, self._there, 1)
-
-    def _between(self, number: int, known: Mapping[int, int], side: int) -> int | None:
-        if self.still or number in known:
-            return known.get(number, number)
-        after = bisect(self._pairs, number, key=lambda pair: pair[side])
-        by = [there - here for here, there in self._pairs[after - 1 : after + 1]]
-        return number + by[0] * (-1 if side else 1) if by[0] == by[-1] else None
-
-
-def _alike(block: Stands, found: Found | None) -> bool:
-    return found is not None and found.shape == block.shape
-
-
-def _on(pair: tuple[Stands, Found], sheet: str, title: str) -> bool:
-    return pair[0].at.sheet == sheet and pair[1].sheet == title
+def _folded(by_sheet: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what is known of sheets, whose names programs tell apart without regard to capitals."""
+    return {sheet.casefold(): known for sheet, known in by_sheet.items()}
 
 
 def _sheets(fresh: Written, pairs: Iterable[tuple[Stands, Found]], file: Written) -> dict[str, str]:

@@ -5,8 +5,8 @@ from textwrap import wrap
 
 from blueprint.language import Block
 from blueprint.page import charts, grid, names
+from blueprint.page.byhand import LINES
 from blueprint.page.cell_writer import SheetPen, origin
-from blueprint.page.constants import LINES
 from blueprint.page.layout import Hung
 from blueprint.page.outline import (
     Box,

@@ -1,14 +1,125 @@
 """The walk: the lines of the chosen column, each with symbol, value, equation, and the equation with its numbers."""
 
-from blueprint.language import Reduce, reference, text
+from collections.abc import Iterator
+
+from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
 from blueprint.page import grid
-from blueprint.page.constants import lay_constants
-from blueprint.page.digits import Print, unit_formula, unit_of
+from blueprint.page.byhand import LAST, LEVELS, WITHIN, cells_of_constants, cells_of_levels, lay_constants, trials
+from blueprint.page.digits import Operand, Print, unit_formula, unit_of
 from blueprint.page.layout import Layout, Pen
-from blueprint.page.line_text import is_limit, is_whole, meaning, neighbour, style_of
-from blueprint.page.picking import shift
-from blueprint.page.steps import EQUATION, MEMBERS, UNITS, WHERE, WalkLine, WalkList, blocks_of
-from blueprint.page.walk_numbers import NumbersPutIn
+from blueprint.page.line_text import Number, is_limit, is_whole, meaning, neighbour, pieces, style_of
+from blueprint.page.names import defined_name
+from blueprint.page.outline import Choice
+from blueprint.page.picking import Picker, shift
+from blueprint.page.putting import origin
+from blueprint.page.steps import (
+    DIGITS,
+    DUE,
+    EQUATION,
+    MEMBERS,
+    NUMBERS,
+    TRIED,
+    UNITS,
+    WHERE,
+    Leaf,
+    WalkLine,
+    WalkList,
+    blocks_of,
+    name,
+)
+
+ROUGHLY = "≈ "
+"""What stands before numbers of which fifteen digits are too few: all that is left of two large numbers, or nearly a tie."""
+
+
+class NumbersPutIn(Picker):
+    """Puts numbers into the equations of the chosen column.
+
+    dec, least: the name of the cell that says the fewest decimals, and how many these are.
+    constants, levels: the cells of the constants, and those of the decimals that are tried.
+    """
+
+    def __init__(self, layout: Layout, choice: Choice, finder: tuple[str, int]):
+        super().__init__(layout, choice, finder)
+        self.dec, self.least = defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
+        self.constants, self.levels = cells_of_constants(finder[1]), cells_of_levels(finder[1])
+
+    def numbers(self, line: WalkLine, expr: Expr) -> None:
+        """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
+        pen, row = Pen(line.sheet, self.layout), line.row
+        fewest = self.tried(line, expr)
+        free = iter(range(MEMBERS + len(line.members), grid.LAST_COLUMN))
+        joined = self.joined(pieces(expr), line, self.least + LEVELS[fewest], free)
+        sign = "" if isinstance(expr, Op) and expr.name == WITHIN else "= "
+        printed = (ROUGHLY if LEVELS[fewest] == LEVELS[-1] else sign) + joined[1]
+        formula = f'=IF({grid.address(row, DIGITS)}<{self.levels[-1]},"{sign}","{ROUGHLY}")&{joined[0]}'
+        if shift(line.leaf) > 0:  # it is of the next member; there is none after the last one
+            column = next(free)
+            pen.live(row, column, formula, Print(printed), "as print")
+            last = f"{defined_name(self.choice.numbers[-1].name)}={self.constants[LAST]}"
+            formula = f'=IF({last},"",{grid.address(row, column)})'
+            printed = "" if self.at[self.time] + 1 == self.values.size(self.time) else printed
+        pen.live(row, NUMBERS, formula, Print(printed), "walk numbers")
+        self.layout.tall[line.sheet, row] = NUMBERS, printed
+
+    def tried(self, line: WalkLine, expr: Expr) -> int:
+        """Spells what comes out with more and more decimals, and the fewest that are enough; returns which these are."""
+        pen, row, fewest = Pen(line.sheet, self.layout), line.row, len(LEVELS) - 2
+        formula = f"={self.levels[fewest]}"
+        if not is_limit(line.leaf):  # a limit may be the word off, with which nothing can be calculated
+            levels = [(cell, self.least + more) for cell, more in zip(self.levels, LEVELS, strict=True)]
+            cells = trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
+            for column, cell in enumerate(cells, TRIED):
+                pen.live(row, column, *cell, "as print")
+            fewest = [value for _, value in cells].index(cells[-1][1])
+            due, first = grid.address(row, DUE), grid.address(row, TRIED)
+            formula = f"=INDEX({self.levels[0]}:{self.levels[-1]},MATCH({due},{first}:{due},0))"
+        pen.live(row, DIGITS, formula, float(self.least + LEVELS[fewest]), "as print")
+        return fewest
+
+    def joined(self, parts: list[str | Number], line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+        """Joins pieces, as formula and as text."""
+        spelled = [self.part(part, line, decimals, free) for part in parts]
+        return "&".join(formula for formula, _ in spelled), "".join(shown for _, shown in spelled)
+
+    def part(self, part: str | Number, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+        """Spells one piece, as formula and as text: print stays as it is, a number is printed in the next free cell."""
+        match part:
+            case str():
+                return '"' + part.replace('"', '""') + '"', part
+            case Number(Op("where", (Op(_, (Ref() as limit,)), *branches)), False):
+                off, on = (self.joined(pieces(branch), line, decimals, free) for branch in branches)
+                least = self.operand(limit)
+                return f'IF({least.cell}="off",{off[0]},{on[0]})', off[1] if least.value == OFF_WORD else on[1]
+            case Number(Op(_, (Ref(block), *rows)), factor):
+                spelled = [self.part(Number(row, factor), line, decimals, free) for row in rows]
+                formulas = ",".join(formula for formula, _ in spelled)
+                return f"CHOOSE({defined_name(block.name)}+1,{formulas})", spelled[int(float(self.values.cell(block)))][
+                    1
+                ]
+        operand = self.found(part.shown)
+        assert operand is not None
+        printed = operand.printed(decimals, part.factor)
+        if operand.whole:
+            return operand.printed_formula("", part.factor), printed
+        formula, column = operand.printed_formula(grid.address(line.row, DIGITS), part.factor), next(free)
+        Pen(line.sheet, self.layout).live(line.row, column, f"={formula}", Print(printed), "as print")
+        return grid.address(line.row, column), printed
+
+    def found(self, expr: Expr) -> Operand | None:
+        """Returns the operand that stands for a number of an equation; none for an operation."""
+        if isinstance(expr, Ref) and name(origin(expr)) not in self.layout.numbered:
+            return Operand(self.values.cell(expr.block), defined_name(expr.block.name), whole=True)
+        return self.operand(expr) if isinstance(expr, Ref | Reduce) else None
+
+    def operand(self, leaf: Leaf) -> Operand:
+        """Returns a number that has a cell on the walk, as it is put into an equation."""
+        leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
+        row, column = self.layout.numbered[name(leaf)]
+        value, is_word = self.value(leaf), isinstance(self.value(leaf), str)
+        whole = is_whole(leaf) and (is_limit(leaf) or not is_word)
+        unit = grid.address(row, UNITS[column]) if column in UNITS and not (whole or is_word) else ""
+        return Operand(value, grid.address(row, column), unit, whole)
 
 
 def lay_walk(layout: Layout) -> None:

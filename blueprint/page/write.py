@@ -1,17 +1,18 @@
-"""Writing: the only place that knows the file format's writer. It turns a layout into a workbook."""
+"""Writing: it turns a layout into a workbook, and says of cells what may be typed there and what a row is about."""
 
 import os
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
+from blueprint.language import Block
 from blueprint.page import contents, delivered, formulas, grid, names
 from blueprint.page.cells import runs
 from blueprint.page.charts import hang
-from blueprint.page.guard import note_of, note_options, rule_of
 from blueprint.page.layout import Layout
 from blueprint.page.ruler import Ruler
 from blueprint.page.sheet_setup import SheetSetup, set_up_own
@@ -124,3 +125,74 @@ class BookWriter(CellsWriter):
 def _fitting(text: str) -> str:
     """Returns as many parts of a text, parted by semicolons, as a property of a document holds."""
     return text if len(text) <= LONGEST_PROPERTY else text[:LONGEST_PROPERTY].rpartition(";")[0]
+
+
+Rule = dict[str, Any]
+LARGEST = 1e6
+TITLE_LETTERS, MESSAGE_LETTERS = 32, 255
+
+
+def rule_of(block: Block, layout: Layout) -> Rule:
+    """Returns the rule of a typed block: a list of words, a range of numbers, any number, or any word."""
+    known = layout.blueprint
+    if block in known.picked:
+        return _picked(block, layout) | _message(block, "pick one")
+    if block in known.choices:
+        return {"validate": "list", "source": f"={layout.range(known.choices[block])}"} | _message(
+            block, "pick one, or leave it empty"
+        )
+    if block.text:
+        return {"validate": "any"} | _message(block, "a word")
+    low, high = known.ranges.get(block, (0.0 if block.limit else -LARGEST, LARGEST))
+    expected = f"{low:g} … {high:g}" + ", or off" * block.limit
+    if block.limit:
+        cell = grid.address(*layout.corners(block)[:2])
+        number = f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))'
+        rule: Rule = {"validate": "custom", "value": number}
+    else:
+        expected = expected if block in known.ranges else "a number"
+        kind = "decimal" if block.about.decimals else "integer"
+        rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
+    error = f"{block.about.meaning}: {expected}"[:MESSAGE_LETTERS]
+    return rule | _message(block, expected) | {"error_message": error}
+
+
+def _picked(block: Block, layout: Layout) -> Rule:
+    """Offers the numbers of the members: those at the head of a sheet along time, else a list."""
+    choice, axis = layout.blueprint.chosen, layout.blueprint.picked[block]
+    assert choice is not None
+    size = layout.values.size(axis)
+    if axis is not choice.across[-1]:
+        return {"validate": "list", "source": [str(number + axis.start) for number in range(size)]}
+    sheet = next(sheet.title for sheet in layout.blueprint.sheets if sheet.across == choice.across)
+    first, last = (grid.address(grid.NUMBER_ROW, grid.GROUPS + number, fixed=True) for number in (1, size))
+    return {"validate": "list", "source": f"={grid.quoted(sheet)}!{first}:{last}"}
+
+
+def _message(block: Block, expected: str) -> Rule:
+    """Says what the cell is for; the title is the key by which files and commands know it."""
+    name, symbol = block.name.removesuffix(".yours"), block.symbol.removesuffix("_yours")
+    title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name
+    about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", expected))
+    message = f"{about}: {expected}"[:MESSAGE_LETTERS]
+    return {"input_title": title[:TITLE_LETTERS], "input_message": message, "ignore_blank": True}
+
+
+LETTERS_PER_LINE, LINE_HEIGHT = 62, 15
+WIDTH = 400
+
+
+def note_of(block: Block, layout: Layout) -> str:
+    """Returns the note of a block, "" where there is nothing to say besides the name of the row."""
+    about, more = block.about, layout.blueprint.notes.get(block.name, "")
+    if not (more or about.source or about.unit):
+        return ""
+    symbol = f"{about.symbol} ({block.name}): {about.meaning}."
+    unit, source = f"Range: {about.unit}." * bool(about.unit), f"Source: {about.source}." * bool(about.source)
+    return "\n".join(part for part in (symbol, more, unit, source) if part)
+
+
+def note_options(text: str) -> dict[str, object]:
+    """Returns the size of a note's box, so that its text fits."""
+    lines = sum(1 + len(line) // LETTERS_PER_LINE for line in text.split("\n"))
+    return {"width": WIDTH, "height": LINE_HEIGHT * (lines + 1), "font_size": 9, "color": "#FFFFE1"}
