@@ -72,20 +72,12 @@ class Moved:
 
     def __init__(self, fresh: Written, blocks: Mapping[str, Stands], file: Written, places: Mapping[str, Found]):
         """Finds the sheets and lines; blocks: where they stand in the fresh workbook, places: in the file."""
-        both = [
-            (block, places[name])
-            for name, block in blocks.items()
-            if name in places and places[name].shape == block.shape
-        ]
+        alike = [name for name, block in blocks.items() if name in places and places[name].shape == block.shape]
+        both = [(blocks[name], places[name]) for name in alike]
         self.known = len(both) / max(1, len(blocks))
         sheets = _sheets(fresh, both, file)
         lines = {
-            sheet: _lines(
-                fresh[sheet],
-                file.get(title, {}),
-                [pair for pair in both if (pair[0].at.sheet, pair[1].sheet) == (sheet, title)],
-            )
-            for sheet, title in sheets.items()
+            sheet: _lines(fresh[sheet], file.get(title, {}), _on(sheet, title, both)) for sheet, title in sheets.items()
         }
         self._into = Way(_folded(sheets), _folded(lines), {})
         for block, found in both:
@@ -110,6 +102,10 @@ class Moved:
         if place in self._back.alone or place.sheet.casefold() in self._back.sheets:
             return self._back.to(place)
         return None if self._lost else place
+
+
+def _on(sheet: str, title: str, pairs: list[tuple[Stands, Found]]) -> list[tuple[Stands, Found]]:
+    return [(block, found) for block, found in pairs if (block.at.sheet, found.sheet) == (sheet, title)]
 
 
 def _folded(by_sheet: Mapping[str, Any]) -> dict[str, Any]:
