@@ -15,7 +15,6 @@ from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable,
 from blueprint.dumps import MinibatchError
 from blueprint.dumps.kind import dump_kinds
 from blueprint.verifying import VerifyOptions, known_device
-from blueprint.verifying.choose import check_asked
 from blueprint.verifying.runs.finding import Found, find
 from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
@@ -26,6 +25,7 @@ from blueprint.verifying.runs.report import summed, text_of
 from blueprint.verifying.runs.step import Executor
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
 from blueprint.verifying.runs.work import record_of
+from blueprint.verifying.settings import check_asked
 
 INTERRUPTED = 130
 

@@ -1,19 +1,14 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
-from blueprint.verifying.causes import NOTHING, Causes, Match
-from blueprint.verifying.choose import Chosen, choose
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
 from blueprint.verifying.kind import Agreement, Shown, Verifier, ViewOptions, verifier_of
-from blueprint.verifying.lines import DIFFERS, Line, first_of, following, lines_of, settled
-from blueprint.verifying.neighbours import shown
+from blueprint.verifying.lines import DIFFERS, Line, first_line, first_of, following, lines_of, settled, step_lines
 from blueprint.verifying.recompute import Replay, replay
-from blueprint.verifying.report import data_of, text_of
-from blueprint.verifying.settings import Settings, known_device
+from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
+from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
-from blueprint.verifying.step_lines import first_line, step_lines
-from blueprint.verifying.step_report import data_of_step, text_of_step
 from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
-from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions, Watch
+from blueprint.verifying.verdict import NOTHING, Causes, Match, Part, StepVerdict, Verdict, Watch
 from blueprint.verifying.verify import verify
 
 __all__ = [

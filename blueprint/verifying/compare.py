@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,6 @@ class Spot:
     """
 
     episode: int
-
     row: int
     first: int
     last: int
@@ -107,25 +106,34 @@ class Compared:
         return self.agrees and self.largest != 0 and not self.largest <= self.tolerance
 
 
-def compared_cells(name: str, rows: Rows, theirs: Array, mask: Array) -> Array:
-    """Returns where a tensor [N, T] is compared: where it means something, and the file has a number or should."""
-    if name == "scores":
-        read = np.ones_like(theirs)
-    elif name == "rewards":
-        read = np.maximum(rows["kept"], rows["score.place"])
-    elif name == "returns":
-        read = np.maximum(rows["response"], rows["value.counted"]) if "value.counted" in rows else rows["response"]
-    else:
-        read = rows["response"]
-    return np.asarray((read > 0) & (np.isfinite(theirs) | mask))
+COMPARED_WHERE = {"rewards": ("kept", "score.place"), "returns": ("response", "value.counted")}
+"""By tensor, the rows that say where it means something; others do within the response, and scores everywhere."""
+
+
+def computed(found: Mapping[str, Any], name: str) -> Any:
+    """Returns what a row or number comes to, also where the file's own stands in its place."""
+    return found.get(f"computed.{name}", found[name])
+
+
+def tile_of(batch: Minibatch, name: str, start: int, rows: Rows, cells: Array | None = None) -> tuple[Array, Array]:
+    """Returns the numbers [N, T] of a logged tensor in a tile, and where they are compared.
+
+    That is where they mean something, and the file has a number or should; or where `cells` [B, T] says.
+    """
+    here = slice(start, start + len(rows["response"]))
+    theirs = np.asarray(batch.tensors[name][here], dtype=np.float64)
+    if cells is not None:
+        return theirs, np.asarray(cells[here])
+    read = np.maximum.reduce([rows[each] for each in COMPARED_WHERE.get(name, ("response",)) if each in rows])
+    return theirs, np.asarray(((read > 0) | (name == "scores")) & (np.isfinite(theirs) | batch.mask[here]))
 
 
 def ours_of(name: str, row: str, rows: Rows, theirs: Array) -> Array:
     """Returns the row [N, T] that a logged tensor is compared with; scores are moved to where the preset has them."""
+    ours = computed(rows, row)
     if name == "scores":
-        place = rows.get(f"computed.{row}", rows[row])
-        return np.asarray(place * np.nan_to_num(theirs).sum(axis=1, keepdims=True))
-    return np.asarray(rows.get(f"computed.{row}", rows[row])[:, : theirs.shape[1]])
+        return np.asarray(ours * np.nan_to_num(theirs).sum(axis=1, keepdims=True))
+    return np.asarray(ours[:, : theirs.shape[1]])
 
 
 class Tally:
@@ -140,31 +148,21 @@ class Tally:
 
     def add(self, start: int, rows: Rows) -> None:
         """Compares the responses of a tile, of which `start` is the first."""
-        name = self.found.name
-        stop = start + len(rows["response"])
-        theirs = np.asarray(self.batch.tensors[name][start:stop], dtype=np.float64)
-        where = self._where(start, rows, theirs)
-        ours = ours_of(name, self.row, rows, theirs)
+        before = self.found
+        theirs, where = tile_of(self.batch, before.name, start, rows, self.cells)
+        ours = ours_of(before.name, self.row, rows, theirs)
         apart = np.where(where, distance(np.where(where, theirs, 0.0), ours), 0.0)
-        wrong = ~(apart <= self.found.allowed) | np.isinf(apart)
+        wrong = ~(apart <= before.allowed) | np.isinf(apart)
+        cells, sizes = before.cells + int(where.sum()), np.abs(ours[where])
+        size = before.size * before.cells + float(sizes[np.isfinite(sizes)].sum())
         self.found = replace(
-            self.found,
-            cells=self.found.cells + int(where.sum()),
-            deviating=self.found.deviating + int(wrong.sum()),
-            largest=max(self.found.largest, float(apart.max(initial=0.0))),
-            size=self._size(ours[where]),
-            spot=self.found.spot or first_spot(self.batch, wrong, theirs, ours, range(start, stop)),
+            before,
+            cells=cells,
+            deviating=before.deviating + int(wrong.sum()),
+            largest=max(before.largest, float(apart.max(initial=0.0))),
+            size=size / max(1, cells),
+            spot=before.spot or first_spot(self.batch, wrong, theirs, ours, range(start, start + len(theirs))),
         )
-
-    def _size(self, ours: Array) -> float:
-        """Returns the mean size of everything compared so far, and now of some more."""
-        before, here = self.found.cells, np.abs(ours[np.isfinite(ours)])
-        return (self.found.size * before + float(here.sum())) / max(1, before + ours.size)
-
-    def _where(self, start: int, rows: Rows, theirs: Array) -> Array:
-        if self.cells is not None:
-            return np.asarray(self.cells[start : start + len(theirs)])
-        return compared_cells(self.found.name, rows, theirs, self.batch.mask[start : start + len(theirs)])
 
 
 def first_spot(dump: Dump, wrong: Array, theirs: Array, ours: Array, rows: Sequence[int] | Array) -> Spot | None:
@@ -173,12 +171,10 @@ def first_spot(dump: Dump, wrong: Array, theirs: Array, ours: Array, rows: Seque
         return None
     at = int(wrong.any(axis=1).argmax())
     columns = wrong[at].nonzero()[0]
-    row, first, last = int(rows[at]), int(columns[0]), int(columns[-1])
-    (file_row, moved), numbers = (
-        dump.position(row),
-        (float(each[at, first]) + 0.0 for each in (theirs, ours)),
-    )  # −0 is 0
-    return Spot(row, file_row, moved + first, moved + last, len(columns), *numbers)
+    file_row, moved = dump.position(int(rows[at]))
+    first, last = moved + int(columns[0]), moved + int(columns[-1])
+    numbers = (float(each[at, columns[0]]) + 0.0 for each in (theirs, ours))  # −0 is 0
+    return Spot(int(rows[at]), file_row, first, last, len(columns), *numbers)
 
 
 def distance(theirs: Array, ours: Array) -> Array:
@@ -189,13 +185,12 @@ def distance(theirs: Array, ours: Array) -> Array:
     return np.asarray(np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart)))
 
 
-def compare_tiles(tallies: Iterable[Tally], tiles: Iterable[tuple[int, Rows]], patient: bool = True) -> None:
+def compare_tiles(tallies: Sequence[Tally], tiles: Iterable[tuple[int, Rows]], patient: bool = True) -> None:
     """Compares tensors tile by tile; without patience only up to the first tile in which all of them deviate."""
-    of_tensors = list(tallies)
     for start, rows in tiles:
-        for each in of_tensors:
+        for each in tallies:
             each.add(start, rows)
-        if not patient and not any(each.found.agrees for each in of_tensors):
+        if not patient and not any(each.found.agrees for each in tallies):
             return
 
 

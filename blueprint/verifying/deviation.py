@@ -9,49 +9,88 @@ from functools import cached_property
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch
-from blueprint.verifying.compare import Compared
+from blueprint.verifying.compare import Compared, compare_number
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL, TENSORS, Quantity, before
 from blueprint.verifying.needs import reads
-from blueprint.verifying.recompute import Replay
+from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.settings import Settings
-from blueprint.verifying.tiled_passes import passes
+from blueprint.verifying.tiled_passes import Work, passes
+from blueprint.verifying.verdict import unseen
+
+OVERHEAD = 1 << 14
+"""A file of few tokens takes as long as one of so many."""
 
 
 @dataclass(frozen=True)
 class Deviation:
     """Which quantity deviates, and from what it is computed.
 
-    given: by tensor of the file, the row that it stands for. local: the replay in which all of them stand in place of
-    computed rows. judge: what the file was compared with, for its tolerances. cells: where a tensor is compared, [B, T].
-    others: what else deviates from the file's own rows before it.
+    judge: what the file was compared with, for its tolerances. given: by tensor of the file, the row that it stands for.
+    local: the replay in which all of them stand in place of computed rows. others: what else deviates from the file's own rows
+    before it.
     """
 
-    batch: Minibatch
-    settings: Settings
+    judge: Judge
+    local: Replay
     preset: str
     compared: Compared
     given: Mapping[str, str]
-    local: Replay
-    judge: Judge
-    cells: Array | None
-    others: tuple[Compared, ...]
-    tile_tokens: int
-    device: str
+    others: tuple[Compared, ...] = ()
+
+    @property
+    def batch(self) -> Minibatch:
+        """The file."""
+        return self.judge.batch
+
+    @property
+    def settings(self) -> Settings:
+        """The conventions in force."""
+        return self.local.options
 
     @property
     def quantity(self) -> Quantity:
         """What deviates."""
         return ALL[self.compared.name]
 
+    @cached_property
+    def cells(self) -> Array | None:
+        """Where a tensor is compared, [B, T]; None of a number."""
+        return self.judge.cells(self.compared.name) if self.quantity in TENSORS else None
+
     def about(self, other: Compared) -> Deviation:
         """Returns the same deviation about something else that deviates."""
-        cells = self.judge.cells(other.name) if ALL[other.name] in TENSORS else None
-        return replace(self, compared=other, cells=cells, others=())
+        return replace(self, compared=other, others=())
+
+    def explained(self, largest: float) -> Compared:
+        """Returns what is left of the deviation where something explains it."""
+        return replace(self.compared, deviating=0, largest=largest, spot=None)
+
+    def with_number(self, ours: float) -> Compared:
+        """Compares the logged number with another than was computed again."""
+        found = self.compared
+        assert found.logged is not None
+        return compare_number(found.name, found.row, "", (found.logged, ours), found.allowed)
+
+    def work(self, batch: Minibatch, settings: Settings) -> Work:
+        """Returns a minibatch to go through, with the file's own tensors before the quantity in place of computed rows."""
+        work = self.local.work
+        return Work(batch, settings, self.made_of, {}, work.tile_tokens, device=work.device)
+
+    def again(
+        self,
+        batch: Minibatch,
+        settings: Settings,
+        given: Collection[str] = (),
+        numbers: Mapping[str, float] | None = None,
+    ) -> Replay:
+        """Computes a minibatch again as the file was."""
+        work = self.local.work
+        return replay(batch, settings, unseen, work.tile_tokens, given, numbers, work.device)
 
     @property
     def made_of(self) -> tuple[str, ...]:
-        """The file's own tensors that stand before the quantity, by the names of `given.PLACES`."""
+        """The file's own tensors that stand before the quantity, by the names of `file_inputs.PLACES`."""
         return as_given({name: row for name, row in self.given.items() if name in before(self.quantity.name)})
 
     @property
@@ -60,9 +99,14 @@ class Deviation:
         return {name: value for name, value in self.local.work.numbers.items() if name in before(self.quantity.name)}
 
     @property
+    def known(self) -> set[str]:
+        """What the file itself has of what stands before the quantity."""
+        return {name.partition(".")[0] for name in self.made_of} | set(self.numbers)
+
+    @property
     def reads(self) -> set[str]:
         """The tensors that the quantity is made of, not counting what the file's own rows before it are made of."""
-        return reads(self.quantity.needs, {name.partition(".")[0] for name in self.made_of} | set(self.numbers))
+        return reads(self.quantity.needs, self.known)
 
     @cached_property
     def allowed(self) -> float:
@@ -74,17 +118,16 @@ class Deviation:
     @property
     def moves(self) -> tuple[str, ...]:
         """The conventions that move the quantity, also through what it is made of where the file has not logged that."""
-        known = {name.partition(".")[0] for name in self.made_of} | set(self.numbers)
-        return tuple(dict.fromkeys(_moves(self.quantity.name, known)))
+        return tuple(dict.fromkeys(_moves(self.quantity.name, self.known)))
 
     @property
-    def negligible(self) -> float:
-        """A difference as small as rounding of float64 makes it."""
-        return 1e-3 * self.compared.allowed
+    def cost(self) -> int:
+        """How many tokens are gone through to compute the file again."""
+        return max(OVERHEAD, passes(self.settings) * int(self.batch.mask.size))
 
 
 def as_given(rows: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns tensors of a file, by the rows that they are, under the names of `given.PLACES`."""
+    """Returns tensors of a file, by the rows that they are, under the names of `file_inputs.PLACES`."""
     return tuple(name if row == ALL[name].rows[0][0] else f"{name}.raw" for name, row in rows.items())
 
 
@@ -93,31 +136,3 @@ def _moves(name: str, known: Collection[str]) -> Iterator[str]:
     for each in ALL[name].after:
         if each not in known:
             yield from _moves(each, known)
-
-
-TIMES = 4
-"""Recomputations of the whole file that are spent on causes which ask for one each, at most …"""
-
-FLOOR, OVERHEAD = 1 << 20, 1 << 14
-"""… or so many words, a second or two; a file of few words takes as long as one of so many."""
-
-
-@dataclass
-class Budget:
-    """Words that may still be gone through."""
-
-    words: int
-
-    @classmethod
-    def of(cls, deviation: Deviation) -> Budget:
-        """Returns what may be spent on a file."""
-        return cls(max(TIMES * _cost(deviation), FLOOR))
-
-    def allows(self, deviation: Deviation) -> bool:
-        """Tells whether one more recomputation is within the budget, and takes it off."""
-        self.words -= _cost(deviation)
-        return self.words >= 0
-
-
-def _cost(deviation: Deviation) -> int:
-    return max(OVERHEAD, passes(deviation.settings) * int(deviation.batch.mask.size))

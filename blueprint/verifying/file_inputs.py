@@ -3,7 +3,7 @@ computed ones.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import torch
@@ -39,6 +39,12 @@ INSTEAD = {"reference_logprobs": "old_logprobs", "logprobs": "old_logprobs"}
 """What stands in for an input that the file has not, so that a ratio is 1 and a KL is 0; for others that is 0."""
 
 
+def cut(batch: Minibatch, rows: slice | Array) -> Minibatch:
+    """Returns some responses of a minibatch."""
+    tensors = {name: each[rows] for name, each in batch.tensors.items()}
+    return replace(batch, tensors=tensors, slots=batch.slots[rows], first=batch.first[rows], rows=None)
+
+
 def tensor(batch: Minibatch, name: str, rows: Rows, options: Options) -> Tensor:
     """Returns some responses of a tensor of the dump in float64, on the device of the options, [1, N, …]."""
     return moved(np.asarray(batch.tensors[name][rows], dtype=np.float64), options)[None]
@@ -55,9 +61,8 @@ def texts_of(batch: Minibatch, rows: Rows, options: Options) -> Texts:
     Raises MinibatchError where a number is not finite that the options read.
     """
     mask, slots = _mask(batch, rows, options)
-    nothing = torch.zeros_like(mask)
     score, ended = _score(batch, rows, mask, options), _ended(batch, rows, slots, mask, options)
-    empty = dict.fromkeys([each.name for each in fields(Texts)], nothing)
+    empty = dict.fromkeys([each.name for each in fields(Texts)], torch.zeros_like(mask))
     texts = Texts(**{**empty, "slots": slots, "mask": mask, "score": score, "ended": ended})
     read = read_rows(texts, options)
     held = {name: tensor(batch, each, rows, options) for name, each in TENSORS.items() if each in batch.tensors}
@@ -77,15 +82,9 @@ def _mask(batch: Minibatch, rows: Rows, options: Options) -> tuple[Tensor, Tenso
 
 
 def per_word(batch: Minibatch) -> bool:
-    """Tells whether the scores are rewards of words: a row with more than one number that is not 0."""
-    scores = batch.tensors.get("scores")
-    return scores is not None and scores.ndim == 2 and bool((_there(batch).sum(axis=1) > 1).any())
-
-
-def _there(batch: Minibatch) -> Array:
-    """Returns where the scores of [B, T] are numbers other than 0; what is not a number stands outside the text."""
-    scores = np.asarray(batch.tensors["scores"])
-    return np.asarray((scores != 0) & ~np.isnan(scores))
+    """Tells whether the scores are rewards of tokens: a row with more than one number that is not 0; outside the text is NaN."""
+    scores = np.asarray(batch.tensors.get("scores", ()))
+    return scores.ndim == 2 and bool((((scores != 0) & ~np.isnan(scores)).sum(axis=1) > 1).any())
 
 
 def entropy_everywhere(batch: Minibatch) -> bool:
@@ -160,19 +159,7 @@ def given_rows(batch: Minibatch, rows: Rows, options: Options, texts: Texts, nam
         called, row, place = PLACES[name]
         read = torch.where(where[place] > 0, tensor(batch, called, rows, options), torch.nan)
         if name == "scores":  # a score of 0 stands nowhere
-            read = torch.where(
-                (read.nan_to_num() != 0).any(dim=-1, keepdim=True), (read.nan_to_num() != 0) * 1.0, torch.nan
-            )
-        found[row] = _with_end(read) if row in EDGED else read
+            there = read.nan_to_num() != 0
+            read = torch.where(there.any(dim=-1, keepdim=True), there.to(read.dtype), torch.nan)
+        found[row] = torch.cat([read, torch.full_like(read[..., :1], torch.nan)], dim=-1) if row in EDGED else read
     return found
-
-
-def placed_rows(batch: Minibatch, rows: Rows, options: Options, texts: Texts) -> Named:
-    """Returns the scores that stand on several words of a response: no convention places them."""
-    scores = tensor(batch, "scores", rows, options).nan_to_num(nan=0.0)
-    return {"score.placed": torch.where(texts.slots > 0, scores, torch.nan)}
-
-
-def _with_end(values: Tensor) -> Tensor:
-    """Returns rows with what is not given behind the last slot."""
-    return torch.cat([values, torch.full_like(values[..., :1], torch.nan)], dim=-1)

@@ -13,12 +13,10 @@ import numpy as np
 from blueprint.dumps import ENGINE, Minibatch
 from blueprint.verifying.compare import Compared, first_spot
 from blueprint.verifying.gap import MOST, Gap, forward, gap, limits
-from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE, Line
+from blueprint.verifying.lines import AGREES, DIFFERS, EARLY, TOO_COARSE, Line
 from blueprint.verifying.logged import CALLED
 from blueprint.verifying.patterns import patterns
 from blueprint.verifying.verdict import First
-
-MEANS = "before the first update, rms"
 
 EXPECTED = MappingProxyType(
     {"approx_kl.used": 0.0, "clip_fraction.used": 0.0, "ratio.mean": 1.0, "loss.mean_ratio": 1.0}
@@ -95,7 +93,7 @@ def _logged(batch: Minibatch, dtype: str) -> Iterator[Line]:
         apart = abs(logged - EXPECTED[name])
         says = AGREES if apart <= most else DIFFERS
         found = Compared(
-            name, name, MEANS, 1, int(says == DIFFERS), apart, most, None, float(logged), EXPECTED[name], np.inf
+            name, name, EARLY, 1, int(says == DIFFERS), apart, most, None, float(logged), EXPECTED[name], np.inf
         )
         why = f"{called} is {logged:.4g} instead of {EXPECTED[name]:g}; forwards in {dtype} make it differ by {most:.2g} at most."
         yield Line(called, found, says, why=why)
@@ -110,7 +108,7 @@ def _line(batch: Minibatch, each: Gap, dtype: str, says: str) -> Line:
     found = Compared(
         each.name,
         each.name.replace("new", "old"),
-        MEANS,
+        EARLY,
         int(each.words.sum()),
         int(wrong.sum()) if differs else 0,
         each.size(),

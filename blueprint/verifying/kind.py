@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blueprint.dumps import Array, Dump
-from blueprint.verifying.choose import Chosen
-from blueprint.verifying.verdict import StepVerdict, Verdict, VerifyOptions, Watch
+from blueprint.verifying.settings import Chosen, VerifyOptions
+from blueprint.verifying.verdict import StepVerdict, Verdict, Watch
 from blueprint.workbooks.registry import kind_named
 
 

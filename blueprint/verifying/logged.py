@@ -1,9 +1,9 @@
-"""What libraries log of a training step, as data: which row each is, what it is made of, and which conventions move it."""
+"""What libraries log of a training step, as data: which row each quantity is, what it is made of, and which conventions move it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-
-from blueprint.verifying.lines import everything_before
+from typing import Any
 
 _WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps")
 _KL = ("kl_coef", "kl_estimator", "reward.kl_in", "reward.kl_clamp_in", "reward.kl_clamp_out", "reward.kl_clamp_of")
@@ -112,6 +112,7 @@ PARTS = ("policy_loss", "value_loss", "entropy", "kl_loss")
 ALL = MappingProxyType({each.name: each for each in (*TENSORS, *NUMBERS)})
 
 
-def before(name: str) -> tuple[str, ...]:
-    """Returns everything that a quantity is made of, directly or through others."""
-    return everything_before(name, ALL)
+def before(name: str, quantities: Mapping[str, Any] = ALL) -> tuple[str, ...]:
+    """Returns everything that a quantity is made of, directly (`after`) or through others."""
+    direct = quantities[name].after
+    return tuple(dict.fromkeys((*direct, *(far for each in direct for far in before(each, quantities)))))

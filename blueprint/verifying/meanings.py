@@ -1,7 +1,44 @@
-"""What values of conventions mean, in words, as data: for reports of what a run may have done otherwise."""
+"""What else a run may have set conventions to, and what their values mean, as data."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
+
+from blueprint.verifying.settings import Setting
+
+VALUES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
+    {
+        "gamma": (0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999, 1),
+        "gae_lambda": (0, 0.9, 0.92, 0.95, 0.97, 0.98, 0.99, 1),
+        "kl_coef": (0,),
+        "loss.kl_coef": (0,),
+        "clip_range": (0.1, 0.15, 0.2, 0.25, 0.28, 0.3, 0.4, "off"),
+        "loss.clip_range_high": (0.1, 0.15, 0.2, 0.25, 0.28, 0.3, 0.4, "off"),
+        "value_clip_range": (0.1, 0.2, 0.25, 0.3, 0.5, 1, "off"),
+        "vf_coef": (0, 0.1, 0.25, 0.5, 1),
+        "ent_coef": (0, 0.001, 0.01),
+        "whiten_eps": (1e-8, 1e-6, 1e-5, 1e-4),
+        "reward.kl_clamp_in": (10, 20, "off"),
+        "reward.kl_clamp_out": (10, 20, "off"),
+        "loss.kl_clamp_in": (10, 20, "off"),
+        "loss.kl_clamp_out": (10, 20, "off"),
+        "reward.score_clip": (1, 5, 10, "off"),
+        "reward.missing_eos_value": (-10, -3, -1, 0, 1, 3),
+        "advantage.tail_slots": (0, 1, 2),
+        "advantage.ddof": (0, 1),
+        "loss.dual_clip": (2, 3, 5, 10, "off"),
+        "loss.log_ratio_clamp": (0.1, 0.2, 0.3, 0.5, 1, 10, 20, "off"),
+        "loss.ratio_threshold": (2, 10, "off"),
+        "value.factor": (0.25, 0.5, 1),
+        "value.tail": (0, 1),
+    }
+)
+"""Values of conventions that are numbers, beside those of the presets."""
+
+TOGETHER = MappingProxyType({"clip": ("clip_range", "loss.clip_range_high")})
+"""Conventions that are often one setting of a library."""
+
+FINE = ("_eps", "whiten_eps", "ratio_threshold", "log_ratio_clamp", "kl_clamp_in", "kl_clamp_out", "kl_clamp_of")
+"""Conventions, by how their names end, that move a number so little, or so rarely, that they are no part of pairs."""
 
 MEANINGS: Mapping[tuple[str, float | str], str] = MappingProxyType(
     {

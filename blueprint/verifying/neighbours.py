@@ -1,49 +1,18 @@
-"""Neighbouring conventions: what else a deviating number may have been computed with, as data."""
+"""Neighbouring conventions: what else a deviating number may have been computed with."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from functools import partial
 
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.setting import OFF
-from blueprint.verifying.meanings import MEANINGS
-from blueprint.verifying.settings import Setting, Settings, number_of
+from blueprint.verifying.compare import Compared
+from blueprint.verifying.meanings import FINE, MEANINGS, TOGETHER, VALUES
+from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, shown
 from blueprint.witness import WORDS
-
-VALUES: Mapping[str, tuple[Setting, ...]] = MappingProxyType(
-    {
-        "gamma": (0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999, 1),
-        "gae_lambda": (0, 0.9, 0.92, 0.95, 0.97, 0.98, 0.99, 1),
-        "kl_coef": (0,),
-        "loss.kl_coef": (0,),
-        "clip_range": (0.1, 0.15, 0.2, 0.25, 0.28, 0.3, 0.4, "off"),
-        "loss.clip_range_high": (0.1, 0.15, 0.2, 0.25, 0.28, 0.3, 0.4, "off"),
-        "value_clip_range": (0.1, 0.2, 0.25, 0.3, 0.5, 1, "off"),
-        "vf_coef": (0, 0.1, 0.25, 0.5, 1),
-        "ent_coef": (0, 0.001, 0.01),
-        "whiten_eps": (1e-8, 1e-6, 1e-5, 1e-4),
-        "reward.kl_clamp_in": (10, 20, "off"),
-        "reward.kl_clamp_out": (10, 20, "off"),
-        "loss.kl_clamp_in": (10, 20, "off"),
-        "loss.kl_clamp_out": (10, 20, "off"),
-        "reward.score_clip": (1, 5, 10, "off"),
-        "reward.missing_eos_value": (-10, -3, -1, 0, 1, 3),
-        "advantage.tail_slots": (0, 1, 2),
-        "advantage.ddof": (0, 1),
-        "loss.dual_clip": (2, 3, 5, 10, "off"),
-        "loss.log_ratio_clamp": (0.1, 0.2, 0.3, 0.5, 1, 10, 20, "off"),
-        "loss.ratio_threshold": (2, 10, "off"),
-        "value.factor": (0.25, 0.5, 1),
-        "value.tail": (0, 1),
-    }
-)
-"""Values of conventions that are numbers, beside those of the presets."""
-
-TOGETHER = MappingProxyType({"clip": ("clip_range", "loss.clip_range_high")})
-"""Conventions that are often one setting of a library."""
 
 Change = Callable[[Minibatch], Minibatch]
 
@@ -68,16 +37,35 @@ class Neighbour:
     rank: int = 0
     beyond: bool = False
 
+    def of(self, batch: Minibatch) -> Minibatch:
+        """Returns a minibatch as it may have been instead."""
+        return self.altered(batch) if self.altered else batch
 
-def by_conventions(names: tuple[str, ...], settings: Settings, known: Catalogue) -> Iterator[Neighbour]:
+    def over(self, settings: Settings) -> Settings:
+        """Returns settings with those that it changes."""
+        return laid_over(settings, self.changes)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Something with which the quantity agrees; neighbour: what it is, if no slip."""
+
+    said: str
+    compared: Compared
+    neighbour: Neighbour | None = None
+
+
+def by_conventions(names: Collection[str], settings: Settings, known: Catalogue) -> Iterator[Neighbour]:
     """Yields every other value of the named conventions, one at a time."""
     for name in dict.fromkeys(names):
         keys = TOGETHER.get(name, (name,))
+        instead = " and ".join(dict.fromkeys(shown(settings[key]) for key in keys))
         for value in values_of(keys[0], known):
             changes = dict.fromkeys(keys, value)
-            if any(number_of(key, settings[key]) != number_of(key, value) for key in keys):
+            if _moves(settings, changes):
                 said = " and ".join(f"{key} = {shown(value)}" for key in keys)
-                yield Neighbour(f"{said} instead of {_instead(keys, settings)}{_meaning(keys[0], value)}", changes)
+                means = MEANINGS.get((keys[0], "off" if value == OFF else value))
+                yield Neighbour(f"{said} instead of {instead}{f' ({means})' if means else ''}", changes)
 
 
 def values_of(name: str, known: Catalogue) -> list[Setting]:
@@ -88,27 +76,9 @@ def values_of(name: str, known: Catalogue) -> list[Setting]:
     return list(dict.fromkeys(number_of(name, each) for each in listed))
 
 
-FINE = ("_eps", "whiten_eps", "ratio_threshold", "log_ratio_clamp", "kl_clamp_in", "kl_clamp_out", "kl_clamp_of")
-"""Conventions, by how their names end, that move a number so little, or so rarely, that they are no part of pairs."""
-
-
-def paired(names: tuple[str, ...], settings: Settings, known: Catalogue) -> list[Neighbour]:
+def paired(names: Collection[str], settings: Settings, known: Catalogue) -> list[Neighbour]:
     """Returns the other values of conventions that are tried two at a time."""
-    return list(by_conventions(tuple(name for name in names if not name.endswith(FINE)), settings, known))
-
-
-def _meaning(key: str, value: Setting) -> str:
-    means = MEANINGS.get((key, "off" if value == OFF else value))
-    return f" ({means})" if means else ""
-
-
-def _instead(keys: tuple[str, ...], settings: Settings) -> str:
-    return " and ".join(dict.fromkeys(shown(settings[key]) for key in keys))
-
-
-def shown(value: Setting) -> str:
-    """Returns a value as it is typed."""
-    return value if isinstance(value, str) else "off" if value == OFF else f"{value:g}"
+    return list(by_conventions([name for name in names if not name.endswith(FINE)], settings, known))
 
 
 def by_presets(settings: Settings, own: str, known: Catalogue, moving: Collection[str]) -> Iterator[Neighbour]:
@@ -116,71 +86,66 @@ def by_presets(settings: Settings, own: str, known: Catalogue, moving: Collectio
     keys = [key for name in moving for key in TOGETHER.get(name, (name,)) if key in settings]
     for name, preset in known.presets.items():
         changes = {key: preset.values[key] for key in keys}
-        if name != own and any(
-            number_of(key, settings[key]) != number_of(key, value) for key, value in changes.items()
-        ):
+        if name != own and _moves(settings, changes):
             yield Neighbour(f"preset {name} altogether", changes, rank=3)
 
 
-def _moved(name: str, by: int) -> Change:
-    def change(batch: Minibatch) -> Minibatch:
-        before = np.asarray(batch.tensors[name])
-        after = np.zeros_like(before)
-        if by > 0:
-            after[:, by:] = before[:, :-by]
-        else:
-            after[:, :by] = before[:, -by:]
-        return _with(batch, {name: np.where(np.isfinite(after), after, 0)})
-
-    return change
+def _moves(settings: Settings, changes: Settings) -> bool:
+    """Tells whether changes are other values than those of settings."""
+    return any(number_of(key, settings[key]) != number_of(key, value) for key, value in changes.items())
 
 
-def _swapped(one: str, other: str) -> Change:
-    def change(batch: Minibatch) -> Minibatch:
-        return _with(batch, {one: batch.tensors[other], other: batch.tensors[one]})
+def _with(batch: Minibatch, **tensors: Array) -> Minibatch:
+    return replace(batch, tensors={**batch.tensors, **tensors})
 
-    return change
+
+def _moved(name: str, by: int, batch: Minibatch) -> Minibatch:
+    """Moves a tensor by a column; what comes in at the edge is 0."""
+    after = np.roll(batch.tensors[name], by, axis=1)
+    after[:, 0 if by > 0 else -1] = 0
+    return _with(batch, **{name: np.where(np.isfinite(after), after, 0)})
+
+
+def _swapped(one: str, other: str, batch: Minibatch) -> Minibatch:
+    return _with(batch, **{one: batch.tensors[other], other: batch.tensors[one]})
 
 
 def _longer(batch: Minibatch) -> Minibatch:
     """Lets every mask cover one slot more."""
     mask = batch.mask.astype(bool)
-    slots = np.arange(mask.shape[1]) < np.asarray(batch.slots)[:, None]
     after = mask.copy()
     after[:, 1:] |= mask[:, :-1]
-    return _with(batch, {"response_mask": after & slots})
+    return _with(batch, response_mask=after & (np.arange(mask.shape[1]) < np.asarray(batch.slots)[:, None]))
 
 
 def _shorter(batch: Minibatch) -> Minibatch:
-    """Lets every mask end one word earlier."""
+    """Lets every mask end one token earlier."""
     mask = batch.mask.astype(bool)
     behind = np.cumsum(mask[:, ::-1], axis=1)[:, ::-1]
-    return _with(batch, {"response_mask": mask & (behind > 1)})
-
-
-def _with(batch: Minibatch, tensors: Mapping[str, Array]) -> Minibatch:
-    return replace(batch, tensors={**batch.tensors, **tensors})
+    return _with(batch, response_mask=mask & (behind > 1))
 
 
 SHIFTED = ("values_old", "values_new", "logprobs_old", "logprobs_ref", "logprobs_new")
-SWAPPED = (("logprobs_old", "logprobs_new"), ("logprobs_old", "logprobs_ref"), ("values_old", "values_new"))
+SWAPPED = {
+    ("logprobs_old", "logprobs_new"): ": the ratio is inverted",
+    ("logprobs_old", "logprobs_ref"): "",
+    ("values_old", "values_new"): "",
+}
+"""Pairs of tensors that may have been swapped, and what that means."""
 
 
 def by_alignment(batch: Minibatch, read: Collection[str]) -> Iterator[Neighbour]:
-    """Yields tensors shifted by a column, swapped, and masks that are a word longer or shorter; only those that are read."""
+    """Yields tensors shifted by a column, swapped, and masks that are a token longer or shorter; only those that are read."""
     for name in SHIFTED:
         if name in read and name in batch.tensors and batch.mask.shape[1] > 1:
-            yield Neighbour(f"{name} of the slot before (shifted by one column to the right)", altered=_moved(name, 1))
-            yield Neighbour(f"{name} of the slot behind (shifted by one column to the left)", altered=_moved(name, -1))
-    for one, other in SWAPPED:
-        if {one, other} & set(read) and one in batch.tensors and other in batch.tensors:
-            yield Neighbour(f"{one} and {other} swapped{_so(one, other)}", altered=_swapped(one, other))
+            for where, by in (("before", 1), ("behind", -1)):
+                said = f"{name} of the slot {where} (shifted by one column to the {'right' if by > 0 else 'left'})"
+                yield Neighbour(said, altered=partial(_moved, name, by))
+    for (one, other), means in SWAPPED.items():
+        if {one, other} & set(read) and {one, other} <= batch.tensors.keys():
+            yield Neighbour(f"{one} and {other} swapped{means}", altered=partial(_swapped, one, other))
     yield Neighbour("a mask that covers one slot more behind each word", altered=_longer)
     yield Neighbour("a mask that ends one word earlier", altered=_shorter)
-
-
-def _so(one: str, other: str) -> str:
-    return ": the ratio is inverted" if (one, other) == SWAPPED[0] else ""
 
 
 def by_microbatches(responses: int, most: int = 64) -> Iterator[Neighbour]:

@@ -5,7 +5,7 @@ of the step on the same one; what stands behind them must follow from the file's
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -13,9 +13,44 @@ import numpy as np
 from blueprint.dumps import Array
 from blueprint.verifying.compare import Compared
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.larger_batch import Straight, straight
 from blueprint.verifying.logged import ALL, PARTS, before
 from blueprint.verifying.recompute import Replay
+
+FEWEST = 8
+"""Numbers below which a straight line through them proves nothing."""
+
+
+@dataclass(frozen=True)
+class Straight:
+    """Â = slope·A + constant. keeps_mean: the mean is added back afterwards."""
+
+    slope: float
+    constant: float
+    keeps_mean: bool = False
+
+    def apart(self, raw: Array, logged: Array) -> float:
+        """Returns how far off the farthest of some numbers is."""
+        return float(np.abs(self.slope * raw + self.constant - logged).max(initial=0.0))
+
+    @property
+    def mean(self) -> float:
+        """The mean μ that was taken off: (A − μ)/σ, or (A − μ)/σ + μ."""
+        at_zero = 1 - self.slope if self.keeps_mean else -self.slope
+        return self.constant / at_zero if at_zero else 0.0
+
+    def __str__(self) -> str:
+        """Names mean and deviation."""
+        return f"a mean of {self.mean:.6g} and a deviation of {1 / self.slope:.6g}"
+
+
+def straight(raw: Array, logged: Array, keeps_mean: bool = False, fewest: int = FEWEST) -> Straight | None:
+    """Returns the line of logged numbers over raw ones, by least squares; None where there are too few, or it does not rise."""
+    if len(raw) < fewest or np.ptp(raw) == 0:
+        return None
+    line = np.stack([raw, np.ones_like(raw)], axis=1)
+    slope, constant = np.linalg.lstsq(line, logged, rcond=None)[0]
+    return Straight(float(slope), float(constant), keeps_mean) if slope > 0 else None
+
 
 BEFORE_WHITENING = MappingProxyType(
     {"rewards": ("rewards.raw", "reward.whiten"), "advantages": ("advantages", "whiten_advantages")}
@@ -40,11 +75,15 @@ def beyond_it(judge: Judge, local: Replay, compared: Mapping[str, Compared], kno
     found: dict[str, Straight | None] = {}
     for name, (row, switch) in BEFORE_WHITENING.items():
         if name in compared and not compared[name].agrees and local.options[switch] != "off":
-            raw, theirs = _both(judge, local, name, row)
+            cells = judge.cells(name)
+            raw, theirs = local.row(row)[cells], np.asarray(judge.batch.tensors[name], dtype=np.float64)[cells]
             keeps_mean = name == "rewards" or local.options[switch] == "keep_mean"
             line = known.get(name) or straight(raw, theirs, keeps_mean, TWO + 1)
-            few = len(raw) <= TWO and line is None
-            if few or (line is not None and line.apart(raw, theirs) <= _allowed(judge, name, theirs, line)):
+            if line is None:
+                found |= {name: None} if len(raw) <= TWO else {}
+                continue
+            size = (1 + float(np.abs(theirs).max(initial=0.0))) * max(1.0, line.slope)  # rounding was divided, too
+            if line.apart(raw, theirs) <= judge.tolerance(ALL[name]) * size:
                 found[name] = line
     return found
 
@@ -55,29 +94,13 @@ def shares_beyond(own: Mapping[str, Compared]) -> Lines:
     own: each quantity beside what the file's own rows before it lead to.
     """
     wrong = [each for name, each in own.items() if name in PARTS and not each.agrees]
-    sure = max(
-        wrong, key=lambda each: abs(each.recomputed or 0.0) / each.allowed if each.allowed else 0.0, default=None
-    )
+    sure = max(wrong, key=lambda each: abs(each.recomputed or 0.0) / (each.allowed or np.inf), default=None)
     if sure is None or not sure.recomputed or not sure.logged or not sure.logged / sure.recomputed > 0:
         return NO_LINES
     share = sure.logged / sure.recomputed
-    same = (
-        abs((each.logged or 0.0) - share * (each.recomputed or 0.0)) <= max(1.0, share) * each.allowed for each in wrong
-    )
-    return {each.name: None for each in wrong} if all(same) else NO_LINES
-
-
-def _both(judge: Judge, local: Replay, name: str, row: str) -> tuple[Array, Array]:
-    """Returns the numbers before whitening, and those of the file, where they are compared."""
-    cells, theirs = judge.cells(name), np.asarray(judge.batch.tensors[name], dtype=np.float64)
-    tiles = local.tiles((row, f"computed.{row}"))
-    raw = [np.asarray(rows.get(f"computed.{row}", rows[row]))[:, : theirs.shape[1]] for _, rows in tiles]
-    return np.concatenate(raw)[cells], theirs[cells]
-
-
-def _allowed(judge: Judge, name: str, theirs: Array, line: Straight) -> float:
-    """Returns what rounding allows of the logged numbers: rounding, too, was divided by the deviation."""
-    return judge.tolerance(ALL[name]) * (1 + float(np.abs(theirs).max(initial=0.0))) * max(1.0, line.slope)
+    off = [abs((each.logged or 0.0) - share * (each.recomputed or 0.0)) for each in wrong]
+    same = all(far <= max(1.0, share) * each.allowed for far, each in zip(off, wrong, strict=True))
+    return {each.name: None for each in wrong} if same else NO_LINES
 
 
 def from_there_on(

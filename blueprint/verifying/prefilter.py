@@ -1,16 +1,17 @@
 """A look at a few responses first: most neighbours are ruled out there, without going through a large batch."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import torch
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.deviation import Deviation
+from blueprint.verifying.file_inputs import cut
 from blueprint.verifying.neighbours import Neighbour
-from blueprint.verifying.settings import laid_over, number_of
-from blueprint.verifying.tiled_passes import Work, one_thread
+from blueprint.verifying.settings import number_of
+from blueprint.verifying.tiled_passes import one_thread
 from blueprint.witness import Options, Texts
 from blueprint.witness.ppo import signal
 
@@ -21,16 +22,10 @@ AT_ONCE = 64
 """So many conventions are computed side by side at most, as files that have the same responses."""
 
 
-def cut(batch: Minibatch, rows: slice | Array) -> Minibatch:
-    """Returns some responses of a minibatch."""
-    tensors = {name: each[rows] for name, each in batch.tensors.items()}
-    return replace(batch, tensors=tensors, slots=batch.slots[rows], first=batch.first[rows], rows=None)
-
-
 def looked_at(deviation: Deviation, most: int = ROWS) -> Array:
     """Returns so many responses, the first that deviates among them; all of them where there are not many more."""
     size, slots = deviation.batch.mask.shape
-    fit = max(1, deviation.tile_tokens // slots)
+    fit = max(1, deviation.local.work.tile_tokens // slots)
     spot = deviation.compared.spot
     if spot is None or size <= min(4 * most - 1, fit):
         return np.arange(size)
@@ -43,33 +38,29 @@ def possible(deviation: Deviation, neighbours: Sequence[Neighbour]) -> list[Neig
     Advantages are compared before whitening, which needs no statistics of the batch: whatever whitening did, the file's
     must then be a straight line of them. Rewards that are whitened, and microbatches, are not ruled out here.
     """
+
+    def whitens_rewards(neighbour: Neighbour) -> bool:
+        return bool(number_of("reward.whiten", neighbour.over(deviation.settings)["reward.whiten"]))
+
     rows = looked_at(deviation, FEW)
     few = cut(deviation.batch, rows)
-    asked = [each for each in neighbours if not each.microbatch and not _whitens_rewards(deviation, each)]
-    height = int(np.clip(deviation.tile_tokens // few.mask.size, 1, AT_ONCE))
+    tested = [each for each in neighbours if not each.microbatch and not whitens_rewards(each)]
+    height = int(np.clip(deviation.local.work.tile_tokens // few.mask.size, 1, AT_ONCE))
     out = set[int]()
-    for start in range(0, len(asked), height):
-        some = asked[start : start + height]
-        found = _side_by_side(deviation, few, some)
-        out |= {
-            id(each) for each, ours in zip(some, found, strict=True) if apart(deviation, ours, rows) > deviation.allowed
-        }
+    for start in range(0, len(tested), height):
+        some = tested[start : start + height]
+        found = zip(some, _side_by_side(deviation, few, some), strict=True)
+        out |= {id(each) for each, ours in found if apart(deviation, ours, rows) > deviation.allowed}
     return [each for each in neighbours if id(each) not in out]
-
-
-def _whitens_rewards(deviation: Deviation, neighbour: Neighbour) -> bool:
-    settings = laid_over(deviation.settings, neighbour.changes)
-    return bool(number_of("reward.whiten", settings["reward.whiten"]))
 
 
 def _side_by_side(deviation: Deviation, few: Minibatch, neighbours: Sequence[Neighbour]) -> list[Array]:
     """Returns the row that each neighbour makes of a few responses, before whitening."""
-    parts = []
-    for each in neighbours:
-        batch = each.altered(few) if each.altered else few
-        settings = laid_over(deviation.settings, each.changes)
-        parts.append(Work(batch, settings, deviation.made_of, device=deviation.device).inputs(slice(0, len(few.slots))))
-    texts, options, given = zip(*parts, strict=True)
+    inputs = [
+        deviation.work(each.of(few), each.over(deviation.settings)).inputs(slice(0, len(few.slots)))
+        for each in neighbours
+    ]
+    texts, options, given = zip(*inputs, strict=True)
     with one_thread():
         found = signal(
             Texts(**{each.name: torch.cat([getattr(one, each.name) for one in texts]) for each in fields(Texts)}),
@@ -86,8 +77,7 @@ def _side_by_side(deviation: Deviation, few: Minibatch, neighbours: Sequence[Nei
 def apart(deviation: Deviation, ours: Array, chosen: Array) -> float:
     """Returns how far the file's tensor is from chosen responses of a row; where it is whitened, from the nearest straight
     line of the row before whitening."""
-    assert deviation.cells is not None
-    cells = deviation.cells[chosen]
+    cells = np.asarray(deviation.cells)[chosen]
     theirs = np.asarray(deviation.batch.tensors[deviation.quantity.name][chosen], dtype=np.float64)[cells]
     seen = ours[:, : cells.shape[1]][cells]
     if deviation.quantity.whitened or deviation.settings["reward.whiten"] == "on":

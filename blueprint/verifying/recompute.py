@@ -6,18 +6,18 @@ the responses of each tile. Once all sums are known, any response can be compute
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError
+from blueprint.verifying.compare import computed
 from blueprint.verifying.file_inputs import entropy_everywhere
 from blueprint.verifying.logged import NUMBERS
 from blueprint.verifying.needs import PADS, missing, starts
-from blueprint.verifying.settings import Setting, Settings, laid_over
-from blueprint.verifying.tiled_passes import TILE_TOKENS, Work, one_thread, unseen
-from blueprint.verifying.verdict import Progress
-from blueprint.witness import Named
+from blueprint.verifying.settings import Settings, laid_over
+from blueprint.verifying.tiled_passes import TILE_TOKENS, Work, one_thread
+from blueprint.verifying.verdict import Progress, unseen
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Replay:
     """
 
     batch: Minibatch
-    options: Mapping[str, Setting]
+    options: Settings
     missing: Mapping[str, str]
     started: tuple[str, ...]
     whole: Mapping[str, float]
@@ -42,14 +42,10 @@ class Replay:
     sizes: Mapping[str, float]
     work: Work
 
-    def available(self, quantity: str) -> bool:
-        """Tells whether a quantity of `NEEDS` can be computed from what the file has."""
-        return quantity not in self.missing
-
     @property
     def numbers(self) -> dict[str, float]:
         """The numbers that libraries log, as far as the file has what they are made of."""
-        return {each.name: self.whole[each.name] for each in NUMBERS if self.available(each.needs)}
+        return {each.name: self.whole[each.name] for each in NUMBERS if each.needs not in self.missing}
 
     def rows(self, episodes: Sequence[int]) -> dict[str, Array]:
         """Returns every row of chosen responses, [N, T] or with an edge, and their numbers [N], as in the whole batch.
@@ -71,6 +67,16 @@ class Replay:
         for rows in self.work.tiles:
             found = self.work.recomputed(rows)
             yield rows.start, {name: found[name][0].cpu().numpy() for name in names if name in found}
+
+    def row(self, name: str) -> Array:
+        """Returns what a row comes to in all responses, also where the file's own stands in its place; without an edge, [B, T]."""
+        slots = self.batch.mask.shape[1]
+        tiles = self.tiles((name, f"computed.{name}"))
+        return np.concatenate([computed(rows, name)[:, :slots] for _, rows in tiles])
+
+    def number(self, name: str) -> float:
+        """Returns what a number of the whole batch comes to, also where the file's own stands in its place."""
+        return float(computed(self.whole, name))
 
 
 def replay(
@@ -96,37 +102,28 @@ def replay(
     taken = tuple(dict.fromkeys((*started, *given)))
     work = Work(batch, settings, taken, numbers or {}, tile_tokens, progress, device)
     work.count()
-    gathered = Gathered(len(batch.slots))
     with one_thread():
-        for at, rows in work.lose():
-            gathered.add(at, rows)
+        gathered = _gathered(work)
         whole = {name: float(row[0]) for name, row in work.recomputed(slice(0, 1)).items() if row.dim() == 1}
     everywhere = (PADS,) if "entropy" in batch.tensors and entropy_everywhere(batch) else ()
     lacking = missing({*batch.tensors, *everywhere}, settings)
-    kept = gathered.responses, gathered.largest, gathered.sizes
-    return Replay(batch, settings, lacking, started, whole, *kept, replace(work, progress=unseen))
+    return Replay(batch, settings, lacking, started, whole, *gathered, replace(work, progress=unseen))
 
 
-@dataclass
-class Gathered:
-    """Numbers of so many responses, by name; and of rows the largest size of a number, and the sum of sizes."""
-
-    count: int
-    responses: dict[str, Array] = field(default_factory=dict)
-    largest: dict[str, float] = field(default_factory=dict)
-    sizes: dict[str, float] = field(default_factory=dict)
-
-    def add(self, at: slice, rows: Named) -> None:
-        """Adds the rows of a tile [1, N, …], whose responses stand at a slice of the batch."""
+def _gathered(work: Work) -> tuple[dict[str, Array], dict[str, float], dict[str, float]]:
+    """Returns, by name, the numbers of all responses; and of rows the largest size of a number, and the sum of sizes."""
+    responses, largest, sizes = dict[str, Array](), dict[str, float](), dict[str, float]()
+    for at, rows in work.lose():
         for name, row in rows.items():
             if row.dim() == 2:
                 # Numbers are copied: small tensors that live on between tiles would keep the memory of the tiles apart.
-                self.responses.setdefault(name, np.empty(self.count))[at] = row[0].cpu().numpy()
+                responses.setdefault(name, np.empty(len(work.batch.slots)))[at] = row[0].cpu().numpy()
             elif row.dim() == 3:
                 size = row.abs()
                 # numpy's maximum keeps NaN, Python's max may lose it
-                self.largest[name] = float(np.maximum(self.largest.get(name, 0.0), float(size.max())))
-                self.sizes[name] = self.sizes.get(name, 0.0) + float(size.sum())
+                largest[name] = float(np.maximum(largest.get(name, 0.0), float(size.max())))
+                sizes[name] = sizes.get(name, 0.0) + float(size.sum())
+    return responses, largest, sizes
 
 
 DERIVATION = (
@@ -139,11 +136,11 @@ FROM = {"ratio": "log_ratio"}
 """What a row is the exponential of, where it is one."""
 
 
-def ending(found: Replay) -> str | None:
-    """Says in a sentence which quantity first has no finite number, and at which word; None where all have one."""
+def ending(found: Replay) -> Iterator[str]:
+    """Says in a sentence which quantity first has no finite number, and at which token; nothing where all have one."""
     name = next((each for each in DERIVATION if not np.isfinite(found.largest.get(each, 0.0))), None)
     if name is None:
-        return None
+        return
     read = FROM.get(name, name)
     for start, rows in found.tiles({name, read, "response"}):
         lost = ~np.isfinite(rows[name][:, : rows["response"].shape[1]])
@@ -152,5 +149,5 @@ def ending(found: Replay) -> str | None:
             of = f", of a log-ratio of {rows[read][at, column]:.6g}" if name in FROM else ""
             where = f"row {found.batch.file_row(start + at)}, column {int(found.batch.first[start + at]) + column}"
             value = rows[name][at, column]
-            return f"{name} is {value:g} in {where}{of}: beyond the largest number, 1.8e308; so is what is computed from it"
-    return None
+            yield f"{name} is {value:g} in {where}{of}: beyond the largest number, 1.8e308; so is what is computed from it"
+            return

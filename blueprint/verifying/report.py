@@ -1,142 +1,145 @@
-"""Reports: a verdict as text for people, or as plain data for programs."""
+"""Reports of a file and of a step: a table, where it first deviates and why; as text for people, or as plain data for programs."""
 
-import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from blueprint.quoting import table
-from blueprint.verifying.causes import NOTHING, Match
-from blueprint.verifying.coarse import reasons, summary, why
-from blueprint.verifying.compare import Axes, Compared, Spot
-from blueprint.verifying.lines import AGREES, DIFFERS, FOLLOWS, TOO_COARSE, Line
-from blueprint.verifying.verdict import Verdict
+from blueprint.dumps import COUNTED_IN, PLACE_KEYS, Place
+from blueprint.verifying.lines import AGREES, DIFFERS, NEEDS_OTHERS, Line, StepLine, only_in
+from blueprint.verifying.verdict import StepVerdict, Verdict
+from blueprint.verifying.wording import (
+    cause_data,
+    explanations,
+    finite,
+    others,
+    quantity_data,
+    reasons,
+    summary,
+    table_of,
+    where,
+)
 
-HEADINGS = ("quantity", "in the file", "logged", "recomputed", "largest difference", "tolerance", "verdict")
 LOSSES = ("policy_loss", "value_loss", "entropy", "total_loss")
-MOST_CAUSES, MOST_STILL = 8, 3
+MOST_LISTED = 4
 
 
 def text_of(verdict: Verdict) -> str:
     """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
-    head = verdict.replayed.batch.head
+    head, early = verdict.replayed.batch.head, verdict.before_update
     parts = [f"{head}\n"] if head else []
-    parts += [table_of(verdict.lines)] if verdict.lines else list(_nothing_logged(verdict))
+    parts += [table_of(verdict.lines)] if verdict.lines else _nothing_logged(verdict)
     parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
-    parts += list(_told(verdict)) if verdict.first and verdict.first not in verdict.before_update.lines else []
-    if verdict.before_update.said:
-        parts += ["", "Before the first update:", *(f"  {each}" for each in verdict.before_update.said)]
-    if verdict.agrees and verdict.lines:
-        parts.append(summary(verdict.lines))
-    parts += reasons(verdict.lines)
-    return "\n".join([*parts, *(f"Note: {each}" for each in verdict.notes)])
+    parts += _first(verdict, verdict.first) if verdict.first and verdict.first not in early.lines else []
+    parts += ["", "Before the first update:", *(f"  {each}" for each in early.said)] if early.said else []
+    parts += [summary(verdict.lines)] if verdict.agrees and verdict.lines else []
+    return "\n".join([*parts, *reasons(verdict.lines), *(f"Note: {each}" for each in verdict.notes)])
 
 
-def table_of(lines: Sequence[Line], more: tuple[str, ...] = (), cells: Sequence[tuple[str, ...]] = ()) -> str:
-    """Prints a line for every logged quantity; more: headings of further columns, whose cells stand in `cells`."""
-    tails = cells or [()] * len(lines)
-    return "\n".join(table([HEADINGS + more, *(_row(line) + tail for line, tail in zip(lines, tails, strict=True))]))
-
-
-def _row(line: Line) -> tuple[str, ...]:
-    found = line.compared
-    logged, ours = _both(found)
-    called = f"{line.called} ({found.means})" if found.means else line.called
-    return found.name, called, logged, ours, f"{found.largest:.1e}", f"{line.allowed:.1e}", line.says
-
-
-def _both(found: Compared) -> tuple[str, str]:
-    """Prints both numbers; of a tensor those where it first deviates, else how many words were compared."""
-    if found.logged is not None and found.recomputed is not None:
-        return f"{found.logged:.7g}", f"{found.recomputed:.7g}"
-    if found.spot:
-        return f"{found.spot.logged:.7g}", f"{found.spot.recomputed:.7g}"
-    return f"{found.cells:,} {found.axes.cell}s", ""
-
-
-def _told(verdict: Verdict) -> Iterator[str]:
-    first = verdict.first
-    assert first is not None
-    yield ""
-    yield f"First deviation: {where(first)}"
-    yield from _causes(verdict) if first.says == DIFFERS else ()
-    yield from (_within(line) for line in verdict.lines if line.within)
-    later = [each for each in verdict.lines[len(verdict.before_update.lines) :] if each != first and not each.within]
-    yield from others_told(later, "the file's own")
-
-
-def others_told(lines: Sequence[Line], own: str) -> Iterator[str]:
-    """Says what only follows from the first deviation, and what differs by itself, too; own: whose rows it is made of."""
-    follow = [line.called for line in lines if line.says == FOLLOWS]
-    differ = [line.called for line in lines if line.says == DIFFERS]
-    if follow:
-        yield f"  This only follows from it: {', '.join(follow)}."
-    if differ:
-        yield f"  This differs by itself, too, from what {own} rows before it lead to: {', '.join(differ)}."
-
-
-def _within(line: Line) -> str:
-    shares = ", ".join(f"{name} ({share:.0%} of it)".replace("%", " %") for name, share in line.within.items())
-    return f"  {line.called} follows from differences within the tolerance of: {shares}."
-
-
-def where(line: Line) -> str:
-    """Says where a quantity first deviates, and how much of it does."""
-    found, spot = line.compared, line.compared.spot
-    axes = found.axes
-    if spot is None:
-        return f"{line.called}: logged {found.logged:.9g}, recomputed {found.recomputed:.9g}."
-    deviate = "deviates" if spot.words == 1 else "deviate"
-    return (
-        f"{line.called}, {axes.row} {spot.row}{_columns(spot, axes)}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
-        f"  In that {axes.row} {spot.words:,} of its {axes.cell}s {deviate}, in all {found.deviating:,} of {found.cells:,}; "
-        f"the largest difference is {found.largest:.3g}."
-    )
-
-
-def _columns(spot: Spot, axes: Axes) -> str:
-    if not axes.column:
-        return ""
-    return (
-        f", {axes.column} {spot.first}" if spot.first == spot.last else f", {axes.column}s {spot.first} … {spot.last}"
-    )
-
-
-def _causes(verdict: Verdict) -> Iterator[str]:
+def _first(verdict: Verdict, first: Line) -> Iterator[str]:
+    """Says where a file first deviates, why, and what follows."""
+    yield f"\nFirst deviation: {where(first)}"
     search = verdict.search
-    if search is None:
-        return
-    yield from causes_told(verdict.causes, verdict.lines, search.unexplained)
-    if not verdict.causes and search.tried < search.known:
-        yield f"  {search.tried:,} of {search.known:,} were tried: the others would take too long on a file of this size."
-
-
-def causes_told(
-    causes: Sequence[Match], lines: Sequence[Line], unexplained: str = NOTHING.unexplained
-) -> Iterator[str]:
-    """Says what explains a deviation, and what then still deviates; lines: all that was logged."""
-    if not causes:
-        yield f"  {unexplained}"
-    for each in causes[:MOST_CAUSES]:
-        yield f"  It matches with {each.said}{_rest(lines, each)}"
-    if len(causes) > MOST_CAUSES:
-        yield f"  … and with {len(causes) - MOST_CAUSES} others: this file cannot tell them apart."
-
-
-def _rest(lines: Sequence[Line], match: Match) -> str:
-    """Says whether everything else agrees then, or what does not, and by how much."""
-    if match.rest:
-        return "; then everything else agrees, too."
-    called = {line.compared.name: line.called for line in lines}
-    said = [f"{called.get(name, name)} (by {largest:.2g})" for name, largest in match.still[:MOST_STILL]]
-    more = len(match.still) - len(said)
-    others = f" and {more} more" if more else ""
-    return f"; then this still deviates: {', '.join(said)}{others}."
+    if search and first.says == DIFFERS:
+        yield from explanations(verdict.causes, verdict.lines, search.unexplained)
+        if not verdict.causes and search.tried < search.known:
+            yield f"  {search.tried:,} of {search.known:,} were tried: the others would take too long on a file of this size."
+    for line in verdict.lines:
+        if line.within:
+            shares = ", ".join(f"{name} ({100 * share:.0f} % of it)" for name, share in line.within.items())
+            yield f"  {line.called} follows from differences within the tolerance of: {shares}."
+    later = verdict.lines[len(verdict.before_update.lines) :]
+    yield from others([each for each in later if each != first and not each.within], "the file's own")
 
 
 def _nothing_logged(verdict: Verdict) -> Iterator[str]:
     found = verdict.replayed
     yield f"{found.batch.path} has no results that could be compared: no rewards, advantages, returns or logged numbers."
     yield from (f"  {name}, recomputed: {found.numbers[name]:.9g}" for name in LOSSES if name in found.numbers)
+
+
+def text_of_step(found: StepVerdict, each: bool = False) -> str:
+    """Prints a line for every logged quantity of a step, where it is worst, then what deviates first, why, and what follows.
+
+    each: every file's own table, too.
+    """
+    if not found.parts:
+        return "\n".join(found.unread.values())
+    chosen, notes = f"{found.parts[0].chosen}\n", [f"Note: {note}" for note in found.notes]
+    if len(found.parts) == 1 and not found.unread:
+        return "\n".join([chosen, text_of(found.parts[0].verdict), *_left_open(found), *notes])
+    lines, parts = [line.line for line in found.lines], [chosen, _head(found)]
+    parts += [_table(found)] if lines else ["Nothing was logged that could be compared."]
+    parts += [*(_first_of_step(found, found.first) if found.first else ()), *_before_update(found)]
+    if found.agrees and lines:
+        parts += [f"{summary(lines)[:-1]}, in all {len(found.parts)} files.", *reasons(lines)]
+    parts += [*_left_open(found), *(f"Not read: {reason}" for reason in found.unread.values())]
+    tables = (f"\n{part.path.name}\n{table_of(part.verdict.lines)}" for part in found.parts if each)
+    return "\n".join([*parts, *notes, *(f"Note: {note}" for note in _of_files(found)), *tables])
+
+
+def _head(found: StepVerdict) -> str:
+    """Says how many files there are, of what."""
+    batches = [each.verdict.replayed.batch for each in found.parts]
+    tokens = sum(int(each.mask.sum()) for each in batches)
+    counts = {what: len({getattr(each.place or Place(), what) for each in batches} - {None}) for what in COUNTED_IN}
+    plurals = {what: f"{what}es" if what.endswith("batch") else f"{what}s" for what in COUNTED_IN}
+    several = ", ".join(f"{count} {plurals[what]}" for what, count in counts.items() if count > 1)
+    step = "Files without a step" if found.step is None else f"Step {found.step}"
+    return f"{step}: {len(found.parts)} files of {tokens:,} words{f': {several}' if several else ''}.\n"
+
+
+def _table(found: StepVerdict) -> str:
+    files = [(f"{len(each.deviating)} of {each.files}", Path(each.worst.path).name) for each in found.lines]
+    return table_of([each.line for each in found.lines], ("deviates in", "worst in"), files)
+
+
+def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:
+    """Says where a step first deviates, in which files, what these have in common and no other file has, and why."""
+    assert first.first is not None
+    line, batch = first.first
+    yield f"\nFirst deviation: {Path(batch.path).name}: {where(line)}"
+    same = " and ".join(only_in(first.deviating, [each.verdict.replayed.batch for each in found.parts]))
+    yield f"  It deviates in {len(first.deviating)} of {first.files} files{f', all of {same}' if same else ''}."
+    if first.line.says == DIFFERS and not first.early:
+        yield from explanations(found.causes, [each.line for each in found.lines])
+    yield from others([each.line for each in found.lines if each != first and not each.early], "the files' own")
+
+
+def _before_update(found: StepVerdict) -> Iterator[str]:
+    """Says what is wrong before the first update in the first file in which something is, and in how many others."""
+    wrong = [part for part in found.parts if part.verdict.before_update.said]
+    if wrong:
+        more = f", and {len(wrong) - 1} other file{'s' if len(wrong) > 2 else ''}" if len(wrong) > 1 else ""
+        yield f"\nBefore the first update, {wrong[0].path.name}{more}:"
+        yield from (f"  {each}" for each in wrong[0].verdict.before_update.said)
+
+
+def _left_open(found: StepVerdict) -> Iterator[str]:
+    """Says what only files that are not there could judge, and what was compared all the same."""
+    lines = {each.name: each for each in found.lines if each.line.says == NEEDS_OTHERS}
+    for name, each in lines.items():
+        on = {str(line) for part in found.parts for of, line in part.verdict.left_open.items() if of == name and line}
+        on_line = f"; all that is here agrees with {on.pop()} in the whitening" if len(on) == 1 else ""
+        yield f"{each.line.called}: only the other files of the step can tell{on_line}."
+    if lines or found.lacking:
+        yield f"{_lack(found.lacking)}."
+
+
+def _lack(lacking: Sequence[str]) -> str:
+    if not lacking:
+        return f"Nothing says of which part of the step it is: {', '.join(PLACE_KEYS)} in the metadata would"
+    listed = ", ".join(lacking[:MOST_LISTED])
+    if set(lacking) <= set(PLACE_KEYS):
+        return f"The metadata do not say {listed}: then nobody knows whether all files of the step are here"
+    return f"Not there: {listed}{f' and {len(lacking) - MOST_LISTED} more' if len(lacking) > MOST_LISTED else ''}"
+
+
+def _of_files(found: StepVerdict) -> list[str]:
+    """Returns the notes on files, those that all have once, others with the file."""
+    notes = [(part.path.name, note) for part in found.parts for note in part.verdict.notes]
+    shared = {note for _, note in notes if sum(note == other for _, other in notes) == len(found.parts)}
+    own = [f"{name}: {note}" for name, note in notes if note not in shared]
+    return [*dict.fromkeys(note for _, note in notes if note in shared), *own]
 
 
 def data_of(verdict: Verdict) -> dict[str, Any]:
@@ -148,45 +151,35 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "agrees": all(line.says == AGREES for line in verdict.lines),
         "deviates": not verdict.agrees,
         **found.batch.facts,
-        "quantities": [quantity(line) for line in verdict.lines],
+        "quantities": [quantity_data(line) for line in verdict.lines],
         "not_compared": dict(verdict.uncompared),
-        "first": quantity(verdict.first) if verdict.first else None,
+        "first": quantity_data(verdict.first) if verdict.first else None,
         "causes": [cause_data(each) for each in verdict.causes],
         "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known} if verdict.search else None,
         "before_first_update": list(verdict.before_update.said),
-        "recomputed": {name: number(found.numbers[name]) for name in LOSSES if name in found.numbers},
+        "recomputed": finite({name: found.numbers[name] for name in LOSSES if name in found.numbers}),
         "notes": list(verdict.notes),
     }
 
 
-def cause_data(match: Match) -> dict[str, Any]:
-    """Returns a cause for programs."""
-    return {"matches_with": match.said, "rest_agrees": match.rest, "still_deviates": dict(match.still)}
-
-
-def quantity(line: Line) -> dict[str, Any]:
-    """Returns what is said of a quantity, for programs."""
-    found, spot = line.compared, line.compared.spot
-    numbers: dict[str, float | None] = {"largest": found.largest, "allowed": line.allowed, "size": found.size}
-    numbers |= {"logged": found.logged, "recomputed": found.recomputed} if found.logged is not None else {}
-    where = None
-    if spot:
-        where = {"row": spot.row, "first_column": spot.first, "last_column": spot.last, "words": spot.words}
-        numbers |= {"logged": spot.logged, "recomputed": spot.recomputed}
+def data_of_step(found: StepVerdict) -> dict[str, Any]:
+    """Returns a step for programs, as JSON has it; of a single file what it comes to, with the same names."""
+    first, files = found.first, [data_of(part.verdict) for part in found.parts]
     return {
-        "quantity": found.name,
-        "called": line.called,
-        "means": found.means,
-        "verdict": line.says,
-        "cells": found.cells,
-        "deviating": found.deviating,
-        "why": (line.why or why(found)) if line.says == TOO_COARSE else None,
-        "within": dict(line.within),
-        "where": where,
-        **{name: number(value) for name, value in numbers.items()},
+        "step": found.step,
+        "agrees": all(file["agrees"] for file in files),
+        "deviates": not found.agrees,
+        **found.parts[0].verdict.replayed.batch.facts,
+        "quantities": [_of_step(each) for each in found.lines],
+        "first": _of_step(first) | {"file": first.first[1].path} if first and first.first else None,
+        "causes": [cause_data(each) for each in found.causes],
+        "lacking": list(found.lacking),
+        "not_read": {str(path): reason for path, reason in found.unread.items()},
+        "notes": list(found.notes),
+        "files": files,
     }
 
 
-def number(value: float | None) -> float | None:
-    """Returns a number as JSON has it: what is none is null."""
-    return value if value is not None and math.isfinite(value) else None
+def _of_step(line: StepLine) -> dict[str, Any]:
+    more = {"worst_in": line.worst.path, "files": line.files, "deviating_in": [each.path for each in line.deviating]}
+    return quantity_data(line.line) | more

@@ -1,9 +1,10 @@
 """Over which rows libraries whiten, and which rows a loss is a mean of, where a step is cut into several files; as data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from blueprint.dumps import Minibatch, key_of
+from blueprint.dumps import Minibatch, Place, Share, key_of
 
 BATCH, RANK, MINIBATCH, MICROBATCH = "batch", "rank", "minibatch", "microbatch"
 
@@ -49,13 +50,10 @@ SCOPES = MappingProxyType(
 own mean, which accelerate divides); trl 0.11.4, trainer/ppo_trainer.py:1150; verl 0.9.1, trainer/ppo/core_algos.py:258 and
 :1171, workers/utils/losses.py:65; OpenRLHF 0.11.2, trainer/ppo_utils/experience_maker.py:324 and utils/loss_utils.py:54."""
 
-OTHERS = Scope(BATCH)
-"""Of libraries that are not listed."""
-
 
 def scope_of(preset: str) -> Scope:
-    """Returns how the library of a preset treats a step of several files."""
-    return SCOPES.get(preset, OTHERS)
+    """Returns how the library of a preset treats a step of several files; of those that are not listed the whole batch counts."""
+    return SCOPES.get(preset, Scope(BATCH))
 
 
 def group_of(batch: Minibatch, whitens: str) -> tuple[int, ...]:
@@ -67,3 +65,12 @@ def group_of(batch: Minibatch, whitens: str) -> tuple[int, ...]:
         MINIBATCH: (rank, epoch, minibatch),
         MICROBATCH: (rank, epoch, minibatch, microbatch),
     }[whitens]
+
+
+def share_among(batches: Sequence[Minibatch], scope: Scope) -> Share:
+    """Returns what the losses of the files of one minibatch are divided by, of all ranks."""
+    place = batches[0].place or Place()
+    parts = float(place.microbatches or 1) if scope.per_microbatch else 1.0
+    tokens = sum(int(each.mask.sum()) for each in batches)
+    wrote = sum(int(each.mask.any(axis=1).sum()) if scope.per_microbatch else len(each.mask) for each in batches)
+    return Share(tokens / parts, wrote / parts, float(place.world_size or 1))

@@ -1,25 +1,16 @@
 """Why a quantity deviates: causes are tried on it alone, then in all that leads to it, until one explains all of it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 
 from blueprint.dumps import MinibatchError
-from blueprint.verifying.alone import (
-    Explained,
-    can_be_alone,
-    explained_alone,
-    explained_by,
-    made_of_logged,
-    number_as_it_is,
-    number_compared,
-)
-from blueprint.verifying.causes import Causes, Match, ranked
-from blueprint.verifying.deviation import Budget, Deviation
-from blueprint.verifying.fit_coefficient import fitted
+from blueprint.verifying.compare import Compared
+from blueprint.verifying.deviation import Deviation
+from blueprint.verifying.fitted import fitted, permuted, whitened_elsewhere
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.larger_batch import whitened_elsewhere
 from blueprint.verifying.logged import TENSORS
 from blueprint.verifying.neighbours import (
+    Explained,
     Neighbour,
     by_alignment,
     by_conventions,
@@ -29,25 +20,27 @@ from blueprint.verifying.neighbours import (
     paired,
     values_of,
 )
-from blueprint.verifying.permuted import permuted
 from blueprint.verifying.prefilter import possible
-from blueprint.verifying.recompute import replay
-from blueprint.verifying.settings import laid_over
-from blueprint.verifying.slips import tables
-from blueprint.verifying.tiled_passes import unseen
-from blueprint.verifying.try_alternative import parts_explain, tried
-from blueprint.verifying.verdict import Progress
+from blueprint.verifying.trying import can_be_alone, explained_alone, made_of_logged, parts_explain, slips_of, tried
+from blueprint.verifying.verdict import Causes, Match, Watch, ranked
 from blueprint.workbooks.common.conventions.data import rlhf
 
-PAIRS, PAIRS_WORDS = 1200, 1 << 24
-"""So many pairs of conventions are tried at most, and only as long as that goes through no more words than this."""
+TIMES = 4
+"""Recomputations of the whole file that are spent on causes which ask for one each, at most …"""
+
+FLOOR = 1 << 20
+"""… or so many tokens, a second or two."""
+
+PAIRS, PAIRS_TOKENS = 1200, 1 << 24
+"""So many pairs of conventions are tried at most, and only as long as that goes through no more tokens than this."""
 
 FINE_ENOUGH = 1e-3
 """A tolerance below which a coefficient of three digits tells something."""
 
-THRESHOLD = "loss.ratio_threshold"
+NEGLIGIBLE = 1e-3
+"""A share of what is allowed as small as rounding of float64 makes a difference."""
 
-Watch = Callable[[str, int], Progress]
+THRESHOLD = "loss.ratio_threshold"
 
 
 def causes_of(deviation: Deviation, watch: Watch) -> Causes:
@@ -59,43 +52,35 @@ def causes_of(deviation: Deviation, watch: Watch) -> Causes:
     if _agrees_as_it_is(deviation):
         return Causes()
     search = Search(deviation, watch)
-    for look in (search.singles, search.elsewhere, search.pairs):
-        found = look()
-        if found:
-            matches = ranked((search.match(each) for each in found), deviation.negligible)
-            return Causes(matches, search.tried, search.known)
-    return Causes((), search.tried, search.known)
+    found = search.singles() or search.otherwise() or search.pairs()
+    return Causes(ranked(map(search.match, found), NEGLIGIBLE * deviation.compared.allowed), search.tried, search.known)
 
 
 class Search:
-    """Looks for causes, as long as the budget lasts."""
+    """Looks for causes, as long as there are tokens left that may be gone through."""
 
     def __init__(self, deviation: Deviation, watch: Watch) -> None:
         """Has tried nothing yet."""
-        self.deviation, self.watch, self.budget = deviation, watch, Budget.of(deviation)
-        self.tried, self.known = 0, 0
+        self.deviation, self.watch = deviation, watch
+        self.tokens_left, self.tried, self.known = max(TIMES * deviation.cost, FLOOR), 0, 0
 
     def singles(self) -> list[Explained]:
         """Returns the single causes: slips and conventions in the quantity alone, then in all that leads to it."""
-        every = list(_singles(self.deviation))
-        self.known += len(every) + _slips(self.deviation)
-        self.tried += _slips(self.deviation)
-        found = self._alone(every, slips=True)
-        further = [each for each in every if not can_be_alone(self.deviation, each)]
+        every, slips = list(_singles(self.deviation)), slips_of(self.deviation)
+        self.known += len(every) + len(slips)
+        found = self._alone(every, slips)
         if found and self.deviation.quantity not in TENSORS:
             return found
-        return found + self._through(further, "trying neighbouring conventions")
+        return found + self._through(every, "trying neighbouring conventions")
 
     def pairs(self) -> list[Explained]:
         """Returns two conventions at a time, as far as that is cheap."""
         every = _pairs(self.deviation)
-        most = PAIRS_WORDS // self.deviation.batch.mask.size
         self.known += len(every)
-        near = every[:most]
-        further = [each for each in near if not can_be_alone(self.deviation, each)]
-        return self._alone(near, slips=False) or self._through(further, "trying pairs of them")
+        near = every[: PAIRS_TOKENS // self.deviation.batch.mask.size]
+        return self._alone(near, ()) or self._through(near, "trying pairs of them")
 
-    def elsewhere(self) -> list[Explained]:
+    def otherwise(self) -> list[Explained]:
         """Returns what rows in another order explain, or a larger batch."""
         found = list(permuted(self.deviation))
         line = None if found or self.deviation.compared.means else whitened_elsewhere(self.deviation)
@@ -104,20 +89,22 @@ class Search:
     def match(self, found: Explained) -> Match:
         """Returns a cause with what else still deviates then."""
         of = found.neighbour or Neighbour("")
-        return Match(found.said, found.compared.largest, tuple(self._still(found)), of.rank, of.beyond, of.changes)
+        return Match(found.said, found.compared.largest, self._still(found), of.rank, of.beyond, of.changes)
 
-    def _alone(self, neighbours: Sequence[Neighbour], slips: bool) -> list[Explained]:
-        self.tried += sum(can_be_alone(self.deviation, each) for each in neighbours)
+    def _alone(self, neighbours: Sequence[Neighbour], slips: Sequence[object]) -> list[Explained]:
+        self.tried += len(slips) + sum(can_be_alone(self.deviation, each) for each in neighbours)
         return explained_alone(self.deviation, neighbours, slips)
 
     def _through(self, neighbours: Sequence[Neighbour], what: str) -> list[Explained]:
         """Tries neighbours one by one, in everything that leads to the quantity; those first that few responses allow."""
-        found, words = [], self.deviation.batch.mask.size
-        left = possible(self.deviation, neighbours) if self.deviation.quantity in TENSORS else list(neighbours)
-        self.tried += len(neighbours) - len(left)
-        progress = self.watch(what, len(left) * words)
+        found, tokens = [], self.deviation.batch.mask.size
+        further = [each for each in neighbours if not can_be_alone(self.deviation, each)]
+        left = possible(self.deviation, further) if self.deviation.quantity in TENSORS else further
+        self.tried += len(further) - len(left)
+        progress = self.watch(what, len(left) * tokens)
         for each in left:
-            if not self.budget.allows(self.deviation):
+            self.tokens_left -= self.deviation.cost
+            if self.tokens_left < 0:
                 break
             self.tried += 1
             try:
@@ -125,61 +112,53 @@ class Search:
             except MinibatchError:  # it reads what this file has not
                 continue
             finally:
-                progress(words)
+                progress(tokens)
             if compared.agrees:
                 found.append(Explained(each.said, compared, each))
         return found
 
-    def _still(self, found: Explained) -> Iterable[tuple[str, float]]:
+    def _still(self, found: Explained) -> tuple[tuple[str, float], ...]:
         """Returns what else deviates with a cause: in the quantity alone, or in all that leads to it if less does then."""
         others = self.deviation.others
-        if not others:
-            return ()
         if found.neighbour is None:
-            left = [each for each in others if not explained_by(self.deviation.about(each), found.said)]
-            return [(each.name, each.largest) for each in left]
-        alone = [(each.name, each.largest) for each in others]
-        through = _left_by(self.deviation, found.neighbour)
-        return alone if through is None or len(through) >= len(alone) else through
+            others = tuple(each for each in others if not _explained_by(self.deviation.about(each), found.said))
+        through = _left_by(self.deviation, found.neighbour) if others and found.neighbour else None
+        left = others if through is None or len(through) >= len(others) else through
+        return tuple((each.name, each.largest) for each in left)
 
 
-def _left_by(deviation: Deviation, neighbour: Neighbour) -> list[tuple[str, float]] | None:
+def _explained_by(deviation: Deviation, said: str) -> bool:
+    """Tells whether a slip that is said so explains the quantity, too."""
+    return bool(explained_alone(deviation, (), [each for each in slips_of(deviation) if each.said == said]))
+
+
+def _left_by(deviation: Deviation, neighbour: Neighbour) -> tuple[Compared, ...] | None:
     """Returns what deviates once everything is computed with the neighbour; None where that says nothing."""
     if neighbour.factor != 1:
         return None
     if neighbour.microbatch:
-        return [] if parts_explain(deviation, neighbour) else None
-    batch = neighbour.altered(deviation.batch) if neighbour.altered else deviation.batch
+        return () if parts_explain(deviation, neighbour) else None
+    batch = neighbour.of(deviation.batch)
     try:
-        found = replay(
-            batch,
-            laid_over(deviation.settings, neighbour.changes),
-            unseen,
-            deviation.tile_tokens,
-            device=deviation.device,
-        )
+        found = deviation.again(batch, neighbour.over(deviation.settings))
     except MinibatchError:
         return None
-    compared = Judge(batch, found, deviation.judge.factor).compared()
-    return [(name, each.largest) for name, each in compared.items() if not each.agrees]
+    compared = Judge(batch, found, deviation.judge.factor).compared().values()
+    return tuple(each for each in compared if not each.agrees)
 
 
 def _agrees_as_it_is(deviation: Deviation) -> bool:
     """Tells whether the file's own rows lead to the quantity without any cause."""
-    as_it_is = Neighbour("the preset as it is")
     if deviation.quantity in TENSORS:
-        return tried(deviation, as_it_is).agrees
-    return number_compared(deviation, number_as_it_is(deviation)).agrees
-
-
-def _slips(deviation: Deviation) -> int:
-    name = deviation.quantity.name
-    return len(tables.TENSORS.get(name, ())) + len(tables.NUMBERS.get(name, ()))
+        return tried(deviation, Neighbour("the preset as it is")).agrees
+    return deviation.with_number(deviation.local.number(deviation.compared.row)).agrees
 
 
 def _singles(deviation: Deviation) -> Iterator[Neighbour]:
     known, responses = rlhf(), len(deviation.batch.slots)
-    moves = deviation.moves if _stopped(deviation) else tuple(name for name in deviation.moves if name != THRESHOLD)
+    # only where a loss is 0, in the file or here, it matters from which mean ratio on losses do not count
+    stopped = deviation.compared.logged == 0 or deviation.local.whole["loss.keep"] == 0
+    moves = [name for name in deviation.moves if stopped or name != THRESHOLD]
     yield from by_conventions(moves, deviation.settings, known)
     yield from _fitted(deviation)
     if not made_of_logged(deviation):
@@ -191,29 +170,20 @@ def _singles(deviation: Deviation) -> Iterator[Neighbour]:
     yield from by_presets(deviation.settings, deviation.preset, known, moving)
 
 
-def _stopped(deviation: Deviation) -> bool:
-    """Tells whether a loss is 0, in the file or here: only then it matters from which mean ratio on losses do not count."""
-    return deviation.compared.logged == 0 or deviation.local.whole["loss.keep"] == 0
-
-
 def _fitted(deviation: Deviation) -> Iterator[Neighbour]:
     """Yields coefficients that were not tried yet; where rounding hides three digits, none for a single number."""
-    if deviation.quantity not in TENSORS and deviation.judge.tolerance(deviation.quantity) > FINE_ENOUGH:
-        return
-    for each in fitted(deviation.local, deviation.quantity.name, deviation.compared.logged):
-        tried_already = all(value in values_of(key, rlhf()) for key, value in each.changes.items())
-        if not tried_already:
-            yield each
+    if deviation.quantity in TENSORS or deviation.judge.tolerance(deviation.quantity) <= FINE_ENOUGH:
+        for each in fitted(deviation.local, deviation.quantity.name, deviation.compared.logged):
+            if not all(value in values_of(key, rlhf()) for key, value in each.changes.items()):
+                yield each
 
 
 def _pairs(deviation: Deviation) -> list[Neighbour]:
     """Returns conventions two at a time; of what is made of logged rows only those that change nothing before it."""
-    singles = paired(deviation.moves, deviation.settings, rlhf())
-    if made_of_logged(deviation):
-        singles = [each for each in singles if can_be_alone(deviation, each)]
+    alone, singles = made_of_logged(deviation), paired(deviation.moves, deviation.settings, rlhf())
     both = (
         Neighbour(f"{one.said}, and {other.said}", {**one.changes, **other.changes}, rank=4)
-        for one, other in combinations(singles, 2)
+        for one, other in combinations([each for each in singles if not alone or can_be_alone(deviation, each)], 2)
         if not set(one.changes) & set(other.changes)
     )
     return list(islice(both, PAIRS))

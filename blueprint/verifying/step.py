@@ -8,23 +8,17 @@ from types import MappingProxyType
 
 from blueprint.dumps import Dump, Minibatch, MinibatchError, in_order, read_dump, rows_twice
 from blueprint.inputs.setting import dotted
-from blueprint.verifying.case import Case, Verified
-from blueprint.verifying.causes import Match
-from blueprint.verifying.choose import Chosen, choose
+from blueprint.verifying.case import Case, Prepared, Verified
 from blueprint.verifying.kind import verifier_of
-from blueprint.verifying.larger_batch import FEWEST
-from blueprint.verifying.lines import AGREES
+from blueprint.verifying.lines import AGREES, StepLine, first_line, following, step_lines
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.neighbours import shown
-from blueprint.verifying.prepared import Prepared, Preparing
-from blueprint.verifying.scopes import TOLD, scope_of
-from blueprint.verifying.settings import laid_over
+from blueprint.verifying.parts import FEWEST
+from blueprint.verifying.scopes import TOLD
+from blueprint.verifying.settings import DEFAULT, Chosen, VerifyOptions, choose, laid_over, shown
 from blueprint.verifying.step_causes import causes_in_step
-from blueprint.verifying.step_lines import StepLine, explained, first_line, step_lines
-from blueprint.verifying.verdict import Part, StepVerdict, Verdict, VerifyOptions, Watch, quiet
+from blueprint.verifying.verdict import Match, Part, StepVerdict, Verdict, Watch, quiet
 
 AnyPath = str | PathLike[str]
-DEFAULT = VerifyOptions()
 
 
 def read_dumps(paths: Sequence[AnyPath]) -> tuple[list[Dump], dict[Path, str]]:
@@ -92,13 +86,12 @@ def verify_minibatches(
     unread = dict(not_read)
     batches, notes = in_order(batches)
     chosen = _one_choice(batches, options)
-    settings = laid_over(chosen.values)
-    preparing = Preparing(batches, settings, scope_of(chosen.preset.name), options.device)
-    case = Case(preparing, settings, chosen.preset.name, options.tolerance, options.device, watch)
-    step, first, causes = _judged(case, preparing.prepared(), unread)
+    case = Case(batches, laid_over(chosen.values), chosen.preset.name, options, watch)
+    step, first, causes = _judged(case, case.prepared(), unread)
     parts = tuple(Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts)
-    said = tuple(_lacking(step.prepared)), (*notes, *filter(None, [rows_twice(batches), _whitened_alone(step)]))
-    return StepVerdict(batches[0].step, parts, unread, tuple(step.lines), first, causes, *said)
+    lacking = tuple(dict.fromkeys(part for each in step.prepared for part in each.group.lacking))
+    notes += filter(None, [rows_twice(batches), _whitened_alone(step)])
+    return StepVerdict(batches[0].step, parts, unread, tuple(step.lines), first, causes, lacking, tuple(notes))
 
 
 def _one_choice(batches: Sequence[Minibatch], options: VerifyOptions) -> Chosen:
@@ -106,9 +99,8 @@ def _one_choice(batches: Sequence[Minibatch], options: VerifyOptions) -> Chosen:
     first = choose(batches[0], options)
     for batch in batches[1:]:
         other = choose(batch, options)
-        if other.preset.name != first.preset.name:
-            odd, one, two = "library", first.preset.name, other.preset.name
-        else:
+        odd, one, two = "library", first.preset.name, other.preset.name
+        if one == two:
             keys = [key for key in first.values if other.values[key] != first.values[key]]
             if not keys:
                 continue
@@ -126,42 +118,33 @@ def _judged(
 
     Where it is the mean and deviation of another batch, and nobody knows whether all files are there, they are asked for.
     """
-    step = _verified(case, case.on_lines(prepared), unread)
-    first = first_line(step.lines)
-    causes = _causes(step, first)
+    by_itself = len(prepared) == 1 and prepared[0].group.whole is not False  # no sign that it is a part of something
+    step = _verified(case, case.on_lines(prepared), by_itself, unread)
+    first, causes = first_line(step.lines), tuple[Match, ...]()
+    if first and not first.early:
+        causes = step.verdicts[0].causes if by_itself else causes_in_step(step, first)
     if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
-        return _judged(case, _as_parts(prepared), unread)
-    if first and any(each.rest for each in causes):
-        step = replace(step, lines=explained(step.lines, first))
+        parts = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
+        moved = [replace(each, batch=replace(each.batch, moments={}), group=parts[id(each.group)]) for each in prepared]
+        return _judged(case, moved, unread)
+    if any(each.rest for each in causes):
+        lines = [
+            replace(each, line=following(each.line)) if each.deviating and each != first else each
+            for each in step.lines
+        ]
+        step = replace(step, lines=lines)
     return step, first, causes
 
 
-def _as_parts(prepared: Sequence[Prepared]) -> list[Prepared]:
-    """Returns the files as parts of something that is not all there."""
-    groups = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
-    return [replace(each, batch=replace(each.batch, moments={}), group=groups[id(each.group)]) for each in prepared]
-
-
-def _verified(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]) -> Verified:
+def _verified(case: Case, prepared: Sequence[Prepared], explain: bool, unread: dict[Path, str]) -> Verified:
     kept, verdicts = list[Prepared](), list[Verdict]()
     for each in prepared:
         try:
-            verdicts.append(case.verified(each, explain=_by_itself(prepared)))
+            verdicts.append(case.verified(each, explain))
             kept.append(each)
         except MinibatchError as error:
             unread[Path(each.batch.path)] = str(error)
     return Verified(case, kept, verdicts, step_lines(verdicts, ALL))
-
-
-def _causes(step: Verified, first: StepLine | None) -> tuple[Match, ...]:
-    if first is None or first.early:
-        return ()
-    return step.verdicts[0].causes if _by_itself(step.prepared) else causes_in_step(step, first)
-
-
-def _by_itself(prepared: Sequence[Prepared]) -> bool:
-    """Whether there is one file, and no sign that it is a part of something."""
-    return len(prepared) == 1 and prepared[0].group.whole is not False
 
 
 def _whitened_alone(step: Verified) -> str | None:
@@ -175,13 +158,9 @@ def _whitened_alone(step: Verified) -> str | None:
     ]
     if not found:
         return None
-    whitens = TOLD[step.case.preparing.scope.whitens]
+    whitens = TOLD[step.case.scope.whitens]
     which = found[0] if len(found) == 1 else f"each of {len(found)} files, {found[0]} the first,"
     return (
         f"advantages are whitened over the rows of {which} alone, and not over {whitens}, though files of these are not there: "
         "either the metadata say wrongly what belongs together, or this is a fault"
     )
-
-
-def _lacking(prepared: Sequence[Prepared]) -> list[str]:
-    return list(dict.fromkeys(part for each in prepared for part in each.group.lacking))

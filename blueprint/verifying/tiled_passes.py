@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Minibatch, Moments
-from blueprint.verifying.file_inputs import Rows, given_rows, per_word, placed_rows, texts_of
-from blueprint.verifying.settings import Setting, number_of, options_of
-from blueprint.verifying.verdict import Progress
+from blueprint.verifying.file_inputs import Rows, given_rows, per_word, tensor, texts_of
+from blueprint.verifying.settings import Settings, number_of, options_of
+from blueprint.verifying.verdict import Progress, unseen
 from blueprint.witness import Named, Options, Spread, Texts, Tiled
 from blueprint.witness.ppo import counts, recompute, signal
 
@@ -35,10 +35,6 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def unseen(words: int) -> None:
-    """Shows no progress."""
-
-
 @dataclass(frozen=True)
 class Work:
     """A minibatch, the options for it, and the sums over it that are known by now.
@@ -48,7 +44,7 @@ class Work:
     """
 
     batch: Minibatch
-    settings: Mapping[str, Setting]
+    settings: Settings
     given: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
     tile_tokens: int = TILE_TOKENS
@@ -76,11 +72,10 @@ class Work:
 
     def count(self) -> None:
         """Goes as far as the advantages, as often as it takes to know what they are whitened with, and counts words."""
-        with one_thread():
-            if number_of("reward.whiten", self.settings["reward.whiten"]):
-                self._pass()
-                self.sums.settle(lambda name: not name.startswith("advantage."))
+        if passes(self.settings) > 2:
             self._pass()
+            self.sums.settle(lambda name: not name.startswith("advantage."))
+        self._pass()
         self.sums.settle(lambda name: True)
 
     def lose(self) -> Iterator[tuple[slice, Named]]:
@@ -93,16 +88,9 @@ class Work:
     def recomputed(self, rows: Rows) -> Named:
         """Returns every row of some responses, [1, N, T], as in the whole batch as far as its sums are known."""
         with one_thread():
-            return self._recomputed(rows)
-
-    def _recomputed(self, rows: Rows) -> Named:
-        texts, options, given = self.inputs(rows)
-        given |= {name: texts.mask.new_full((1,), each) for name, each in self.numbers.items()}
-        return recompute(texts, options, texts.mask.new_full((1,), FLOOR), given)
-
-    def learnt_from(self, rows: Rows) -> Named:
-        """Returns the rows of some responses as far as the advantages."""
-        return self.before_losses(rows)[2]
+            texts, options, given = self.inputs(rows)
+            given |= {name: texts.mask.new_full((1,), each) for name, each in self.numbers.items()}
+            return recompute(texts, options, texts.mask.new_full((1,), FLOOR), given)
 
     def before_losses(self, rows: Rows) -> tuple[Texts, Options, Named]:
         """Returns the inputs of some responses, the options, and the rows as far as the advantages."""
@@ -115,23 +103,27 @@ class Work:
         options = self.options
         texts = texts_of(self.batch, rows, options)
         given = given_rows(self.batch, rows, options, texts, self.given)
-        return texts, options, given | (placed_rows(self.batch, rows, options, texts) if self._per_word else {})
+        if self._per_word:  # no convention places scores that stand on several tokens of a response
+            scores = tensor(self.batch, "scores", rows, options).nan_to_num(nan=0.0)
+            given["score.placed"] = torch.where(texts.slots > 0, scores, torch.nan)
+        return texts, options, given
 
     @cached_property
     def _per_word(self) -> bool:
         return per_word(self.batch)
 
     def _pass(self) -> None:
-        for rows in self.tiles:
-            texts, options, given = self.inputs(rows)
-            counts(texts, signal(texts, options, given), options)
-            self._done(rows)
+        with one_thread():
+            for rows in self.tiles:
+                texts, options, found = self.before_losses(rows)
+                counts(texts, found, options)
+                self._done(rows)
 
     def _done(self, rows: slice) -> None:
         self.progress(int(rows.stop - rows.start) * int(self.batch.mask.shape[1]))
 
 
-def passes(settings: Mapping[str, Setting]) -> int:
+def passes(settings: Settings) -> int:
     """Returns how often a minibatch is gone through."""
     return 3 if number_of("reward.whiten", settings["reward.whiten"]) else 2
 
@@ -146,27 +138,25 @@ LOSSES = ("policy", "value", "entropy")
 def sums_beyond(batch: Minibatch, device: str) -> Tiled:
     """Returns the sums that a file does not have of its own rows: moments of what was whitened, denominators of its losses.
 
-    A mean over words Σ z / tokens · ranks is one over tokens / ranks words.
+    A mean over tokens Σ z / tokens · ranks is one over tokens / ranks tokens.
     """
+
+    def number(value: float) -> Tensor:
+        return torch.full((1,), value, dtype=torch.float64, device=device)
+
     found, spreads = dict[str, float](), dict[str, Spread]()
     for name, each in batch.moments.items():
         found |= {f"{name}.count": each.count, f"{name}.sum": each.count * each.mean}
-        numbers = (_number(value, device) for value in (each.count, each.mean, each.squares))
-        spreads[f"{name}.squares"] = Spread(*numbers)
-    share = batch.share
-    if share is not None:
-        by_words = {} if share.tokens is None else {"words": share.tokens / share.ranks}
-        by_rows = {} if share.responses is None else {"wrote": share.responses / share.ranks}
-        found |= {f"{part}.{row}": each for part in LOSSES for row, each in (by_words | by_rows).items()}
+        spreads[f"{name}.squares"] = Spread(number(each.count), number(each.mean), number(each.squares))
+    if (share := batch.share) is not None:
+        below = {"words": share.tokens, "wrote": share.responses}
+        ours = {row: count / share.ranks for row, count in below.items() if count is not None}
+        found |= {f"{part}.{row}": count for part in LOSSES for row, count in ours.items()}
         found |= {} if share.slots is None else {"most": share.slots}
-    return Tiled({name: _number(each, device) for name, each in found.items()}, spreads)
+    return Tiled({name: number(each) for name, each in found.items()}, spreads)
 
 
 def moments_in(sums: Tiled) -> Mapping[str, Moments]:
     """Returns the moments that a pass over a batch has found."""
     known = {name: sums.spreads[f"{name}.squares"] for name in WHITENED if f"{name}.squares" in sums.spreads}
     return {name: Moments(float(each.count), float(each.mean), float(each.squares)) for name, each in known.items()}
-
-
-def _number(value: float, device: str) -> Tensor:
-    return torch.full((1,), value, dtype=torch.float64, device=device)

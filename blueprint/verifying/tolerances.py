@@ -11,8 +11,9 @@ from types import MappingProxyType
 import numpy as np
 import torch
 
-from blueprint.dumps import Minibatch
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.recompute import Replay
+from blueprint.verifying.settings import Settings, number_of
 
 TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6})
 """By dtype of torch, from the finest to the coarsest."""
@@ -108,3 +109,46 @@ def widened(found: Replay) -> float:
     if found.options["whiten_advantages"] == "off" or "advantages" in found.work.given:
         return 1.0
     return max(1.0, 1 / found.whole["advantage.divisor"]) if found.whole["advantage.divisor"] else 1.0
+
+
+SHARES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")
+"""Shares of tokens on which rounding decides whether a clip holds: one may be off by as many tokens."""
+READ_BY_SHARES = (
+    "response", "ratio", "advantages_used", "surrogate.floor", "surrogate.pessimistic", "value.counted", "value.error",
+    "value.square", "value.square_clipped", "returns", "values.kept",
+)  # fmt: skip
+
+
+def near_a_clip(rows: Mapping[str, Array], settings: Settings, tolerance: float) -> dict[str, int]:
+    """Returns, by name of a share, how many words of a tile lie within the tolerance of where their clip begins."""
+    clipped = _near_clip(rows, settings, tolerance)
+    floor, pessimistic = rows["surrogate.floor"], rows["surrogate.pessimistic"]
+    has_floor = np.isfinite(number_of("loss.dual_clip", settings["loss.dual_clip"]))
+    floored = has_floor & (np.abs(floor - pessimistic) <= tolerance * (1 + np.abs(pessimistic)))
+    counted, response = rows["value.counted"] > 0, rows["response"] > 0
+    return {
+        "clip_fraction.used": int((response & clipped).sum()),
+        "clip_fraction.dual": int((response & floored).sum()),
+        "clip_fraction.value": int((counted & _near_value(rows, settings, tolerance)).sum()),
+    }
+
+
+def _near_clip(rows: Mapping[str, Array], settings: Settings, tolerance: float) -> Array:
+    """A ratio near either end of its range, or an advantage near 0, whose sign says which end counts."""
+    ratio, found = rows["ratio"], np.abs(rows["advantages_used"]) <= tolerance
+    low = 1 - number_of("clip_range", settings["clip_range"])
+    high = 1 + number_of("loss.clip_range_high", settings["loss.clip_range_high"])
+    for end in (low, high):
+        found |= np.abs(ratio - end) <= tolerance * (1 + ratio)
+    return np.asarray(found)
+
+
+def _near_value(rows: Mapping[str, Array], settings: Settings, tolerance: float) -> Array:
+    """A value near the end of its range, or outside it with both squares nearly the same."""
+    limit = number_of("value_clip_range", settings["value_clip_range"])
+    old = rows["values.kept"][:, :-1]
+    moved = np.abs(rows["returns"] + rows["value.error"] - old)
+    allowed = tolerance * (1 + np.abs(rows["returns"]) + np.abs(old))
+    square, clipped = rows["value.square"], rows["value.square_clipped"]
+    same = (moved > limit) & (np.abs(square - clipped) <= allowed * (1 + np.sqrt(square)))
+    return np.asarray((np.abs(moved - limit) <= allowed) | same)

@@ -1,41 +1,83 @@
-"""What dumps come to, of whichever kind: a verdict for each file, and one for all files of a step."""
+"""What dumps come to, of whichever kind: a verdict for each file, one for all files of a step, and what explains a deviation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from blueprint.verifying.causes import NOTHING, Causes, Match
-from blueprint.verifying.lines import DIFFERS, Line
-
-if TYPE_CHECKING:
-    from blueprint.verifying.choose import Chosen
-    from blueprint.verifying.step_lines import StepLine
+from blueprint.verifying.lines import DIFFERS, Line, StepLine
+from blueprint.verifying.settings import Chosen, Settings
 
 Progress = Callable[[int], None]
 Watch = Callable[[str, int], Progress]
-"""Is told what begins and how many words it will go through, and returns what is called with how many were done."""
+"""Called with what begins and how many words it will go through; returns what is called with how many were done."""
+
+
+def unseen(words: int) -> None:
+    """Shows no progress."""
 
 
 def quiet(what: str, words: int) -> Progress:
-    """Shows no progress."""
-    return lambda done: None
+    """Shows no progress of anything."""
+    return unseen
+
+
+NEARLY = 10.0
+"""How much worse than the best match another one may be, and still be named."""
 
 
 @dataclass(frozen=True)
-class VerifyOptions:
-    """How dumps are verified, as the options of `blueprint verify` say it.
+class Match:
+    """A cause with which a quantity agrees. said: how a report puts it, behind "matches with".
 
-    preset: whose conventions, None: those of the library that the file names. overrides: other values, as `ppo.gamma=0.99`.
-    tolerance: multiplies every tolerance. device: where torch computes.
+    largest: the largest difference that is left of the quantity. still: what else deviates then, and by how much, by name.
+    rank: how far-fetched it is, from 0; beyond: whether it is the mean and deviation of another batch; see
+        `neighbours.Neighbour`. changes: the settings that it changes.
     """
 
-    preset: str | None = None
-    overrides: tuple[str, ...] = ()
-    tolerance: float = 1.0
-    device: str = "cpu"
+    said: str
+    largest: float
+    still: tuple[tuple[str, float], ...] = ()
+    rank: int = 0
+    beyond: bool = False
+    changes: Settings = field(default_factory=dict)
+
+    @property
+    def rest(self) -> bool:
+        """Whether everything else that was logged then agrees, too."""
+        return not self.still
+
+
+@dataclass(frozen=True)
+class Causes:
+    """matches: the likeliest first. tried, known: how many causes were tried, of how many that might have been.
+
+    unexplained: what is said where none of them matches.
+    """
+
+    matches: tuple[Match, ...] = ()
+    tried: int = 0
+    known: int = 0
+    unexplained: str = "No single known convention explains it, no slip, and no pair of those that were tried."
+
+
+NOTHING = Causes()
+
+
+def ranked(found: Iterable[Match], negligible: float) -> tuple[Match, ...]:
+    """Returns the matches that cannot be told apart, the likeliest first.
+
+    What explains everything comes before what explains only the quantity; of these, what explains it to rounding before
+    what only agrees within the tolerance; and a plain mistake before something far-fetched.
+    """
+    every = {match.said: match for match in found}.values()
+    fewest = min((len(match.still) for match in every), default=0)
+    best = [match for match in every if len(match.still) == fewest]
+    least = min((match.largest for match in best), default=0.0)
+    named = [match for match in best if match.largest <= max(NEARLY * least, negligible)]
+    return tuple(sorted(named, key=lambda match: (match.rank, max(match.largest, negligible))))
 
 
 @dataclass(frozen=True)
@@ -111,11 +153,6 @@ class StepVerdict:
     causes: tuple[Match, ...] = ()
     lacking: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that were verified."""
-        return tuple(part.path for part in self.parts)
 
     @property
     def agrees(self) -> bool:

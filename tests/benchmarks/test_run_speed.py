@@ -17,7 +17,7 @@ from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.step import Died, File, Step
 from blueprint.verifying.runs.summary import summary_of
 from blueprint.verifying.runs.work import head_of
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 
 MANY, FEW = 10_000, 300
 MOST_BYTES = 6_000

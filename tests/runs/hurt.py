@@ -10,7 +10,7 @@ from typing import Any
 
 from blueprint.verifying.runs.step import Step
 from blueprint.verifying.runs.work import head_of
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 
 
 def done(step: Step, kind: str = "agrees") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.step import Died, File, Step
 from blueprint.verifying.runs.work import head_of
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 
 SETTINGS = VerifyOptions()
 

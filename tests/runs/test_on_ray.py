@@ -21,7 +21,7 @@ from blueprint.cli import main
 from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.on_ray import OnRay
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 from tests.runs.hurt import patient, work
 from tests.runs.made import a_run, a_step
 from tests.runs.test_processes import steps

@@ -15,7 +15,7 @@ from blueprint.verifying.runs.going import Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.processes import Processes
 from blueprint.verifying.runs.step import File, Step
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 from tests.runs.hurt import slow, work
 
 

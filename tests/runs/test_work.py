@@ -15,7 +15,7 @@ from blueprint.dumps import save
 from blueprint.verifying.runs.finding import find
 from blueprint.verifying.runs.summary import StepSummary, step_summary, worst_of
 from blueprint.verifying.runs.work import record_of
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 from tests.runs.made import a_step, batch
 from tests.steps.trl import Args, write
 from tests.verifying.classic.rollouts import golden, written

@@ -20,7 +20,7 @@ from blueprint.verifying import data_of, replay, text_of, verify, verify_step
 from blueprint.verifying.first import before_first_update
 from blueprint.verifying.gap import MOST, USUAL
 from blueprint.verifying.patterns import padded_rows
-from blueprint.verifying.step_report import text_of_step
+from blueprint.verifying.report import text_of_step
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.verifying.dumps import as_dtype
 from tests.verifying.forwards import Forward, step

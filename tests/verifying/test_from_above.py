@@ -16,7 +16,7 @@ from blueprint.verifying.compare import SHARE, Compared
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.lines import lines_of
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.measured import asked, judged, measured
+from blueprint.verifying.measured import in_doubt, judged, measured
 from blueprint.verifying.tolerances import TOLERANCES, half_unit, stored, widened
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.verifying.dumps import FIRST, LIBRARIES, as_dtype, dump, settings
@@ -47,7 +47,7 @@ class Clean:
     def verdict(self, name: str, batch: Minibatch) -> str:
         """Says of a quantity of another file what `verify` would."""
         compared = Judge(batch, self.found).compared([name])[name]
-        if asked(compared):
+        if in_doubt(compared):
             compared = Judge(batch, self.found, 1.0, self.moved).compared([name])[name]
         return "DIFFERS" if not compared.agrees else "too coarse" if compared.too_coarse else "agrees"
 
@@ -64,7 +64,7 @@ def clean(request: pytest.FixtureRequest) -> Clean:
     straight = judge.compared()
     moved = measured(judge, list(straight.values()))
     finer = Judge(batch, once, 1.0, moved).compared()
-    told = {name: finer[name] if asked(each) else each for name, each in straight.items()}
+    told = {name: finer[name] if in_doubt(each) else each for name, each in straight.items()}
     return Clean(batch, found, told, moved)
 
 
@@ -101,7 +101,7 @@ def numbers(clean: Clean, compared: Compared) -> Iterator[float]:
 def test_no_planted_difference_agrees(clean: Clean) -> None:
     """Not of ten tolerances, nor of one percent of the mean size of a tensor's words or of the number, nor a wrong sign."""
     agreeing = []
-    called = {quantity.name: said for quantity, _, said in Judge(clean.batch, clean.found).logged.numbers}
+    called = {quantity.name: said for quantity, _, said in Judge(clean.batch, clean.found).numbers}
     for name, compared in clean.straight.items():
         if compared.logged is None:
             files = [

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import verify
-from blueprint.verifying.prefilter import cut
+from blueprint.verifying.file_inputs import cut
 from blueprint.verifying.settings import laid_over
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.minibatch.verifying.export import numbers_of

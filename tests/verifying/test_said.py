@@ -15,7 +15,6 @@ from blueprint.verifying import Verdict, data_of, replay, text_of, verify
 from blueprint.verifying.deviation import Deviation, as_given
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.search import causes_of
-from blueprint.verifying.tiled_passes import TILE_TOKENS
 from blueprint.verifying.tolerances import TOLERANCES, held_in
 from blueprint.verifying.verdict import quiet
 from blueprint.workbooks.common.conventions.data import rlhf
@@ -142,8 +141,7 @@ def test_no_cause_is_named_where_the_files_own_rows_lead_to_the_quantity(nearly:
     judge = Judge(batch, verdict.replayed)
     given = {"rewards": "rewards", "advantages": "advantages_used", "returns": "returns"}
     local = replay(batch, settings, given=as_given(given))
-    cells = judge.cells("advantages")
-    deviation = Deviation(batch, settings, "verl", compared, given, local, judge, cells, (), TILE_TOKENS, "cpu")
+    deviation = Deviation(judge, local, "verl", compared, given)
     assert not compared.agrees
     assert causes_of(deviation, quiet).matches == ()
 

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import Replay, deviation, replay, text_of, verify
+from blueprint.verifying import Replay, replay, text_of, verify
 from blueprint.verifying.compare import compare_number
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.judge import Judge
@@ -33,9 +33,7 @@ def question_of(local: Replay, library: str, name: str) -> Deviation:
     """Returns the deviation why a number is not what it is."""
     row, batch = ALL[name].rows[0][0], local.batch
     compared = compare_number(name, row, "", (1e9, local.whole[row]), 0.0)
-    return Deviation(
-        batch, local.options, library, compared, {}, local, Judge(batch, local), None, (), 3 * SLOTS, "cpu"
-    )
+    return Deviation(Judge(batch, local), local, library, compared, {})
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -99,8 +97,8 @@ def test_what_still_deviates_is_said_and_by_how_much() -> None:
 
 
 def test_what_is_left_out_for_the_time_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deviation, "TIMES", 0)
-    monkeypatch.setattr(deviation, "FLOOR", 0)
+    monkeypatch.setattr("blueprint.verifying.search.TIMES", 0)
+    monkeypatch.setattr("blueprint.verifying.search.FLOOR", 0)
     batch = with_everything_logged("trl_0.11.4")
     tensors = {name: each for name, each in batch.tensors.items() if name not in RESULTS}
     settings = replayed("trl_0.11.4", batch).options

@@ -19,6 +19,6 @@ def test_a_file_that_cannot_be_read_stops_none_of_the_others(tmp_path: Path) -> 
     save(good, batch.tensors, {"library": "verl", "step": 7, "logged": dict(batch.logged)})
     bad.write_bytes(b"nothing")
     found = verify_step([bad, good])
-    assert (found.step, found.files, list(found.unread)) == (7, (good,), [bad])
+    assert (found.step, tuple(part.path for part in found.parts), list(found.unread)) == (7, (good,), [bad])
     assert found.agrees
     assert found.unread[bad].startswith(str(bad))

@@ -11,10 +11,10 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.inputs.setting import OFF
 from blueprint.verifying import replay, text_of, verify
+from blueprint.verifying.file_inputs import cut
 from blueprint.verifying.lines import NEEDS_OTHERS
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.meanings import MEANINGS
-from blueprint.verifying.prefilter import cut
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.replayed import RESPONSES, minibatch, replayed
 from tests.verifying.dumps import FIRST, dump, settings

@@ -7,7 +7,7 @@ from typing import Any
 from blueprint.verifying.runs.ledger import Ledger, Record
 from blueprint.verifying.runs.step import Died, Executor, Step, key_of, program
 from blueprint.verifying.runs.work import DIFFERS, head_of, refused
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 
 
 class Run:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-from blueprint.verifying.verdict import VerifyOptions
+from blueprint.verifying.settings import VerifyOptions
 
 ROOMS = ("dumps", "inputs", "verifying", "witness", "workbooks")
 """What a verdict depends on."""

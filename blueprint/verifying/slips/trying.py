@@ -15,7 +15,7 @@ from blueprint.verifying.settings import Setting, laid_over, number_of
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import TensorSlip, Words, WordsSlip
 from blueprint.verifying.slips.tables import AS_THEY_ARE, MODES
-from blueprint.verifying.tiled_passes import Work, one_thread
+from blueprint.verifying.tiled_passes import Work, one_thread, passes
 from blueprint.witness import Tiled, advantages, rewards, with_end
 
 WHITENED = {"advantages_used": "advantages", "rewards": "rewards.raw"}
@@ -84,9 +84,8 @@ def tried_alone(
 
 def _work(deviation: Deviation) -> Work:
     """The file's own tensors before the deviating one; what rewards are whitened with is only found where they are."""
-    batch, settings, given = deviation.batch, deviation.settings, deviation.made_of
-    work = Work(batch, settings, given, {}, deviation.tile_tokens, device=deviation.device)
-    if number_of("reward.whiten", settings["reward.whiten"]):
+    work = deviation.work(deviation.batch, deviation.settings)
+    if passes(work.settings) > 2:
         work.count()
     return work
 
@@ -155,8 +154,8 @@ class Sums:
     @property
     def _scale(self) -> float:
         """What the number as it is comes to in the replay, over what is added up here: a coefficient, say, or a share."""
-        whole, ours = self.local.whole, self.added(None)
-        return whole.get(f"computed.{self.row}", whole[self.row]) / ours if ours else 1.0
+        ours = self.added(None)
+        return self.local.number(self.row) / ours if ours else 1.0
 
     def _shares(self, own: Own, settings: Mapping[str, Setting], adds: Callable[[Own], Words]) -> Array:
         """Returns for each response what its words add, and what that is divided by in the end, [N, 2]."""

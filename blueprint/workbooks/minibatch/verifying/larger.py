@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from blueprint.dumps import Minibatch, Moments
 from blueprint.verifying import Replay, Verdict
-from blueprint.verifying.larger_batch import Straight
+from blueprint.verifying.parts import Straight
 
 CALLED = {"rewards": "reward", "advantages": "advantage"}
 """By whitened tensor, the beginning of the names of its moments."""

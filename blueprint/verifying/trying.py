@@ -1,0 +1,160 @@
+"""Causes tried: on the deviating quantity alone, made again from the file's own rows before it, or in all that leads to it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from blueprint.dumps import Minibatch
+from blueprint.verifying.compare import Compared, Rows, Tally, compare_number, compare_tiles
+from blueprint.verifying.deviation import Deviation, as_given
+from blueprint.verifying.file_inputs import cut
+from blueprint.verifying.judge import Judge
+from blueprint.verifying.logged import TENSORS
+from blueprint.verifying.neighbours import Explained, Neighbour
+from blueprint.verifying.settings import Settings
+from blueprint.verifying.slips import Own, tables
+from blueprint.verifying.slips.trying import WHITENED, Sums, tried_alone
+from blueprint.verifying.tiled_passes import passes
+from blueprint.witness import rewards, totals
+
+WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps",
+             "whiten_eps")  # fmt: skip
+"""Conventions of whitening, which move nothing before it."""
+
+BEFORE = frozenset({"batch.response_mask", "loss.ratio_threshold"})
+"""Conventions of a number that say which tokens there are, or that ask for the whole file first."""
+
+JOINS = frozenset({"vf_coef", "ent_coef", "policy_kl_coef", "loss.joint", "loss.kl_coef", "reward.kl_in"})
+"""Conventions of how parts become a total."""
+
+
+def slips_of(deviation: Deviation) -> Sequence[Any]:
+    """Returns the slips that are known of the quantity."""
+    name = deviation.quantity.name
+    return tables.TOTAL if name == "total_loss" else tables.TENSORS.get(name, ()) or tables.NUMBERS.get(name, ())
+
+
+def explained_alone(deviation: Deviation, neighbours: Sequence[Neighbour], slips: Sequence[Any]) -> list[Explained]:
+    """Returns the slips, and those of the neighbours that can be tried so, with which the quantity agrees."""
+    possible = [each for each in neighbours if can_be_alone(deviation, each)]
+    if deviation.quantity in TENSORS:
+        found = tried_alone(deviation, slips, possible)
+        return [Explained(each.slip.said, compared, each.neighbour) for each, compared in found]
+    numbers = (
+        Explained(said, deviation.with_number(ours), neighbour)
+        for said, ours, neighbour in _numbers(deviation, possible, slips)
+        if ours is not None
+    )
+    return [each for each in numbers if each.compared.agrees]
+
+
+def can_be_alone(deviation: Deviation, neighbour: Neighbour) -> bool:
+    """Tells whether a neighbour can be tried on the quantity alone: it changes nothing before it."""
+    changes, name = set(neighbour.changes), deviation.quantity.name
+    if neighbour.altered:
+        return False
+    if deviation.quantity in TENSORS:
+        own = {*WHITENING, *(("whiten_advantages",) if name == "advantages" else ())}
+        return deviation.compared.row in WHITENED and not neighbour.microbatch and bool(changes) and changes <= own
+    if neighbour.factor != 1:
+        return True
+    if neighbour.microbatch:
+        return made_of_logged(deviation)
+    own = (
+        {*deviation.quantity.moves, "clip_range", "loss.clip_range_high"} - BEFORE
+        if name in tables.AS_THEY_ARE
+        else set()
+    )
+    return bool(changes) and changes <= (JOINS if name == "total_loss" else own)
+
+
+def made_of_logged(deviation: Deviation) -> bool:
+    """Tells whether a number is made of inputs and logged rows alone, and slips stand for what may be wrong with those."""
+    return deviation.quantity.name in tables.AS_THEY_ARE and set(deviation.quantity.after) <= deviation.known
+
+
+def _numbers(
+    deviation: Deviation, neighbours: Sequence[Neighbour], slips: Sequence[Any]
+) -> Iterator[tuple[str, float | None, Neighbour | None]]:
+    """Yields what the number comes to by every slip and neighbour, None where that reads what the file has not."""
+    local, name = deviation.local, deviation.quantity.name
+    ours, changes = local.number(deviation.compared.row), [each for each in neighbours if each.changes]
+    yield from ((each.said, each.factor * ours, each) for each in neighbours if each.factor != 1)
+    if name == "total_loss":
+        yield from ((each.said, each.made(local.whole), None) for each in slips)
+        yield from ((each.said, _total(deviation, each), each) for each in changes)
+    elif name in tables.AS_THEY_ARE:
+        sums = Sums(deviation, slips, changes)
+        yield from ((each.said, sums.number(each), None) for each in slips)
+        yield from ((each.said, sums.number(each), each) for each in changes)
+        yield from ((each.said, sums.of_runs(each.microbatch), each) for each in neighbours if each.microbatch)
+
+
+def _total(deviation: Deviation, neighbour: Neighbour) -> float:
+    """The total under other conventions, from parts as they are."""
+    local = deviation.local
+    own = Own.of(local.work, local.whole, slice(0, 1)).under(neighbour.changes)
+    parts = ("policy_loss", "value_loss", "entropy", "policy_kl", "kl_loss")
+    known = {
+        name: torch.tensor([local.whole[name]], dtype=torch.float64, device=own.texts.mask.device) for name in parts
+    }
+    prices = rewards.price_rows(own.rows, own.options)
+    return float(totals.total_rows(known | prices, own.options)[deviation.compared.row])
+
+
+def tried(deviation: Deviation, neighbour: Neighbour) -> Compared:
+    """Compares the quantity with what the neighbour makes of it, a tensor only up to the first tile that deviates.
+
+    Raises MinibatchError where the neighbour reads what the file has not.
+    """
+    compared = deviation.compared
+    if deviation.quantity in TENSORS:
+        tally = Tally(deviation.batch, compared.name, compared.row, "", deviation.allowed, deviation.cells)
+        compare_tiles([tally], _tiles(deviation, neighbour), patient=False)
+        return tally.found
+    given, numbers = deviation.made_of, deviation.numbers
+    parts = (deviation.again(batch, settings, given, numbers) for _, batch, settings in _parts(deviation, neighbour))
+    return deviation.with_number(float(np.mean([each.number(compared.row) for each in parts])))
+
+
+def _parts(deviation: Deviation, neighbour: Neighbour) -> Iterator[tuple[int, Minibatch, Settings]]:
+    """Yields the batch as the neighbour has it, or its microbatches, each with its first response."""
+    batch, settings = neighbour.of(deviation.batch), neighbour.over(deviation.settings)
+    size = len(batch.slots)
+    height = neighbour.microbatch or size
+    for start in range(0, size, height):
+        yield start, batch if height == size else cut(batch, slice(start, start + height)), settings
+
+
+def _tiles(deviation: Deviation, neighbour: Neighbour) -> Iterator[tuple[int, Rows]]:
+    """Yields the rows as far as the advantages; what advantages are whitened with is only found where it is read."""
+    for start, batch, settings in _parts(deviation, neighbour):
+        work = deviation.work(batch, settings)
+        if deviation.quantity.whitened or passes(settings) > 2:
+            work.count()
+        for rows in work.tiles:
+            found = work.before_losses(rows)[2]
+            yield start + rows.start, {name: row[0].cpu().numpy() for name, row in found.items() if row.dim() == 3}
+
+
+def parts_explain(deviation: Deviation, neighbour: Neighbour) -> bool:
+    """Tells whether every number of the file is the mean of those of the microbatches, and its other tensors stand.
+
+    Each is computed from the file's own tensors, so that it is only asked how losses became numbers.
+    """
+    judge, local = deviation.judge, deviation.local
+    own = Judge(deviation.batch, local, judge.factor).compared(meant=dict(deviation.given))
+    tensors = [own[each.name] for each in judge.tensors if each != deviation.quantity and each.name in own]
+    if not all(each.agrees for each in tensors):
+        return False
+    given = as_given(deviation.given)
+    replays = [deviation.again(batch, settings, given) for _, batch, settings in _parts(deviation, neighbour)]
+    for quantity, logged, _ in judge.numbers:
+        row = quantity.rows[0][0]
+        both = logged, float(np.mean([each.number(row) for each in replays]))
+        allowed = judge.allowed_number(quantity, logged)
+        if quantity.needs not in local.missing and not compare_number(quantity.name, row, "", both, allowed).agrees:
+            return False
+    return True
