@@ -53,19 +53,10 @@ def verify(
         lines = both.lines(open_)
         if explain and (first := first_of(lines)) and first.says == DIFFERS:
             lines, open_, causes = _explained(both, lines, open_, (first, preset, watch, whole))
-    early = before_first_update(batch)
-    return Verdict(
-        preset,
-        found,
-        (*early.lines, *lines),
-        _uncompared(judge),
-        first_of(lines) or early.differs,
-        causes.matches if causes else (),
-        (*_notes(batch, found), *early.notes),
-        causes,
-        open_,
-        early,
-    )
+    early, matches = before_first_update(batch), causes.matches if causes else ()
+    every, notes = (*early.lines, *lines), (*_notes(batch, found), *early.notes)
+    first = first_of(lines) or early.differs
+    return Verdict(preset, found, every, _uncompared(judge), first, matches, notes, causes, open_, early)
 
 
 def _tokens(batch: Minibatch, settings: Settings) -> int:
