@@ -6,24 +6,20 @@ from typing import Any, NamedTuple
 
 from blueprint.dumps.formats import MinibatchError
 from blueprint.dumps.names import LOGGED, NAMES, SETTING, Alias, Names, Row
-from blueprint.dumps.unexpressed import beyond, notes, unexpressed
-from blueprint.inputs.setting import OFF, Setting, says_off
+from blueprint.inputs.setting import OFF, Setting, dotted, says_off
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import LIVE
 
-_WRAPPERS = ("args", "config", "hyperparameters", "params", "train", "trainer")
-"""Words in front of a name that say nothing: config.cliprange, train/loss/policy_avg."""
-_OWN_WORDS = {"true": "on", "false": "off", "none": "off"}
-"""What may stand for a key of a numbers file, which means what it says."""
+_NUMBERS_FILE_WORDS = {"true": "on", "false": "off", "none": "off"}
+"""What may stand for a key of a numbers file."""
 
 
 @dataclass(frozen=True)
 class Mentioned:
     """What metadata say. settings: by key of a numbers file; logged: by neutral name; unknown: names not understood.
 
-    called: by neutral name of a logged number, what the file calls it.
-
-    notes: what was logged and cannot be compared, because no convention expresses how it was computed.
+    called: by neutral name of a logged number, its name in the file. notes: what was logged and cannot be compared,
+    because no convention expresses how it was computed.
     """
 
     settings: Mapping[str, float | str]
@@ -40,23 +36,25 @@ def mentioned(
     """Reads `hyperparameters` and `logged` of the metadata; both may be nested or have dotted names.
 
     library: the library if known; its names go before those of others. known: by key, the settings that there are.
-
-    Raises:
-        MinibatchError: two names that say the same thing differently, one that means different things in different libraries,
-            or a value that cannot stand for its key.
+    Raises MinibatchError: two names that say the same thing differently, one that means different things in different libraries,
+    or a value that cannot stand for its key.
     """
     said, logs = (dict(_flat(_table(metadata, key))) for key in ("hyperparameters", "logged"))
-    settings, unknown_settings = _Reading(names, known, library).settings(said)
-    logged, unknown_logged = _Reading(names, known, library).logged(logs)
-    reasons = unexpressed(said, library, names)
-    kept = {name: each.value for name, each in logged.items() if name not in reasons}
+    settings, logged = _Reading(names, library), _Reading(names, library)
+    settings.read_settings(said, known)
+    logged.read_logged(logs)
+    reasons = _unexpressed(said, library, names)
+    unexpressed = {name: reasons[name] for name in logged.found if name in reasons}
     return Mentioned(
-        {key: each.value for key, each in settings.items()},
-        kept,
-        tuple(unknown_settings),
-        tuple(unknown_logged),
-        {name: each.name for name, each in logged.items()},
-        notes(logged, reasons),
+        {key: each.value for key, each in settings.found.items()},
+        {name: each.value for name, each in logged.found.items() if name not in unexpressed},
+        tuple(settings.unknown),
+        tuple(logged.unknown),
+        {name: each.name for name, each in logged.found.items()},
+        tuple(
+            f"not compared: {', '.join(name for name in unexpressed if unexpressed[name] == reason)}; no convention says {reason}"
+            for reason in dict.fromkeys(unexpressed.values())
+        ),
     )
 
 
@@ -67,16 +65,13 @@ def _table(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
     return found
 
 
-def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(table: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Yields dotted names and their values; entries of a list are numbered from 0."""
-    for key, value in table.items():
-        name = f"{before}{key}"
-        if isinstance(value, dict):
-            yield from _flat(value, f"{name}.")
-        elif isinstance(value, list | tuple):
-            yield from _flat({str(number): each for number, each in enumerate(value)}, f"{name}.")
+    for key, value in table.items() if isinstance(table, dict) else enumerate(table):
+        if isinstance(value, dict | list | tuple):
+            yield from _flat(value, f"{before}{key}.")
         else:
-            yield name, value
+            yield f"{before}{key}", value
 
 
 class _Found(NamedTuple):
@@ -88,50 +83,35 @@ class _Found(NamedTuple):
 
 
 class _Reading:
-    """Reads what a file of a library says by a table of names, for the settings that are known."""
+    """What a file of a library says, read by a table of names: by neutral name, and the names that are not understood."""
 
-    def __init__(self, names: Names, known: Mapping[str, Setting], library: str | None) -> None:
-        self.names, self.known, self.library = names, known, library
+    def __init__(self, names: Names, library: str | None) -> None:
+        self.names, self.library = names, library
+        self.found: dict[str, _Found] = {}
+        self.unknown: list[str] = []
 
-    def matches(self, name: str, kind: str) -> list[Alias]:
-        """Returns the rows that a name means: names of the file's library first, then the longest that it ends with."""
-        bare = name
-        for mark in ".", "/":
-            first, found, rest = bare.partition(mark)
-            bare = rest if found and first in _WRAPPERS else bare
-        fitting = [
-            alias
-            for alias in self.names.aliases(kind)
-            if alias.spelling in (name, bare) or ("." in alias.spelling and name.endswith("." + alias.spelling))
-        ]
-        its_own = [alias for alias in fitting if alias.library in (self.library, None)]
-        fitting = its_own or fitting
-        longest = max((len(alias.spelling) for alias in fitting), default=0)
-        return list({(alias.row, alias.sign): alias for alias in fitting if len(alias.spelling) == longest}.values())
-
-    def settings(self, said: Mapping[str, Any]) -> tuple[dict[str, _Found], list[str]]:
-        """Returns settings by key of a numbers file, and the names that are not understood."""
-        found: dict[str, _Found] = {}
-        unknown = []
+    def read_settings(self, said: Mapping[str, Any], known: Mapping[str, Setting]) -> None:
+        """Reads settings by key of a numbers file: kl_coef is ppo.kl_coef."""
         for name, value in said.items():
-            key = self.key_of(name)
-            matches = [Alias(name, Row(SETTING, key, "", "", _OWN_WORDS), None)] if key else []
-            matches += [each for each in self.matches(name, SETTING) if each.row.name != key]
-            unknown += [] if matches or beyond(name, self.library, self.names) else [name]
+            plain = name.removeprefix("ppo.")
+            its_key = Alias(name, Row(SETTING, dotted(plain), "", "", _NUMBERS_FILE_WORDS), None)
+            matches = [its_key] if plain in known else []
+            matches += [
+                each for each in self.names.matching(name, SETTING, self.library) if each.row.name != dotted(plain)
+            ]
+            self.unknown += [] if matches or self.names.beyond(name, self.library) else [name]
             for alias in matches:
-                converted = _converted(name, value, alias.row) if _holds(alias.row, said) else None
+                converted = _converted(name, value, alias.row) if _applies(alias.row, said) else None
                 if converted is not None:
-                    _put(found, alias, name, self.checked(alias.row.name, name, converted))
-        return found, unknown
+                    setting = known[alias.row.name.removeprefix("ppo.")]
+                    self._put(alias, name, _checked(setting, alias.row.name, name, converted))
 
-    def logged(self, logs: Mapping[str, Any]) -> tuple[dict[str, _Found], list[str]]:
-        """Returns logged numbers by neutral name, and the names that are not understood."""
-        found: dict[str, _Found] = {}
-        unknown = []
+    def read_logged(self, logs: Mapping[str, Any]) -> None:
+        """Reads logged numbers."""
         for name, value in logs.items():
-            matches = self.matches(name, LOGGED)
+            matches = self.names.matching(name, LOGGED, self.library)
             if not matches:
-                unknown.append(name)
+                self.unknown.append(name)
                 continue
             if not isinstance(value, int | float) or isinstance(value, bool):
                 raise MinibatchError(f"logged {unquoted(name)}: found {unquoted(str(value))}, expected a number.")
@@ -141,54 +121,57 @@ class _Reading:
                     f"logged {unquoted(name)} means {meanings} in different libraries; say "
                     '"library" in the metadata, or write the neutral name.'
                 )
-            _put(found, matches[0], name, matches[0].sign * _real(f"logged {name}", value))
-        return found, unknown
+            self._put(matches[0], name, matches[0].sign * _real(f"logged {name}", value))
 
-    def key_of(self, name: str) -> str | None:
-        """Returns the key of a numbers file that a name is: kl_coef is ppo.kl_coef."""
-        plain = name.removeprefix("ppo.")
-        return (plain if "." in plain else f"ppo.{plain}") if plain in self.known else None
-
-    def checked(self, key: str, name: str, value: float | str) -> float | str:
-        """Returns a value that may stand for a key of a numbers file.
-
-        Raises:
-            MinibatchError: it may not.
-        """
-        setting = self.known[key.removeprefix("ppo.")]
-        if setting.words:
-            if value in setting.words:
-                return value
-            expected = f"one of {', '.join(setting.words)}"
-        else:
-            number = OFF if setting.limit and says_off(value) else value
-            if isinstance(number, float) and setting.holds(number):
-                return number
-            expected = f"a number from {setting.low:g} to {'off' if setting.limit else f'{setting.high:g}'}"
-        found = unquoted(value) if isinstance(value, str) else f"{value:g}"
-        raise MinibatchError(f"hyperparameter {unquoted(name)}: found {found}, expected {expected} ({key}).")
+    def _put(self, alias: Alias, name: str, value: Any) -> None:
+        """Keeps a value under its neutral name, unless a stronger name has said it."""
+        key = alias.row.name
+        before = self.found.get(key)
+        if before is None or before.strength < alias.strength:
+            self.found[key] = _Found(alias.strength, name, value)
+        elif before.strength == alias.strength and before.value != value:
+            raise MinibatchError(
+                f"{unquoted(before.name)} = {before.value} and {unquoted(name)} = {value} both say {key}; "
+                "keep the one that was used."
+            )
 
 
-def _holds(row: Row, said: Mapping[str, Any]) -> bool:
-    """Whether a row counts: `if=x` counts only where a setting x is true."""
-    needed = row.words.get("if")
-    return needed is None or any(name.split(".")[-1] == needed and value is True for name, value in said.items())
+def _checked(setting: Setting, key: str, name: str, value: float | str) -> float | str:
+    """Returns a value that may stand for a key of a numbers file. Raises MinibatchError if it may not."""
+    expected = f"one of {', '.join(setting.words)}"
+    if not setting.words:
+        value = OFF if setting.limit and says_off(value) else value
+        expected = f"a number from {setting.low:g} to {'off' if setting.limit else f'{setting.high:g}'}"
+    if value in setting.words or (not setting.words and isinstance(value, float) and setting.holds(value)):
+        return value
+    found = unquoted(_text(value))
+    raise MinibatchError(f"hyperparameter {unquoted(name)}: found {found}, expected {expected} ({key}).")
+
+
+def _applies(row: Row, said: Mapping[str, Any]) -> bool:
+    """Whether a row counts: `if=x` counts only where a setting x is there and neither 0, false nor none."""
+    return "if" not in row.words or any(
+        value and name.rpartition(".")[2] == row.words["if"] for name, value in said.items()
+    )
 
 
 def _converted(name: str, value: Any, row: Row) -> float | str | None:
     """Returns a value as a numbers file has it; None where it says nothing."""
-    word = {True: "true", False: "false", None: "none"}.get(value) if value is None or isinstance(value, bool) else None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return (
-            row.words["number"]
-            if "number" in row.words
-            else _real(f"hyperparameter {name}", value) * float(row.words.get("times", 1))
+        times = float(row.words.get("times", 1))
+        return row.words["number"] if "number" in row.words else times * _real(f"hyperparameter {name}", value)
+    if value is None or isinstance(value, bool):
+        word = row.words.get(_text(value))
+    elif isinstance(value, str):
+        word = row.words.get(value, row.words.get("other", value))
+    else:
+        raise MinibatchError(
+            f"hyperparameter {unquoted(name)}: found {type(value).__name__}, expected a number or a word."
         )
-    if word is not None:
-        return _number_or_word(row.words[word]) if word in row.words else None
-    if isinstance(value, str):
-        return _number_or_word(row.words.get(value, row.words.get("other", value)))
-    raise MinibatchError(f"hyperparameter {unquoted(name)}: found {type(value).__name__}, expected a number or a word.")
+    try:
+        return None if word is None else float(word)
+    except ValueError:
+        return word
 
 
 def _real(name: str, value: float) -> float:
@@ -199,20 +182,19 @@ def _real(name: str, value: float) -> float:
         raise MinibatchError(f"{unquoted(name)}: found a huge whole number, expected one below 1e308.") from error
 
 
-def _number_or_word(word: str) -> float | str:
-    try:
-        return float(word)
-    except ValueError:
-        return word
+def _unexpressed(said: Mapping[str, Any], library: str | None, names: Names) -> dict[str, str]:
+    """Returns, by neutral name of a logged number, which setting changes it that no convention expresses, and how."""
+    found: dict[str, str] = {}
+    for name, value in said.items():
+        for row in names.beyond(name, library):
+            if _text(value) not in row.words and _applies(row, said):
+                reason = f"{unquoted(name)} = {unquoted(_text(value))} ({row.meaning})"
+                found = dict.fromkeys(row.name.split(), reason) | found
+    return found
 
 
-def _put(found: dict[str, _Found], alias: Alias, name: str, value: Any) -> None:
-    """Keeps a value under its neutral name, unless a stronger name has said it."""
-    key = alias.row.name
-    before = found.get(key)
-    if before is not None and before.strength == alias.strength and before.value != value:
-        raise MinibatchError(
-            f"{unquoted(before.name)} = {before.value} and {unquoted(name)} = {value} both say {key}; keep the one that was used."
-        )
-    if before is None or before.strength < alias.strength:
-        found[key] = _Found(alias.strength, name, value)
+def _text(value: Any) -> str:
+    """Returns a value as the table has it: true, false, none, a word, or a number."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

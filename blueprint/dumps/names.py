@@ -24,6 +24,9 @@ COLUMNS = ("kind", "name", "shape", "meaning", "words", "also")
 """Columns that are no library's."""
 STRENGTHS = {"?": 0, "!": 2}
 
+WRAPPERS = ("args", "config", "hyperparameters", "params", "train", "trainer")
+"""Words in front of a name that say nothing: config.cliprange, train/loss/policy_avg."""
+
 ALIKE = 0.85
 """How alike two names must be, as difflib counts it, without their underlines: token_type_ids and token_ids are not."""
 ENDED = 2
@@ -107,6 +110,26 @@ class Names:
         columns = (library, None) if library in self.libraries else (*self.libraries, None)
         found = (each for each in self.aliases(kind) if each.spelling == name and each.library in columns)
         return list(dict.fromkeys(each.row.name for each in found))
+
+    def matching(self, name: str, kind: str, library: str | None) -> list[Alias]:
+        """Returns the rows that a dotted name means: names of the file's library first, then the longest that it ends with."""
+        bare = name
+        for mark in ".", "/":
+            first, found, rest = bare.partition(mark)
+            bare = rest if found and first in WRAPPERS else bare
+        fitting = [
+            alias
+            for alias in self.aliases(kind)
+            if alias.spelling in (name, bare) or ("." in alias.spelling and name.endswith("." + alias.spelling))
+        ]
+        fitting = [alias for alias in fitting if alias.library in (library, None)] or fitting
+        longest = max((len(alias.spelling) for alias in fitting), default=0)
+        return list({(alias.row, alias.sign): alias for alias in fitting if len(alias.spelling) == longest}.values())
+
+    def beyond(self, name: str, library: str | None) -> list[Row]:
+        """Returns the settings that no convention expresses which a dotted name means, in a library if that is known."""
+        of_library = [each for each in self.aliases(BEYOND) if library not in self.libraries or each.library == library]
+        return [each.row for each in of_library if each.spelling in (name, name.rpartition(".")[2])]
 
     @cached_property
     def second_meanings(self) -> Mapping[str, tuple[str, frozenset[str]]]:

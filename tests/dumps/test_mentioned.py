@@ -80,57 +80,28 @@ def test_nemo_rl_has_one_kl_with_one_pair_of_clamps() -> None:
 @pytest.mark.parametrize(
     ("library", "said", "meant"),
     [
-        (
-            "trl_1.12",
-            {"cliprange": 0.3, "lam": 1},
-            {"ppo.clip_range": 0.3, "loss.clip_range_high": 0.3, "ppo.gae_lambda": 1.0},
-        ),
+        ("trl_1.12", {"cliprange": 0.3, "lam": 1},
+         {"ppo.clip_range": 0.3, "loss.clip_range_high": 0.3, "ppo.gae_lambda": 1.0}),
         ("trl_1.12", {"whiten_rewards": True, "kl_estimator": "k3"}, {"reward.whiten": "on", "ppo.kl_estimator": "k3"}),
-        (
-            "trl_0.11.4",
-            {"init_kl_coef": 0.2, "kl_coef": 0.25, "kl_penalty": "mse"},
-            {"ppo.kl_coef": 0.25, "ppo.kl_estimator": "k2"},
-        ),
-        (
-            "openrlhf",
-            {"actor": {"eps_clip_low_high": [0.2, 0.3], "eps_clip": 0.4}},
-            {"ppo.clip_range": 0.2, "loss.clip_range_high": 0.3},
-        ),
-        (
-            "openrlhf",
-            {"actor": {"dual_clip": None, "entropy_coef": None}},
-            {"loss.dual_clip": OFF, "ppo.ent_coef": 0.0},
-        ),
-        (
-            "openrlhf",
-            {"algo": {"kl": {"use_loss": False}}, "reward": {"clip_range": [-5, 5]}},
-            {"reward.kl_in": "reward", "reward.score_clip": 5.0},
-        ),
-        (
-            "nemo_rl",
-            {"loss_fn": {"use_kl_in_reward": False, "token_level_loss": False}},
-            {"reward.kl_in": "loss", "loss.aggregation": "seq-mean-token-mean"},
-        ),
-        (
-            "nemo_rl",
-            {"value_loss_fn": {"scale": 0.5, "cliprange": None}},
-            {"value.factor": 0.25, "ppo.value_clip_range": OFF},
-        ),
-        (
-            None,
-            {"ppo.kl_coef": 0.1, "loss": {"dual_clip": "off"}, "clip_range": 0.1},
-            {
-                "ppo.kl_coef": 0.1,
-                "loss.kl_coef": 0.1,
-                "loss.dual_clip": OFF,
-                "ppo.clip_range": 0.1,
-                "loss.clip_range_high": 0.1,
-            },
-        ),
+        ("trl_0.11.4", {"init_kl_coef": 0.2, "kl_coef": 0.25, "kl_penalty": "mse"},
+         {"ppo.kl_coef": 0.25, "ppo.kl_estimator": "k2"}),
+        ("openrlhf", {"actor": {"eps_clip_low_high": [0.2, 0.3], "eps_clip": 0.4}},
+         {"ppo.clip_range": 0.2, "loss.clip_range_high": 0.3}),
+        ("openrlhf", {"actor": {"dual_clip": None, "entropy_coef": None}},
+         {"loss.dual_clip": OFF, "ppo.ent_coef": 0.0}),
+        ("openrlhf", {"algo": {"kl": {"use_loss": False}}, "reward": {"clip_range": [-5, 5]}},
+         {"reward.kl_in": "reward", "reward.score_clip": 5.0}),
+        ("nemo_rl", {"loss_fn": {"use_kl_in_reward": False, "token_level_loss": False}},
+         {"reward.kl_in": "loss", "loss.aggregation": "seq-mean-token-mean"}),
+        ("nemo_rl", {"value_loss_fn": {"scale": 0.5, "cliprange": None}},
+         {"value.factor": 0.25, "ppo.value_clip_range": OFF}),
+        (None, {"ppo.kl_coef": 0.1, "loss": {"dual_clip": "off"}, "clip_range": 0.1},
+         {"ppo.kl_coef": 0.1, "loss.kl_coef": 0.1, "loss.dual_clip": OFF, "ppo.clip_range": 0.1,
+          "loss.clip_range_high": 0.1}),
         (None, {"config": {"cliprange_value": 0.1}}, {"ppo.value_clip_range": 0.1}),
         (None, {"critic": {"loss_agg_mode": "token-mean"}, "learning_rate": 1e-6}, {}),
     ],
-)
+)  # fmt: skip
 def test_each_librarys_words(library: str | None, said: dict[str, Any], meant: dict[str, float | str]) -> None:
     assert settings(said, library) == meant
 
@@ -169,31 +140,19 @@ def test_what_cannot_be_is_refused(said: dict[str, Any], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("library", "logs", "meant"),
     [
-        (
-            "trl_1.12",
-            {"loss/policy_avg": 1, "policy/entropy_avg": 2, "val/ratio": 3},
-            {"policy_loss": 1, "entropy.watched": 2, "ratio.mean": 3},
-        ),
+        ("trl_1.12", {"loss/policy_avg": 1, "policy/entropy_avg": 2, "val/ratio": 3},
+         {"policy_loss": 1, "entropy.watched": 2, "ratio.mean": 3}),
         ("trl_0.11.4", {"ppo/loss/total": 1, "ppo/val/var_explained": 0.5}, {"total_loss": 1, "ev.used": 0.5}),
-        (
-            "openrlhf",
-            {"ppo_kl": 0.1, "ppo_clip_ratio": 0.2, "kl": 0.3},
-            {"approx_kl.used": 0.1, "clip_fraction.used": 0.2, "kl.statistic": 0.3},
-        ),
+        ("openrlhf", {"ppo_kl": 0.1, "ppo_clip_ratio": 0.2, "kl": 0.3},
+         {"approx_kl.used": 0.1, "clip_fraction.used": 0.2, "kl.statistic": 0.3}),
         ("verl", {"actor/entropy": 1, "actor/entropy_loss": 2, "actor/ppo_kl": 3}, {"entropy": 2, "approx_kl.used": 3}),
-        (
-            "nemo_rl",
-            {"loss": 1, "critic/loss": 2, "probs_ratio": 1.5},
-            {"total_loss": 1, "value_loss": 2, "loss.mean_ratio": 1.5},
-        ),
-        (
-            None,
-            {"train/loss/policy_avg": 1, "critic/vf_explained_var": 0.25, "kl_reference": 3},
-            {"policy_loss": 1, "ev.used": 0.25, "kl.statistic": 3},
-        ),
+        ("nemo_rl", {"loss": 1, "critic/loss": 2, "probs_ratio": 1.5},
+         {"total_loss": 1, "value_loss": 2, "loss.mean_ratio": 1.5}),
+        (None, {"train/loss/policy_avg": 1, "critic/vf_explained_var": 0.25, "kl_reference": 3},
+         {"policy_loss": 1, "ev.used": 0.25, "kl.statistic": 3}),
         (None, {"eval/loss": 1}, {}),
     ],
-)
+)  # fmt: skip
 def test_each_librarys_logged_results(library: str | None, logs: dict[str, float], meant: dict[str, float]) -> None:
     assert dict(mentioned({"logged": logs}, library).logged) == meant
 
