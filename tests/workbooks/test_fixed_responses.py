@@ -12,9 +12,9 @@ from openpyxl import load_workbook
 from blueprint.book import Book
 from blueprint.language import Block, block, filled, where
 from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.sheets import Rows
 from blueprint.workbooks.rlhf_ppo import rollout
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
-from blueprint.workbooks.rlhf_ppo.sheets import Rows
 from tests.page.fits import clipped
 from tests.page.workshop import located, made
 from tests.workbooks.building import plain, words_of

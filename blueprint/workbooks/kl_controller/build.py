@@ -1,33 +1,33 @@
-"""The workbook of the adaptive KL controller: its sheets, its numbers, its checks."""
-
-from __future__ import annotations
+"""The adaptive KL controller: it raises the KL coefficient β where the KL is above its target, and lowers it below."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from blueprint.inputs import Numbers
-from blueprint.language import Block, link
+from blueprint.language import Axis, Block, Sum, link, maximum, minimum, size, typed
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
-from blueprint.workbooks.common.definitions import Identity, Master, all_in_range, not_negative
+from blueprint.workbooks.common.definitions import Choices, Identity, all_in_range, not_negative
 from blueprint.workbooks.common.facts import facts_of
+from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Settings, settings, settings_sections
 from blueprint.workbooks.common.sheets import (
     CHECKING,
     COLUMNS,
     LEGEND,
     WIDTHS,
-    Beside,
-    Made,
+    Rows,
     Witnessed,
     beside,
     checks_sheet,
     made_by,
+    named,
+    several,
 )
-from blueprint.workbooks.kl_controller import definitions as controller
-from blueprint.workbooks.kl_controller.definitions import Controlled, Fed, i, u
 from blueprint.workbooks.kl_controller.schema import CONTROLLER
 
+u = Axis("u", "update", start=1)
+i = Axis("i", "response", start=1)
 HEADING = "The adaptive KL controller by hand"
 READING = (
     "RLHF charges a price β for drifting from the reference. With a fixed β one gets the KL that one gets; the controller turns",
@@ -45,6 +45,8 @@ ORDER = (
     "The rewards of a batch are made with the old β; only then is β updated by the KL of that batch. Both stand here."
 )
 SHOWN = "These responses stand for the n of a batch: only their mean enters."
+LEAD = "from the KL of a batch of responses to the price β that the next batch pays"
+RESULTS = ("error", "factor", "kl_coef.before", "kl_coef.after", "final_kl_coef")
 WAYS = tuple(text for text in CHECKING if "blueprint explain" not in text)
 LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge") and not look.faded)
 LONGEST = 1_000_000
@@ -53,82 +55,99 @@ LONGEST = 1_000_000
 def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of the adaptive KL controller; with a witness's number beside β after all updates if there is one."""
     chosen = settings(numbers.ppo, CONTROLLER)
-    given = controller.fed(chosen)
-    made = controller.controlled(given.used, chosen)
-    outside = beside(witnessed, [made.final]) if witnessed else None
-    checked, judged, tolerances = _checks(given, made, chosen, outside)
+    use = Choices(chosen.used, chosen.switch, n=u, t=i, labels=labels(own=__package__))
+    rows = controlled(use)
+    final = rows["final_kl_coef"]
+    residuals, product = checks_of(rows, chosen, use)
+    head, outside = (link("checks.kl", rows["kl.fed"]),), beside(witnessed, [final]) if witnessed else None
+    checked, judged, tolerances = checks_sheet(head, residuals, [product], outside)
     facts = facts_of(numbers.name, "controller")
-    told = Made(numbers.title, numbers.about, facts)
     lead = "the settings; the KL of the responses is typed on Controller"
-    inputs = Sheet("Inputs", lead, (*settings_sections(chosen), _statistics()), widths=(12,) * 8)
+    statistics = Section("What libraries feed", tuple(map(Note, STATISTICS)))
+    inputs = Sheet("Inputs", lead, (*settings_sections(chosen), statistics), widths=(12,) * 8)
+    start = _start(f"{numbers.title}: {numbers.about}", rows, judged.verdict, made_by(facts))
+    sums, lengths = numbers["responses.kl_sums"], np.array(numbers["responses.lengths"], dtype=float)
     return Blueprint(
         title=numbers.title,
-        sheets=(_start(told, made, judged.verdict), inputs, _controller(given, made), checked),
-        sizes={u: len(numbers["responses.kl_sums"]), i: len(numbers["responses.kl_sums"][0])},
-        typed=chosen.typed | tolerances | _typed(numbers, given),
+        sheets=(start, inputs, _controller(rows), replace(checked, across=(u,), grey=None)),
+        sizes={u: len(sums), i: len(sums[0])},
+        typed=chosen.typed | tolerances,
         choices=chosen.choices,
-        ranges=chosen.ranges | {given.lengths: (1, LONGEST)},
+        ranges=chosen.ranges | {rows["responses.length"]: (1, LONGEST)},
         facts=facts,
-        result=made.final,
-    )
+        result=final,
+    ).with_typed({"responses.kl": sums, "responses.length": lengths})
 
 
-def _typed(numbers: Numbers, given: Fed) -> dict[Block, object]:
-    return {
-        given.sums: numbers["responses.kl_sums"],
-        given.lengths: np.array(numbers["responses.lengths"], dtype=float),
-    }
+def controlled(use: Choices) -> Rows:
+    """Adapts β to the KL of the responses: β ← β·(1 + e·n/K) with e = KL/target − 1, clipped. β has a start column.
+
+    What is fed is the KL of whole responses, or their mean per token.
+    """
+    by = use.used
+    sums = typed("responses.kl", (u, i), "KL_sum", "KL of the response, summed over its words", decimals=1)
+    lengths = typed("responses.length", (u, i), "len", "words of the response", unit="≥ 1", decimals=0)
+    responses = use.one("responses.count", size(i))
+    per_token = use.row("responses.kl_per_word", sums[u, i] / lengths[u, i])
+    seq_sum = use.each("kl.seq_sum", Sum(i, sums[u, i]) / responses)
+    token_mean = use.each("kl.token_mean", Sum(i, per_token[u, i]) / responses)
+    fed = use.each("kl.fed", use.switch["kl_stat"].choose(seq_sum=seq_sum[u], token_mean=token_mean[u]))
+    raw = use.each("error.raw", fed[u] / by["target"] - 1)
+    error = use.each("error", maximum(-by["error_clip"], minimum(by["error_clip"], raw[u])))
+    factor = use.each("factor", 1 + error[u] * by["n_steps"] / by["horizon"])
+    after = use.each("kl_coef.after")
+    after[u.first - 1] = by["kl_coef"]
+    before = use.each("kl_coef.before", after[u - 1])
+    after[u] = before[u] * factor[u]
+    updates = use.one("updates", size(u))
+    last = use.one("last_update", updates - 1)
+    final = use.one("final_kl_coef", after[last])
+    fed_rows = named(sums, lengths, responses, per_token, seq_sum, token_mean, fed)
+    return fed_rows | named(raw, error, factor, before, after, updates, last, final)
 
 
-def _statistics() -> Section:
-    return Section("What libraries feed", tuple(map(Note, STATISTICS)))
-
-
-def _controller(given: Fed, made: Controlled) -> Sheet:
-    """Outlines the sheet from the KL of responses to β."""
-    sections = (
-        Section("The KL of the responses of each batch", (Note(SHOWN), given.sums, given.lengths, given.responses)),
-        Section("The one number that is fed", (given.seq_sum, given.per_word, given.token_mean, key(given.used))),
-        Section("How far off the target, and by how much β changes", (made.raw, key(made.error), key(made.factor))),
-        Section("β before and after the update", (Note(ORDER), key(made.before), key(made.after))),
-        Section("After all updates", (made.updates, made.last, key(made.final))),
-    )
-    lead = "from the KL of a batch of responses to the price β that the next batch pays"
-    return Sheet("Controller", lead, sections, (u,))
-
-
-def _checks(
-    given: Fed, made: Controlled, chosen: Settings, outside: Beside | None
-) -> tuple[Sheet, Master, dict[Block, object]]:
-    """Outlines the sheet of checks over the updates."""
-    all_factors, product = controller.product(made, chosen)
+def checks_of(rows: Rows, chosen: Settings, use: Choices) -> tuple[list[Block], Identity]:
+    """Measures how far factors, directions, β and lengths are from what they must be; and β from the product of all factors."""
+    by, factor, after = use.used, rows["factor"], rows["kl_coef.after"]
+    largest = by["error_clip"] * by["n_steps"] / by["horizon"]
     residuals = [
-        controller.too_far(made.factor, chosen),
-        controller.wrong_way(made, given.used, chosen),
-        not_negative("positive", made.after),
-        controller.too_short(given.lengths),
+        use.each("check.factor", maximum(0, abs(factor[u] - 1) - largest)),
+        use.each("check.way", maximum(0, -rows["error"][u] * (rows["kl.fed"][u] - by["target"]))),
+        not_negative("positive", after),
+        use.row("check.length", maximum(0, 1 - rows["responses.length"][u, i])),
         all_in_range(chosen),
     ]
-    head = (link("checks.kl", given.used),)
-    sheet, judged, tolerances = checks_sheet(head, residuals, [Identity((all_factors,), product)], outside)
-    return replace(sheet, across=(u,), grey=None), judged, tolerances
+    product = use.each("identity.product")
+    product[u.first - 1] = 1
+    product[u] = product[u - 1] * factor[u]
+    return residuals, Identity((product,), use.each("check.product", abs(by["kl_coef"] * product[u] - after[u])))
 
 
-def _start(told: Made, made: Controlled, verdict: Block) -> Sheet:
+def _controller(rows: Rows) -> Sheet:
+    """Outlines the sheet from the KL of responses to β."""
+    given = several(rows, "responses.kl", "responses.length", "responses.count")
+    means = several(rows, "kl.seq_sum", "responses.kl_per_word", "kl.token_mean")
+    error, factor, before, after, final = map(key, several(rows, *RESULTS))
+    sections = (
+        Section("The KL of the responses of each batch", (Note(SHOWN), *given)),
+        Section("The one number that is fed", (*means, key(rows["kl.fed"]))),
+        Section("How far off the target, and by how much β changes", (rows["error.raw"], error, factor)),
+        Section("β before and after the update", (Note(ORDER), before, after)),
+        Section("After all updates", (*several(rows, "updates", "last_update"), final)),
+    )
+    return Sheet("Controller", LEAD, sections, (u,))
+
+
+def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
     """Outlines the first sheet."""
+    final = Piece("β after all updates", rows["final_kl_coef"], rows["kl_coef.after"], of="the last of its row")
+    unchanged = Unchanged("inputs, against those delivered")
     sections = (
         Section("What this is", tuple(map(Note, READING))),
-        Section(
-            "Does everything add up?",
-            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
-        ),
-        Section(
-            "What comes of it",
-            (Piece("β after all updates", made.final, made.after, of="the last of its row"),),
-            COLUMNS,
-        ),
+        Section("Does everything add up?", (Judged("all checks", verdict), unchanged)),
+        Section("What comes of it", (final,), COLUMNS),
         Section("The sheets", (Tour(),)),
         Section("Colours", LOOKS),
-        Section("How to check this file", (*map(Note, WAYS), Note(made_by(told.facts)))),
+        Section("How to check this file", (*map(Note, WAYS), Note(made))),
     )
-    return Sheet("Start", f"{told.title}: {told.about}", sections, widths=WIDTHS, heading=HEADING, first=None)
+    return Sheet("Start", lead, sections, widths=WIDTHS, heading=HEADING, first=None)

@@ -14,11 +14,11 @@ from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.metrics import Metrics
 from blueprint.workbooks.common.metrics import metrics as metrics_of
 from blueprint.workbooks.common.settings import PRESET, Switch
-from blueprint.workbooks.common.sheets import InView
+from blueprint.workbooks.common.sheets import InView, Rows
 from blueprint.workbooks.common.sheets.loss import sections as sections_of_loss
 from blueprint.workbooks.common.sheets.signal import sections as sections_of_signal
 from blueprint.workbooks.common.signal import signal
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, sheet_of
+from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.steps import Steps, loss_given, metric_inputs, signal_given
 
 LIBRARY = Axis("l", "library", start=1)

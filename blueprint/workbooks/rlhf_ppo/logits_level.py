@@ -20,10 +20,10 @@ from blueprint.workbooks.common.definitions import (
     softmax,
     tempered,
 )
-from blueprint.workbooks.common.sheets import InView, Witnessed
+from blueprint.workbooks.common.sheets import InView, Rows, Witnessed, named, rows_on
 from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, rows_on, sheet_of
+from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.policies import NEW, REFERENCE, policy_that_reads, word_sections
 from blueprint.workbooks.rlhf_ppo.steps import Models
 from blueprint.workbooks.rlhf_ppo.whole import Start, whole

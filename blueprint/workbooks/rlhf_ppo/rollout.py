@@ -22,7 +22,7 @@ from blueprint.language import (
 )
 from blueprint.workbooks.common.axes import n, t, v
 from blueprint.workbooks.common.definitions import ROWS, count, end_words, ends_at, per_response
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, named
+from blueprint.workbooks.common.sheets import Rows, named
 
 RESPONSE = "rollout.response"
 """The typed tokens of the responses, where there are any: written whatever is drawn; where one is blank, the draw decides."""

@@ -23,11 +23,11 @@ from blueprint.workbooks.common.definitions import (
 )
 from blueprint.workbooks.common.metrics import MetricInputs, Metrics
 from blueprint.workbooks.common.metrics import metrics as metrics_of
-from blueprint.workbooks.common.sheets import InView
+from blueprint.workbooks.common.sheets import InView, Rows, named, rows_on, several
 from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets.signal import LEAD, TITLE, sections
 from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots, signal
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, rows_on, several, sheet_of
+from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 
 LINKED = {"logp_old": "logp_old", "logp_ref": "logp_ref", "placed": "score", "values": "values", "exact": "exact_kl"}
 """What the sheet of rewards repeats from other sheets, and what it is called there."""

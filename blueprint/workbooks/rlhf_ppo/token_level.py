@@ -27,11 +27,10 @@ from blueprint.workbooks.common.definitions import (
 )
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import INPUT_WIDTHS, settings, settings_sections
-from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, start_sheet, walk
+from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, rows_on, start_sheet, walk
 from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
 from blueprint.workbooks.common.sheets.signal import TITLE, sections
 from blueprint.workbooks.common.signal import Given, signal
-from blueprint.workbooks.rlhf_ppo.sheets import rows_on
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
 from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_signal
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal

@@ -11,10 +11,9 @@ from blueprint.workbooks.common.axes import j, k, n, one, t, v
 from blueprint.workbooks.common.conventions.inputs import chosen_of
 from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Temperature, checks
 from blueprint.workbooks.common.settings import settings, settings_sections
-from blueprint.workbooks.common.sheets import InView, Witnessed
+from blueprint.workbooks.common.sheets import InView, Rows, Witnessed, rows_on
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, prompts
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, rows_on
 from blueprint.workbooks.rlhf_ppo.sheets.critics import new_critic, old_critic, reward_model
 from blueprint.workbooks.rlhf_ppo.sheets.policies import new_policy, old_policy, reference
 from blueprint.workbooks.rlhf_ppo.steps import Models

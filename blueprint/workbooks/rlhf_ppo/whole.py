@@ -22,10 +22,9 @@ from blueprint.workbooks.common.definitions import rows as listed
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import PRESET, Settings
-from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, start_sheet, walk
+from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, rows_on, start_sheet, walk
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY, compared
-from blueprint.workbooks.rlhf_ppo.sheets import rows_on
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import diagnostics
 from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_loss, parts_of, pieces_of
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections

@@ -4,6 +4,7 @@ from blueprint.workbooks.common.sheets.averaged import TOTAL
 from blueprint.workbooks.common.sheets.checks import checks_sheet
 from blueprint.workbooks.common.sheets.flow import DASH, DOWN, LINE, ON, UP, with_
 from blueprint.workbooks.common.sheets.head import InView
+from blueprint.workbooks.common.sheets.rows import Rows, named, rows_on, several
 from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, WIDTHS, Made, Says, made_by, start_sheet
 from blueprint.workbooks.common.sheets.walk import Titled, titled_sections
 from blueprint.workbooks.common.sheets.witness_section import Beside, Witnessed, beside
@@ -22,12 +23,16 @@ __all__ = [
     "Beside",
     "InView",
     "Made",
+    "Rows",
     "Says",
     "Titled",
     "Witnessed",
     "beside",
     "checks_sheet",
     "made_by",
+    "named",
+    "rows_on",
+    "several",
     "start_sheet",
     "titled_sections",
     "with_",

@@ -20,8 +20,8 @@ from blueprint.workbooks.common.definitions import (
     score_of,
     updated,
 )
-from blueprint.workbooks.common.sheets import InView
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, sheet_of
+from blueprint.workbooks.common.sheets import InView, Rows
+from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 
 NO_GRADIENT = (
     "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good",

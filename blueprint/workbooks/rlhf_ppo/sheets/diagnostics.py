@@ -20,7 +20,8 @@ from blueprint.workbooks.common.definitions import (
     size,
     spread,
 )
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, named, sheet_of
+from blueprint.workbooks.common.sheets import Rows, named
+from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.start import averaged_rows
 from blueprint.workbooks.rlhf_ppo.steps import Steps
 

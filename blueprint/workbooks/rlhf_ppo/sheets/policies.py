@@ -19,9 +19,9 @@ from blueprint.workbooks.common.definitions import (
     tempered,
     word_weights,
 )
-from blueprint.workbooks.common.sheets import InView
+from blueprint.workbooks.common.sheets import InView, Rows, several
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, rollout, slots_of
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, several, sheet_of
+from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.critics import memory_sections, moved
 
 DRAW = "Another u, another word. A u below the first F draws word 0, which ends the text: the response is then shorter."

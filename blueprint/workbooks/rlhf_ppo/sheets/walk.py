@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from blueprint.page.outline import Listed, Section, Step
 from blueprint.workbooks.common.loss import Loss
-from blueprint.workbooks.common.sheets import Titled, titled_sections
+from blueprint.workbooks.common.sheets import Rows, Titled, several, titled_sections
 from blueprint.workbooks.common.sheets.loss import walked
-from blueprint.workbooks.rlhf_ppo.sheets import Rows, several
 
 POLICIES = {"old policy": "old", "reference": "reference", "new policy": "policy"}
 SIGNAL = {

@@ -1,0 +1,23 @@
+"""Blocks by their names, which are those of the finished file: so a sheet finds what stands on others."""
+
+from collections.abc import Mapping
+
+from blueprint.language import Block
+from blueprint.page.outline import Sheet, blocks_on
+
+Rows = Mapping[str, Block]
+
+
+def named(*blocks: Block) -> dict[str, Block]:
+    """Returns blocks by their names."""
+    return {block.name: block for block in blocks}
+
+
+def rows_on(*sheets: Sheet) -> dict[str, Block]:
+    """Returns every block of some sheets, by its name."""
+    return named(*(block for sheet in sheets for block in blocks_on(sheet)))
+
+
+def several(rows: Rows, *names: str) -> tuple[Block, ...]:
+    """Returns the blocks of some names, in that order."""
+    return tuple(rows[name] for name in names)
