@@ -94,7 +94,6 @@ LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 200, 40, 6
 STILL_LONG = {
     "commands.explain", "verifying.compare", "verifying.neighbours", "verifying.search",
     "witness.tokens", "workbooks.common.sheets.charts", "workbooks.minibatch.verifying.export",
-    "workbooks.rlhf_ppo.witness.start",
 }  # fmt: skip
 
 

@@ -1,30 +1,60 @@
 """A file of RLHF PPO, from what is typed to its last check."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness import TABLE, Batch, Rows, Tie, add_clip_curve, add_dots, add_settings, add_verdicts, checks
+from blueprint.witness import (
+    TABLE,
+    UPPER,
+    Array,
+    Batch,
+    Rows,
+    Tie,
+    WitnessError,
+    add_clip_curve,
+    add_dots,
+    add_settings,
+    add_verdicts,
+    advantages,
+    between,
+    checks,
+    lowest_ratio,
+    numbers,
+    rewards,
+    shown_words,
+    surrogates,
+    with_end,
+)
 from blueprint.witness.ppo import recompute
-from blueprint.workbooks.rlhf_ppo.witness import tokens
 from blueprint.workbooks.rlhf_ppo.witness.libraries import add_libraries
-from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics
-from blueprint.workbooks.rlhf_ppo.witness.signal import add_curves, add_identities, signal_distances
+from blueprint.workbooks.rlhf_ppo.witness.metrics import (
+    add_curves,
+    add_identities,
+    add_metrics,
+    mean_rows,
+    signal_distances,
+)
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_weights, texts_of
 
-PLAIN = (
+SCORES = "reward.score"
+MEANS = ("kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", SCORES)
+SIGNAL = (
     "kl.k1", "kl.k2", "kl.k3", "kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns",
     "advantage.mean", "advantage.centred", "advantage.variance", "advantage.whitened", "advantages_used",
+)  # fmt: skip
+"""What a file with the default options shows of the reward and the advantage."""
+PLAIN = (
+    *SIGNAL,
     "log_ratio", "ratio", "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate",
     "clip_fraction.changed", "clip_fraction.outside", "policy_kl.k1", "policy_kl.k3",
     "value.error", "value.square", "value.clipped", "value.error_clipped", "value.square_clipped", "value.word_loss",
     "policy_loss", "value_loss", "entropy", "policy_kl", "adds.value_loss", "adds.entropy", "adds.policy_kl", "total_loss",
     "share",
 )  # fmt: skip
-"""What a file with the default options shows of PPO."""
+"""What it shows of PPO."""
 NOT_PLAIN = (
     "slots", "old.tempered", "reference.tempered", "policy.tempered", "score.given", "kl_new.cross", "kl_new.exact",
 )  # fmt: skip
@@ -37,8 +67,9 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of the files to the rows and returns the draws that are ties."""
     add_settings(batch, rows)
     file = batch.files[0]
-    if tokens.BEGINS in file and "old.W" not in file:
-        return tokens.compute(batch, rows)
+    if SCORES in file and "old.W" not in file:
+        compute_tokens(batch, rows)
+        return ()
     start = compute_ppo(batch, rows)
     add_metrics(batch, rows, start.mask, "score.placed" if TABLE in file else "reward.score")
     add_libraries(batch, rows, texts_of(rows, start.mask))
@@ -98,3 +129,66 @@ def text_distances(batch: Batch, rows: Rows) -> dict[str, Tensor]:
         "check.draws": checks.range_distance(batch, "rollout.draw", fill=0.5),
         "check.length": checks.range_distance(batch, "max_new_tokens"),
     }
+
+
+def compute_tokens(batch: Batch, rows: Rows) -> None:
+    """Adds every quantity of files that start at log-probs, values and a reward for each token: no loss, but the clip on cases.
+
+    Raises WitnessError for a mask other than 0 and 1.
+    """
+    mask = batch.mask()
+    for file in batch.files:
+        _refuse_holes(numbers(file, "mask"))
+    count = mask.sum(dim=(-2, -1)).clamp(min=1)
+    rows.know({"slots": with_end(mask), SCORES: batch.typed(SCORES)})
+    rows.add({"response.words": count, "values.masked": _values(batch, mask)})
+    add_signal(batch, rows, mask)
+    rows.add(mean_rows(rows, MEANS, mask, count))
+    if "case.ratio" in batch.files[0]:
+        add_cases(batch, rows)
+    add_curves(batch, rows)
+    rows.add_words("bar.word", shown_words(batch))
+    add_identities(batch, rows)
+    add_verdicts(batch, rows, {"check.settings": batch.outside_all} | signal_distances(rows))
+
+
+def _refuse_holes(mask: Array) -> None:
+    """Refuses a response that goes on after a gap, such as a tool's turn: a workbook has no rows for it."""
+    for episode, row in enumerate(mask, start=1):
+        held = np.flatnonzero(row)
+        if len(held) and len(held) < held[-1] - held[0] + 1:
+            gap = next(t for t in range(held[0], held[-1]) if row[t] == 0)
+            raise WitnessError(
+                f"the mask of episode {episode} has a hole at decision {gap + 1}: a workbook has no rows for holes yet;"
+                " write 1 from the first response word to the last"
+            )
+
+
+def _values(batch: Batch, mask: Tensor) -> Tensor:
+    """Returns the typed values inside the mask, and what is typed behind the last decision of each file."""
+    behind = torch.nn.functional.pad(batch.exists, (1, 0)) * (1 - with_end(batch.exists))
+    return batch.typed("old_critic.values") * (with_end(mask) + behind)
+
+
+def add_signal(batch: Batch, rows: Rows, mask: Tensor) -> None:
+    """Adds KL, rewards and advantages; log-probs and scores count outside the mask, too, as far as rewards go."""
+    options = batch.options
+    log_ratio = batch.typed("old.logprobs") - batch.typed("reference.logprobs")
+    found = rewards.estimate_rows("kl", log_ratio, torch.zeros_like(log_ratio), options)
+    found |= {"kl_coef.reward": options.number("kl_coef", 1), "kl.support": torch.ones_like(mask)}
+    found |= rewards.reward_rows(found | {"score.placed": rows[SCORES]})
+    found |= {"response": mask, "kept": mask, "values.kept": rows["values.masked"], "rewards": found["rewards.raw"]}
+    found |= advantages.gae_rows(mask, found, options)
+    found |= advantages.whitened_rows(mask, found, options)
+    rows.add(found)
+    rows.hide(found.keys() - set(SIGNAL))
+
+
+def add_cases(batch: Batch, rows: Rows) -> None:
+    """Adds the clip on the typed cases, [F, C]."""
+    options, ratio, advantage = batch.options, batch.typed("case.ratio"), batch.typed("case.advantage")
+    clipped = between(ratio, lowest_ratio(options)[..., 0], 1 + options.number(UPPER, 2))
+    found = {"ratio.clipped": clipped} | surrogates(ratio, clipped, advantage)
+    rows.add(found | {"case.loss": -found["surrogate"]}, whole=True)
+    add_clip_curve(batch, rows)
+    add_dots(batch, rows, ratio, advantage, torch.ones_like(ratio))

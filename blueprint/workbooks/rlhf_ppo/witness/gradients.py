@@ -3,8 +3,6 @@
 The texts, the old models, the advantages and the returns are data of the step and carry no gradient, as in every library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,6 +13,7 @@ from blueprint.witness import (
     Array,
     Batch,
     File,
+    Named,
     Rows,
     WitnessError,
     chosen_device,
@@ -25,9 +24,9 @@ from blueprint.witness import (
     logprobs,
 )
 from blueprint.witness.ppo import signal, update
+from blueprint.workbooks.rlhf_ppo.witness import models
 from blueprint.workbooks.rlhf_ppo.witness.compute import compute_ppo
-from blueprint.workbooks.rlhf_ppo.witness.models import Policy, Scored
-from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of
+from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
 
 
 def gradients(files: Sequence[File], device: str = "auto", dtype: str = "float64") -> list[dict[str, Array]]:
@@ -50,26 +49,21 @@ def _of_file(batch: Batch) -> dict[str, Array]:
     rows = Rows(batch)
     with torch.no_grad():
         compute_ppo(batch, rows)
-    policy = Policy({part: rows[f"policy.{part}"] for part in POLICY})
-    critic = Scored({part: rows[f"critic.{part}"] for part in SCORED})
-    parameters = {
-        "policy.E": policy.E,
-        "policy.W": policy.W,
-        "policy.Y": policy.Y,
-        "critic.E": critic.E,
-        "critic.W": critic.W,
-        "critic.head.w": critic.w,
-        "critic.head.b": critic.b,
-    }
-    found = torch.autograd.grad(total_loss(batch, rows, policy, critic), list(parameters.values()))
-    return {name: each[0].cpu().numpy() for name, each in zip(parameters, found, strict=True)}
+    policy, critic = (
+        {part: rows[f"{model}.{part}"].detach().requires_grad_() for part in parts}
+        for model, parts in (("policy", POLICY), ("critic", SCORED))
+    )
+    found = torch.autograd.grad(total_loss(batch, rows, policy, critic), [*policy.values(), *critic.values()])
+    names = (*(f"policy.{part}" for part in policy), *(f"critic.{part}" for part in critic))
+    return {name: each[0].cpu().numpy() for name, each in zip(names, found, strict=True)}
 
 
-def total_loss(batch: Batch, rows: Rows, policy: Policy, critic: Scored) -> Tensor:
+def total_loss(batch: Batch, rows: Rows, policy: Named, critic: Named) -> Tensor:
     """Returns the total loss, a number, of a new policy and a new critic on the texts that the rows hold."""
-    read, written = rows["rollout.read"].long(), rows["rollout.written"][..., 1:].long()
+    read, written = texts_read(rows)
     slots, options = slots_of(rows), batch.options
-    new = distribution_rows(policy.logits(policy.memory(read)) / temperature_of(batch)[..., None])
+    logits = models.logits(policy, models.memory(policy, read))
+    new = distribution_rows(logits / temperature_of(batch)[..., None])
     old = {part: rows[f"old.{part}"] for part in ("p", "p_log_p")}
     texts = replace(
         texts_of(rows, rows["mask"][..., 1:-1]),
@@ -77,6 +71,6 @@ def total_loss(batch: Batch, rows: Rows, policy: Policy, critic: Scored) -> Tens
         kl_new_reference=kl_rows(new, rows["reference.log_p"], slots)["exact"],
         kl_old_new=kl_rows(old, new["log_p"], slots)["exact"],
         entropy=-slots * new["p_log_p"],
-        values=slots * critic.score(critic.memory(read)),
+        values=slots * models.score(critic, models.memory(critic, read)),
     )
     return update(texts, signal(texts, options), options)["total_loss"].sum()

@@ -1,7 +1,5 @@
 """Libraries side by side: the same texts by the conventions of every library of a file, and where they differ."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

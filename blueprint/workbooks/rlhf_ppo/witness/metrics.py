@@ -1,19 +1,20 @@
-"""What is watched in training: clip fractions, approximate KL, KL to the reference, scores, explained variance.
+"""The metrics of a training step, and what stands beside the advantages: GAE for several λ, and its identities.
 
-Tensors are [F, N, T] and masked; means are over the response words of a file unless a name says otherwise.
+Tensors are [F, N, T] and masked; means are over the response tokens of a file unless a name says otherwise.
 """
 
-from __future__ import annotations
-
+import torch
 from torch import Tensor
 
-from blueprint.witness import Batch, Held, Named, Rows, explained, masked_mean, wide
+from blueprint.witness import Batch, Held, Named, Rows, checks, explained, masked_mean, sums_from, wide, with_end
 
 MEANS = (
     "old.logprobs", "reference.logprobs", "policy.logprobs", "reward.penalty", "rewards", "old_critic.values", "td_errors",
     "advantages_used", "ratio", "surrogate.unclipped", "surrogate",
 )  # fmt: skip
 """Rows whose means a workbook with models shows, beside that of the score."""
+
+CURVES = ("1", "2", "3", "4")
 
 
 def add_metrics(batch: Batch, rows: Rows, mask: Tensor, score: str) -> None:
@@ -60,24 +61,26 @@ def update_rows(rows: Held, mask: Tensor, words: Tensor) -> Named:
 
 def per_response_rows(rows: Held, mask: Tensor) -> Named:
     """Returns sums over each response [F, N] and their means [F]: KL of its words, score and penalty wherever they land."""
-    summed = {"kl.response": mask * rows["kl.used"], "score.response": rows["score.placed"]}
-    summed |= {"non_score.response": rows["reward.penalty"]}
-    found = {name: each.sum(dim=-1) for name, each in summed.items()}
-    means = {"kl.response": "kl.per_response", "score.response": "score.mean", "non_score.response": "non_score_reward"}
-    return found | {mean: found[name].sum(dim=-1) / rows["response.count"] for name, mean in means.items()}
+    found = {}
+    for name, mean, row in (
+        ("kl.response", "kl.per_response", mask * rows["kl.used"]),
+        ("score.response", "score.mean", rows["score.placed"]),
+        ("non_score.response", "non_score_reward", rows["reward.penalty"]),
+    ):
+        found[name] = row.sum(dim=-1)
+        found[mean] = found[name].sum(dim=-1) / rows["response.count"]
+    return found
 
 
 def explained_rows(returns: Tensor, values: Tensor, mask: Tensor, words: Tensor, floor: Tensor) -> Named:
     """Returns 1 − var(R − V_old)/var(R) with variances over N, 0 where var(R) is at most the floor [F]; and its steps."""
-    found = {"value.residual": returns - values}
-    for name, row, mean_of in (
-        ("returns", returns, "returns.mean"),
-        ("value.residual", returns - values, "value.residual.mean"),
-    ):
+    residual = returns - values
+    found = {"value.residual": residual}
+    for name, row in (("returns", returns), ("value.residual", residual)):
         mean = masked_mean(row, mask, words)
         centred = mask * (row - wide(mean))
-        found |= {mean_of: mean, f"{name}.centred": centred}
-        found |= {f"{name}.variance": masked_mean(centred.square(), mask, words)}
+        variance = masked_mean(centred.square(), mask, words)
+        found |= {f"{name}.mean": mean, f"{name}.centred": centred, f"{name}.variance": variance}
     share = explained(found["value.residual.variance"], found["returns.variance"], floor)
     return found | {"explained_variance": share}
 
@@ -86,3 +89,39 @@ def mean_rows(rows: Held, names: tuple[str, ...], mask: Tensor, words: Tensor) -
     """Returns the masked means of rows, without their end columns."""
     columns = mask.shape[-1]
     return {f"mean.{name}": masked_mean(rows[name][..., :columns], mask, words) for name in names}
+
+
+def onward(rows: Rows, decay: Tensor) -> Tensor:
+    """Returns what later TD errors are multiplied by with another decay, [F, N, T]; what is passed over does not fade."""
+    return rows["slots"][..., :-1] * torch.where(rows["gae.over"] > 0, 1.0, decay)
+
+
+def add_curves(batch: Batch, rows: Rows) -> None:
+    """Adds the advantages for the λ of each curve, [F, N, T + 1]."""
+    for number in CURVES:
+        gae_lambda = batch.typed(f"gae_at.lambda{number}").view(-1, 1, 1)
+        decay = onward(rows, gae_lambda * batch.setting("gamma"))
+        rows.add({f"gae_at.{number}": sums_from(rows["td_errors"], decay)})
+
+
+def add_identities(batch: Batch, rows: Rows) -> None:
+    """Adds the advantages for λ = 0, λ = 1 and γ = 0, and the discounted reward to go.
+
+    The values are 0 outside the slots, except where one typed behind the last decision stands for what would have come: the
+    reward to go then begins with it, since A + V for λ = 1 does.
+    """
+    slots, values, gamma = rows["slots"][..., :-1], rows["values.kept"], batch.setting("gamma")
+    inside, behind = slots * (1 - rows["gae.over"]), values * (1 - with_end(slots))
+    rewarded = inside * (rows["rewards"] + gamma * behind[..., 1:])
+    to_go = sums_from(rewarded, onward(rows, gamma)) + behind
+    alone = inside * (rows["rewards"] - values[..., :-1])
+    rows.add(checks.identity_rows(rows, alone, to_go, onward(rows, gamma), onward(rows, 0 * gamma)))
+    rows.add(checks.size_rows(rows, rows["gae.ahead"][..., :-1]))
+
+
+def signal_distances(rows: Rows) -> Named:
+    """Returns how far k3, the returns and the three identities of GAE are from holding."""
+    slots = rows["slots"][..., :-1]
+    found = checks.gae_distances(rows, rows["values.kept"][..., :-1], slots, slots * (1 - rows["gae.over"]))
+    lambda_1 = slots * checks.to_go_distance(rows, rows["gae.ahead"][..., :-1])
+    return found | {"check.k3": (-rows["kl.k3"]).clamp(min=0), "check.lambda_1": lambda_1}
