@@ -7,10 +7,10 @@ significant digits is rounded to 15, because a spreadsheet stores no more.
 Each kind also says what an editor may check: as JSON Schema, which cannot say all that the checks here do.
 """
 
-import unicodedata
 from collections.abc import Callable
 from math import isfinite
 from typing import Annotated, Any
+from unicodedata import category
 
 from pydantic import AfterValidator, BeforeValidator, Strict, WithJsonSchema, WrapValidator
 
@@ -43,23 +43,15 @@ def between(low: float, high: float, noun: str = "a number") -> AfterValidator:
     return must_be(f"{noun} from {low:.10g} to {high:.10g}", lambda number: low <= number <= high)
 
 
-def one_of(words: tuple[str, ...]) -> BeforeValidator:
-    """Make a check that a value is one of a few words, whatever its type."""
-    return BeforeValidator(_checked(" or ".join(f'"{each}"' for each in words), lambda value: value in words))
-
-
 def _line(longest: int, **more: object) -> Any:
     """Make the kind of a text of one line; more: what else an editor may check."""
     return Annotated[
         Text,
         must_be(f"at most {longest} characters", lambda text: len(text) <= longest),
-        must_be("text without control characters", lambda text: not any(map(_unprintable, text))),
+        must_be("text without control characters", lambda text: not set(map(category, text)) & {"Cc", "Cs"}),
+        must_be("text without control characters", lambda text: not set(text) & set(_NOT_IN_XML)),
         WithJsonSchema({"type": "string", "maxLength": longest, **more}),
     ]
-
-
-def _unprintable(letter: str) -> bool:
-    return unicodedata.category(letter) in ("Cc", "Cs") or letter in _NOT_IN_XML
 
 
 def _split(prompt: object) -> object:
@@ -123,15 +115,12 @@ Response = Annotated[list[Text], BeforeValidator(_split), WithJsonSchema({"anyOf
 def of_setting(setting: Setting) -> Any:
     """Return the kind of values that a setting may have; a limit may be off."""
     if setting.words:
-        return Annotated[Text, one_of(setting.words)]
+        words = " or ".join(f'"{each}"' for each in setting.words)
+        return Annotated[Text, BeforeValidator(_checked(words, lambda value: value in setting.words))]
     if setting.whole:
         allowed = range(int(setting.low), int(setting.high) + 1)
         return Annotated[Number, must_be(" or ".join(map(str, allowed)), lambda number: number in allowed)]
     if not setting.limit:
         return Annotated[Number, between(setting.low, setting.high)]
     limit = between(setting.low, setting.largest, '"off", or a number')
-    return Annotated[Number, limit, WrapValidator(_unlimited)]
-
-
-def _unlimited(value: object, known: Callable[[object], float]) -> float:
-    return OFF if says_off(value) else known(value)
+    return Annotated[Number, limit, WrapValidator(lambda value, check: OFF if says_off(value) else check(value))]

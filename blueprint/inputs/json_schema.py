@@ -78,13 +78,12 @@ def _tidied(node: Any, defs: Mapping[str, Any]) -> Any:
 
 
 def _setting(setting: Setting) -> Node:
-    """Describe what may stand for a setting."""
-    node: Node = {"description": setting.description} if setting.meaning else {}
-    if setting.words:
-        return node | {"enum": list(setting.words), "default": setting.value}
-    if setting.whole:
-        return node | {"enum": list(range(int(setting.low), int(setting.high) + 1)), "default": setting.value}
+    """Describe what may stand for a setting; a word's symbol says nothing that a file needs."""
+    about = setting.meaning if setting.words else f"{setting.symbol}: {setting.meaning}"
+    node: Node = {"description": about} if setting.meaning else {}
+    if setting.words or setting.whole:
+        allowed = setting.words or range(int(setting.low), int(setting.high) + 1)
+        return node | {"enum": list(allowed), "default": setting.value}
     number: Node = {"type": "number", "minimum": setting.low, "maximum": setting.largest}
-    if not setting.limit:
-        return node | number | {"default": setting.value}
-    return node | {"anyOf": [number, {"const": "off"}], "default": "off" if setting.value == OFF else setting.value}
+    values = {"anyOf": [number, {"const": "off"}]} if setting.limit else number
+    return node | values | {"default": "off" if setting.value == OFF else setting.value}

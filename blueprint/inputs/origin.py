@@ -82,7 +82,7 @@ def _in_brief(value: Any) -> str:
         return shown(value)
     if not isinstance(value, list | tuple):
         return '"off"' if value == OFF else scalar(value)
-    members = list(leaves(value))
+    members = leaves(value)
     first = ", ".join(map(scalar, members[:_FIRST]))
     return f"{' by '.join(_shape(value))}: {first}{', …' if len(members) > _FIRST else ''}"
 

@@ -42,13 +42,13 @@ def read(source: str | PathLike[str]) -> Source:
     """
     label = fspath(source)
     if file := built_in_file(label):
-        return Source(label, True, _parsed(_text(file, label), label), f"{label} (built in)")
+        return Source(label, True, _parsed(file, label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
         known = _built_in()
         hint = suggestion(nearest(label, known), known)
         raise NumbersError(f"{printable(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
-    return Source(name_of(path), False, _parsed(_text(path, printable(label)), printable(label)), printable(path.name))
+    return Source(name_of(path), False, _parsed(path, printable(label)), printable(path.name))
 
 
 def source_of(text: str, path: Path) -> Source:
@@ -81,16 +81,42 @@ def _plain(key: str, value: Any) -> Any:
     raise NumbersError(f"{unquoted(key)}: found {type(value).__name__}, expected a number, a word, a list or a table.")
 
 
-def _text(path: Path, label: str) -> str:
-    data = _bytes(path, label)
+_UNREADABLE: dict[type[Exception], str] = {
+    FileNotFoundError: "there is no such file; write the path of a TOML file",
+    IsADirectoryError: "this is a folder; write the path of a TOML file in it",
+}
+
+
+def _parsed(path: Path, label: str) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises:
+        NumbersError: with where and why it is none, and what to do.
+    """
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
+        reason = error.strerror if isinstance(error, OSError) else error
+        why = _UNREADABLE.get(type(error), f"the file cannot be read ({reason})")
+        raise NumbersError(f"{label}: {why}.") from None
     if _is_utf16(data):
         hint = "save it again as UTF-8 (PowerShell: write it with -o, not with >)"
         raise NumbersError(f"{label}: found UTF-16 text, expected UTF-8; {hint}.")
     try:
-        return data.decode("utf-8-sig")
+        return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise NumbersError(f"{label}, line {line}: found bytes that are not UTF-8; save it again as UTF-8.") from None
+        why = f", line {line}: found bytes that are not UTF-8; save it again as UTF-8."
+    except tomllib.TOMLDecodeError as error:  # its message ends in the place: Invalid value (at line 3, column 5)
+        reason, _, place = str(error).rpartition(" (at ")
+        twice, otherwise = "write each key and table once", "text stands in quotes, a list in [ ] with commas"
+        advice = twice if reason.startswith("Cannot") else otherwise
+        why = f", {place.rstrip(')')}: this is not TOML ({printable(reason)}); {advice}."
+    except RecursionError:
+        why = ": the lists are nested too deeply; two levels are enough."
+    except ValueError:  # a whole number of thousands of digits
+        why = ": a number has too many digits; 15 are enough."
+    raise NumbersError(label + why)
 
 
 def _is_utf16(data: bytes) -> bool:
@@ -98,40 +124,6 @@ def _is_utf16(data: bytes) -> bool:
     looked_at = data[:_LOOKED_AT]
     halves = (looked_at[0::2], looked_at[1::2])
     return data.startswith(_UTF16_MARKS) or any(half.count(0) > len(half) / 2 for half in halves)
-
-
-_UNREADABLE: dict[type[Exception], str] = {
-    FileNotFoundError: "there is no such file; write the path of a TOML file",
-    IsADirectoryError: "this is a folder; write the path of a TOML file in it",
-}
-
-
-def _bytes(path: Path, label: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        why = _UNREADABLE.get(type(error), f"the file cannot be read ({reason})")
-        raise NumbersError(f"{label}: {why}.") from None
-
-
-def _parsed(text: str, label: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax(str(error), label) from None
-    except (RecursionError, ValueError) as error:  # ValueError: whole numbers of thousands of digits
-        nested = isinstance(error, RecursionError)
-        why = "the lists are nested too deeply; two levels are" if nested else "a number has too many digits; 15 are"
-        raise NumbersError(f"{label}: {why} enough.") from None
-
-
-def _syntax(message: str, label: str) -> NumbersError:
-    """Take the place out of a parser's message such as `Invalid value (at line 3, column 5)`."""
-    reason, _, place = message.rpartition(" (at ")
-    written_twice = reason.startswith("Cannot")
-    advice = "write each key and table once" if written_twice else "text stands in quotes, a list in [ ] with commas"
-    return NumbersError(f"{label}, {place.rstrip(')')}: this is not TOML ({printable(reason)}); {advice}.")
 
 
 def overridden(raw: dict[str, Any], overrides: Mapping[str, Any] | Sequence[str]) -> list[str]:

@@ -54,11 +54,6 @@ class Setting:
     called: tuple[Mapping[str, str], ...] = field(default=(), compare=False)
 
     @property
-    def description(self) -> str:
-        """What it means, behind its symbol; a word's symbol says nothing that a file needs."""
-        return self.meaning if self.words else f"{self.symbol}: {self.meaning}"
-
-    @property
     def limit(self) -> bool:
         """Whether it is a limit: a number up to `largest`, or off."""
         return self.high == inf

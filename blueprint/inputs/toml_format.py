@@ -64,13 +64,9 @@ def _with_zeros(text: str, decimals: int) -> str:
     return f"{before}.{after:0<{decimals}}" if point and decimals else text
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield what stands in nested lists."""
-    for each in value:
-        if _is_list(each):
-            yield from leaves(each)
-        else:
-            yield each
+def leaves(value: Any) -> list[Any]:
+    """Return what stands in nested lists."""
+    return [leaf for each in value for leaf in leaves(each)] if _is_list(value) else [value]
 
 
 def _remarked(rows: list[str], remarks: Sequence[str]) -> list[str]:

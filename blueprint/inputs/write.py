@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from textwrap import wrap
-from typing import Any
 
 from blueprint.inputs.json_schema import Node, level_schema
 from blueprint.inputs.numbers import Numbers
@@ -59,50 +58,34 @@ class _Page:
             yield from self.key(f"{name}.{key}", inner)
 
     def key(self, dotted: str, node: Node) -> Iterator[str]:
-        """Yield the lines of a key: its value, or, behind a #, what holds without it."""
-        key = dotted.rpartition(".")[2]
-        value = self._given.get(dotted, self._assumed.get(dotted, _example(node)))
+        """Yield the lines of a key: its value, or, behind a #, what holds without it; a long comment goes above it."""
+        key, is_given = dotted.rpartition(".")[2], dotted in self._given
+        value = self._given.get(dotted, self._assumed.get(dotted, node.get("examples", [None])[0]))
         if value is None:
             return
-        remarks = self._level.remarks(self._numbers, dotted) if dotted in self._given else ()
-        off = value == OFF if isinstance(value, float) and "anyOf" in node else False
-        first, *more = spelled("off" if off else value, _is_whole(node), remarks)
-        behind = "" if dotted in self._given else "# "
-        yield from _with_comment(f"{behind}{key} = {first}", [f"{behind}{line}" for line in more], _said(node))
-
-
-def _example(node: Node) -> Any:
-    return node.get("examples", [None])[0]
-
-
-def _with_comment(line: str, more: list[str], comment: str) -> Iterator[str]:
-    """Put the comment behind the first line, or above it where that would be too long."""
-    together = _beside(line, comment)
-    if len(together) > _LONGEST:
-        yield from wrap(comment, _LONGEST, initial_indent="# ", subsequent_indent="# ")
-        together = line
-    yield together
-    yield from more
+        remarks = self._level.remarks(self._numbers, dotted) if is_given else ()
+        leaf, off = _leaf(node), "anyOf" in node and value == OFF
+        whole = leaf.get("type") == "integer" or any(isinstance(each, int) for each in leaf.get("enum", ()))
+        mark = "" if is_given else "# "
+        first, *more = spelled("off" if off else value, whole, remarks)
+        comment = "; ".join(filter(None, (node.get("description"), _allowed(leaf))))
+        line = f"{mark}{key} = {first}"
+        if len(_beside(line, comment)) > _LONGEST:
+            yield from wrap(comment, _LONGEST, initial_indent="# ", subsequent_indent="# ")
+        else:
+            line = _beside(line, comment)
+        yield line
+        yield from (mark + each for each in more)
 
 
 def _beside(line: str, comment: str) -> str:
     return f"{line:<{_COMMENT_AT}}# {comment}" if len(line) < _COMMENT_AT else f"{line}  # {comment}"
 
 
-def _said(node: Node) -> str:
-    """Say what a key is, and what may stand there."""
-    return "; ".join(part for part in (node.get("description", ""), _allowed(_leaf(node))) if part)
-
-
 def _leaf(node: Node) -> Node:
     while node.get("type") == "array":
         node = node["items"]
     return node
-
-
-def _is_whole(node: Node) -> bool:
-    leaf = _leaf(node)
-    return leaf.get("type") == "integer" or any(isinstance(each, int) for each in leaf.get("enum", ()))
 
 
 def _allowed(node: Node) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,10 +107,4 @@ class Kind:
 
 def imported(part: Any) -> Any:
     """Return a part of a record; what lies at its address, where only that is given."""
-    return _at(part) if isinstance(part, str) else part
-
-
-@cache
-def _at(address: Address) -> Any:
-    module, _, name = address.partition(":")
-    return getattr(import_module(module), name)
+    return EntryPoint("", part, "").load() if isinstance(part, str) else part

@@ -67,19 +67,19 @@ def _own() -> dict[str, Kind]:
 @cache
 def _installed() -> dict[str, Kind]:
     """Load the kinds that installed packages bring."""
-    found: list[Kind] = []
+    found: dict[str, Kind] = {}
     for each in entry_points(group=GROUP):
         try:
-            found.append(each.load())
+            kind = each.load()
         except Exception as error:  # whatever somebody's package does when it is imported
-            told = f"entry point {unquoted(each.name)} = {unquoted(each.value)}, group {GROUP}"
+            what = f"entry point {unquoted(each.name)} = {unquoted(each.value)}, group {GROUP}"
             raise KindError(
-                f"{told}: found {unquoted(error)}, expected a Kind; mend or uninstall the package."
+                f"{what}: found {unquoted(error)}, expected a Kind; mend or uninstall the package."
             ) from error
-    for kind in found:
-        for other in (*_own().values(), *(each for each in found if each is not kind)):
+        for other in (*_own().values(), *found.values()):
             _refuse_twins(kind, other)
-    return {kind.name: kind for kind in found}
+        found[kind.name] = kind
+    return found
 
 
 def kind_named(name: str) -> Kind:
