@@ -2,7 +2,7 @@
 
 import sys as _sys
 
-from blueprint.api import add_kind, build, check, open, verify
+from blueprint.api import build, check, open, verify
 from blueprint.book import Book, book
 from blueprint.language import (
     Axis,
@@ -32,6 +32,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.moved import Moved as _Moved
+from blueprint.workbooks.registry import add_kind
 
 __all__ = [
     "Axis",

@@ -13,13 +13,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blueprint.book import Book
+from blueprint.workbooks.registry import blueprint_of
+
 if TYPE_CHECKING:
-    from blueprint.book import Book
     from blueprint.checking.checker import Outcome
-    from blueprint.inputs import Numbers
     from blueprint.reopening import SavedBook
     from blueprint.verifying import StepVerdict, Verdict
-    from blueprint.workbooks.kind import Kind
 
 AnyPath = str | PathLike[str]
 Tables = Mapping[str, Any]
@@ -46,28 +46,11 @@ def build(
     >>> bp.build({"level": "weights", "sizes": {"max_new_tokens": 3}, "ppo": {"gamma": 0.9}})["advantages"].columns.name
     'decision'
     """
-    from blueprint.book import Book
-    from blueprint.workbooks.registry import blueprint_of
+    from blueprint.inputs import load
 
-    asked = {"preset": preset, "conventions": conventions, "compare": compare}
-    changes = {key: value for key, value in asked.items() if value is not None} | dict(set or {})
-    return Book(blueprint_of(_loaded(numbers, changes)))
-
-
-def add_kind(kind: Kind) -> None:
-    """Makes a kind of workbook of one's own known; `bp.build` and the doors then work on its numbers as on any other's.
-
-    kind: its record, `blueprint.workbooks.Kind`. Raises KindError if its name, a level or built-in numbers are taken.
-
-    >>> import blueprint as bp
-    >>> from blueprint.workbooks import Kind
-    >>> bp.add_kind(Kind("classic_ppo", "mine", levels={}, build=None))
-    Traceback (most recent call last):
-    blueprint.workbooks.kind.KindError: kind classic_ppo: there is one of that name already; give yours another name.
-    """
-    from blueprint.workbooks import registry
-
-    registry.add_kind(kind)
+    options = {"preset": preset, "conventions": conventions, "compare": compare}
+    chosen = {key: value for key, value in options.items() if value is not None}
+    return Book(blueprint_of(load(numbers, {**chosen, **(set or {})})))
 
 
 def open(path: AnyPath) -> SavedBook:
@@ -107,10 +90,3 @@ def verify(
     changes = tuple(f"{key}={value}" for key, value in (set or {}).items())
     options, dumps = VerifyOptions(preset, changes, tolerance, device), [read_dump(path) for path in paths]
     return verify_one(dumps[0], options).verdict if len(dumps) == 1 else verify_dumps(dumps, options)
-
-
-def _loaded(numbers: AnyPath | Tables, changes: Mapping[str, Any]) -> Numbers:
-    from blueprint.inputs import load, read, tables_of
-
-    source = tables_of(numbers) if isinstance(numbers, Mapping) else read(numbers)
-    return load(source, changes)

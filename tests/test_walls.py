@@ -52,7 +52,7 @@ MAY_READ = {
     "__main__": ("cli",),
     "frames": ("book", "language"),
     "api": ("workbooks.kind", "book", "checking", "dumps", "inputs", "reopening", "verifying", "workbooks.registry"),
-    "": ("api", "book", "language", "moved"),
+    "": ("api", "book", "language", "moved", "workbooks.registry"),
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip

@@ -14,8 +14,7 @@ from blueprint.cli import main
 from blueprint.language import NoNumber, NotationError
 from blueprint.which import Answer, Batch, answers, measure, page
 from blueprint.which.measure import OF_THE_BATCH, differences
-from blueprint.which.page import number
-from blueprint.which.words import said
+from blueprint.which.page import number, said
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.page.workshop import made
 

@@ -4,11 +4,9 @@ All of it comes from the blocks `library.*` of a workbook whose conventions are 
 can hold any variant of a library: here, each library with one convention set back to what the default does.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import inf
+from math import inf, isnan
 from typing import NamedTuple
 
 from blueprint.book import Book
@@ -56,16 +54,14 @@ def answers(book: Book, names: Sequence[str] = ()) -> list[Answer]:
     """
     found = rlhf()
     default = next(iter(found.presets.values()))
-    wanted = [found.preset(name) for name in dict.fromkeys(names)] or list(found.presets.values())
-    yours = _yours(book, default)
-    told = [default, *(preset for preset in wanted if preset is not default), *([yours] if yours else [])]
-    differ = {preset.name: differences(preset.values, default.values) for preset in told}
+    named = [found.preset(name) for name in dict.fromkeys(names)] or found.presets.values()
+    presets = [default, *(preset for preset in named if preset is not default), *_yours(book, default)]
+    differ = {preset.name: differences(preset.values, default.values) for preset in presets}
     variants: list[_Values] = []
-    for preset in told:
-        variants.append(preset.values)
-        variants += [dict(preset.values) | {key: default.values[key]} for key in differ[preset.name]]
-    rows = iter(_computed(book, variants))
-    return [_answer(preset, next(rows), [(key, next(rows)) for key in differ[preset.name]]) for preset in told]
+    for preset in presets:
+        variants += [preset.values, *({**preset.values, key: default.values[key]} for key in differ[preset.name])]
+    rows = _computed(book, variants)
+    return [_answer(preset, next(rows), [(key, next(rows)) for key in differ[preset.name]]) for preset in presets]
 
 
 def differences(values: _Values, default: _Values) -> list[str]:
@@ -81,48 +77,37 @@ def _answer(preset: Preset, numbers: Mapping[str, float], without: list[tuple[st
     loss = "policy loss"
     effects = [Effect(key, numbers[loss] - found[loss]) for key, found in without]
     return Answer(
-        preset,
-        numbers,
-        tuple(sorted(effects, key=lambda effect: -abs(effect.adds) if effect.adds == effect.adds else -inf)),
+        preset, numbers, tuple(sorted(effects, key=lambda effect: -inf if isnan(effect.adds) else -abs(effect.adds)))
     )
 
 
-def _yours(book: Book, default: Preset) -> Preset | None:
-    """Returns the settings in use as a preset, or None if they are the default's."""
+def _yours(book: Book, default: Preset) -> list[Preset]:
+    """Returns the settings in use as a preset, if they are not the default's."""
     used = {key: book.values.arrays[book.blocks[key]].item() for key in default.values if key in book.blocks}
-    values = dict(default.values) | {
-        key: value if isinstance(value, str) else float(value) for key, value in used.items()
-    }
-    if not differences(values, default.values):
-        return None
-    return Preset(
-        "yours", "your settings", "–", "", "The settings of these numbers, or those set for this page.", values
-    )
+    values = {**default.values, **{key: each if isinstance(each, str) else float(each) for key, each in used.items()}}
+    why = "The settings of these numbers, or those set for this page."
+    yours = Preset("yours", "your settings", "–", "", why, values)
+    return [yours] if differences(values, default.values) else []
 
 
-def _computed(book: Book, variants: Sequence[_Values]) -> list[Mapping[str, float]]:
+def _computed(book: Book, variants: Sequence[_Values]) -> Iterator[Mapping[str, float]]:
     """Computes the batch by each variant: as many at once as the memory of a small machine can hold."""
-    cells = book.values[book.blocks["library.share"]][0].size
-    at_once = max(1, _MOST_CELLS // cells)
-    parts = [variants[start : start + at_once] for start in range(0, len(variants), at_once)]
-    return [row for part in parts for row in _at_once(book, part)]
+    at_once = max(1, _MOST_CELLS // book.values[book.blocks["library.share"]][0].size)
+    for start in range(0, len(variants), at_once):
+        yield from _at_once(book, variants[start : start + at_once])
 
 
 def _at_once(book: Book, variants: Sequence[_Values]) -> list[Mapping[str, float]]:
     """Types the variants as presets and as libraries, and reads what comes of each."""
-    blocks, names = book.blocks, [str(number) for number in range(len(variants))]
-    typed: dict[str, object] = {
-        "presets.names": names,
-        "library.names": names,
-        "presets.why": names,
-        "preset": names[0],
-    }
-    for key in variants[0]:
-        if f"presets.{key}" in blocks:
-            typed[f"presets.{key}"] = [values[key] for values in variants]
-    sizes = dict(book.blueprint.sizes) | {
-        axis: len(variants) for name in ("presets.names", "library.names") for axis in blocks[name].axes
-    }
+    blocks, names, lists = (
+        book.blocks,
+        [str(number) for number in range(len(variants))],
+        ("presets.names", "library.names"),
+    )
+    typed: dict[str, object] = {**dict.fromkeys((*lists, "presets.why"), names), "preset": names[0]}
+    keys = [key for key in variants[0] if f"presets.{key}" in blocks]
+    typed |= {f"presets.{key}": [values[key] for values in variants] for key in keys}
+    sizes = {**book.blueprint.sizes, **{axis: len(variants) for name in lists for axis in blocks[name].axes}}
     made = Book(replace(book.blueprint.with_typed(typed), sizes=sizes), beyond=True)
     columns = {title: made.values[blocks[name]] for title, name in COLUMNS.items()}
     return [{title: float(column[at]) for title, column in columns.items()} for at in range(len(variants))]

@@ -1,13 +1,12 @@
 """The page "Which PPO is it?": what each library computes of a batch, and what makes the difference, in Markdown."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
+from blueprint.inputs import OFF, counted, dotted, shown_value
 from blueprint.which.measure import COLUMNS, Answer, Effect
-from blueprint.which.words import TUNED, said
+from blueprint.workbooks.common.conventions.data import LIVE
 
 INTRODUCTION = """\
 They are all called PPO, and each computes another loss from the same batch: the same words, log-probs, values and scores
@@ -26,6 +25,8 @@ effects do not add up to the whole difference, because one convention hides or m
 named; what is smaller than 0.00005 counts as not moving it. *Settings* are γ, λ, clips and coefficients, which users tune
 anyway; all else is a *rule* of the library's code."""
 MOST, VISIBLE = 3, 0.00005
+TUNED = frozenset(key for key, setting in LIVE.items() if setting.tuned)
+"""What every user of any library sets anew: γ, λ and the coefficients. All else is a rule of the library's code."""
 
 
 class Batch(NamedTuple):
@@ -53,14 +54,11 @@ def page(batches: Sequence[Batch], command: str) -> str:
 
 def _table(answers: Sequence[Answer]) -> str:
     """Lays the numbers out, a row per library."""
-    head = ["library", "version", *COLUMNS]
-    lines = [head, ["---", "---", *["---:"] * len(COLUMNS)], *map(_row, answers)]
+    lines = [["library", "version", *COLUMNS], ["---", "---", *["---:"] * len(COLUMNS)]]
+    for preset, numbers, _ in answers:
+        shown = ["–" if title in preset.unlogged else number(numbers[title]) for title in COLUMNS]
+        lines.append([preset.name, preset.version, *shown])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _row(answer: Answer) -> list[str]:
-    numbers = ["–" if title in answer.preset.unlogged else number(answer.numbers[title]) for title in COLUMNS]
-    return [answer.preset.name, answer.preset.version, *numbers]
 
 
 def _library(name: str, batches: Sequence[Batch]) -> str:
@@ -72,8 +70,8 @@ def _library(name: str, batches: Sequence[Batch]) -> str:
     if not keys:
         return head
     tuned = sum(key in TUNED for key in keys)
-    counted = f"It differs from the default in {_count(tuned, 'setting')} and {_count(len(keys) - tuned, 'rule')}."
-    return "\n".join([f"{head} {counted}", "", *(f"- `{batch}`: {_moved(answer)}" for batch, answer in of.items())])
+    rules = f"It differs from the default in {counted(tuned, 'setting')} and {counted(len(keys) - tuned, 'rule')}."
+    return "\n".join([f"{head} {rules}", "", *(f"- `{batch}`: {_moved(answer)}" for batch, answer in of.items())])
 
 
 def _moved(answer: Answer) -> str:
@@ -83,12 +81,11 @@ def _moved(answer: Answer) -> str:
     moving = [effect for effect in answer.effects if not abs(effect.adds) < VISIBLE]  # one that is no number, too
     if not moving:
         return "no single one moves the policy loss."
-    shown = moving[:MOST]
-    rules = [effect for effect in moving if effect.key not in TUNED]
-    told = "; ".join(_effect(effect, answer) for effect in shown)
+    largest, rules = moving[:MOST], [effect for effect in moving if effect.key not in TUNED]
+    told = "; ".join(_effect(effect, answer) for effect in largest)
     if not rules:
         told += "; no rule moves it"
-    elif rules[0] not in shown:
+    elif rules[0] not in largest:
         told += f"; of the rules most, {_effect(rules[0], answer)}"
     still = len(answer.effects) - len(moving)
     return f"{told}. {still} of {len(answer.effects)} do not move it." if still else f"{told}."
@@ -98,11 +95,14 @@ def _effect(effect: Effect, answer: Answer) -> str:
     return f"{said(effect.key, answer.preset.values)}: {number(effect.adds, '+')}"
 
 
-def _count(many: int, noun: str) -> str:
-    return f"{many} {noun}{'' if many == 1 else 's'}"
+def said(key: str, values: Mapping[str, float | str]) -> str:
+    """Says what a convention does; one that has no words of its own is given as a numbers file has it."""
+    setting, shown = LIVE[key], {each: shown_value(value) for each, value in values.items()}
+    phrase = setting.phrases.get(shown[key]) or (setting.phrase if values[key] != OFF else "")
+    others = {each.rpartition(".")[2]: LIVE[each].phrases.get(what, what) for each, what in shown.items()}
+    return (phrase or f"{dotted(key)} = {{}}").format(shown[key], **others)
 
 
 def number(value: float, sign: str = "") -> str:
     """Spells a number with four decimals and a true minus; what rounds to 0 has none."""
-    spelled = f"{round(value, 4) + 0.0:{sign}.4f}"
-    return spelled.replace("-", "−")
+    return f"{round(value, 4) + 0.0:{sign}.4f}".replace("-", "−")

@@ -31,6 +31,12 @@ def add_kind(kind: Kind) -> None:
 
     Raises:
         KindError: if it is none, or if another kind has its name, one of its levels, or built-in numbers of one name.
+
+    >>> import blueprint as bp
+    >>> from blueprint.workbooks import Kind
+    >>> bp.add_kind(Kind("classic_ppo", "mine", levels={}, build=None))
+    Traceback (most recent call last):
+    blueprint.workbooks.kind.KindError: kind classic_ppo: there is one of that name already; give yours another name.
     """
     if not isinstance(kind, Kind):
         raise KindError(f"add_kind: found {type(kind).__name__}, expected a record; write add_kind(Kind(name, …)).")
