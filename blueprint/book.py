@@ -24,13 +24,14 @@ from blueprint.language import (
     latex_equations,
     reads,
 )
+from blueprint.page.layout import Layout
 from blueprint.page.outline import Blueprint, on_one_sheet
+from blueprint.page.placing import lay_out, place_blocks
+from blueprint.page.recalculate import Proof, prove
+from blueprint.page.watch import expected, watch_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from blueprint.page.layout import Layout
-    from blueprint.page.recalculate import Proof
 
 
 class Book:
@@ -52,8 +53,6 @@ class Book:
     @cached_property
     def layout(self) -> Layout:
         """Where everything stands. Raises NotationError if it does not fit on a page."""
-        from blueprint.page.placing import lay_out
-
         return lay_out(self.blueprint, self.values)
 
     @cached_property
@@ -73,9 +72,6 @@ class Book:
 
     def prove(self, path: str | PathLike[str]) -> Proof:
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
-        from blueprint.page.recalculate import prove
-        from blueprint.page.watch import expected
-
         return prove(Path(path), expected(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> explaining.Shown:
@@ -94,8 +90,6 @@ class Book:
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns the sheet and address of a cell, also of a book that has not all its numbers."""
-        from blueprint.page.placing import place_blocks
-
         return place_blocks(self.blueprint, values).address(block, places)
 
     def block_named(self, text: str) -> Block:
@@ -148,8 +142,6 @@ class Book:
 
     @cached_property
     def _own_formulas(self) -> dict[tuple[str, int, int], str]:
-        from blueprint.page.watch import watch_of
-
         lives = (*self.layout.lives, *watch_of(self.layout).lives)
         return {(live.sheet, live.row, live.column): live.formula for live in lives}
 

@@ -52,14 +52,13 @@ def tensors_of(book: Book, device: str) -> dict[str, Tensor]:
 
 def _members(axis: Axis, book: Book) -> list[object]:
     """Returns what the members of an axis are called."""
-    return [_member(axis, member, book) for member in range(book.values.size(axis))]
+    parts = (book.values.part(axis, member) for member in range(book.values.size(axis)))
+    return [_member(part, number, book) for part, number in parts]
 
 
-def _member(axis: Axis, member: int, book: Book) -> object:
-    part, number = book.values.part(axis, member)
-    known = book.blueprint.names.get(part)
+def _member(part: Axis, number: int, book: Book) -> object:
+    known = book.blueprint.names.get(part, part.letter if part.size == 1 else "")
     if isinstance(known, Block):
         return book.values.cell(known, number)
-    if known is not None:
-        return known if part.size == 1 else known.format(number + part.start)
-    return part.letter if part.size == 1 else number + part.start
+    named = known if part.size == 1 else known.format(number + part.start)
+    return named or number + part.start

@@ -73,25 +73,22 @@ class Operand:
 
     def printed(self, decimals: int, factor: bool = False) -> str:
         """Prints the number; a negative factor in brackets."""
-        if self.whole:
-            return self.value if isinstance(self.value, str) else f"{self.value:.15g}"
         if isinstance(self.value, str):
-            return f"“{self.value}”"
+            return self.value if self.whole else f"“{self.value}”"
+        if self.whole:
+            return f"{self.value:.15g}"
         number = half_up(self.value / self._unit, decimals)
         power = "" if self._unit == 1 else f"E{round(log10(self._unit))}"
-        text = "−" * (number < 0) + f"{abs(number):f}" + power
+        text = "−" * (number < 0) + f"{abs(number):f}{power}"
         return f"({text})" if factor and number < 0 else text
 
     def printed_formula(self, decimals: str, factor: bool = False) -> str:
         """Spells the print of the number, to be joined by &."""
-        if self.whole:
-            return self.cell
-        if isinstance(self.value, str):
-            return f'"“"&{self.cell}&"”"'
+        if self.whole or isinstance(self.value, str):
+            return self.cell if self.whole else f'"“"&{self.cell}&"”"'
         below = f"ROUND({self._counted},{decimals})<0"
         power = f'&IF({self.unit}=1,"","E"&ROUND(LOG10({self.unit}),0))' if self.unit else ""
-        number = f"ROUND(ABS({self._counted}),{decimals}){power}"
-        opened = f'IF({below},"{"(" * factor}−","")&{number}'
+        opened = f'IF({below},"{"(" * factor}−","")&ROUND(ABS({self._counted}),{decimals}){power}'
         return f'{opened}&IF({below},")","")' if factor else opened
 
     @property
@@ -113,17 +110,13 @@ class Print(str):
 
 def same_print(ours: str, theirs: str) -> bool:
     """Tells whether two texts are the same but for the last decimal of a number, or for what is beyond 15 digits."""
-    if ours == theirs:
-        return True
     if NUMBER.sub("#", ours) != NUMBER.sub("#", theirs):
         return False
-    pairs = zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=True)
-    return all(_same_number(a, b) for a, b in pairs)
+    return all(map(_same_number, NUMBER.findall(ours), NUMBER.findall(theirs)))
 
 
 def _same_number(ours: str, theirs: str) -> bool:
     decimals = max(len(text.partition(".")[2]) for text in (ours, theirs))
-    last = (
-        1.001 * 10.0**-decimals if decimals else 0.0
-    )  # 1.001: the difference of two printed decimals is itself rounded
+    # 1.001: the difference of two printed decimals is itself rounded
+    last = 1.001 * 10.0**-decimals if decimals else 0.0
     return abs(float(ours) - float(theirs)) <= max(last, FIFTEEN_DIGITS * abs(float(ours)))

@@ -25,6 +25,11 @@ class At:
     row: int
     column: int
 
+    @property
+    def cell(self) -> str:
+        """The address of the cell, without its sheet."""
+        return grid.address(self.row, self.column)
+
 
 @dataclass(frozen=True)
 class Label(At):
@@ -45,15 +50,16 @@ class Echo(At):
 
 @dataclass(frozen=True)
 class Live(At):
-    """A formula that belongs to no block: what the chosen column holds, whether an input changed.
+    """A formula; of those that the layout lists none belongs to a block: what the chosen column holds, whether an input changed.
 
-    repeats: it only shows another cell again.
+    repeats: it only shows another cell again. summed: a watch has its number as part of a sum, and does not compute it again.
     """
 
     formula: str
     value: float | str
     style: str
     repeats: bool = False
+    summed: bool = False
 
 
 @dataclass(frozen=True)

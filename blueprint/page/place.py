@@ -63,20 +63,19 @@ class Heading(NamedTuple):
 
 
 class Nest:
-    """The rows of one block. `across`: the axes that run to the right."""
+    """The rows of one block. `across`: the axes that run to the right.
+
+    outer: the axes whose members have headings, the outermost first.
+    """
 
     def __init__(self, block: Block, across: Sequence[Axis], values: Values):
         self.block, self.values = block, values
         self.axes = [axis for axis in block.axes if axis not in across]
+        self.outer = self.axes[:-1]
         self.steps, high = dict[Axis, tuple[int, int]](), 1
         for axis in reversed(self.axes):
             self.steps[axis] = (high, 0)
             high = 1 + high * len(span_of(block, axis, values))
-
-    @property
-    def outer(self) -> list[Axis]:
-        """The axes whose members have headings, the outermost first."""
-        return self.axes[:-1]
 
     def above(self, depth: int = 0) -> int:
         """Returns how many rows stand above the first member of all axes from a depth on: edges, and headings."""

@@ -67,9 +67,9 @@ class SheetPlacer(SheetPen):
     def section(self, heading: str, section: Section) -> None:
         """Places a heading and what stands under it; a block with weights has its equation in the heading's row."""
         self.label(self.row, grid.SYMBOL, heading, "section")
-        for number, title in enumerate(section.columns):
-            wide = self.sheet.widths[number : number + 1] > (WIDE,)
-            self.label(self.row, grid.LEFT + number, title, "section text" if wide else "section column")
+        widths = (*self.sheet.widths, *(0.0 for _ in section.columns))
+        for column, (title, width) in enumerate(zip(section.columns, widths, strict=False), grid.LEFT):
+            self.label(self.row, column, title, "section text" if width > WIDE else "section column")
         for item in section.items:
             if isinstance(item, Row) and item.beside is not None:
                 self.equation(item.block, "section equation")
@@ -103,9 +103,8 @@ class SheetPlacer(SheetPen):
         self.caption(blocks[0])
         column = grid.LEFT
         for block in blocks:
-            may_change = block in known.ranges or block in known.choices or block in known.picked
-            place = Place(self.title, self.row, column, dict.fromkeys(block.axes, (0, 1)))
-            self.settle(block, place, role or ("line" if may_change else "fixed"))
+            default = "line" if block in {*known.ranges, *known.choices, *known.picked} else "fixed"
+            self.settle(block, Place(self.title, self.row, column, dict.fromkeys(block.axes, (0, 1))), role or default)
             column += len(span_of(block, block.axes[0], self.values)) if block.axes else 1
         self.row += 1
 

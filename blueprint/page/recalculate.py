@@ -119,7 +119,13 @@ def _silently() -> Iterator[None]:
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turns whatever a reader says about a file that is no sound workbook into one sentence."""
-    _refuse(path)
+    if not path.exists():
+        near = get_close_matches(path.name, [other.name for other in path.parent.glob("*.xlsx")], 1)
+        raise RuntimeError(f"There is no file {path}{f'; did you mean {near[0]}?' if near else '.'}")
+    if path.is_dir():
+        raise RuntimeError(f"{path} is a folder; name the .xlsx file in it.")
+    if not zipfile.is_zipfile(path):
+        raise RuntimeError(f"{path} is no .xlsx workbook, or only part of one; save or build it again.")
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -128,36 +134,22 @@ def reading(path: Path) -> Iterator[None]:
         raise RuntimeError(f"{path} cannot be read as a workbook ({' '.join(str(fault).split())}).") from fault
 
 
-def _refuse(path: Path) -> None:
-    """Raises RuntimeError if `path` is missing, a folder, or no archive."""
-    if not path.exists():
-        near = get_close_matches(path.name, [other.name for other in path.parent.glob("*.xlsx")], 1)
-        raise RuntimeError(f"There is no file {path}{f'; did you mean {near[0]}?' if near else '.'}")
-    if path.is_dir():
-        raise RuntimeError(f"{path} is a folder; name the .xlsx file in it.")
-    if not zipfile.is_zipfile(path):
-        raise RuntimeError(f"{path} is no .xlsx workbook, or only part of one; save or build it again.")
-
-
 def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
     """Tells whether two values are the same: numbers to TOLERANCE, texts exactly but for the rounding in prints, errors never."""
+    if isinstance(ours, bool) or isinstance(theirs, bool):
+        return ours is theirs
     match ours, theirs:
-        case (bool(), _) | (_, bool()):
-            return ours is theirs
         case (float() | int(), float() | int()):
             return _difference(ours, theirs) <= TOLERANCE
         case (Print(), str()):
             return same_print(ours, theirs)
         case (str() | None, str() | None):
             return (ours or "") == (theirs or "") and ours not in ERRORS
-        case _:
-            return False
+    return False
 
 
 def _difference(ours: Value | Absent, theirs: Value | Absent) -> float:
     """Returns |a − b| / max(1, |b|) of two numbers, infinity if one of them is not finite, 0 for anything else."""
-    match ours, theirs:
-        case (float() | int() as a, float() | int() as b):
-            return abs(a - b) / max(1.0, abs(b)) if math.isfinite(a) and math.isfinite(b) else math.inf
-        case _:
-            return 0.0
+    if not (isinstance(ours, float | int) and isinstance(theirs, float | int)):
+        return 0.0
+    return abs(ours - theirs) / max(1.0, abs(theirs)) if math.isfinite(ours) and math.isfinite(theirs) else math.inf

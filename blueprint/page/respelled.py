@@ -5,7 +5,7 @@ the names of sheets, and the name of the formula's own sheet. All that is left o
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -83,10 +83,18 @@ def shape_of(formula: str) -> tuple[str, ...]:
 def parts_of(formula: str, sheet: str) -> tuple[Part, ...]:
     """Takes a formula on a sheet apart."""
     parts: list[Part] = []
-    for part in _taken_apart(formula, sheet):
-        if part == "+" and (not parts or parts[-1] in _BEFORE_A_SIGN):
-            continue  # a plus before a number says nothing
-        parts.append(part)
+    for match in _PARTS.finditer(formula):
+        kind, text = match.lastgroup, match[0]
+        if match["area"] is not None:
+            parts.append(_corners(match, sheet))
+        elif kind == "number":
+            parts.append(repr(float(text)))
+        elif kind == "truth":
+            parts.append(text[: 4 if text[0] in "tT" else 5].casefold())
+        elif kind == "name":
+            parts.append(_NEWER.sub("", text.casefold()))
+        elif kind != "left_out" and (text != "+" or (parts and parts[-1] not in _BEFORE_A_SIGN)):
+            parts.append(text)  # a plus before a number says nothing
     return tuple(parts)
 
 
@@ -96,29 +104,13 @@ def spelled(formula: str, sheet: str, locate: Locate) -> str:
     def moved(match: re.Match[str]) -> str:
         if match["area"] is None:
             return match[0]
-        corners = _corners(match, sheet)
-        found = [locate(corner) or corner for corner in corners]
+        found = [locate(corner) or corner for corner in _corners(match, sheet)]
         called = f"{grid.quoted(found[0].sheet)}!" if match["sheet"] else ""
         fixed = [address for address in (match["first"], match["last"]) if address]
         ends = found if len(found) == len(fixed) else [*found, *found]
         return called + ":".join(_address(end, like) for end, like in zip(ends, fixed, strict=True))
 
     return _PARTS.sub(moved, formula).replace("_xlfn.", "")
-
-
-def _taken_apart(formula: str, sheet: str) -> Iterator[Part]:
-    for match in _PARTS.finditer(formula):
-        kind, text = match.lastgroup, match[0]
-        if match["area"] is not None:
-            yield _corners(match, sheet)
-        elif kind == "number":
-            yield repr(float(text))
-        elif kind == "truth":
-            yield text[: 4 if text[0] in "tT" else 5].casefold()
-        elif kind == "name":
-            yield _NEWER.sub("", text.casefold())
-        elif kind != "left_out":
-            yield text
 
 
 def _corners(match: re.Match[str], sheet: str) -> tuple[Place, ...]:
@@ -137,8 +129,7 @@ def cell_at(address: str) -> tuple[int, int]:
 
 def _address(place: Place, like: str) -> str:
     """Spells an address with the signs $ of another one."""
-    column, row = ("$" * like.startswith("$"), "$" * ("$" in like[1:]))
-    return f"{column}{grid.letters(place.column - 1)}{row}{place.row}"
+    return "$" * like.startswith("$") + grid.letters(place.column - 1) + "$" * ("$" in like[1:]) + str(place.row)
 
 
 def _is(one: Place, other: Place) -> bool:

@@ -43,38 +43,17 @@ class Watch(NamedTuple):
     labels: list[Label]
 
 
-class Formula(NamedTuple):
-    """A formula of the workbook.
-
-    again:   a watch computes it a second time, else its number is part of a sum.
-    repeats: it only shows another cell again.
-    """
-
-    sheet: str
-    row: int
-    column: int
-    text: str
-    value: Value
-    again: bool = True
-    repeats: bool = False
-
-    @property
-    def cell(self) -> str:
-        """The address of its cell."""
-        return grid.address(self.row, self.column)
-
-
 def watch_of(layout: Layout) -> Watch:
     """Returns the watches of a workbook, and what follows from them; they are spelled once."""
     if layout.watch is None:
         layout.watch = Watch([*summary(layout)], [*fixed(layout)])
-        found: dict[str, dict[int, list[Formula]]] = {}
-        for formula in _watched(layout):
-            found.setdefault(formula.sheet, {}).setdefault(formula.row, []).append(formula)
+        found: dict[str, dict[int, list[Live]]] = {}
+        for live in _watched(layout):
+            found.setdefault(live.sheet, {}).setdefault(live.row, []).append(live)
         sums_row = layout.end[FORMULAS] + 2
         for sheet, rows in found.items():
             spelled = Speller(sheet, layout.end[sheet] + BELOW, sums_row)
-            layout.watch.lives.extend(live for row in sorted(rows) for live in spelled.row(row, sorted(rows[row])))
+            layout.watch.lives.extend(live for row in sorted(rows) for live in spelled.row(row, rows[row]))
             layout.watch.labels.extend(spelled.expected())
             sums_row += 1 + len(spelled.sums) // SUMS_BESIDE
     return layout.watch
@@ -85,27 +64,25 @@ def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
     return {(formula.sheet, formula.cell): formula.value for formula in formulas_of(layout)}
 
 
-def formulas_of(layout: Layout) -> Iterator[Formula]:
+def formulas_of(layout: Layout) -> Iterator[Live]:
     """Yields every formula of the workbook, those that watch the others too."""
     yield from _watched(layout)
-    for live in watch_of(layout).lives:
-        yield Formula(live.sheet, live.row, live.column, live.formula, live.value)
+    yield from watch_of(layout).lives
 
 
 def fingerprint(layout: Layout) -> str:
     """Returns what tells the formulas of this workbook from those that another version of this program writes."""
-    spelled = "\n".join(f"{each.sheet}!{each.row},{each.column}{each.text}" for each in formulas_of(layout))
+    spelled = "\n".join(f"{each.sheet}!{each.row},{each.column}{each.formula}" for each in formulas_of(layout))
     return sha256(spelled.encode("utf-8")).hexdigest()[:16]
 
 
-def _watched(layout: Layout) -> Iterator[Formula]:
+def _watched(layout: Layout) -> Iterator[Live]:
     """Yields every formula but those of the chain."""
     for run in runs(layout):
-        for column, text, value in zip(run.columns, run.formulas or (), run.values, strict=False):
-            again = isinstance(value, str) or not isfinite(value)  # a word such as `off`, or nothing, is in no sum
-            yield Formula(run.sheet, run.row, column, text, value, again, run.block.link)
-    for live in layout.lives:
-        yield Formula(live.sheet, live.row, live.column, live.formula, live.value, repeats=live.repeats)
+        for column, formula, value in zip(run.columns, run.formulas or (), run.values, strict=False):
+            summed = not isinstance(value, str) and isfinite(value)  # a word such as `off`, or nothing, is in no sum
+            yield Live(run.sheet, run.row, column, formula, value, "", run.block.link, summed)
+    yield from layout.lives
 
 
 class Speller:
@@ -115,9 +92,9 @@ class Speller:
         self.sheet, self.below, self.sums_row = sheet, below, sums_row
         self.sums: list[float] = []
 
-    def row(self, row: int, formulas: list[Formula]) -> list[Live]:
+    def row(self, row: int, formulas: list[Live]) -> list[Live]:
         """Spells the watch of one row; one that is too long becomes several below the sheet, and a word on them."""
-        parts = [self.watch(part) for part in _parts(formulas)]
+        parts = [self.watch(part) for part in _parts(sorted(formulas, key=lambda formula: formula.column))]
         if len(parts) == 1:
             return [self.live(row, parts[0])]
         first, self.below = self.below, self.below + len(parts)
@@ -132,18 +109,18 @@ class Speller:
         """Puts a formula into the margin."""
         return Live(self.sheet, row, MARGIN, formula, INTACT, "watch")
 
-    def watch(self, formulas: list[Formula]) -> str:
+    def watch(self, formulas: list[Live]) -> str:
         """Spells one watch."""
         constant = ",".join(map(_constant, formulas))
-        values = [_again(formula) for formula in formulas if formula.again]
-        if summed := [formula for formula in formulas if not formula.again]:
+        values = [_again(formula) for formula in formulas if not formula.summed]
+        if summed := [formula for formula in formulas if formula.summed]:
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
         ended = INTACT if all(formula.repeats for formula in formulas) else ENDED  # it is said where it begins
         error = f'IF({CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
         return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},{error}))'
 
-    def summed(self, formulas: list[Formula]) -> str:
+    def summed(self, formulas: list[Live]) -> str:
         """Spells that numbers have the sum that they were delivered with; that they are numbers is part of the sum.
 
         After a change the sum has no more to be than itself, so that an error among the numbers is one of the watch, too.
@@ -165,13 +142,13 @@ class Speller:
         yield from (Label(FORMULAS, *self.place(i), value, "sum") for i, value in enumerate(self.sums))
 
 
-def _parts(formulas: list[Formula]) -> Iterator[list[Formula]]:
+def _parts(formulas: list[Live]) -> Iterator[list[Live]]:
     """Cuts the formulas of a row into parts that one watch can hold."""
-    part: list[Formula] = []
+    part: list[Live] = []
     letters = 0
     for formula in formulas:
         # The end of a range may be spelled once for each SUM, COUNT, MAX and MIN.
-        needs = len(_constant(formula)) + (len(_again(formula)) if formula.again else 12 * len(formula.cell)) + 10
+        needs = len(_constant(formula)) + (12 * len(formula.cell) if formula.summed else len(_again(formula))) + 10
         if part and (letters + needs > LONGEST or len(part) == MOST_CELLS):
             yield part
             part, letters = [], 0
@@ -180,20 +157,20 @@ def _parts(formulas: list[Formula]) -> Iterator[list[Formula]]:
     yield part
 
 
-def _constant(formula: Formula) -> str:
+def _constant(formula: Live) -> str:
     """Spells that the text of a formula has no capital letter, or, where it never had one, no small one."""
-    text, found = formula.text, f"_xlfn.FORMULATEXT({formula.cell})"
+    text, found = formula.formula, f"_xlfn.FORMULATEXT({formula.cell})"
     if text == text.upper() == text.lower():
         return f"NOT(_xlfn.ISFORMULA({formula.cell}))"
     return f"EXACT({found},{'UPPER' if text == text.lower() else 'LOWER'}({found}))"
 
 
-def _again(formula: Formula) -> str:
+def _again(formula: Live) -> str:
     """Spells that a cell has the value to which its formula comes."""
-    return f"{formula.cell}=({formula.text[1:]})"
+    return f"{formula.cell}=({formula.formula[1:]})"
 
 
-def _ranges(formulas: list[Formula]) -> Iterator[str]:
+def _ranges(formulas: list[Live]) -> Iterator[str]:
     """Yields the ranges of neighbouring cells."""
     for _, neighbours in groupby(enumerate(formulas), key=lambda numbered: numbered[1].column - numbered[0]):
         cells = [formula.cell for _, formula in neighbours]

@@ -6,6 +6,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -48,18 +49,13 @@ def read_by(formula: str, sheet: str, named: Callable[[str], str | None]) -> Ite
 
     named: what a defined name stands for, `Inputs!$D$8`; None for a name that there is not.
     """
-    for reference in _references(formula):
+    pieces: list[Token] = []
+    with suppress(Exception):  # as above
+        pieces = Tokenizer(formula).items
+    for reference in (str(each.value) for each in pieces if (each.type, each.subtype) == (Token.OPERAND, Token.RANGE)):
         area = _area(reference, sheet) or _area(named(reference) or "", sheet)
         if area is not None:
             yield area
-
-
-def _references(formula: str) -> list[str]:
-    try:
-        pieces = Tokenizer(formula).items
-    except Exception:  # as above
-        return []
-    return [str(each.value) for each in pieces if each.type == Token.OPERAND and each.subtype == Token.RANGE]
 
 
 def _area(reference: str, sheet: str) -> Area | None:
@@ -77,7 +73,6 @@ Cell = tuple[int, int]
 Written = dict[str, dict[Cell, str]]
 """By sheet and cell the text of a formula, without its sign =."""
 
-_BOOK = "xl/workbook.xml"
 _HAS_FORMULAS = re.compile(rb"<(?:[^<>/\s:]+:)?f[\s/>]")  # without zeros UTF-16 reads as ASCII
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
@@ -93,11 +88,9 @@ def written_in(path: Path) -> Written:
 
 def _parts(archive: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
     """Yields name and part of every sheet of cells."""
-    book = fromstring(archive.read(_BOOK))
-    relations = fromstring(archive.read("xl/_rels/workbook.xml.rels"))
-    targets = {each.get("Id"): each for each in relations}
-    for sheet in book.iterfind("{*}sheets/{*}sheet"):
-        found = targets[sheet.get(_RELATION)]
+    relations = {each.get("Id"): each for each in fromstring(archive.read("xl/_rels/workbook.xml.rels"))}
+    for sheet in fromstring(archive.read("xl/workbook.xml")).iterfind("{*}sheets/{*}sheet"):
+        found = relations[sheet.get(_RELATION)]
         if str(found.get("Type")).endswith("/worksheet"):
             yield str(sheet.get("name")), posixpath.normpath(posixpath.join("/xl", str(found.get("Target"))))[1:]
 
@@ -109,8 +102,7 @@ def _on_sheet(archive: zipfile.ZipFile, part: str) -> dict[Cell, str]:
     for cell, formula in _formulas(BytesIO(content)) if _HAS_FORMULAS.search(content.replace(b"\0", b"")) else ():
         address, text = str(cell.get("r")), formula.text or ""
         if formula.get("t") == "shared":
-            number = str(formula.get("si"))
-            origin, master = shared.setdefault(number, (address, text))
+            origin, master = shared.setdefault(str(formula.get("si")), (address, text))
             text = as_seen_from(f"={master}", origin, address)[1:]
         found[cell_at(address)] = text
     return found

@@ -86,7 +86,7 @@ def _made(alike: Like, off: Off) -> Fresh:
     layout = lay_out(blueprint, values)
     formulas: Written = {sheet: {} for sheet in layout.body}
     for each in formulas_of(layout):
-        formulas[each.sheet][each.row + 1, each.column + 1] = each.text.removeprefix("=")
+        formulas[each.sheet][each.row + 1, each.column + 1] = each.formula.removeprefix("=")
     stands = {block.name: _stands(block, layout) for block in layout.places}
     axes = {block.name: block.axes for block in layout.places}
     return Fresh(formulas, stands, dict(_limits(layout)), fingerprint(layout), axes)
