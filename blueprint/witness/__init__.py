@@ -4,13 +4,12 @@ It shares no code with the definitions from which the workbook is written. Needs
 computation of which every kind of workbook has its options.
 """
 
-from blueprint.witness.batch import UPPER, Batch
+from blueprint.witness.batch import UPPER, Batch, Rows, add_settings, add_verdicts
 from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
 from blueprint.witness.losses import between, lowest_ratio, surrogates
 from blueprint.witness.metrics import explained
 from blueprint.witness.options import NUMBERS, WORDS, Options, Texts, picked
 from blueprint.witness.rewards import estimates, within
-from blueprint.witness.rows import Rows, add_settings, add_verdicts
 from blueprint.witness.settings import (
     TABLE,
     Array,
@@ -28,10 +27,14 @@ from blueprint.witness.settings import (
     place_of,
     single,
 )
-from blueprint.witness.sums import WHOLE, Spread, Sums, Tiled, Whole
 from blueprint.witness.tensors import (
+    WHOLE,
     Held,
     Named,
+    Spread,
+    Sums,
+    Tiled,
+    Whole,
     distribution_rows,
     kl_rows,
     logprobs,

@@ -1,10 +1,10 @@
-"""Many files as one computation: files of equal model sizes side by side, shorter ones padded.
+"""Many files as one computation: files of equal model sizes side by side, shorter ones padded; and what was computed of them.
 
-A tensor has the axes [F, N, T, …]: file, episode, decision. Padded episodes and decisions lie outside every mask and
+A tensor has the axes [F, N, T, …]: file, episode, position. Padded episodes and positions lie outside every mask and
 are cut off again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,13 +19,11 @@ from blueprint.witness.settings import (
     File,
     Setting,
     WitnessError,
-    alternative,
     block,
     numbers,
-    outside,
     place_of,
+    settings_of,
     single,
-    used,
 )
 
 LOWER, UPPER = "clip_range", "loss.clip_range_high"
@@ -46,8 +44,8 @@ class Batch:
 
     @cached_property
     def settings(self) -> list[dict[str, Setting]]:
-        """The settings that each file uses. Raises WitnessError for a wrong one."""
-        return [used(file) for file in self.files]
+        """The settings that each file uses, and what goes with them: see `settings_of`."""
+        return [settings_of(file) for file in self.files]
 
     @cached_property
     def sizes(self) -> list[tuple[int, int]]:
@@ -90,10 +88,8 @@ class Batch:
 
     def setting(self, name: str) -> Tensor:
         """Returns a setting, or for a switch the number of its word in the file, of every file as [F, 1, 1]."""
-        pairs = zip(self.files, self.used(name), strict=True)
-        return self.filled(
-            alternative(file, name, value) if isinstance(value, str) else value for file, value in pairs
-        ).view(-1, 1, 1)
+        number = f"{name}.number" if f"{name}.number" in self.settings[0] else name
+        return self.filled(map(float, self.used(number))).view(-1, 1, 1)
 
     def option(self, name: str, words: Sequence[str]) -> Tensor:
         """Returns the place of a switch's word among words, for every file [F, 1, 1]."""
@@ -110,12 +106,92 @@ class Batch:
             values[UPPER] = values[LOWER]
         return Options(values)
 
-    @cached_property
-    def outside(self) -> list[dict[str, float]]:
-        """By how much the settings of each file leave their ranges, by setting, each with all above it."""
-        return [outside(file, settings) for file, settings in zip(self.files, self.settings, strict=True)]
-
     @property
     def outside_all(self) -> Tensor:
         """By how much all settings of a file together leave their ranges, [F]."""
-        return self.filled(list(each.values())[-1] for each in self.outside)
+        *_, last = (name for name in self.settings[0] if name.endswith(".outside"))
+        return self.filled(map(float, self.used(last)))
+
+
+class Rows(dict[str, Tensor]):
+    """What was recomputed, by the name of its block and in the order of derivation; arrays of words stand among the tensors."""
+
+    def __init__(self, batch: Batch) -> None:
+        """Starts with nothing computed."""
+        super().__init__()
+        self._batch, self._whole, self._hidden = batch, set[str](), set[str]()
+
+    def add(self, tensors: Mapping[str, Tensor], whole: bool = False) -> None:
+        """Takes quantities: [F], [F, N], [F, N, T (and edges), …]; whole: without episodes and positions, [F, …].
+
+        What is typed stays as it is.
+        """
+        self.update({name: each for name, each in tensors.items() if name not in self._hidden or name not in self})
+        self._whole |= tensors.keys() if whole else set()
+
+    def know(self, tensors: Mapping[str, Tensor]) -> None:
+        """Takes what is typed, to be looked at and not to be shown."""
+        self.add(tensors)
+        self.hide(tensors)
+
+    def hide(self, names: Iterable[str]) -> None:
+        """Keeps quantities to be looked at which the files do not show."""
+        self._hidden.update(names)
+
+    def add_words(self, name: str, words: Iterable[Array | str]) -> None:
+        """Takes one array of words, or one word, for each file."""
+        self[name] = [np.asarray(each, dtype=object) for each in words]  # type: ignore[assignment]
+
+    def of_each_file(self) -> list[dict[str, Array]]:
+        """Returns the quantities of each file, cut to its own episodes and positions; edges keep their places."""
+        columns = self._batch.exists.shape[-1]
+        found: list[dict[str, Array]] = [{} for _ in self._batch.files]
+        for name in (each for each in self if each not in self._hidden):
+            together: Any = self[name]
+            words = isinstance(together, list)
+            arrays = together if words else together.cpu().numpy()
+            for each, array, (episodes, positions) in zip(found, arrays, self._batch.sizes, strict=True):
+                each[name] = array if words or name in self._whole else _cut(array, episodes, positions - columns)
+        return found
+
+
+def _cut(array: Array, episodes: int, padding: int) -> Array:
+    if array.ndim < 2:
+        return array[:episodes] if array.ndim else array
+    return array[:episodes, : array.shape[1] + padding]
+
+
+def add_settings(batch: Batch, rows: Rows) -> None:
+    """Adds every setting that the files have, and what goes with it: see `settings_of`."""
+    for name, first in batch.settings[0].items():
+        if isinstance(first, str):
+            rows.add_words(name, map(str, batch.used(name)))
+        else:
+            rows.add({name: batch.filled(map(float, batch.used(name)))})
+
+
+def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, Tensor]) -> None:
+    """Adds the checks that the files have, in their order: the distance, its largest, whether that is too large.
+
+    Beside each stands how many checks failed so far.
+    """
+    failed = batch.filled([0.0] * len(batch.files))
+    checks = (name.removesuffix(".tolerance") for name in batch.files[0] if name.endswith(".tolerance"))
+    for name in (each for each in checks if each in distances):
+        distance = distances[name]
+        inside = distance * _exists(batch, distance.dim())
+        worst = inside.flatten(1).amax(dim=1) if distance.dim() > 1 else inside
+        fails = worst > batch.typed(f"{name}.tolerance")
+        failed = failed + fails
+        rows.add({name: distance, f"{name}.worst": worst, f"{name}.failed": failed})
+        rows.add_words(f"{name}.verdict", _verdicts(fails))
+    rows.add_words("check.master", _verdicts(failed > 0))
+
+
+def _exists(batch: Batch, axes: int) -> Tensor | float:
+    """Returns ones where a file has the episode and decision, for distances of so many axes."""
+    return batch.exists if axes == 3 else batch.exists[..., 0] if axes == 2 else 1.0
+
+
+def _verdicts(fails: Tensor) -> list[str]:
+    return ["LOOK" if each else "OK" for each in fails.tolist()]

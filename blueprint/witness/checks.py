@@ -7,9 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness.batch import LOWER, UPPER, Batch
+from blueprint.witness.batch import LOWER, UPPER, Batch, Rows
 from blueprint.witness.losses import between, lowest_ratio, surrogates
-from blueprint.witness.rows import Rows
 from blueprint.witness.settings import Array, block, numbers
 from blueprint.witness.tensors import Held, Named, Number, sums_from
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from blueprint.witness.sums import WHOLE, Sums
+from blueprint.witness.tensors import WHOLE, Sums
 
 ON_OFF = ("off", "on")
 AGGREGATIONS = ("token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm", "seq-mean-token-mean")

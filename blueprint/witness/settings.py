@@ -121,30 +121,24 @@ def of_preset(file: File, name: str, place: int | None) -> Setting:
     return str(found) if word else float(found)
 
 
-def in_use(file: File) -> int | None:
-    """Returns the place of the preset in use, if the file has a table."""
-    return column(file, single(file, "preset")) if TABLE in file else None
+def settings_of(file: File) -> dict[str, Setting]:
+    """Returns every setting that a file uses, `name.yours` unless blank, else its preset's, and what goes with it, by blocks.
 
-
-def used(file: File) -> dict[str, Setting]:
-    """Returns every setting that a file has: `name.yours` unless blank, else its preset's.
-
-    Numbers come as floats, switches as the words that stand there.
+    A switch is the word that stands there, and `.number` its place in the file. `.outside` is by how much a number, with
+    all above it, leaves its range; a limit that is off is in no range, and outside none. With a table of presets there is
+    also what the one in use says. Raises WitnessError for a word that no alternative is.
     """
-    place, yours = in_use(file), {name: single(file, f"{name}.yours") for name in held(file)}
-    found = {name: of_preset(file, name, place) if is_blank(each) else each for name, each in yours.items()}
-    return {name: str(each) if is_word(file, name) else float(each) for name, each in found.items()}
-
-
-def outside(file: File, settings: Mapping[str, Setting]) -> dict[str, float]:
-    """Returns by how much the settings that are numbers leave their ranges, each line with all lines above it.
-
-    A limit that is off is in no range, and outside none.
-    """
-    total, found = 0.0, {}
-    for name, value in settings.items():
-        if not isinstance(value, str):
-            low, high = float(block(file, f"{name}.low")), float(block(file, f"{name}.high"))
-            total += 0.0 if math.isinf(value) else max(0.0, low - value) + max(0.0, value - high)
-            found[name] = total
+    place = column(file, single(file, "preset")) if TABLE in file else None
+    found: dict[str, Setting] = {} if place is None else {"preset.number": float(place)}
+    beyond = 0.0
+    for name in held(file):
+        preset, yours = of_preset(file, name, place), single(file, f"{name}.yours")
+        value: Any = preset if is_blank(yours) else yours
+        found |= {} if place is None else {f"{name}.preset": preset}
+        if is_word(file, name):
+            found |= {name: str(value), f"{name}.number": float(alternative(file, name, str(value)))}
+        else:
+            low, high = (float(block(file, f"{name}.{end}")) for end in ("low", "high"))
+            beyond += 0.0 if math.isinf(value) else max(0.0, low - value) + max(0.0, value - high)
+            found |= {name: float(value), f"{name}.outside": beyond}
     return found

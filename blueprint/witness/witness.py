@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from blueprint.witness.batch import Batch
-from blueprint.witness.rows import Rows
+from blueprint.witness.batch import Batch, Rows
 from blueprint.witness.settings import Array, File, WitnessError
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32}

@@ -18,8 +18,7 @@ from blueprint.verifying.settings import Setting, options_of
 from blueprint.verifying.tiled_passes import FLOOR
 from blueprint.witness.options import WORDS
 from blueprint.witness.ppo import recompute
-from blueprint.witness.sums import Spread, Tiled
-from blueprint.witness.tensors import Named
+from blueprint.witness.tensors import Named, Spread, Tiled
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.verifying.dumps import LIBRARIES
 

@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from blueprint.witness import KindWitness, Tie
-from blueprint.witness.batch import Batch
+from blueprint.witness.batch import Batch, Rows, add_settings
 from blueprint.witness.options import picked
-from blueprint.witness.rows import Rows, add_settings
 
 
 def compute(batch: Batch, rows: Rows) -> tuple[Tie, ...]:

@@ -17,6 +17,7 @@ from blueprint.witness import (
     alternative,
     block,
     column,
+    held,
     is_word,
     of_preset,
     place_of,
@@ -32,7 +33,7 @@ def add_libraries(batch: Batch, rows: Rows, texts: Texts) -> None:
     if "library.names" not in batch.files[0]:
         return
     places = [[column(file, each) for each in np.atleast_1d(file["library.names"])] for file in batch.files]
-    said = {name: _said(batch, name, places) for name in batch.settings[0]}
+    said = {name: _said(batch, name, places) for name in held(batch.files[0])}
     rows.add({"library.number": batch.padded([np.array(each, dtype=float) for each in places])}, whole=True)
     found = _add_settings(batch, rows, said)
     why = zip(batch.files, places, strict=True)
