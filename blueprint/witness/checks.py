@@ -105,11 +105,10 @@ def add_dots(batch: Batch, rows: Rows, ratio: Tensor, advantages: Tensor, shown:
     """
     low, high = (batch.typed(f"dot.{end}").view(-1, *[1] * (ratio.dim() - 1)) for end in ("low", "high"))
     size = advantages.abs()
-    height = rows["surrogate"] / torch.where(size > 0, size, 1.0)
     found = {
         "dot.ratio": torch.where(shown > 0, torch.minimum(torch.maximum(ratio, low), high), -1.0),
         "dot.size": size,
-        "dot.surrogate": torch.where(size > 0, height, 0.0),
+        "dot.surrogate": torch.where(size > 0, rows["surrogate"] / torch.where(size > 0, size, 1.0), 0.0),
     }
     rows.add(found, whole=ratio.dim() == 2)
 

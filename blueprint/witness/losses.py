@@ -48,9 +48,13 @@ def ratio_rows(texts: Texts, rows: Held, options: Options) -> Named:
     apart = response * texts.logprobs - response * texts.old_logprobs
     log_ratio = within(apart, options.number("loss.log_ratio_clamp"))
     ratio, low = log_ratio.exp(), lowest_ratio(options)
-    clipped = between(ratio, low, 1 + options.number("loss.clip_range_high"))
-    clip = {"ratio.lowest": low.flatten(), "ratio.clipped": clipped}
-    return {"log_ratio.free": apart, "log_ratio": log_ratio, "ratio": ratio} | clip
+    return {
+        "log_ratio.free": apart,
+        "log_ratio": log_ratio,
+        "ratio": ratio,
+        "ratio.lowest": low.flatten(),
+        "ratio.clipped": between(ratio, low, 1 + options.number("loss.clip_range_high")),
+    }
 
 
 def surrogate_rows(rows: Held, options: Options) -> Named:
@@ -59,8 +63,11 @@ def surrogate_rows(rows: Held, options: Options) -> Named:
     found = surrogates(rows["ratio"], rows["ratio.clipped"], advantages)
     pessimistic = found.pop("surrogate")
     floor = torch.where(torch.isinf(dual), pessimistic, dual * advantages.clamp(max=0))
-    held = {"surrogate.pessimistic": pessimistic, "surrogate.floor": floor}
-    return found | held | {"surrogate": torch.maximum(pessimistic, floor)}
+    return found | {
+        "surrogate.pessimistic": pessimistic,
+        "surrogate.floor": floor,
+        "surrogate": torch.maximum(pessimistic, floor),
+    }
 
 
 def distance(error: Tensor, norm: str) -> Tensor:

@@ -82,12 +82,8 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
     for name, values in {"returns": returns, "residual_old": old, "residual_new": new}.items():
         found |= _variance_rows(f"ev.{name}", response, values, (count, free), options)
     mse = options.sums.total("ev.mse", new.square()) / count
-    errors = {
-        "var_old": found["ev.residual_old.variance"],
-        "var_new": found["ev.residual_new.variance"],
-        "mse_new": mse,
-    }
-    error = options.pick("metrics.explained", errors)
+    errors = {f"var_{whose}": found[f"ev.residual_{whose}.variance"] for whose in ("old", "new")}
+    error = options.pick("metrics.explained", errors | {"mse_new": mse})
     used = explained(error, found["ev.returns.variance"], floor, options.number("metrics.ev_eps", 1))
     return found | {"ev.mse": mse, "ev.error": error, "ev.used": used}
 
@@ -104,5 +100,8 @@ def _variance_rows(
     count, free = counts
     mean = options.sums.total(f"{name}_sum", response * values) / count
     variance = options.sums.squares(f"{name}_squares", response, values, mean) / free
-    centred = response * (values - wide(mean))
-    return {f"{name}.mean": mean, f"{name}.centred": centred, f"{name}.variance": variance}
+    return {
+        f"{name}.mean": mean,
+        f"{name}.centred": response * (values - wide(mean)),
+        f"{name}.variance": variance,
+    }

@@ -30,10 +30,8 @@ def recompute(texts: Texts, options: Options, floor: Tensor, given: Mapping[str,
 def signal(texts: Texts, options: Options, given: Mapping[str, Tensor] = NOTHING) -> Named:
     """Returns what the loss learns from: places, KL, rewards, advantages and returns."""
     rows = rewards.response_rows(texts.slots, texts.mask, options)
-    rows |= rewards.ending_rows(texts, rows, options)
-    rows |= rewards.kl_rows(texts, options)
-    rows |= rewards.price_rows(rows, options)
-    rows |= rewards.statistic_rows(rows, options)
+    rows |= rewards.ending_rows(texts, rows, options) | rewards.kl_rows(texts, options)
+    rows |= rewards.price_rows(rows, options) | rewards.statistic_rows(rows, options)
     rows |= instead({"score.place": rewards.score_place(rows, options)}, given)
     rows |= instead(rewards.score_rows(texts.score, rows, options), given)
     rows |= instead(rewards.reward_rows(rows), given)
@@ -65,8 +63,7 @@ def update(texts: Texts, before: Named, options: Options, given: Mapping[str, Te
     """Returns the rows before, and from them the losses of words, their weights, and the parts of the loss."""
     rows = counts(texts, before, options)
     rows |= losses.ratio_rows(texts, rows, options)
-    rows |= losses.surrogate_rows(rows, options)
-    rows |= losses.value_rows(texts.values, rows, options)
+    rows |= losses.surrogate_rows(rows, options) | losses.value_rows(texts.values, rows, options)
     rows |= totals.keep_rows(rows, options)
     rows |= instead(totals.part_rows(texts, rows, options), given)
     rows |= totals.total_rows(rows, options)

@@ -75,8 +75,12 @@ def within(values: Tensor, limit: Tensor, around: Number = 0.0) -> Tensor:
 
 def estimates(log_ratio: Tensor) -> Named:
     """Returns k1 = log π − log π_ref, k2 = k1²/2, k3 = e^(−k1) − 1 + k1 and |k1|, in nats."""
-    k3 = torch.exp(-log_ratio) - 1 + log_ratio
-    return {"k1": log_ratio, "k2": log_ratio.square() / 2, "k3": k3, "abs": log_ratio.abs()}
+    return {
+        "k1": log_ratio,
+        "k2": log_ratio.square() / 2,
+        "k3": torch.exp(-log_ratio) - 1 + log_ratio,
+        "abs": log_ratio.abs(),
+    }
 
 
 def estimate_rows(name: str, log_ratio: Tensor, exact: Tensor, options: Options) -> Named:
@@ -180,5 +184,8 @@ def whitened_rows(slots: Tensor, rows: Held, options: Options, known: Named | No
     whitened = (raw - wide(found["reward.mean"])) / wide(found["reward.divisor"])
     stays = torch.where(options.says("reward.whiten_rezero", "on"), kept, slots)
     shifted = stays * slots * (whitened + wide(found["reward.mean"]))
-    used = options.pick("reward.whiten", {"off": raw, "on": shifted})
-    return found | {"reward.whitened": whitened, "reward.shifted": shifted, "rewards": used}
+    return found | {
+        "reward.whitened": whitened,
+        "reward.shifted": shifted,
+        "rewards": options.pick("reward.whiten", {"off": raw, "on": shifted}),
+    }

@@ -93,8 +93,7 @@ class KindWitness:
 
     def batch(self, files: Sequence[File], dtype: torch.dtype, device: torch.device) -> Batch:
         """Returns files that are computed together."""
-        frame = next((name for name in self.frame if name in files[0]), self.frame[-1])
-        return Batch(files, frame, dtype, device)
+        return Batch(files, next((name for name in self.frame if name in files[0]), self.frame[-1]), dtype, device)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from blueprint.dumps import Minibatch, MinibatchError, inspect, read_dump, read_minibatch, save
-from blueprint.workbooks.classic_ppo.dumps import Rollout, read_rollout
-from tests.verifying.classic.rollouts import Array, golden, written
+from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
+from tests.verifying.classic.rollouts import Array, golden, read_rollout, written
 
 
 def rollout(tmp_path: Path, tensors: dict[str, Array], metadata: dict[str, Any]) -> Rollout:

@@ -41,9 +41,12 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     blocks = by_name(run, *made.sheets)
     parts, pieces = shown(blocks)
     outside = beside(witnessed, list(dict.fromkeys(each.shown for each in (*parts, *pieces)))) if witnessed else None
-    residuals = _residuals(blocks, made, chosen, built, use)
-    known = identities(made.gae, blocks["advantage.rewards"], use)
-    checked, judged, tolerances = checks_sheet(head(blocks, "checks"), residuals, known, outside)
+    checked, judged, tolerances = checks_sheet(
+        head(blocks, "checks"),
+        _residuals(blocks, made, chosen, built, use),
+        identities(made.gae, blocks["advantage.rewards"], use),
+        outside,
+    )
     facts = facts_of(numbers.name, "classic") | {"preset": preset.name}
     first = start(numbers.title, numbers.about, facts, blocks, judged.verdict)
     environments, steps, actions = numbers["rollout.logits_old"].shape
@@ -82,8 +85,7 @@ def _residuals(blocks: Blocks, made: Derived, chosen: Settings, built: Block, us
 
 def _typed(numbers: Numbers) -> dict[str, object]:
     """Lists what is given; the value after the last step stands in the end column of the old values."""
-    given = {name: numbers[f"rollout.{name}"] for name in ("rewards", "done", "terminated")}
-    return given | {
+    return {name: numbers[f"rollout.{name}"] for name in ("rewards", "done", "terminated")} | {
         "actions": np.array(numbers["rollout.actions"], dtype=float),
         "values.old": np.column_stack([numbers["rollout.values_old"], numbers["rollout.next_values"]]),
         "values.new": numbers["rollout.values_new"],

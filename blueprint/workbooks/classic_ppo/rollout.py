@@ -61,14 +61,18 @@ def rollout() -> Sheet:
     """Outlines the sheet of what is given; the old values have an end column, the value after the last step."""
     actions = typed("actions", (n, t), "a_t", "action taken, counted from 0", decimals=0)
     done = typed("done", (n, t), "done", "1 where the episode ended after the step", unit="0 or 1", decimals=0)
-    r = typed("rewards", (n, t), "r", "reward of the step", decimals=2)
-    over = typed("terminated", (n, t), "over", "1 where the task itself ended", unit="0 or 1", decimals=0)
+    given = (
+        typed("rewards", (n, t), "r", "reward of the step", decimals=2),
+        typed("terminated", (n, t), "over", "1 where the task itself ended", unit="0 or 1", decimals=0),
+    )
     meaning, source = "value before the step; at the end V(next)", PLAIN.labels.of("stop").source
-    V_old = typed("values.old", (n, t), "V_old", meaning, decimals=2, source=source, edges=(t.last + 1,))
-    V_new = typed("values.new", (n, t), "V", "value of the new critic before the step", decimals=2)
+    values = (
+        typed("values.old", (n, t), "V_old", meaning, decimals=2, source=source, edges=(t.last + 1,)),
+        typed("values.new", (n, t), "V", "value of the new critic before the step", decimals=2),
+    )
     sections = (
-        Section("What happened", (Note(ENDS), Note(TERMINATED), r, over)),
-        Section("What the critic said, before and after the update", (V_old, V_new)),
+        Section("What happened", (Note(ENDS), Note(TERMINATED), *given)),
+        Section("What the critic said, before and after the update", values),
         _policy("old", "old policy", "The policy that acted: soft-max of its scores", actions),
         _policy("policy", "new policy", "The policy after the update, asked about the same steps", actions),
         Section("How many there are", _counts()),

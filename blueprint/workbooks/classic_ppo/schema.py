@@ -42,7 +42,6 @@ def numbers_in(file: "Saved") -> Numbers:
 
     The rows of the value loss are those of one norm or of the other, whichever is typed.
     """
-    norm = "smooth_l1" if "value.size" in file else "l2"
     old = file.array("values.old", 2)
     rollout = {
         "actions": np.array(file.whole("actions")),
@@ -59,7 +58,7 @@ def numbers_in(file: "Saved") -> Numbers:
         kind="classic_ppo",
         level="classic",
         **file.head(),
-        ppo={"value_norm": norm} if file.blank else file.settings(),
+        ppo={"value_norm": "smooth_l1" if "value.size" in file else "l2"} if file.blank else file.settings(),
         parts={"preset": file.preset(classic_presets())} | {f"rollout.{key}": each for key, each in rollout.items()},
     )
 

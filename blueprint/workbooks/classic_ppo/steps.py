@@ -74,13 +74,15 @@ def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
     made = gae(r, V, Reach(stop=stop, done=done), use)
     of = statistics("advantage", made.advantages, Counting(EVERYWHERE, N, maximum(N - 1, 1)), use)
     white = whitened_advantages(made.advantages, of, use)
-    scale = (of.mean, of.centred, of.variance, *of.divisors)
     outline = (
         Section("Where the future stops", (Note(STOPS), over, key(stop))),
         Section("TD error: the reward and what comes after, less what was expected", (r, V, key(made.td_errors))),
         Section("Advantage (GAE)", (Note(RIGHT_TO_LEFT), key(made.advantages))),
         Section("Return: what the critic is trained towards", (key(made.returns),)),
-        Section("Whitening: mean 0 and variance 1 over all steps", (*scale, white.whitened, key(white.used))),
+        Section(
+            "Whitening: mean 0 and variance 1 over all steps",
+            (of.mean, of.centred, of.variance, *of.divisors, white.whitened, key(white.used)),
+        ),
     )
     return Sheet("Advantage", LEAD_ADVANTAGE, outline, (n, t), heads), made, white
 
@@ -94,10 +96,9 @@ def _loss(known: Blocks, norm: str, use: Choices) -> tuple[Sheet, Total]:
             V_new=known["values.new"], V_old=known["values.old"], returns=known["returns"], words=known["count"],
         )
     )  # fmt: skip
-    H = entropy("policy", p_log_p, use=use)
-    made = common.loss(given._replace(entropy=H), use, norm=norm, shared=False)
-    outline = tuple(sections(made, note=NORMS[norm], spread=(p_log_p,)))
-    return Sheet("Loss", LEAD, outline, (n, t), head(known, "loss")), made.total
+    made = common.loss(given._replace(entropy=entropy("policy", p_log_p, use=use)), use, norm=norm, shared=False)
+    outline = sections(made, note=NORMS[norm], spread=(p_log_p,))
+    return Sheet("Loss", LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
 
 
 def _diagnostics(known: Blocks, use: Choices) -> Sheet:
@@ -105,12 +106,13 @@ def _diagnostics(known: Blocks, use: Choices) -> Sheet:
     over = Counting(EVERYWHERE, known["count"], known["count"])
     tiny = typed("rounding", (), "tiny", "what is smaller is mere rounding", decimals=12)
     repeated = {name: link(f"diagnostics.{own}", known[name]) for name, own in LINKED.items()}
-    means = means_of([known["rewards"], known["td_errors"]], over)
     outline = (
         _approximate_kl(repeated["log_ratio"], over, use),
         *_clipped(repeated, known["ratio.clipped"], tiny, over, use),
         *_foreseen(repeated, tiny, over, use),
-        Section("Means shown on the first sheet", tuple(means.values())),
+        Section(
+            "Means shown on the first sheet", tuple(means_of([known["rewards"], known["td_errors"]], over).values())
+        ),
     )
     return Sheet("Diagnostics", LEAD_DIAGNOSTICS, outline, (n, t), head(known, "diagnostics"))
 
@@ -143,11 +145,11 @@ def _clipped(repeated: Blocks, clipped_ratio: Block, tiny: Block, over: Counting
     shifted = outside("value_fraction.outside", V_new, held, use, tiny)
     weights = (mean("ratio.mean", ratio, over, use), largest("ratio.largest", ratio, use))
     effective = effective_sample_size("ratio.effective", ratio, over, use)
-    value_share = mean("value_fraction", shifted, over, use)
     return (
         Section("Clip fraction", (Row(tiny, "fixed"), ratio, moved, key(mean("clip_fraction", moved, over, use)))),
         Section(
-            "Clip fraction of the values (TorchRL)", (V_new, repeated["values.old"], held, shifted, key(value_share))
+            "Clip fraction of the values (TorchRL)",
+            (V_new, repeated["values.old"], held, shifted, key(mean("value_fraction", shifted, over, use))),
         ),
         Section("The ratios as weights of the steps", (*weights, key(effective))),
     )

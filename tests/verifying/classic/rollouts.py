@@ -13,6 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save_file
 
+from blueprint.dumps import open_raw
+from blueprint.workbooks.classic_ppo.dumps.read import rollout_of
+from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
+
 Array = npt.NDArray[Any]
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "golden_runs.json").read_text(encoding="utf-8")
@@ -102,3 +106,8 @@ def written(
     said = {key: each if isinstance(each, str) else json.dumps(each) for key, each in metadata.items()}
     save_file({key: np.ascontiguousarray(each) for key, each in tensors.items()}, folder / name, said)
     return folder / name
+
+
+def read_rollout(path: Path) -> Rollout:
+    """Reads a rollout, whatever a file says that it is."""
+    return rollout_of(open_raw(path), path)

@@ -15,10 +15,9 @@ from blueprint.cli import main
 from blueprint.page.read import read
 from blueprint.verifying import choose
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.classic_ppo.dumps import read_rollout
-from blueprint.workbooks.classic_ppo.verifying import recompute
 from blueprint.workbooks.classic_ppo.verifying.export import Window, numbers_of
-from tests.verifying.classic.rollouts import ROLLOUT, Array, golden, written
+from blueprint.workbooks.classic_ppo.verifying.recompute import recompute
+from tests.verifying.classic.rollouts import ROLLOUT, Array, golden, read_rollout, written
 from tests.verifying.classic.trainers import Run, trained
 from tests.witness.stage import arrays
 

@@ -17,7 +17,6 @@ from blueprint.dumps import (
     mentioned,
     naming,
     not_understood,
-    open_raw,
     run_fields,
     told_names,
 )
@@ -56,18 +55,13 @@ def is_rollout(raw: Raw) -> bool:
     return "rewards" in neutral and bool(neutral & set(ENDS)) and "response_mask" not in raw.tensors
 
 
-def read_rollout(path: Path) -> Rollout:
-    """Reads a rollout.
+def rollout_of(raw: Raw, path: Path) -> Rollout:
+    """Makes a rollout of a file as it was read.
 
     Raises:
-        MinibatchError: the file cannot be read, two readings are possible, something needed is missing, or shapes disagree;
-            in one sentence that begins with the path.
+        MinibatchError: two readings are possible, something needed is missing, or shapes disagree; in one sentence that
+            begins with the path.
     """
-    return rollout_of(open_raw(path), path)
-
-
-def rollout_of(raw: Raw, path: Path) -> Rollout:
-    """Makes a rollout of a file as it was read. Raises MinibatchError as `read_rollout`."""
     with naming(path):
         library = library_of(str(raw.metadata["library"])) if raw.metadata.get("library") else None
         called, unknown = _called(raw, library)

@@ -47,10 +47,9 @@ def window_on(rollout: Rollout, asked: Sequence[int] | None, width: int, at: tup
     missing = [each for each in asked or () if not 0 <= each < environments]
     if missing:
         raise MinibatchError(f"--rows {missing[0]}: the rollout has environments 0 … {environments - 1}.")
-    first = at[0] if at else 0
-    chosen = tuple(asked) if asked else tuple(range(environments)) if environments <= FEW else (first,)
+    some = range(environments) if environments <= FEW else (at[0] if at else 0,)
     stop = steps if at is None else min(steps, max(width, at[1] + width // 2))
-    return Window(chosen, max(0, stop - width), stop)
+    return Window(tuple(asked or some), max(0, stop - width), stop)
 
 
 def numbers_of(
@@ -80,7 +79,6 @@ def numbers_of(
         "logits_new": new_scores,
     }
     cut = {f"rollout.{key}": window.cut(each) for key, each in given.items()}
-    behind = {"rollout.next_values": _behind(rollout, found, settings, window)}
     return Numbers(
         kind="classic_ppo",
         level="classic",
@@ -88,7 +86,7 @@ def numbers_of(
         title=f"rollout of {rollout.library or name}",
         about=f"{window.told(rollout.shape)}.",
         ppo={key: value for key, value in settings.items() if value != usual[key]},
-        parts={"preset": preset} | cut | behind,
+        parts={"preset": preset, **cut, "rollout.next_values": _behind(rollout, found, settings, window)},
     )
 
 

@@ -77,8 +77,8 @@ def verify(rollout: Rollout, settings: Settings, preset: str = "", factor: float
         causes = causes_of(judge, settings, given, first.compared.name)
         if causes.matches and causes.matches[0].rest:
             lines = [line if settled(line) or line == first else following(line) for line in lines]
-    unsaid = rollout.place is None or rollout.place.before_first_update is None
-    notes = (*rollout.notes, *([UNSAID] if unsaid else []))
+    said = rollout.place is not None and rollout.place.before_first_update is not None
+    notes = rollout.notes if said else (*rollout.notes, UNSAID)
     return Verdict(preset, found, tuple(lines), judge.uncompared(), first, causes.matches, notes, causes)
 
 
