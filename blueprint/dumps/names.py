@@ -132,6 +132,16 @@ class Names:
         return [each.row for each in of_library if each.spelling in (name, name.rpartition(".")[2])]
 
     @cached_property
+    def first_meanings(self) -> Mapping[str, str]:
+        """Returns what tensors are called, and their neutral names, "unused" of those that are not needed.
+
+        A neutral name means itself, whatever a library calls by it.
+        """
+        aliases = [each for each in self.aliases(UNUSED, AID, TENSOR)[::-1] if each.row.kind != TENSOR or each.strength]
+        neutral = {name: name for name in self.neutral(TENSOR, AID)}
+        return {each.spelling: UNUSED if each.row.kind == UNUSED else each.row.name for each in aliases} | neutral
+
+    @cached_property
     def second_meanings(self) -> Mapping[str, tuple[str, frozenset[str]]]:
         """Returns what tensors are called by a name that has another meaning first; and all names of that other meaning.
 

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from blueprint.dumps.formats import Array, MinibatchError, Raw
+from blueprint.dumps.formats import MinibatchError, Raw, same_numbers
 from blueprint.dumps.metadata import FORWARD_OPTIONS, INFO, PLACE_KEYS, SHARE_KEYS
 from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
 from blueprint.inputs.errors import NumbersError
@@ -48,28 +46,19 @@ def recognise(raw: Raw) -> Recognised:
     candidates: dict[str, list[str]] = {}
     unused, unknown = [], {}
     for name in [*raw.tensors, *raw.texts]:
-        neutral = told.get(name) or _second(name, raw) or _neutral(name)
+        neutral = told.get(name) or _second(name, raw) or NAMES.first_meanings.get(name)
         if neutral is None:
-            unknown[name] = _nearest(name) if name in raw.tensors else None
+            unknown[name] = nearest(name, NAMES.spelled(TENSOR, AID)) if name in raw.tensors else None
         elif neutral == UNUSED or name in raw.texts:
             unused.append(name)
         else:
             candidates.setdefault(_scores_or(neutral, name, raw), []).append(name)
-    called = {neutral: _one(neutral, names, raw, preset, set(told), notes) for neutral, names in candidates.items()}
-    order = [row.name for row in NAMES.rows if row.kind in (TENSOR, AID)]
-    sorted_called = {neutral: called[neutral] for neutral in order if neutral in called}
-    return Recognised(sorted_called, tuple(unused), unknown, library, preset, notes)
-
-
-def _neutral(name: str) -> str | None:
-    """Returns the neutral name of a tensor; a neutral name means itself, whatever a library calls by it."""
-    if name in NAMES.neutral(TENSOR, AID):
-        return name
-    for kind in (TENSOR, AID, UNUSED):
-        for alias in NAMES.aliases(kind):
-            if alias.spelling == name and (kind != TENSOR or alias.strength):
-                return UNUSED if kind == UNUSED else alias.row.name
-    return None
+    called = {
+        row.name: _one(row.name, candidates[row.name], raw, preset, set(told), notes)
+        for row in NAMES.rows
+        if row.kind in (TENSOR, AID) and row.name in candidates
+    }
+    return Recognised(called, tuple(unused), unknown, library, preset, notes)
 
 
 def _second(name: str, raw: Raw) -> str | None:
@@ -108,7 +97,7 @@ def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, told: set
     chosen = [name for name in names if name in told] or names
     if len(chosen) > 1 and neutral == "scores" and preset == "openrlhf" and "rewards" in chosen:
         chosen = ["rewards"]  # Experience.scores only sorts out prompts, experience.py
-    if len(chosen) > 1 and all(_equal(raw.tensors[chosen[0]], raw.tensors[each]) for each in chosen[1:]):
+    if len(chosen) > 1 and all(same_numbers(raw.tensors[chosen[0]], raw.tensors[each]) for each in chosen[1:]):
         chosen = chosen[:1]
     if len(chosen) > 1:
         raise MinibatchError(
@@ -119,23 +108,23 @@ def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, told: set
     return chosen[0]
 
 
-def _equal(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
-
-
 def _library(raw: Raw) -> tuple[str | None, str | None, list[str]]:
     """Returns library and preset as metadata say; else as the names show, if they show one."""
     library, version, preset = (_word(raw.metadata, key) for key in ("library", "version", "preset"))
     if preset:
-        _check_preset(preset)
-    own = [each for each in NAMES.libraries if NAMES.own_to(each) & raw.tensors.keys()]
+        try:
+            rlhf().preset(preset)
+        except NumbersError as error:
+            raise MinibatchError(f"metadata, {error}") from error
+    own = {each: NAMES.own_to(each) & raw.tensors.keys() for each in NAMES.libraries}
+    showing = [each for each, names in own.items() if names]
     if library:
-        of_names = next((each for each in own if len(own) == 1 and each.startswith(library.lower())), None)
+        of_names = next((each for each in showing if len(showing) == 1 and each.startswith(library.lower())), None)
         return library, preset or preset_of(library, version) or of_names, []
-    if len(own) != 1:
+    if len(showing) != 1:
         return None, preset, []
-    shows = sorted(NAMES.own_to(own[0]) & raw.tensors.keys())
-    return own[0], preset or own[0], [f"taken for {own[0]}, because only it has {_listed(shows)}"]
+    note = f"taken for {showing[0]}, because only it has {_listed(sorted(own[showing[0]]))}"
+    return showing[0], preset or showing[0], [note]
 
 
 def preset_of(library: str, version: str | None) -> str | None:
@@ -149,22 +138,11 @@ def preset_of(library: str, version: str | None) -> str | None:
     return {"nemorl": "nemo_rl"}.get(plain)
 
 
-def _check_preset(name: str) -> None:
-    try:
-        rlhf().preset(name)
-    except NumbersError as error:
-        raise MinibatchError(f"metadata, {error}") from error
-
-
 def _word(metadata: Mapping[str, Any], key: str) -> str | None:
     found = metadata.get(key)
     if found is not None and not isinstance(found, str | int | float):
         raise MinibatchError(f"metadata, {key}: found {type(found).__name__}, expected a word.")
     return None if found is None else str(found)
-
-
-def _nearest(name: str) -> str | None:
-    return nearest(name, NAMES.spelled(TENSOR, AID))
 
 
 def _listed(names: list[str]) -> str:

@@ -6,21 +6,22 @@ from dataclasses import replace
 import numpy as np
 
 from blueprint.dumps.batch import Minibatch
-from blueprint.dumps.formats import Array, MinibatchError
+from blueprint.dumps.formats import Array, MinibatchError, same_numbers
 from blueprint.dumps.metadata import COUNTED_IN, Place
-
-COUNTS = tuple(COUNTED_IN)
-"""What a place counts: rank, epoch, minibatch, microbatch."""
 
 Key = tuple[int, int, int, int]
 """Rank, epoch, minibatch and microbatch; 0 where a file does not say it."""
 
 
+def place_in(batch: Minibatch) -> Place:
+    """Returns where in its step a file belongs, as far as it says it."""
+    return batch.place or Place()
+
+
 def key_of(batch: Minibatch) -> Key:
     """Returns where in its step a file belongs."""
-    place = batch.place or Place()
-    rank, epoch, minibatch, microbatch = (getattr(place, name) or 0 for name in COUNTS)
-    return rank, epoch, minibatch, microbatch
+    place = place_in(batch)
+    return place.rank or 0, place.epoch or 0, place.minibatch or 0, place.microbatch or 0
 
 
 def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
@@ -47,33 +48,27 @@ def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
 
 
 def _check_counts(batches: Sequence[Minibatch]) -> None:
-    for what in ("step", *COUNTED_IN.values()):
-        said = [(each.path, _said(each, what)) for each in batches if _said(each, what) is not None]
-        other = next((each for each in said if each[1] != said[0][1]), None)
-        if other and what != "microbatches":  # their number follows the lengths where batches are packed
-            raise MinibatchError(
-                f"{said[0][0]} says {what} {said[0][1]} and {other[0]} {what} {other[1]}: give the files of one step of one run."
-            )
-
-
-def _said(batch: Minibatch, what: str) -> int | None:
-    if what == "step":
-        return batch.step
-    found: int | None = getattr(batch.place or Place(), what)
-    return found
+    """Refuses files of different steps or runs; microbatches may differ, since their number follows the lengths when packed."""
+    for what in ("step", "world_size", "epochs", "minibatches"):
+        said = [(each.path, each.step if what == "step" else getattr(place_in(each), what)) for each in batches]
+        said = [(path, number) for path, number in said if number is not None]
+        for path, number in said[1:]:
+            if number != said[0][1]:
+                raise MinibatchError(
+                    f"{said[0][0]} says {what} {said[0][1]} and {path} {what} {number}: give the files of one step of one run."
+                )
 
 
 def _twice(one: Minibatch, other: Minibatch) -> str:
-    place = one.place or Place()
-    unsaid = [name for name in COUNTS if getattr(place, name) is None]
+    place = place_in(one)
+    unsaid = [name for name in COUNTED_IN if getattr(place, name) is None]
     advice = f"write {', '.join(unsaid)} into the metadata" if unsaid else "keep the one that belongs there"
     return f"{one.path} and {other.path} both say {str(place) or 'nothing of their place'}, and hold different numbers: {advice}."
 
 
 def _same(one: Minibatch, other: Minibatch) -> bool:
     return one.tensors.keys() == other.tensors.keys() and all(
-        np.array_equal(each, other.tensors[name], equal_nan=each.dtype.kind == "f")
-        for name, each in one.tensors.items()
+        same_numbers(each, other.tensors[name]) for name, each in one.tensors.items()
     )
 
 
@@ -82,8 +77,8 @@ def missing_in(batches: Sequence[Minibatch], ranks: bool, only: int | None = Non
 
     ranks: whether all ranks belong together. only: a single minibatch that is asked for.
     """
-    here = {key_of(each): each.place or Place() for each in batches}
-    place = batches[0].place or Place()
+    here = {key_of(each): place_in(each) for each in batches}
+    place = place_in(batches[0])
     rank_numbers = range(place.world_size or 1) if ranks else sorted({key[0] for key in here})
     for rank in rank_numbers:
         mine = {key: each for key, each in here.items() if key[0] == rank}
@@ -112,7 +107,7 @@ def unsaid(batches: Sequence[Minibatch], ranks: bool) -> tuple[str, ...]:
     ranks: whether all ranks belong together.
     """
     keys = (*(("world_size",) if ranks else ()), "minibatches", "microbatches")
-    return tuple(key for key in keys if any(getattr(each.place or Place(), key) is None for each in batches))
+    return tuple(key for key in keys if any(getattr(place_in(each), key) is None for each in batches))
 
 
 def rows_twice(batches: Sequence[Minibatch]) -> str | None:
@@ -131,7 +126,7 @@ def rows_twice(batches: Sequence[Minibatch]) -> str | None:
 LEFT_ASIDE = ("prompt_ids", "response_ids", "tokens")
 """The words themselves: nothing is computed from them."""
 
-COARSE = ("bfloat16", "float16", "float32", "float64")
+DTYPES = ("bfloat16", "float16", "float32", "float64")
 """Dtypes of numbers, the coarsest first."""
 
 
@@ -154,7 +149,7 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
         tensors=tensors,
         slots=np.concatenate([each.slots for each in batches]),
         first=np.concatenate([each.first for each in batches]),
-        dtypes={name: _coarsest([each.dtypes[name] for each in batches if name in each.dtypes]) for name in common},
+        dtypes={name: min((each.dtypes[name] for each in batches), key=_precision) for name in common},
         logged={},
         notes=(),
         rows=None,
@@ -173,13 +168,8 @@ def _stacked(name: str, batches: Sequence[Minibatch], width: int) -> Array:
         )
     if arrays[0].ndim == 1:
         return np.concatenate(arrays)
-    return np.concatenate([_padded(each, width) for each in arrays])
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])
 
 
-def _padded(array: Array, width: int) -> Array:
-    missing = width - array.shape[1]
-    return np.pad(array, ((0, 0), (0, missing))) if missing else array
-
-
-def _coarsest(dtypes: Sequence[str]) -> str:
-    return min(dtypes, key=lambda each: COARSE.index(each) if each in COARSE else len(COARSE))
+def _precision(dtype: str) -> int:
+    return DTYPES.index(dtype) if dtype in DTYPES else len(DTYPES)

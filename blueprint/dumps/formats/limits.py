@@ -110,13 +110,12 @@ def from_strings(said: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         MinibatchError: a value that should be JSON and is not.
     """
-    found: dict[str, Any] = {}
-    for key, text in said.items():
-        if key == WHOLE:
-            found |= whole(text, f"metadata, key {key}")
-        else:
-            found[key] = from_json(text, f"metadata, key {key}") if key in JSON_KEYS else text
-    return found
+    nested = whole(said[WHOLE], f"metadata, key {WHOLE}") if WHOLE in said else {}
+    return nested | {
+        key: from_json(text, f"metadata, key {key}") if key in JSON_KEYS else text
+        for key, text in said.items()
+        if key != WHOLE
+    }
 
 
 def whole(text: str | bytes, where: str) -> dict[str, Any]:

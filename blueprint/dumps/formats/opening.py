@@ -89,20 +89,21 @@ def format_of(path: Path) -> str:
         MinibatchError: the content is of no format that is read here.
     """
     head = _head(path)
-    if _is_safetensors(head):
-        return "safetensors"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if len(head) > 8 and head[8:9] == b"{" and head[4:8] == b"\0\0\0\0":
+        return "safetensors"  # a header length below 2³² and then a brace; no pickle has five zeros there
     if head.startswith(b"PK\x03\x04"):
         return _zip_format(path)
     if head.startswith(b"PAR1"):
         return "parquet"
-    _refuse_pickle(path, head)
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    # Protocol 2 and later begin with 0x80 and the protocol's number; earlier ones are told by their ending.
+    if (head[:1] == b"\x80" and 2 <= head[1] <= 5) or path.suffix.lower() in _PICKLED_ENDINGS:
+        raise MinibatchError(f"this is a pickle, which could run any code and is never opened; {WAY_OUT}.")
     if text.startswith(b"{"):
         return "jsonl"
-    for magic, what in _OTHERS.items():
-        if head.startswith(magic) or text.startswith(magic):
-            raise MinibatchError(f"this is {what}.")
-    raise MinibatchError("found neither safetensors, npz, parquet, jsonl nor a torch file; " + WAY_OUT + ".")
+    other = next((what for magic, what in _OTHERS.items() if head.startswith(magic) or text.startswith(magic)), None)
+    found = f"found neither safetensors, npz, parquet, jsonl nor a torch file; {WAY_OUT}"
+    raise MinibatchError(f"this is {other}." if other else f"{found}.")
 
 
 def _head(path: Path) -> bytes:
@@ -122,11 +123,6 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def _is_safetensors(head: bytes) -> bool:
-    """A header length below 2³² and then a brace; no pickle has five zeros there."""
-    return len(head) > 8 and head[8:9] == b"{" and head[4:8] == b"\0\0\0\0"
-
-
 def _zip_format(path: Path) -> str:
     with zipfile.ZipFile(path) as file:
         names = file.namelist()
@@ -137,13 +133,6 @@ def _zip_format(path: Path) -> str:
     if "[Content_Types].xml" in names:
         raise MinibatchError("this is a workbook; `blueprint numbers` and `blueprint rebuild` read those.")
     raise MinibatchError("this is a zip file without arrays (npz has entries that end in .npy); " + WAY_OUT + ".")
-
-
-def _refuse_pickle(path: Path, head: bytes) -> None:
-    """Protocol 2 and later begin with 0x80 and the protocol's number; earlier ones are told by their ending."""
-    binary = head[:1] == b"\x80" and 2 <= head[1] <= 5
-    if binary or path.suffix.lower() in _PICKLED_ENDINGS:
-        raise MinibatchError(f"this is a pickle, which could run any code and is never opened; {WAY_OUT}.")
 
 
 def _first_line(error: BaseException) -> str:

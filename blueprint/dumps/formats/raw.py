@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from blueprint.quoting import Told
@@ -37,3 +38,8 @@ class Raw:
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     format: str = ""
+
+
+def same_numbers(one: Array, other: Array) -> bool:
+    """Tells whether two arrays hold the same, NaN where NaN stands."""
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f"))

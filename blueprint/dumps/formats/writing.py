@@ -38,17 +38,14 @@ def _parquet(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str, Any
     import pyarrow
     from pyarrow import parquet
 
-    table = pyarrow.table({name: _column(array) for name, array in arrays.items()})
+    def column(array: Array) -> Any:
+        if array.ndim == 1:
+            return pyarrow.array(array)
+        starts = np.arange(len(array) + 1) * array.shape[1]
+        return pyarrow.LargeListArray.from_arrays(pyarrow.array(starts), pyarrow.array(array.reshape(-1)))
+
+    table = pyarrow.table({name: column(array) for name, array in arrays.items()})
     parquet.write_table(table.replace_schema_metadata({WHOLE: json.dumps(metadata)}), path)
-
-
-def _column(array: Array) -> Any:
-    import pyarrow
-
-    if array.ndim == 1:
-        return pyarrow.array(array)
-    starts = np.arange(len(array) + 1) * array.shape[1]
-    return pyarrow.LargeListArray.from_arrays(pyarrow.array(starts), pyarrow.array(array.reshape(-1)))
 
 
 WRITERS: dict[str, Callable[[Path, Mapping[str, Array], Mapping[str, Any]], None]] = {

@@ -50,7 +50,10 @@ class Run:
             if at < self.end:
                 executor.start(at, self.steps[at])
                 ((_, found),) = executor.wait()
-                self._add(at, self._given_up(at, found) if isinstance(found, Died) else found, executor)
+                if isinstance(found, Died):
+                    reason = "its process ended twice, the second time while nothing else was verified"
+                    found = self._refused(at, f"{reason}: {found.how}")
+                self._add(at, found, executor)
                 finished(1)
 
     def _add(self, at: int, found: dict[str, Any], executor: Executor) -> None:
@@ -63,11 +66,6 @@ class Run:
             self.end = at + 1
             executor.drop([each for each in executor.running() if each > at])
 
-    def _given_up(self, at: int, found: Died) -> dict[str, Any]:
-        return self._refused(
-            at, f"its process ended twice, the second time while nothing else was verified: {found.how}"
-        )
-
     def _refused(self, at: int, reason: str) -> dict[str, Any]:
         return head_of(self.steps[at], self.settings) | refused(reason) | {"seconds": None}
 
@@ -78,13 +76,9 @@ class Run:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was not computed now."""
-        said = []
-        if self.known:
-            said.append(
-                f"{self.known:,} of {len(self.steps):,} steps were in the ledger {self.ledger.path} and are not done again"
-            )
-        if self.end < len(self.steps):
-            said.append(
-                f"--fail-fast: {len(self.steps) - self.end:,} steps behind {self.steps[self.end - 1].name} do not count here"
-            )
-        return tuple(said)
+        total, left = len(self.steps), self.steps[self.end :]
+        known = f"{self.known:,} of {total:,} steps were in the ledger {self.ledger.path} and are not done again"
+        behind = (
+            f"--fail-fast: {len(left):,} steps behind {self.steps[self.end - 1].name} do not count here" if left else ""
+        )
+        return (*([known] if self.known else []), *([behind] if behind else []))

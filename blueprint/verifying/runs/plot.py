@@ -1,6 +1,7 @@
 """A run as a plot over its steps: deviations in tolerances, and what was watched, logged beside recomputed."""
 
 import math
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -65,45 +66,40 @@ def _places(steps: list[StepSummary]) -> list[int]:
 
 def _draw_deviations(panel: Any, found: Summary, places: list[int]) -> None:
     """Draws the largest difference of each quantity that deviates anywhere; of the others the largest of all."""
-    quantities = found.quantities
-    deviating = [name for name, steps in quantities.items() if steps]
+    quantities, times = found.quantities, [step.times for step in found.steps]
     rest = [name for name, steps in quantities.items() if not steps]
-    for name in deviating:
-        _dots(panel, places, [step.times.get(name) for step in found.steps], name)
-    largest = [max((step.times[name] for name in rest if name in step.times), default=None) for step in found.steps]
-    if rest:
-        _dots(panel, places, largest, "all others" if deviating else "all quantities", "#999999")
+    largest = [max((each[name] for name in rest if name in each), default=None) for each in times]
+    for name in (name for name, steps in quantities.items() if steps):
+        _line(panel, places, [_bounded(each.get(name)) for each in times], ".", name)
+    others = "all others" if len(rest) < len(quantities) else "all quantities"
+    _line(panel, places, map(_bounded, largest), ".", others, "#999999")
     panel.axhline(1.0, color="black", linewidth=0.8)
     panel.set_yscale("log")
     panel.set_title("largest difference, in tolerances (above 1 it deviates)", fontsize=9, loc="left")
 
 
-def _dots(panel: Any, places: list[int], values: list[float | None], label: str, color: str | None = None) -> None:
-    points = [
-        (place, min(max(value, FLOOR), CEILING))
-        for place, value in zip(places, values, strict=True)
-        if value is not None
-    ]
-    if points:
-        panel.plot(*zip(*points, strict=True), ".", markersize=4, label=label, color=color)
+def _bounded(value: float | None) -> float | None:
+    return None if value is None else min(max(value, FLOOR), CEILING)
 
 
 def _draw_number(panel: Any, steps: list[StepSummary], places: list[int], name: str) -> None:
     nothing = (None, None)
     logged, ours = zip(*(step.metrics.get(name, nothing) for step in steps), strict=True)
-    _line(panel, places, logged, "o", LOGGED, "logged")
-    _line(panel, places, ours, "-", RECOMPUTED, "recomputed")
+    _line(panel, places, logged, "o", "logged", LOGGED)
+    _line(panel, places, ours, "-", "recomputed", RECOMPUTED)
     if name == "ratio":
         first = [step.metrics.get(AT_FIRST_UPDATE, nothing)[1] for step in steps]
-        _line(panel, places, first, ".", FIRST_UPDATE, "at the first update")
+        _line(panel, places, first, ".", "at the first update", FIRST_UPDATE)
         panel.axhline(1.0, color="black", linewidth=0.8)
     panel.set_title(PANELS[name], fontsize=9, loc="left")
 
 
-def _line(panel: Any, places: list[int], values: Any, style: str, color: str, label: str) -> None:
+def _line(
+    panel: Any, places: list[int], values: Iterable[float | None], style: str, label: str, color: str | None = None
+) -> None:
     """Draws what there is; a gap stays a gap."""
-    if any(value is not None for value in values):
-        numbers = [math.nan if value is None else value for value in values]
+    numbers = [math.nan if value is None else value for value in values]
+    if not all(map(math.isnan, numbers)):
         panel.plot(places, numbers, style, color=color, markersize=3, linewidth=1, fillstyle="none", label=label)
 
 

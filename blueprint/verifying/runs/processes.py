@@ -35,11 +35,9 @@ class Processes:
 
     def start(self, at: int, step: Step) -> None:
         """Begins with a step, in a process that is idle, or a new one."""
-        worker = next((each for each in self._workers if each.at is None), None)
-        if worker is None:
-            worker = _Worker(self._work)
-            self._workers.append(worker)
-        worker.begin(at, step)
+        if all(each.at is not None for each in self._workers):
+            self._workers.append(_Worker(self._work))
+        next(each for each in self._workers if each.at is None).begin(at, step)
 
     def wait(self) -> list[tuple[int, dict[str, Any] | Died]]:
         """Waits until a step is done, or a process has died over it."""
@@ -47,9 +45,8 @@ class Processes:
         found = []
         for pipe in wait(list(busy)):
             worker = busy[pipe]  # type: ignore[index]
-            at, result = worker.result()
-            found.append((at, result))
-            if isinstance(result, Died):
+            found.append(worker.result())
+            if isinstance(found[-1][1], Died):
                 self._workers.remove(worker)
         return found
 
@@ -61,7 +58,6 @@ class Processes:
 
     def close(self) -> None:
         """Ends all processes."""
-        self.drop([worker.at for worker in self._workers if worker.at is not None])
         while self._workers:
             self._workers.pop().end()
 

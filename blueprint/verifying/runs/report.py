@@ -46,11 +46,9 @@ def summed(found: Summary) -> str:
 
 def _stretches(found: Summary) -> list[Sequence[str]]:
     stretches = list(found.stretches())
-    rows = [STRETCHES, *(_stretch(steps) for steps in stretches[:MOST_STRETCHES])]
     left = stretches[MOST_STRETCHES:]
-    if left:
-        rows.append((f"… {len(left):,} stretches more", f"{sum(map(len, left)):,}", "see --csv FILE", "", "", ""))
-    return rows
+    more = (f"… {len(left):,} stretches more", f"{sum(map(len, left)):,}", "see --csv FILE", "", "", "")
+    return [STRETCHES, *map(_stretch, stretches[:MOST_STRETCHES]), *([more] if left else [])]
 
 
 def _stretch(steps: Sequence[StepSummary]) -> Sequence[str]:

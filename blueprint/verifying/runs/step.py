@@ -69,10 +69,7 @@ def _version() -> str:
 
 
 def _digest(parts: Iterable[bytes]) -> str:
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(part)
-    return found.hexdigest()[:16]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
 Work = Callable[[Step], dict[str, Any]]

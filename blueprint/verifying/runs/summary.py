@@ -86,8 +86,8 @@ def summary_of(records: Iterable[Record]) -> Summary:
     found = Summary()
     for record in records:
         found.steps.append(step_summary(record))
-        if record["outcome"] == DIFFERS and found.deviation is None:
-            found.deviation = record
+        if record["outcome"] == DIFFERS:
+            found.deviation = found.deviation or record
     return found
 
 
