@@ -14,7 +14,7 @@ from blueprint.cli import main
 from blueprint.language import NoNumber, NotationError
 from blueprint.which import Answer, Batch, answers, measure, page
 from blueprint.which.measure import OF_THE_BATCH, differences
-from blueprint.which.page import number, said
+from blueprint.which.page import number, phrase_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.page.workshop import made
 
@@ -143,16 +143,16 @@ def test_every_difference_has_words_of_its_own() -> None:
     for preset in PRESETS.values():
         for key in differences(preset.values, DEFAULT):
             assert key not in OF_THE_BATCH
-            assert key not in said(key, preset.values), (preset.name, key)
+            assert key not in phrase_of(key, preset.values), (preset.name, key)
 
 
 def test_words() -> None:
     torchtune, openai = PRESETS["torchtune"].values, PRESETS["openai"].values
-    assert said("reward.missing_eos", torchtune) == "score set to −3 where no pad follows"
-    assert said("ent_coef", openai) == "no entropy bonus"
-    assert said("reward.score_slot", PRESETS["trl_1.12"].values) == "score one past the last word"
-    assert said("reward.score_clip", openai) == "reward.score_clip = off"
-    assert said("gamma", openai) == "γ = 1"
+    assert phrase_of("reward.missing_eos", torchtune) == "score set to −3 where no pad follows"
+    assert phrase_of("ent_coef", openai) == "no entropy bonus"
+    assert phrase_of("reward.score_slot", PRESETS["trl_1.12"].values) == "score one past the last word"
+    assert phrase_of("reward.score_clip", openai) == "reward.score_clip = off"
+    assert phrase_of("gamma", openai) == "γ = 1"
 
 
 def test_a_rule_and_its_parts_count_once() -> None:

@@ -92,7 +92,7 @@ def answering(command: Callable[[], str]) -> Iterator[None]:
         try:
             yield
         finally:
-            sys.stdout.flush()  # here, so that a full disk behind a redirection is told and not lost
+            sys.stdout.flush()  # here, so that a full disk behind a redirection is reported
     except _PASSED_ON:
         raise
     except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
@@ -101,7 +101,7 @@ def answering(command: Callable[[], str]) -> Iterator[None]:
         if os.environ.get(TRACEBACK):
             raise
         _let_go_of_stdout()
-        raise Unreadable(told(fault, command())) from fault
+        raise Unreadable(explained(fault, command())) from fault
 
 
 def _need_folder() -> None:
@@ -112,7 +112,7 @@ def _need_folder() -> None:
         raise Refused("the folder that you are in is no longer there: change to another one, with cd") from error
 
 
-def told(fault: BaseException, command: str) -> str:
+def explained(fault: BaseException, command: str) -> str:
     """Returns one sentence on what went wrong behind a command's back."""
     if isinstance(fault, MemoryError):
         return f"{command} needs more memory than there is: give it a smaller file, or more room"

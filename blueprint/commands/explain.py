@@ -9,9 +9,9 @@ from blueprint.book import Book
 from blueprint.commands.console import say
 from blueprint.commands.door import Refused
 from blueprint.explaining import Explanation, is_address, to_json
-from blueprint.inputs import load, names
+from blueprint.inputs import load
 from blueprint.language import Axis, Block
-from blueprint.workbooks.registry import blueprint_of
+from blueprint.workbooks.registry import blueprint_of, built_in_file
 
 EXAMPLES = """\b
 Examples:
@@ -46,7 +46,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("asked", nargs=-1, required=True, metavar="[FILE.xlsx|NUMBERS] BLOCK|SHEET!CELL")
+@click.argument("arguments", nargs=-1, required=True, metavar="[FILE.xlsx|NUMBERS] BLOCK|SHEET!CELL")
 @click.option("--episode", "--environment", "episode", type=int, metavar="N", help="The episode, counted from 1.")
 @click.option("--token", "--decision", "--step", "token", type=int, metavar="T", help=TOKEN)
 @click.option("--word", metavar="WORD", help="For what there is for every word: the word, or its id.")
@@ -64,7 +64,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
 @click.option("--json", "style", flag_value="json", help="For programs: every cell by its address.")
 @click.option("--latex", "style", flag_value="latex", help="The equations and their numbers as an aligned environment.")
 def explain(
-    asked: tuple[str, ...],
+    arguments: tuple[str, ...],
     episode: int | None,
     token: int | None,
     word: str | None,
@@ -82,7 +82,7 @@ def explain(
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
     """
-    *files, what = asked
+    *files, what = arguments
     members = _members({"n": episode, "t": token, "v": word}, others)
     book = _book(files, what, {name: value for name, value in options.items() if value})
     if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
@@ -118,7 +118,7 @@ def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
 
 def _are_numbers(text: str) -> bool:
     """Says whether a word names built-in numbers or a file of numbers."""
-    return text.lower().endswith(".toml") or text in dict(names())
+    return text.lower().endswith(".toml") or built_in_file(text) is not None
 
 
 def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[str, int | str]:

@@ -1,11 +1,15 @@
-"""The command `blueprint verify`: a minibatch computed again and held against what was logged. It parses and prints."""
+"""The commands `verify` and `import`: a minibatch computed again and held against what was logged, or made into a workbook."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from blueprint.commands.door import Refused, need_torch
+from blueprint.commands.console import saved
+from blueprint.commands.door import DIFFERENCE, Refused, need_torch
+from blueprint.inputs import name_of
+from blueprint.saving import refuse_target
 
 EXAMPLES = """\b
 Examples:
@@ -16,6 +20,15 @@ Examples:
   blueprint verify dumps/ --fail-fast --plot run.png
 \b
 Exit codes: 0 no difference beyond rounding, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
+"""
+IMPORT_EXAMPLES = """\b
+Examples:
+  blueprint import run.safetensors --preset verl -o step_120.xlsx
+  blueprint import run.npz --worst 4 --by kl --tokens 32
+  blueprint import run.npz --rows 0,3 -o two.xlsx
+\b
+Exit codes: 0 written; 1 written, but the library's numbers deviate, or not every formula was proved; 2 wrong use;
+3 the file cannot be read, or not be replayed.
 """
 SMALLEST_TOLERANCE = 1e-6
 """Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""
@@ -85,3 +98,67 @@ def verify(
     for name in (name.replace("_", "-") for name, value in run.items() if value):
         raise Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
     verify_files(files, options, as_json, each)
+
+
+def _rows(context: click.Context, option: click.Parameter, value: str | None) -> list[int] | None:
+    """Reads `0,3` as numbers of responses."""
+    try:
+        return None if value is None else [int(each) for each in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{value} is no list of rows: write numbers from 0 on with commas, such as 0,3"
+        ) from None
+
+
+@click.command("import", epilog=IMPORT_EXAMPLES)
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--preset", metavar="NAME", help="What the library does  [default: as the file says]")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: FILE.xlsx]"
+)
+@click.option("--rows", callback=_rows, metavar="0,3", help="The responses to show, counted from 0.")
+@click.option(
+    "--worst",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Show the N responses with the worst words  [default: what deviates, else 2]",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["ratio", "advantage", "kl"]),
+    help="What makes a word bad: |ratio − 1|, |advantage| or |KL to the reference|  [default: ratio, if there is one]",
+)
+@click.option(
+    "--tokens",
+    type=click.IntRange(16, 64),
+    default=32,
+    show_default=True,
+    help="Columns of each response, around its worst word: 16 to 64.",
+)
+@click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there already.")
+def import_(
+    path: Path,
+    output: Path | None,
+    preset: str | None,
+    overrides: tuple[str, ...],
+    no_proof: bool,
+    force: bool,
+    **view: Any,
+) -> None:
+    """Make a workbook of a few words of a training minibatch; the rest of the batch stands in it as typed numbers.
+
+    The whole minibatch is computed again first, and compared with what the library logged.
+    """
+    need_torch("import")
+    from blueprint.commands.verify_files import book_of
+    from blueprint.verifying import VerifyOptions
+    from blueprint.verifying.kind import ViewOptions
+
+    target = output or path.with_suffix(".xlsx")
+    refuse_target(target, force, path)
+    book, agrees = book_of(path, VerifyOptions(preset, overrides), ViewOptions(**view), name_of(path))
+    sys.exit(0 if saved(book, target, not no_proof) and agrees else DIFFERENCE)

@@ -29,9 +29,9 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
     Settings of your own, such as --set ppo.gamma=1, stand in the table as a row "yours".
     """
     options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
-    asked = [word for option, values in options.items() for value in values for word in (option, value)]
+    arguments = [word for option, values in options.items() for value in values for word in (option, value)]
     batches = [_batch(each, compare, overrides) for each in numbers or ("default",)]
-    click.echo(page(batches, shlex.join(["blueprint", "which", *asked])))
+    click.echo(page(batches, shlex.join(["blueprint", "which", *arguments])))
 
 
 def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Batch:

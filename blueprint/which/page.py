@@ -92,10 +92,10 @@ def _moved(answer: Answer) -> str:
 
 
 def _effect(effect: Effect, answer: Answer) -> str:
-    return f"{said(effect.key, answer.preset.values)}: {number(effect.adds, '+')}"
+    return f"{phrase_of(effect.key, answer.preset.values)}: {number(effect.adds, '+')}"
 
 
-def said(key: str, values: Mapping[str, float | str]) -> str:
+def phrase_of(key: str, values: Mapping[str, float | str]) -> str:
     """Says what a convention does; one that has no words of its own is given as a numbers file has it."""
     setting, shown = LIVE[key], {each: shown_value(value) for each, value in values.items()}
     phrase = setting.phrases.get(shown[key]) or (setting.phrase if values[key] != OFF else "")

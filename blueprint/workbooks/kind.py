@@ -1,17 +1,13 @@
 """What a kind of workbook is: one record, through which commands work on any kind without knowing it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from blueprint.page.outline import Blueprint
 from blueprint.quoting import Told, unquoted
-
-if TYPE_CHECKING:
-    from blueprint.page.outline import Blueprint
 
 Address = str
 """Where a part of a record lies, as an entry point says it: `package.module:name`. It is imported when it is asked for."""
