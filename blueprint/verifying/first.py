@@ -49,13 +49,8 @@ def of_the_engine(batch: Minibatch) -> str:
     called = batch.called.get("logprobs_old", "")
     if "rollout" in called or "generation" in called:
         return f"logprobs_old are called {called}"
-    rollout = batch.tensors.get("logprobs_rollout")
-    old = batch.tensors.get("logprobs_old")
-    if (
-        old is not None
-        and rollout is not None
-        and np.array_equal(np.asarray(rollout)[batch.mask], np.asarray(old)[batch.mask])
-    ):
+    rollout, old = (np.asarray(batch.tensors.get(name, ())) for name in ("logprobs_rollout", "logprobs_old"))
+    if old.size and rollout.size and np.array_equal(rollout[batch.mask], old[batch.mask]):
         return "logprobs_old are logprobs_rollout, those of the generating engine"
     return ""
 
@@ -66,14 +61,13 @@ def _checked(batch: Minibatch, pairs: Sequence[tuple[str, str]]) -> First:
     lines, said = list[Line](), list[str]()
     for each in gaps.values():
         usual, most = limits(each, dtype)
-        size, row_off = each.size(), each.has_a_row_off(most)
-        if size <= usual and not row_off:
-            lines.append(_line(batch, each, dtype, AGREES))
-        else:
+        says, row_off = AGREES, each.has_a_row_off(most)
+        if row_off or not each.size() <= usual:
             like = patterns(batch, each, usual)
-            wrong = row_off or size > most or any(one.telling for one in like)
-            lines.append(_line(batch, each, dtype, DIFFERS if wrong else TOO_COARSE))
+            wrong = row_off or each.size() > most or any(one.telling for one in like)
+            says = DIFFERS if wrong else TOO_COARSE
             said += _sentences(batch, each, (dtype, why), [one.said for one in like])
+        lines.append(_line(batch, each, dtype, says))
     if PAIRS[0] in pairs and "logprobs_new" not in gaps:
         lines += _logged(batch, dtype)
     return First(
@@ -117,13 +111,8 @@ def _line(batch: Minibatch, each: Gap, dtype: str, says: str) -> Line:
         size=np.inf,
         dtype=dtype,
     )
-    return Line(batch.called.get(each.name, each.name), found, says, why=_noise(each, dtype))
-
-
-def _noise(each: Gap, dtype: str) -> str:
-    return (
-        f"it is {each.size():.2g} from the old one before any update, which forwards in {dtype} may be, though seldom"
-    )
+    why = f"it is {each.size():.2g} from the old one before any update, which forwards in {dtype} may be, though seldom"
+    return Line(batch.called.get(each.name, each.name), found, says, why=why)
 
 
 def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list[str]) -> Iterator[str]:
@@ -131,13 +120,13 @@ def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list
     (dtype, why), (usual, most) = forward, limits(each, forward[0])
     name, old = (batch.called.get(one, one) for one in (each.name, each.name.replace("new", "old")))
     words, loud = int(each.words.sum()), int(each.loud.sum())
-    told = f"{name} should be {old}, but {loud:,} of {words:,} words differ, by {each.size():.2g} (root mean square{_unit(each)})"
-    ratio = f"; the mean ratio is {np.exp(np.clip(each.apart[each.words], -50, 50)).mean():.4g} instead of 1"
+    unit = "" if each.unit == 1 else ", over the spread of the values"
+    told = (
+        f"{name} should be {old}, but {loud:,} of {words:,} words differ, by {each.size():.2g} (root mean square{unit})"
+    )
+    if each.name == "logprobs_new":
+        told += f"; the mean ratio is {np.exp(np.clip(each.apart[each.words], -50, 50)).mean():.4g} instead of 1"
     limit = f"forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}"
-    yield f"{told}{ratio if each.name == 'logprobs_new' else ''}; {limit}."
+    yield f"{told}; {limit}."
     for said in like or ["it is scattered over rows and words, as by dropout in one forward, or by another precision"]:
         yield f"  {name}: {said}."
-
-
-def _unit(each: Gap) -> str:
-    return "" if each.unit == 1 else ", over the spread of the values"

@@ -85,16 +85,14 @@ def gap(batch: Minibatch, old: str, new: str) -> Gap | None:
     rows = np.unique(np.linspace(0, responses - 1, min(responses, max(1, WORDS // slots))).astype(int))
     words = batch.mask[rows].astype(bool)
     one, two = (np.where(words, np.asarray(batch.tensors[name][rows], dtype=np.float64), 0.0) for name in (old, new))
-    unit = _spread(one[words]) if old.startswith("values") else 1.0
+    unit = 1.0
+    if old.startswith("values"):  # a quarter of their size where they hardly differ: rounding goes by the size
+        unit = max(float(np.std(one[words])), float(np.sqrt(np.mean(one[words] ** 2))) / 4) or 1.0
     dtypes = held_in(batch)
     moved = [_rounded(values[words], dtypes.get(name, "float64")) for name, values in ((old, one), (new, two))]
-    rounding = float(np.hypot(moved[0], moved[1])) / unit
-    return Gap(new, rows, words, one, two, unit, float(np.std(one[words])) / unit, rounding)
-
-
-def _spread(values: Array) -> float:
-    """Returns the deviation of values, or a quarter of their size where they hardly differ: rounding goes by the size."""
-    return max(float(np.std(values)), float(np.sqrt(np.mean(values**2))) / 4) or 1.0
+    return Gap(
+        new, rows, words, one, two, unit, float(np.std(one[words])) / unit, float(np.hypot(moved[0], moved[1])) / unit
+    )
 
 
 def _rounded(values: Array, dtype: str) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from blueprint.verifying.settings import Setting, Settings, number_of
+from blueprint.verifying.settings import Settings, number_of
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,9 @@ class Need:
 
     def holds(self, options: Settings) -> bool:
         """Tells whether it is needed under the options."""
-
-        def stands(key: str, value: Setting) -> bool:
-            return number_of(key, options[key]) == number_of(key, value)
-
-        return all(stands(*each) for each in self.when.items()) and not any(
-            stands(*each) for each in self.unless.items()
+        stands = {key: number_of(key, options[key]) for key in (*self.when, *self.unless)}
+        return all(stands[key] == number_of(key, value) for key, value in self.when.items()) and all(
+            stands[key] != number_of(key, value) for key, value in self.unless.items()
         )
 
 

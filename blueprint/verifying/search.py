@@ -68,17 +68,14 @@ class Search:
         """Returns the single causes: slips and conventions in the quantity alone, then in all that leads to it."""
         every, slips = list(_singles(self.deviation)), slips_of(self.deviation)
         self.known += len(every) + len(slips)
-        found = self._alone(every, slips)
-        if found and self.deviation.quantity not in TENSORS:
-            return found
-        return found + self._through(every, "trying neighbouring conventions")
+        in_tensor = self.deviation.quantity in TENSORS
+        return self._explained(every, slips, "trying neighbouring conventions", go_on=in_tensor)
 
     def pairs(self) -> list[Explained]:
         """Returns two conventions at a time, as far as that is cheap."""
         every = _pairs(self.deviation)
         self.known += len(every)
-        near = every[: PAIRS_TOKENS // self.deviation.batch.mask.size]
-        return self._alone(near, ()) or self._through(near, "trying pairs of them")
+        return self._explained(every[: PAIRS_TOKENS // self.deviation.batch.mask.size], (), "trying pairs of them")
 
     def otherwise(self) -> list[Explained]:
         """Returns what rows in another order explain, or a larger batch."""
@@ -91,16 +88,22 @@ class Search:
         of = found.neighbour or Neighbour("")
         return Match(found.said, found.compared.largest, self._still(found), of.rank, of.beyond, of.changes)
 
-    def _alone(self, neighbours: Sequence[Neighbour], slips: Sequence[object]) -> list[Explained]:
-        self.tried += len(slips) + sum(can_be_alone(self.deviation, each) for each in neighbours)
-        return explained_alone(self.deviation, neighbours, slips)
+    def _explained(
+        self, neighbours: Sequence[Neighbour], slips: Sequence[object], what: str, go_on: bool = False
+    ) -> list[Explained]:
+        """Tries causes in the quantity alone, and where none explains it, or it is to go on, the others in all before it."""
+        alone = [each for each in neighbours if can_be_alone(self.deviation, each)]
+        self.tried += len(slips) + len(alone)
+        found = explained_alone(self.deviation, alone, slips)
+        if found and not go_on:
+            return found
+        return found + self._through([each for each in neighbours if each not in alone], what)
 
     def _through(self, neighbours: Sequence[Neighbour], what: str) -> list[Explained]:
         """Tries neighbours one by one, in everything that leads to the quantity; those first that few responses allow."""
         found, tokens = [], self.deviation.batch.mask.size
-        further = [each for each in neighbours if not can_be_alone(self.deviation, each)]
-        left = possible(self.deviation, further) if self.deviation.quantity in TENSORS else further
-        self.tried += len(further) - len(left)
+        left = possible(self.deviation, neighbours) if self.deviation.quantity in TENSORS else neighbours
+        self.tried += len(neighbours) - len(left)
         progress = self.watch(what, len(left) * tokens)
         for each in left:
             self.tokens_left -= self.deviation.cost

@@ -12,8 +12,7 @@ from blueprint.verifying.case import Case, Prepared, Verified
 from blueprint.verifying.kind import verifier_of
 from blueprint.verifying.lines import AGREES, StepLine, first_line, following, step_lines
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.parts import FEWEST
-from blueprint.verifying.scopes import TOLD
+from blueprint.verifying.parts import FEWEST, WHITENED_ROWS
 from blueprint.verifying.settings import DEFAULT, Chosen, VerifyOptions, choose, laid_over, shown
 from blueprint.verifying.step_causes import causes_in_step
 from blueprint.verifying.verdict import Match, Part, StepVerdict, Verdict, Watch, quiet
@@ -158,7 +157,7 @@ def _whitened_alone(step: Verified) -> str | None:
     ]
     if not found:
         return None
-    whitens = TOLD[step.case.scope.whitens]
+    whitens = WHITENED_ROWS[step.case.scope.whitens]
     which = found[0] if len(found) == 1 else f"each of {len(found)} files, {found[0]} the first,"
     return (
         f"advantages are whitened over the rows of {which} alone, and not over {whitens}, though files of these are not there: "

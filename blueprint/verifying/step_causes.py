@@ -11,7 +11,7 @@ from blueprint.dumps import Minibatch, MinibatchError, Place, Share, joined, key
 from blueprint.verifying.case import Prepared, Verified, agrees_in, match_of
 from blueprint.verifying.lines import DIFFERS, Line, StepLine
 from blueprint.verifying.logged import ALL, TENSORS
-from blueprint.verifying.scopes import BATCH, MICROBATCH, MINIBATCH, RANK, TOLD, Scope, group_of, share_among
+from blueprint.verifying.parts import BATCH, MICROBATCH, MINIBATCH, RANK, WHITENED_ROWS, Scope, group_of, share_among
 from blueprint.verifying.verdict import Match, Verdict
 
 PARTS = Scope("", shares=True)
@@ -80,7 +80,9 @@ def _whitened_over_others(step: Verified, first: StepLine, at: Prepared) -> Iter
         others = step.case.prepared(scope)
         here = next(each for each in others if each.batch.path == at.batch.path)
         if here.group.whole is not False and (found := _if_all_agree(step, [here, *others], first.name)):
-            yield match_of(f"whitening over {TOLD[scope]}, instead of over {TOLD[own]}", found, first.name)
+            yield match_of(
+                f"whitening over {WHITENED_ROWS[scope]}, instead of over {WHITENED_ROWS[own]}", found, first.name
+            )
 
 
 def _partition(step: Verified, scope: str) -> tuple[tuple[str, ...], ...]:

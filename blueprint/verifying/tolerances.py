@@ -120,35 +120,24 @@ READ_BY_SHARES = (
 
 
 def near_a_clip(rows: Mapping[str, Array], settings: Settings, tolerance: float) -> dict[str, int]:
-    """Returns, by name of a share, how many words of a tile lie within the tolerance of where their clip begins."""
-    clipped = _near_clip(rows, settings, tolerance)
-    floor, pessimistic = rows["surrogate.floor"], rows["surrogate.pessimistic"]
-    has_floor = np.isfinite(number_of("loss.dual_clip", settings["loss.dual_clip"]))
-    floored = has_floor & (np.abs(floor - pessimistic) <= tolerance * (1 + np.abs(pessimistic)))
-    counted, response = rows["value.counted"] > 0, rows["response"] > 0
+    """Returns, by name of a share, how many tokens of a tile lie within the tolerance of where their clip begins.
+
+    That is a ratio near either end of its range, or an advantage near 0, whose sign says which end counts; and a value near
+    the end of its range, or outside it with both squares nearly the same.
+    """
+    names = ("clip_range", "loss.clip_range_high", "loss.dual_clip", "value_clip_range")
+    low, high, floor, reach = (number_of(name, settings[name]) for name in names)
+    ratio, advantages, pessimistic = rows["ratio"], rows["advantages_used"], rows["surrogate.pessimistic"]
+    at_end = np.minimum(np.abs(ratio - (1 - low)), np.abs(ratio - (1 + high))) <= tolerance * (1 + ratio)
+    clipped = at_end | (np.abs(advantages) <= tolerance)
+    near_floor = np.abs(rows["surrogate.floor"] - pessimistic) <= tolerance * (1 + np.abs(pessimistic))
+    old, returns, square = rows["values.kept"][:, :-1], rows["returns"], rows["value.square"]
+    moved = np.abs(returns + rows["value.error"] - old)
+    allowed = tolerance * (1 + np.abs(returns) + np.abs(old))
+    same = (moved > reach) & (np.abs(square - rows["value.square_clipped"]) <= allowed * (1 + np.sqrt(square)))
+    response, counted = rows["response"] > 0, rows["value.counted"] > 0
     return {
         "clip_fraction.used": int((response & clipped).sum()),
-        "clip_fraction.dual": int((response & floored).sum()),
-        "clip_fraction.value": int((counted & _near_value(rows, settings, tolerance)).sum()),
+        "clip_fraction.dual": int((response & near_floor).sum()) if np.isfinite(floor) else 0,
+        "clip_fraction.value": int((counted & ((np.abs(moved - reach) <= allowed) | same)).sum()),
     }
-
-
-def _near_clip(rows: Mapping[str, Array], settings: Settings, tolerance: float) -> Array:
-    """A ratio near either end of its range, or an advantage near 0, whose sign says which end counts."""
-    ratio, found = rows["ratio"], np.abs(rows["advantages_used"]) <= tolerance
-    low = 1 - number_of("clip_range", settings["clip_range"])
-    high = 1 + number_of("loss.clip_range_high", settings["loss.clip_range_high"])
-    for end in (low, high):
-        found |= np.abs(ratio - end) <= tolerance * (1 + ratio)
-    return np.asarray(found)
-
-
-def _near_value(rows: Mapping[str, Array], settings: Settings, tolerance: float) -> Array:
-    """A value near the end of its range, or outside it with both squares nearly the same."""
-    limit = number_of("value_clip_range", settings["value_clip_range"])
-    old = rows["values.kept"][:, :-1]
-    moved = np.abs(rows["returns"] + rows["value.error"] - old)
-    allowed = tolerance * (1 + np.abs(rows["returns"]) + np.abs(old))
-    square, clipped = rows["value.square"], rows["value.square_clipped"]
-    same = (moved > limit) & (np.abs(square - clipped) <= allowed * (1 + np.sqrt(square)))
-    return np.asarray((np.abs(moved - limit) <= allowed) | same)

@@ -37,14 +37,13 @@ def slips_of(deviation: Deviation) -> Sequence[Any]:
 
 
 def explained_alone(deviation: Deviation, neighbours: Sequence[Neighbour], slips: Sequence[Any]) -> list[Explained]:
-    """Returns the slips, and those of the neighbours that can be tried so, with which the quantity agrees."""
-    possible = [each for each in neighbours if can_be_alone(deviation, each)]
+    """Returns the slips and neighbours with which the quantity agrees; the neighbours are such as can be tried alone."""
     if deviation.quantity in TENSORS:
-        found = tried_alone(deviation, slips, possible)
+        found = tried_alone(deviation, slips, neighbours)
         return [Explained(each.slip.said, compared, each.neighbour) for each, compared in found]
     numbers = (
         Explained(said, deviation.with_number(ours), neighbour)
-        for said, ours, neighbour in _numbers(deviation, possible, slips)
+        for said, ours, neighbour in _numbers(deviation, neighbours, slips)
         if ours is not None
     )
     return [each for each in numbers if each.compared.agrees]
