@@ -25,7 +25,7 @@ from blueprint.verifying.runs.report import summed, text_of
 from blueprint.verifying.runs.step import Executor
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
 from blueprint.verifying.runs.work import record_of
-from blueprint.verifying.settings import check_asked
+from blueprint.verifying.settings import check_options
 
 INTERRUPTED = 130
 
@@ -83,7 +83,7 @@ def _check_conventions(options: VerifyOptions) -> None:
     refusals = []
     for kind in dump_kinds():
         try:
-            return check_asked(options, kind.catalogue())
+            return check_options(options, kind.catalogue())
         except MinibatchError as error:
             refusals.append(error)
     raise refusals[-1]

@@ -1,7 +1,7 @@
 """A logged tensor, or a logged number, beside the row that was computed again."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +17,6 @@ class Axes(NamedTuple):
     row: str = "row"
     column: str = "column"
     cell: str = "word"
-
-
-OF_RESPONSES = Axes()
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Compared:
     cells, deviating: how many numbers were compared, and how many of them are further apart than `allowed`, by which rounding
         alone may move them.
     largest: the largest difference. size: the mean size of what was computed again.
-    extra: the part of `allowed` that is due to few digits, or to words near a clip.
+    extra: the part of `allowed` that is due to few digits, or to tokens near a clip.
     measured: by how much rounding was seen to move it (`measured.py`), where `allowed` is more than a `SHARE` of the size.
     arithmetic: by how much the library's own arithmetic may move it. dtype: the coarsest of what it is made of.
     logged, recomputed: both numbers, where it is a number.
@@ -73,7 +70,7 @@ class Compared:
     measured: float | None = None
     arithmetic: float = 0.0
     dtype: str = ""
-    axes: Axes = OF_RESPONSES
+    axes: Axes = field(default_factory=Axes)
 
     @property
     def agrees(self) -> bool:

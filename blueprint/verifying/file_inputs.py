@@ -88,7 +88,7 @@ def per_word(batch: Minibatch) -> bool:
 
 
 def entropy_everywhere(batch: Minibatch) -> bool:
-    """Tells whether the entropy is a number in every slot, behind the last words, too."""
+    """Tells whether the entropy is a number in every slot, behind the last tokens, too."""
     entropy = np.asarray(batch.tensors["entropy"])
     slots = np.arange(entropy.shape[1]) < np.asarray(batch.slots)[:, None]
     return bool((np.isfinite(entropy) | ~slots).all())
@@ -107,7 +107,7 @@ def _score(batch: Minibatch, rows: Rows, mask: Tensor, options: Options) -> Tens
 
 
 def _ended(batch: Minibatch, rows: Rows, slots: Tensor, mask: Tensor, options: Options) -> Tensor:
-    """Returns 1 for responses that ended: as the file says, else where a slot is left over behind the last word."""
+    """Returns 1 for responses that ended: as the file says, else where a slot is left over behind the last token."""
     if "ended" in batch.tensors:
         return tensor(batch, "ended", rows, options)
     until = mask.flip(-1).cummax(dim=-1).values.flip(-1)
@@ -117,24 +117,22 @@ def _ended(batch: Minibatch, rows: Rows, slots: Tensor, mask: Tensor, options: O
 def _checked(batch: Minibatch, rows: Rows, name: str, found: Tensor, read: Tensor) -> Tensor:
     """Returns an input where it is read, else 0; what is read must be finite."""
     wrong = ((read > 0) & ~found.isfinite()).nonzero()
-    if len(wrong):
-        _, row, column = wrong[0].tolist()
-        raise MinibatchError(_refusal(batch, rows, name, (row, column), float(found[0, row, column])))
-    return torch.where(read > 0, found, 0.0)
+    if not len(wrong):
+        return torch.where(read > 0, found, 0.0)
+    _, at, column = wrong[0].tolist()
+    row, called, value = _row(rows, at), batch.called.get(TENSORS[name], TENSORS[name]), float(found[0, at, column])
+    where = f"{batch.path}: {called} is {value:g} in row {batch.file_row(row)}, column {int(batch.first[row]) + column}"
+    if batch.mask[row, column]:
+        raise MinibatchError(f"{where}, inside the mask: a number must stand there")
+    readers = " or ".join(READERS[name])
+    raise MinibatchError(
+        f"{where}, outside the mask, where {readers} has it read: write a number there, or set another convention"
+    )
 
 
 def _row(rows: Rows, at: int) -> int:
     """Returns which response of the file stands at a place of the responses that were taken."""
     return at + (rows.start or 0) if isinstance(rows, slice) else int(rows[at])
-
-
-def _refusal(batch: Minibatch, rows: Rows, name: str, at: tuple[int, int], value: float) -> str:
-    row, called = _row(rows, at[0]), batch.called.get(TENSORS[name], TENSORS[name])
-    where = f"{batch.path}: {called} is {value:g} in row {batch.file_row(row)}, column {int(batch.first[row]) + at[1]}"
-    if batch.mask[row, at[1]]:
-        return f"{where}, inside the mask: a number must stand there"
-    readers = " or ".join(READERS[name])
-    return f"{where}, outside the mask, where {readers} has it read: write a number there, or set another convention"
 
 
 PLACES = {

@@ -76,7 +76,7 @@ def _checked(batch: Minibatch, pairs: Sequence[tuple[str, str]]) -> First:
 
 
 def _logged(batch: Minibatch, dtype: str) -> Iterator[Line]:
-    """Yields what was logged of the ratio. Noise of s nats makes a KL of s²/2, moves the ratio by as much, and clips some words."""
+    """Yields what was logged of the ratio. Noise of s nats makes a KL of s²/2, moves the ratio by as much, clips some tokens."""
     for called, logged in batch.logged.items():
         name = CALLED.get(called, called)
         if name not in EXPECTED:
@@ -94,7 +94,7 @@ def _logged(batch: Minibatch, dtype: str) -> Iterator[Line]:
 
 
 def _line(batch: Minibatch, each: Gap, dtype: str, says: str) -> Line:
-    """Returns the line of a tensor: what differs is how many words are further apart than forwards usually are."""
+    """Returns the line of a tensor: what differs is how many tokens are further apart than forwards usually are."""
     usual, most = limits(each, dtype)
     wrong = each.loud & (np.abs(each.apart) > usual)
     wrong = wrong if wrong.any() else each.loud
@@ -103,7 +103,7 @@ def _line(batch: Minibatch, each: Gap, dtype: str, says: str) -> Line:
         each.name,
         each.name.replace("new", "old"),
         EARLY,
-        int(each.words.sum()),
+        int(each.tokens.sum()),
         int(wrong.sum()) if differs else 0,
         each.size(),
         usual if says == AGREES else most,
@@ -119,13 +119,11 @@ def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list
     """Yields what is wrong with a tensor, and what that is like."""
     (dtype, why), (usual, most) = forward, limits(each, forward[0])
     name, old = (batch.called.get(one, one) for one in (each.name, each.name.replace("new", "old")))
-    words, loud = int(each.words.sum()), int(each.loud.sum())
+    tokens, loud = int(each.tokens.sum()), int(each.loud.sum())
     unit = "" if each.unit == 1 else ", over the spread of the values"
-    told = (
-        f"{name} should be {old}, but {loud:,} of {words:,} words differ, by {each.size():.2g} (root mean square{unit})"
-    )
+    told = f"{name} should be {old}, but {loud:,} of {tokens:,} words differ, by {each.size():.2g} (root mean square{unit})"
     if each.name == "logprobs_new":
-        told += f"; the mean ratio is {np.exp(np.clip(each.apart[each.words], -50, 50)).mean():.4g} instead of 1"
+        told += f"; the mean ratio is {np.exp(np.clip(each.apart[each.tokens], -50, 50)).mean():.4g} instead of 1"
     limit = f"forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}"
     yield f"{told}; {limit}."
     for said in like or ["it is scattered over rows and words, as by dropout in one forward, or by another precision"]:

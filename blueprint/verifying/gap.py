@@ -1,4 +1,4 @@
-"""How far two tensors of a file are apart that should be the same before the first update, word by word, and how far they may be.
+"""How far two tensors of a file are apart that should be the same before the first update, token by token, and how far they may be.
 
 Two forwards of the same model differ: kernels do by the shape of a batch, and with them the last digits. docs/verify.md has the
 sources of the numbers.
@@ -14,23 +14,23 @@ from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.tolerances import HALF, held_in
 
 QUIET = 1e-4
-"""A word is quiet whose difference is at most this, times 1 + its size: as of a forward in float32 that was done twice."""
+"""A token is quiet whose difference is at most this, times 1 + its size: as of a forward in float32 that was done twice."""
 
 LARGEST = 1.0
-"""A difference counts as at most this much, in nats or deviations of the values, so that one word does not stand for all."""
+"""A difference counts as at most this much, in nats or deviations of the values, so that one token does not stand for all."""
 
-FEWEST_WORDS, OUTLYING = 16, 8.0
-"""Words of a row that is looked at alone, and how many times as far apart as the median of all rows it must be."""
+FEWEST_TOKENS, OUTLYING = 16, 8.0
+"""Tokens of a row that is looked at alone, and how many times as far apart as the median of all rows it must be."""
 
-WORDS = 1 << 20
-"""Of a larger batch, rows with so many words are looked at, spread over it."""
+TOKENS = 1 << 20
+"""Of a larger batch, rows with so many tokens are looked at, spread over it."""
 
 
 @dataclass(frozen=True)
 class Gap:
     """Two tensors over some rows of a file, as [N, T].
 
-    rows: [N], which rows of the batch these are. words: 1 where a word of the response stands. old, new: 0 elsewhere.
+    rows: [N], which rows of the batch these are. tokens: 1 where a token of the response stands. old, new: 0 elsewhere.
     unit: what differences are counted in: 1 for log-probs, the spread of the values for values.
     spread: how much the old numbers differ among themselves, in units.
     rounding: by how much being stored moves both, root mean square, in units.
@@ -38,7 +38,7 @@ class Gap:
 
     name: str
     rows: Array
-    words: Array
+    tokens: Array
     old: Array
     new: Array
     unit: float
@@ -53,22 +53,22 @@ class Gap:
     @property
     def loud(self) -> Array:
         """Where the two are further apart than two forwards in float32, [N, T]."""
-        return np.asarray(np.abs(self.new - self.old) > QUIET * (1 + np.abs(self.old))) & self.words
+        return np.asarray(np.abs(self.new - self.old) > QUIET * (1 + np.abs(self.old))) & self.tokens
 
     def size(self) -> float:
-        """Returns the root mean square difference of the loud words, or of all where none is loud, in units."""
+        """Returns the root mean square difference of the loud tokens, or of all where none is loud, in units."""
         loud = self.loud
-        return rms(self.apart[loud if loud.any() else self.words])
+        return rms(self.apart[loud if loud.any() else self.tokens])
 
     def of_rows(self) -> Array:
-        """Returns the root mean square difference of each row, [N], in units; 0 of a row without words."""
-        squares = np.where(self.words, np.clip(self.apart, -LARGEST, LARGEST) ** 2, 0.0)
-        return np.asarray(np.sqrt(squares.sum(axis=1) / np.maximum(self.words.sum(axis=1), 1)))
+        """Returns the root mean square difference of each row, [N], in units; 0 of a row without tokens."""
+        squares = np.where(self.tokens, np.clip(self.apart, -LARGEST, LARGEST) ** 2, 0.0)
+        return np.asarray(np.sqrt(squares.sum(axis=1) / np.maximum(self.tokens.sum(axis=1), 1)))
 
     def has_a_row_off(self, most: float) -> bool:
         """Tells whether a row that is not short is further apart than noise ever is, and not just as noisy as the others."""
         sizes = self.of_rows()
-        long = self.words.sum(axis=1) >= FEWEST_WORDS
+        long = self.tokens.sum(axis=1) >= FEWEST_TOKENS
         return bool((long & (sizes > max(most, OUTLYING * float(np.median(sizes))))).any())
 
 
@@ -78,20 +78,20 @@ def rms(apart: Array) -> float:
 
 
 def gap(batch: Minibatch, old: str, new: str) -> Gap | None:
-    """Returns how far apart two tensors are; None where one is missing, or no word stands anywhere."""
+    """Returns how far apart two tensors are; None where one is missing, or no token stands anywhere."""
     if not {old, new} <= batch.tensors.keys() or not batch.mask.any():
         return None
     responses, slots = batch.mask.shape
-    rows = np.unique(np.linspace(0, responses - 1, min(responses, max(1, WORDS // slots))).astype(int))
-    words = batch.mask[rows].astype(bool)
-    one, two = (np.where(words, np.asarray(batch.tensors[name][rows], dtype=np.float64), 0.0) for name in (old, new))
+    rows = np.unique(np.linspace(0, responses - 1, min(responses, max(1, TOKENS // slots))).astype(int))
+    tokens = batch.mask[rows].astype(bool)
+    one, two = (np.where(tokens, np.asarray(batch.tensors[name][rows], dtype=np.float64), 0.0) for name in (old, new))
     unit = 1.0
     if old.startswith("values"):  # a quarter of their size where they hardly differ: rounding goes by the size
-        unit = max(float(np.std(one[words])), float(np.sqrt(np.mean(one[words] ** 2))) / 4) or 1.0
+        unit = max(float(np.std(one[tokens])), float(np.sqrt(np.mean(one[tokens] ** 2))) / 4) or 1.0
     dtypes = held_in(batch)
-    moved = [_rounded(values[words], dtypes.get(name, "float64")) for name, values in ((old, one), (new, two))]
+    moved = [_rounded(values[tokens], dtypes.get(name, "float64")) for name, values in ((old, one), (new, two))]
     return Gap(
-        new, rows, words, one, two, unit, float(np.std(one[words])) / unit, float(np.hypot(moved[0], moved[1])) / unit
+        new, rows, tokens, one, two, unit, float(np.std(one[tokens])) / unit, float(np.hypot(moved[0], moved[1])) / unit
     )
 
 

@@ -132,7 +132,7 @@ TWO = 2
 """Numbers through which some straight line always goes."""
 
 Lines = Mapping[str, Straight | None]
-"""By tensor the line that it lies on; None where there are too few words to tell."""
+"""By tensor the line that it lies on; None where there are too few tokens to tell."""
 
 NO_LINES: Lines = MappingProxyType({})
 

@@ -11,8 +11,8 @@ from blueprint.verifying.gap import Gap, rms
 EXPLAINS, TWICE = 0.25, 0.5
 """What is left of a difference at most, if something explains it; and in other rows, if only some of them differ."""
 
-MOST_ROWS, FEWEST_WORDS = 128, 3
-"""Rows among which permuted ones are looked for, and words in common below which two rows tell nothing."""
+MOST_ROWS, FEWEST_TOKENS = 128, 3
+"""Rows among which permuted ones are looked for, and tokens in common below which two rows tell nothing."""
 
 CERTAIN, STEEP = 6.0, 0.02
 """So many deviations of chance a slope must be away from 0, and so large it must be itself."""
@@ -37,22 +37,22 @@ def patterns(batch: Minibatch, gap: Gap, usual: float) -> tuple[Pattern, ...]:
 
 
 def _shifted(gap: Gap) -> Iterator[Pattern]:
-    """The new number of a word is the old one of its neighbour."""
+    """The new number of a token is the old one of its neighbour."""
     for by, whose in ((1, "after"), (-1, "before")):
         old = np.roll(gap.old, -by, axis=1)
-        both = gap.words & np.roll(gap.words, -by, axis=1)
+        both = gap.tokens & np.roll(gap.tokens, -by, axis=1)
         both[:, -1 if by == 1 else 0] = False
         left = rms(((gap.new - old) / gap.unit)[both])
-        if both.sum() >= FEWEST_WORDS and left <= EXPLAINS * rms(gap.apart[both]):
+        if both.sum() >= FEWEST_TOKENS and left <= EXPLAINS * rms(gap.apart[both]):
             yield Pattern(f"it is the old number of the word {whose} it: one of the two tensors is a column off", True)
 
 
 def _permuted(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:
     """The new numbers of a row are the old ones of another."""
-    old, new, words = (each[:MOST_ROWS] for each in (gap.old, gap.new, gap.words))
+    old, new, tokens = (each[:MOST_ROWS] for each in (gap.old, gap.new, gap.tokens))
     if len(old) < 2:
         return
-    costs = np.stack([_cost(one, mask, old, words, gap.unit) for one, mask in zip(new, words, strict=True)])
+    costs = np.stack([_cost(one, mask, old, tokens, gap.unit) for one, mask in zip(new, tokens, strict=True)])
     best, own = costs.argmin(axis=1), np.diagonal(costs)
     moved = np.flatnonzero((best != np.arange(len(best))) & (costs.min(axis=1) <= EXPLAINS * own) & np.isfinite(own))
     if len(moved) > 1:
@@ -63,17 +63,17 @@ def _permuted(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:
         yield Pattern(f"the rows are permuted: {', '.join(listed)}{' …' if len(moved) > 3 else ''}", True)
 
 
-def _cost(one: Array, mask: Array, others: Array, words: Array, unit: float) -> Array:
-    """Returns how far a row is from each of others, where both have words; infinity where they have too few in common."""
-    both = words & mask
+def _cost(one: Array, mask: Array, others: Array, tokens: Array, unit: float) -> Array:
+    """Returns how far a row is from each of others, where both have tokens; infinity where they have too few in common."""
+    both = tokens & mask
     apart = np.clip(np.abs(others - one) / unit, 0, 1) * both
     counts = both.sum(axis=1)
-    return np.asarray(np.where(counts >= FEWEST_WORDS, apart.sum(axis=1) / np.maximum(counts, 1), np.inf))
+    return np.asarray(np.where(counts >= FEWEST_TOKENS, apart.sum(axis=1) / np.maximum(counts, 1), np.inf))
 
 
 def _some_rows(batch: Minibatch, gap: Gap, usual: float) -> Iterator[Pattern]:
     """Only some rows differ; and those may be the ones whose prompts are padded."""
-    sizes, there = gap.of_rows(), gap.words.any(axis=1)
+    sizes, there = gap.of_rows(), gap.tokens.any(axis=1)
     loud = sizes > usual
     if not loud.any() or loud[there].all() or sizes[~loud].max() > TWICE * sizes[loud].min():
         return
@@ -88,7 +88,7 @@ def _some_rows(batch: Minibatch, gap: Gap, usual: float) -> Iterator[Pattern]:
 
 
 def padded_rows(batch: Minibatch) -> Array | None:
-    """Returns which prompts begin with pads, [B]: the word that the most prompts begin with twice; None if that tells nothing."""
+    """Returns which prompts begin with pads, [B]: the token that the most prompts begin with twice; None if that tells nothing."""
     prompts = batch.tensors.get("prompt_ids")
     if prompts is None or prompts.shape[1] < 2:
         return None
@@ -107,7 +107,7 @@ def _sloped(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:
     size = (gap.old + gap.new) / 2
     entropy = batch.tensors.get("entropy")
     if entropy is not None:  # d log p / d(1/T) is log p + H
-        size = size + np.where(gap.words, np.nan_to_num(np.asarray(entropy[gap.rows], dtype=np.float64)), 0.0)
+        size = size + np.where(gap.tokens, np.nan_to_num(np.asarray(entropy[gap.rows], dtype=np.float64)), 0.0)
     slope, certain, share = _slope(gap, size, about_mean=entropy is None)
     if abs(slope) > STEEP and (certain or share > MOSTLY):
         told = batch.hyperparameters.get("batch.temperature")
@@ -118,11 +118,11 @@ def _sloped(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:
 
 def _slope(gap: Gap, size: Array, about_mean: bool) -> tuple[float, bool, float]:
     """Returns the slope of the differences over a size, whether it is more than chance, and what share of their squares it
-    explains. Rows count as one draw each, since the words of a row share their noise."""
+    explains. Rows count as one draw each, since the tokens of a row share their noise."""
     apart = gap.apart
     if about_mean:
-        size, apart = size - size[gap.words].mean(), apart - apart[gap.words].mean()
-    x, y = np.where(gap.words, size, 0.0), np.where(gap.words, apart, 0.0)
+        size, apart = size - size[gap.tokens].mean(), apart - apart[gap.tokens].mean()
+    x, y = np.where(gap.tokens, size, 0.0), np.where(gap.tokens, apart, 0.0)
     square = float((x**2).sum())
     if not square or not y.any():
         return 0.0, False, 0.0

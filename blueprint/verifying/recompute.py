@@ -1,6 +1,6 @@
 """A whole minibatch again in float64, tile by tile, in memory that does not grow with the minibatch.
 
-Two or three passes. The first counts words and gathers what advantages are whitened with; where rewards are whitened,
+Two or three passes. The first counts tokens and gathers what advantages are whitened with; where rewards are whitened,
 that takes a pass of its own, for advantages are made of them. The last gathers the losses and what is watched, as sums over
 the responses of each tile. Once all sums are known, any response can be computed alone as if the whole batch were there.
 """
@@ -91,7 +91,7 @@ def replay(
     """Computes a minibatch again under the values of a preset.
 
     `given` names tensors of the file that stand in place of what would be computed, `numbers` holds parts of the loss that
-    do: then what follows is what the file's own rows lead to. `progress` is called with how many words were done, in all
+    do: then what follows is what the file's own rows lead to. `progress` is called with how many tokens were done, in all
     `passes(options)` times the slots of the batch.
     Raises MinibatchError for settings that are none, and where a number that the options read is not finite.
     """

@@ -128,7 +128,7 @@ def choose(dump: Dump, options: VerifyOptions = DEFAULT) -> Chosen:
     return Chosen(found, values, why, tuple(differs))
 
 
-def check_asked(options: VerifyOptions, known: Catalogue) -> None:
+def check_options(options: VerifyOptions, known: Catalogue) -> None:
     """Raises MinibatchError for a preset that a catalogue has not, or an override that is none, whatever the file."""
     if options.preset is not None:
         _preset(known, options.preset)

@@ -19,27 +19,25 @@ FLOOR = 1e-12
 """The variance of the returns up to which the explained variance is 0."""
 
 TILE_TOKENS = 1 << 15
-"""Words of a tile. About a hundred rows of one are held at once, in float64."""
+"""Tokens of a tile. About a hundred rows of one are held at once, in float64."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Lets torch use one thread for a tile: with several, tiles this small mostly wait for each other."""
     before = torch.get_num_threads()
-    if before > 1:
-        torch.set_num_threads(1)
+    torch.set_num_threads(1)
     try:
         yield
     finally:
-        if before > 1:
-            torch.set_num_threads(before)
+        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)
 class Work:
     """A minibatch, the options for it, and the sums over it that are known by now.
 
-    given: tensors of the file that stand in place of computed rows, by the names of `given.PLACES`.
+    given: tensors of the file that stand in place of computed rows, by the names of `file_inputs.PLACES`.
     numbers: numbers of the file that stand in place of computed parts of the loss, by their rows.
     """
 
@@ -71,7 +69,7 @@ class Work:
         return [slice(first, min(first + height, responses)) for first in range(0, responses, height)]
 
     def count(self) -> None:
-        """Goes as far as the advantages, as often as it takes to know what they are whitened with, and counts words."""
+        """Goes as far as the advantages, as often as it takes to know what they are whitened with, and counts tokens."""
         if passes(self.settings) > 2:
             self._pass()
             self.sums.settle(lambda name: not name.startswith("advantage."))

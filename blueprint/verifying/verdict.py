@@ -12,7 +12,7 @@ from blueprint.verifying.settings import Chosen, Settings
 
 Progress = Callable[[int], None]
 Watch = Callable[[str, int], Progress]
-"""Called with what begins and how many words it will go through; returns what is called with how many were done."""
+"""Called with what begins and how many tokens it will go through; returns what is called with how many were done."""
 
 
 def unseen(words: int) -> None:
