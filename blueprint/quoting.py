@@ -16,7 +16,7 @@ SPACES = "\n\t\u00a0\u2007\u2009\u202f"
 """What may stand in a page of ours besides letters and the plain space."""
 
 
-class Told(ValueError):
+class QuotingError(ValueError):
     """An error whose message may quote a file: it is one line, of a bearable length, of letters that can be seen."""
 
     def __init__(self, message: object = "") -> None:

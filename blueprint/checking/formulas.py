@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from blueprint.language import Axis
 from blueprint.page import grid
+from blueprint.page.formula_parts import Place, same, same_in_place, spelled
 from blueprint.page.found import Found
 from blueprint.page.moved import Moved
 from blueprint.page.read import Opened, ReadError
-from blueprint.page.respelled import Place, same, same_in_place, spelled
 from blueprint.page.written import Written, written_in
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 from blueprint.reopening.fresh import Fresh, Like, Off

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from blueprint.quoting import Told, printable, unquoted
+from blueprint.quoting import QuotingError, printable, unquoted
 
 _LONGEST_NAME = 100
 
 
-class NumbersError(Told):
+class NumbersError(QuotingError):
     """Say in one sentence why a numbers file or an override was refused."""
 
 

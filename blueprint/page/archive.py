@@ -12,7 +12,7 @@ from xml.parsers import expat
 from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page import grid
-from blueprint.quoting import Told, quoted
+from blueprint.quoting import QuotingError, quoted
 
 MOST_IN_CELLS = 2_400_000
 """Rows, cells, formulas and values that a workbook may have; the largest that `build` makes (16 groups of 16 columns,
@@ -33,7 +33,7 @@ _PLACE = re.compile(r"\$?[A-Z]*\$?([0-9]{1,7})", re.IGNORECASE)
 _NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
 
 
-class ReadError(Told):
+class ReadError(QuotingError):
     """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""
 
 

@@ -38,7 +38,7 @@ def lay_delivered(layout: Layout) -> None:
     verdicts = f"{grid.address(FIRST_ROW, VERDICT)}:{grid.address(row - 1, VERDICT)}"
     pen.label(COUNT_ROW, grid.NAME, "inputs that were changed", "name")
     pen.live(COUNT_ROW, VERDICT, f'=COUNTA({verdicts})-COUNTIF({verdicts},"{SAME}")', 0.0, "live 0 key")
-    for sheet, place in layout.asks:
+    for sheet, place in layout.unchanged:
         asking = Pen(sheet, layout)
         asking.live(place, VERDICT, f'=IF({CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")', SAME, "verdict")
         asking.link(place, VERDICT + 1, f"{DELIVERED}!A1", f"{DELIVERED}, row {COUNT_ROW + 1}")

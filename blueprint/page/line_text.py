@@ -75,7 +75,7 @@ _NUMBER = re.compile(f"{OPEN}{MARK}(\\d+){END}{CLOSE}|{MARK}(\\d+){END}")
 
 
 class Number(NamedTuple):
-    """A number within a told equation: a cell, a sum, a choice of cells, or what holds for a limit that is off or on.
+    """A number within an equation: a cell, a sum, a choice of cells, or what holds for a limit that is off or on.
 
     factor: bracketed if it is negative.
     """

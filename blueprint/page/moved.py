@@ -13,9 +13,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from blueprint.page.formula_parts import Place, shape_of
 from blueprint.page.found import Found
 from blueprint.page.place import Along
-from blueprint.page.respelled import Place, shape_of
 from blueprint.page.written import Cell, Written
 
 Signature = tuple[tuple[str, ...], ...]

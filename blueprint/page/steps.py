@@ -1,4 +1,4 @@
-"""Steps: which lines a walk down one column has. A quantity is told after everything that its equation reads."""
+"""Steps: which lines a walk down one column has. A quantity comes after everything that its equation reads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

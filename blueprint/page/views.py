@@ -27,7 +27,7 @@ from blueprint.page.ruler import pixels
 from blueprint.page.steps import VALUE, place_list, place_step
 from blueprint.page.styles import read_as
 
-OF, STANDS, TOLD, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
+OF, STANDS, EQUATION, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
 
 STANDS_AT = "{sheet}, row {row}"
@@ -41,8 +41,8 @@ def _piece(piece: Piece, pen: SheetPen) -> None:
     pen.echo(pen.row, VALUE, piece.shown, (), _shown_as(piece.shown) + read_as(piece.shown.about.reads))
     pen.label(pen.row, OF, piece.of, "name")
     pen.link(pen.row, STANDS if piece.of else OF, piece.about)
-    equation = pen.equation_text(origin(piece.about) if piece.about.link else piece.about) if piece.told else ""
-    high = _broken(equation, TOLD, MEANING, "piece equation", pen)
+    equation = pen.equation_text(origin(piece.about) if piece.about.link else piece.about) if piece.equation else ""
+    high = _broken(equation, EQUATION, MEANING, "piece equation", pen)
     pen.row += max(high, _broken(piece.says or piece.about.about.meaning, MEANING, None, "name", pen))
 
 
@@ -94,7 +94,7 @@ def _entry(entry: Entry, pen: SheetPen) -> None:
 
 
 def _sample(sample: Sample, pen: SheetPen) -> None:
-    """Places a cell in an example's dress and says what its looks mean."""
+    """Places a cell in the style of an example and says what it means."""
     pen.label(pen.row, VALUE, sample.text, f"sample {sample.kind}/{sample.role}" + "/faded" * sample.faded)
     pen.label(pen.row, VALUE + 1, sample.meaning, "name")
     pen.row += 1
@@ -118,7 +118,7 @@ def _tour(_: Tour, pen: SheetPen) -> None:
 def _unchanged(unchanged: Unchanged, pen: SheetPen) -> None:
     """Keeps the line that says whether anything typed was changed."""
     pen.label(pen.row, grid.NAME, unchanged.title, "name")
-    pen.layout.asks.append((pen.title, pen.row))
+    pen.layout.unchanged.append((pen.title, pen.row))
     pen.row += 1
 
 

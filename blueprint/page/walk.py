@@ -127,19 +127,19 @@ def lay_walk(layout: Layout) -> None:
     choice, finder = layout.blueprint.chosen, layout.finder
     if choice is None or finder is None:
         return
-    teller = Teller(layout, choice, finder)
-    lay_constants(layout, finder, choice.across, teller.place(), teller.dec, teller.least)
+    writer = WalkWriter(layout, choice, finder)
+    lay_constants(layout, finder, choice.across, writer.place(), writer.dec, writer.least)
     for line in layout.walk:
         if isinstance(line, WalkLine):
-            teller.line(line)
+            writer.line(line)
         else:
-            teller.listed(line)
+            writer.listed(line)
     for block in layout.spread:
-        teller.spread(block)
+        writer.spread(block)
 
 
-class Teller(NumbersPutIn):
-    """Tells the chosen column line by line."""
+class WalkWriter(NumbersPutIn):
+    """Writes the chosen column line by line."""
 
     def line(self, line: WalkLine) -> None:
         """Spells one line: symbol, meaning, value, equation, equation with numbers, link."""

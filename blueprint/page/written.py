@@ -18,7 +18,7 @@ from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page import grid
 from blueprint.page.archive import refusing
-from blueprint.page.respelled import cell_at
+from blueprint.page.formula_parts import cell_at
 
 
 class Area(NamedTuple):

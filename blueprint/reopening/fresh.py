@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.language import Axis, Block, Values
+from blueprint.page.formula_parts import Place
 from blueprint.page.layout import Layout
 from blueprint.page.moved import Stands
 from blueprint.page.place import shape_of, spans
 from blueprint.page.placing import lay_out
 from blueprint.page.read import Opened
-from blueprint.page.respelled import Place
 from blueprint.page.watch import fingerprint, formulas_of
 from blueprint.page.written import Written
 from blueprint.reopening.saved import numbers_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.page.outline import Blueprint
-from blueprint.quoting import Told, unquoted
+from blueprint.quoting import QuotingError, unquoted
 
 Address = str
 """Where a part of a record lies, as an entry point says it: `package.module:name`. It is imported when it is asked for."""
@@ -22,7 +22,7 @@ class Former:
     new: tuple[str, ...] = ()
 
 
-class KindError(Told):
+class KindError(QuotingError):
     """Says in one sentence what a kind of workbook cannot do, or why a record was refused."""
 
 

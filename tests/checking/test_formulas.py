@@ -19,8 +19,8 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.formulas import ANOTHER_VERSION, Compared, against_fresh, formulas_of
+from blueprint.page.formula_parts import same_in_place
 from blueprint.page.read import Opened
-from blueprint.page.respelled import same_in_place
 from blueprint.page.written import Written, written_in
 from blueprint.reopening.fresh import Like
 from tests.checking.cells import change

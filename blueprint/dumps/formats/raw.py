@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.quoting import Told
+from blueprint.quoting import QuotingError
 
 Array = npt.NDArray[Any]
 
@@ -15,7 +15,7 @@ SCHEMA = 1
 """The version of the neutral schema; a file says it as `schema` in its metadata, and a later one is refused."""
 
 
-class MinibatchError(Told):
+class MinibatchError(QuotingError):
     """Says in one sentence why a dump cannot be read, or not be computed with."""
 
 

@@ -48,7 +48,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Piece:
-    """A named number shown again, with the meaning, the equation (if `told`) and the row of the block it speaks of.
+    """A named number shown again, with the meaning, the equation (if `equation`) and the row of the block it speaks of.
 
     of: what the number is a mean or a sum of. says: a sentence in place of the block's meaning.
     """
@@ -56,7 +56,7 @@ class Piece:
     title: str
     shown: Block
     about: Block
-    told: bool = True
+    equation: bool = True
     of: str = ""
     says: str = ""
 

@@ -64,7 +64,7 @@ def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     library, logged = library_sheet(numbers.typed, made.named, head)
     facts = facts_of(numbers.name, "minibatch") | {"preset": numbers.conventions.preset, "conventions": "live"}
     told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes, where=logged))
-    choices = (Piece("preset in use", preset, preset, told=False),)
+    choices = (Piece("preset in use", preset, preset, equation=False),)
     sheets = (
         start_sheet(told, parts(made), pieces(made.named, means, words), flow(made), judged.verdict, choices),
         walk.walk_sheet(picked, head.rows[:-1], walked(made)),

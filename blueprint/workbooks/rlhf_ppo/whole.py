@@ -164,4 +164,4 @@ def _drawn(steps: Steps, chosen: Settings, use: Choices) -> list[charts.Drawn]:
 def _choices_made(live: Chosen) -> tuple[Piece, ...]:
     """Lists which conventions are in use, for the first sheet."""
     used = {"preset in use": live.table.chosen, **{title: live.settings.used[key] for title, key in SHOWN.items()}}
-    return tuple(Piece(title, block, block, told=False) for title, block in used.items())
+    return tuple(Piece(title, block, block, equation=False) for title, block in used.items())

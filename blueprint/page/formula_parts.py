@@ -1,4 +1,4 @@
-"""Formulas as programs respell them when they save: two spellings of one formula have the same parts.
+"""The parts of a formula: two spellings of one formula, as programs respell them when they save, have the same parts.
 
 Programs write _xlfn. or not, TRUE() or TRUE, 1E-9 or 0.000000001, small or capital letters, blanks, signs $, quotes around
 the names of sheets, and the name of the formula's own sheet. All that is left out here, and nothing else.
