@@ -79,7 +79,7 @@ def refuse_pairs(found: Recognised) -> None:
     """
     names = [*found.called.values(), *found.unused, *found.unknown]
     pairs = [(name, name.replace(CHOSEN, REJECTED)) for name in names if CHOSEN in name]
-    both = next((pair for pair in sorted(pairs, key=_not_logprobs) if pair[1] in names), None)
+    both = min((pair for pair in pairs if pair[1] in names), key=_not_logprobs, default=None)
     if both is not None:
         kind = "DPO or a relative of it" if not _not_logprobs(both) else "a reward model or DPO"
         raise MinibatchError(

@@ -59,8 +59,9 @@ class Given:
 
     def disagreeing(self, name: str) -> MinibatchError:
         """Says that an array is not of the shape of logprobs_old."""
-        both = f"{self.shaped(name)} and {self.shaped('logprobs_old')}"
-        return MinibatchError(f"{both} disagree; they need the same rows and columns.")
+        return MinibatchError(
+            f"{self.shaped(name)} and {self.shaped('logprobs_old')} disagree; they need the same rows and columns."
+        )
 
     def mask(self, name: str) -> Array:
         """Returns a mask as true and false; behind a row's length nothing counts.

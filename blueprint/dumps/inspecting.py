@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps.batch import Minibatch
-from blueprint.dumps.formats import MinibatchError, Raw, open_raw
+from blueprint.dumps.formats import MinibatchError, open_raw
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.names import NAMES, TENSOR
 from blueprint.dumps.read import minibatch_of, naming
-from blueprint.dumps.recognise import METADATA, Recognised, recognise
+from blueprint.dumps.recognise import METADATA, recognise
 from blueprint.workbooks.common.conventions.data import rlhf
 
 NEEDS = {
@@ -86,23 +86,25 @@ def inspect(path: str | PathLike[str]) -> Inspection:
     with naming(Path(path)):
         found = recognise(raw)
         said = mentioned(raw.metadata, found.preset or found.library)
-    batch, refusal = None, ""
+    batch, refusal, version = None, "", raw.metadata.get("version")
     try:
         batch = minibatch_of(raw, found, str(path))
     except MinibatchError as error:
         refusal = str(error)
-    has = {*found.called, *(batch.tensors if batch else ())}
-    meanings = {row.name: row.meaning for row in NAMES.rows}
+    has, needs = {*found.called, *(batch.tensors if batch else ())}, _needs(found.preset, said)
     return Inspection(
         str(path),
         raw.format,
-        tuple(_tensor(raw, neutral, name, meanings[neutral]) for neutral, name in found.called.items()),
+        tuple(
+            Tensor(name, neutral, raw.tensors[name].shape, raw.dtypes[name], NAMES.meanings[neutral])
+            for neutral, name in found.called.items()
+        ),
         found.unused,
         found.unknown,
         tuple(row.name for row in NAMES.rows if row.kind == TENSOR and row.name not in has),
-        _recomputable(_needs(found.preset, said), has),
+        {what: _lacking(what, needs, has) for what in needs},
         found.library,
-        _version(raw, found),
+        str(version) if found.library and version is not None else None,
         found.preset,
         said,
         tuple(key for key in raw.metadata if key not in METADATA),
@@ -119,14 +121,6 @@ def _needs(preset: str | None, said: Mentioned) -> Mapping[str, tuple[str, ...]]
     return NEEDS if paid in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
 
 
-def _tensor(raw: Raw, neutral: str, name: str, meaning: str) -> Tensor:
-    return Tensor(name, neutral, raw.tensors[name].shape, raw.dtypes[name], meaning)
-
-
-def _recomputable(needs: Mapping[str, tuple[str, ...]], has: set[str]) -> dict[str, tuple[str, ...]]:
-    return {what: _lacking(what, needs, has) for what in needs}
-
-
 def _lacking(name: str, needs: Mapping[str, tuple[str, ...]], has: set[str]) -> tuple[str, ...]:
     """Returns what is lacking for a quantity; a name that can itself be recomputed is not lacking."""
     missing: list[str] = []
@@ -134,8 +128,3 @@ def _lacking(name: str, needs: Mapping[str, tuple[str, ...]], has: set[str]) -> 
         if each not in has:
             missing += _lacking(each, needs, has) if each in needs else [each]
     return tuple(dict.fromkeys(missing))
-
-
-def _version(raw: Raw, found: Recognised) -> str | None:
-    version = raw.metadata.get("version")
-    return None if version is None or found.library is None else str(version)

@@ -103,8 +103,7 @@ class _Reading:
             for alias in matches:
                 converted = _converted(name, value, alias.row) if _applies(alias.row, said) else None
                 if converted is not None:
-                    setting = known[alias.row.name.removeprefix("ppo.")]
-                    self._put(alias, name, _checked(setting, alias.row.name, name, converted))
+                    self._put(alias, name, _checked(known, alias.row.name, name, converted))
 
     def read_logged(self, logs: Mapping[str, Any]) -> None:
         """Reads logged numbers."""
@@ -136,16 +135,18 @@ class _Reading:
             )
 
 
-def _checked(setting: Setting, key: str, name: str, value: float | str) -> float | str:
+def _checked(known: Mapping[str, Setting], key: str, name: str, value: float | str) -> float | str:
     """Returns a value that may stand for a key of a numbers file. Raises MinibatchError if it may not."""
+    setting = known[key.removeprefix("ppo.")]
     expected = f"one of {', '.join(setting.words)}"
     if not setting.words:
         value = OFF if setting.limit and says_off(value) else value
         expected = f"a number from {setting.low:g} to {'off' if setting.limit else f'{setting.high:g}'}"
     if value in setting.words or (not setting.words and isinstance(value, float) and setting.holds(value)):
         return value
-    found = unquoted(_text(value))
-    raise MinibatchError(f"hyperparameter {unquoted(name)}: found {found}, expected {expected} ({key}).")
+    raise MinibatchError(
+        f"hyperparameter {unquoted(name)}: found {unquoted(_text(value))}, expected {expected} ({key})."
+    )
 
 
 def _applies(row: Row, said: Mapping[str, Any]) -> bool:
@@ -158,8 +159,7 @@ def _applies(row: Row, said: Mapping[str, Any]) -> bool:
 def _converted(name: str, value: Any, row: Row) -> float | str | None:
     """Returns a value as a numbers file has it; None where it says nothing."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        times = float(row.words.get("times", 1))
-        return row.words["number"] if "number" in row.words else times * _real(f"hyperparameter {name}", value)
+        return row.words.get("number") or float(row.words.get("times", 1)) * _real(f"hyperparameter {name}", value)
     if value is None or isinstance(value, bool):
         word = row.words.get(_text(value))
     elif isinstance(value, str):

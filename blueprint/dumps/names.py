@@ -108,7 +108,7 @@ class Names:
         if name in self.neutral(kind):
             return [name]
         columns = (library, None) if library in self.libraries else (*self.libraries, None)
-        found = (each for each in self.aliases(kind) if each.spelling == name and each.library in columns)
+        found = [each for each in self.aliases(kind) if each.spelling == name and each.library in columns]
         return list(dict.fromkeys(each.row.name for each in found))
 
     def matching(self, name: str, kind: str, library: str | None) -> list[Alias]:
@@ -130,6 +130,11 @@ class Names:
         """Returns the settings that no convention expresses which a dotted name means, in a library if that is known."""
         of_library = [each for each in self.aliases(BEYOND) if library not in self.libraries or each.library == library]
         return [each.row for each in of_library if each.spelling in (name, name.rpartition(".")[2])]
+
+    @cached_property
+    def meanings(self) -> Mapping[str, str]:
+        """Returns what each neutral name is, in a few words."""
+        return {row.name: row.meaning for row in self.rows}
 
     @cached_property
     def first_meanings(self) -> Mapping[str, str]:

@@ -112,8 +112,8 @@ def not_understood(
 def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:
     """Lists the names, those that are nearly known ones first: they are the likelier mistakes."""
     near = {name: _nearest(name, known) for name in names[:MOST_LOOKED_AT]}
-    order = sorted(names, key=lambda name: near.get(name) is None)
-    listed = ", ".join(_asked(name, near.get(name)) for name in order[:MOST_LISTED])
+    nearest_first = sorted(names, key=lambda name: near.get(name) is None)[:MOST_LISTED]
+    listed = ", ".join(_asked(name, near.get(name)) for name in nearest_first)
     more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return f"{kind} that are not understood and change nothing: {listed}{more}"
 

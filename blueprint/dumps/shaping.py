@@ -10,7 +10,7 @@ from blueprint.dumps.formats import Array, MinibatchError, Raw
 from blueprint.dumps.formats.limits import said_shape
 from blueprint.dumps.given import TOKENWISE, Given
 from blueprint.dumps.layout import RESPONSE, SHIFTED, layout_of, mask_of
-from blueprint.dumps.names import AID, NAMES, TENSOR
+from blueprint.dumps.names import NAMES
 from blueprint.dumps.recognise import Recognised
 from blueprint.quoting import unquoted
 
@@ -53,13 +53,12 @@ def check_enough(found: Recognised) -> None:
     Raises:
         MinibatchError: naming what is missing.
     """
-    meanings = {row.name: row.meaning for row in NAMES.rows if row.kind in (TENSOR, AID)}
     if "logprobs_old" not in found.called:
         refuse_pairs(found)
         has = ", ".join(unquoted(called) for called in found.called.values()) or "nothing that is known"
-        likely = next((name for name in found.unknown if "logp" in name.lower().replace("_", "")), None)
-        near = f'; did you mean {unquoted(likely)}? Say so in the metadata: "names"' if likely else ""
-        raise MinibatchError(f"logprobs_old is missing ({meanings['logprobs_old']}); the file has {has}{near}.")
+        likely = (unquoted(name) for name in found.unknown if "logp" in name.lower().replace("_", ""))
+        near = next((f'; did you mean {name}? Say so in the metadata: "names"' for name in likely), "")
+        raise MinibatchError(f"logprobs_old is missing ({NAMES.meanings['logprobs_old']}); the file has {has}{near}.")
     if not any(name in found.called for name in _ONE_MORE):
         raise MinibatchError(f"logprobs_old alone tells nothing; save at least one of {', '.join(_ONE_MORE)} with it.")
 
@@ -116,8 +115,10 @@ def tokens_of(given: Given, first: Array, slots: Array, layout: str) -> tuple[di
     if layout != RESPONSE:
         ids.pop("response_ids", None)
     elif "response_ids" in ids and ids["response_ids"].shape[1] != given.shape[1]:
-        both = f"response_ids {said_shape(ids['response_ids'].shape)} and logprobs_old {said_shape(given.shape)}"
-        raise MinibatchError(f"{both} disagree in their columns.")
+        raise MinibatchError(
+            f"response_ids {said_shape(ids['response_ids'].shape)} and logprobs_old {said_shape(given.shape)} disagree in "
+            "their columns."
+        )
     if tokens is None:
         return ids, ""
     start = _starts(given, tokens, ids) if layout == RESPONSE else first + (layout == SHIFTED)
@@ -134,12 +135,12 @@ def tokens_of(given: Given, first: Array, slots: Array, layout: str) -> tuple[di
 def _starts(given: Given, tokens: Array, ids: dict[str, Array]) -> Array | None:
     """Returns in which column of tokens a response begins that stands by itself elsewhere, [B]; None where nothing tells."""
     count, width = given.shape
-    same = "response_ids" in ids and np.array_equal(tokens[:, -width:], ids["response_ids"])
     # Lists are as long as their tokens, so that responses end where they do; arrays may be padded anywhere.
-    if not same and not {"tokens", "logprobs_old"} <= given.lengths.keys():
-        return None
-    ends = given.lengths.get("tokens", np.full(count, tokens.shape[1], np.int64))
-    return np.asarray(ends - given.lengths.get("logprobs_old", np.full(count, width, np.int64)))
+    if {"tokens", "logprobs_old"} <= given.lengths.keys():
+        return np.asarray(given.lengths["tokens"] - given.lengths["logprobs_old"])
+    if "response_ids" in ids and np.array_equal(tokens[:, -width:], ids["response_ids"]):
+        return np.full(count, tokens.shape[1] - width)
+    return None
 
 
 NO_TOKEN = -1

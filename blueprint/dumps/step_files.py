@@ -106,7 +106,7 @@ def unsaid(batches: Sequence[Minibatch], ranks: bool) -> tuple[str, ...]:
 
     ranks: whether all ranks belong together.
     """
-    keys = (*(("world_size",) if ranks else ()), "minibatches", "microbatches")
+    keys = ("world_size", "minibatches", "microbatches") if ranks else ("minibatches", "microbatches")
     return tuple(key for key in keys if any(getattr(place_in(each), key) is None for each in batches))
 
 
@@ -139,14 +139,12 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
     Raises:
         MinibatchError: scores that are one per response in one and one per word in another.
     """
-    names = [name for name in batches[0].tensors if name not in LEFT_ASIDE]
-    common = [name for name in names if all(name in each.tensors for each in batches)]
-    width = max(each.mask.shape[1] for each in batches)
-    tensors = {name: _stacked(name, batches, width) for name in common}
+    shared = set.intersection(*(set(each.tensors) for each in batches)) - set(LEFT_ASIDE)
+    common = [name for name in batches[0].tensors if name in shared]
     return replace(
         batches[0],
         path=path,
-        tensors=tensors,
+        tensors={name: _stacked(name, batches) for name in common},
         slots=np.concatenate([each.slots for each in batches]),
         first=np.concatenate([each.first for each in batches]),
         dtypes={name: min((each.dtypes[name] for each in batches), key=_precision) for name in common},
@@ -158,7 +156,7 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
     )
 
 
-def _stacked(name: str, batches: Sequence[Minibatch], width: int) -> Array:
+def _stacked(name: str, batches: Sequence[Minibatch]) -> Array:
     arrays = [each.tensors[name] for each in batches]
     odd = next((at for at, each in enumerate(arrays) if each.ndim != arrays[0].ndim), None)
     if odd is not None:
@@ -168,6 +166,7 @@ def _stacked(name: str, batches: Sequence[Minibatch], width: int) -> Array:
         )
     if arrays[0].ndim == 1:
         return np.concatenate(arrays)
+    width = max(each.shape[1] for each in arrays)
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])
 
 

@@ -101,9 +101,9 @@ def format_of(path: Path) -> str:
         raise MinibatchError(f"this is a pickle, which could run any code and is never opened; {WAY_OUT}.")
     if text.startswith(b"{"):
         return "jsonl"
-    other = next((what for magic, what in _OTHERS.items() if head.startswith(magic) or text.startswith(magic)), None)
-    found = f"found neither safetensors, npz, parquet, jsonl nor a torch file; {WAY_OUT}"
-    raise MinibatchError(f"this is {other}." if other else f"{found}.")
+    none = f"found neither safetensors, npz, parquet, jsonl nor a torch file; {WAY_OUT}"
+    others = (f"this is {what}" for magic, what in _OTHERS.items() if magic in (head[: len(magic)], text[: len(magic)]))
+    raise MinibatchError(f"{next(others, none)}.")
 
 
 def _head(path: Path) -> bytes:

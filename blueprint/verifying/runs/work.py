@@ -39,9 +39,14 @@ def record_of(folder: Path, step: Step, settings: VerifyOptions) -> dict[str, An
 
 def head_of(step: Step, settings: VerifyOptions) -> dict[str, Any]:
     """Returns what a record begins with: which step it is, and what exactly was verified."""
-    known = {"key": key_of(step, settings), "program": program()}
-    files = [asdict(file) for file in step.files]
-    return known | {"step": step.number, "name": step.name, "bytes": step.size, "files": files}
+    return {
+        "key": key_of(step, settings),
+        "program": program(),
+        "step": step.number,
+        "name": step.name,
+        "bytes": step.size,
+        "files": [asdict(file) for file in step.files],
+    }
 
 
 def refused(reason: str) -> dict[str, Any]:

@@ -89,8 +89,8 @@ def low_for_less(own: Own) -> Tensor:
 
 def _swapped(own: Own) -> Words:
     """1 − ε_high … 1 + ε_low."""
-    ends = {"clip_range": own.settings["loss.clip_range_high"], "loss.clip_range_high": own.settings["clip_range"]}
-    return policy(own.under(ends))
+    low, high = own.settings["clip_range"], own.settings["loss.clip_range_high"]
+    return policy(own.under({"clip_range": high, "loss.clip_range_high": low}))
 
 
 def _floored(own: Own, rows: Named) -> Tensor:
