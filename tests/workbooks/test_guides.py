@@ -16,7 +16,7 @@ from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.guides import POINTS
 from blueprint.workbooks.common.guides.first_hour import Try, all_tries, tries
 from blueprint.workbooks.common.guides.look_up import known, terms
-from blueprint.workbooks.rlhf_ppo.measured import is_default
+from blueprint.workbooks.rlhf_ppo.inputs.result import is_default
 from tests.page.finished import Area, Engine, Finished, finished
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS

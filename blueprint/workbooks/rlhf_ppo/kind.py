@@ -16,8 +16,8 @@ KIND = Kind(
     "RLHF PPO",
     {
         "weights": "blueprint.workbooks.rlhf_ppo.inputs.weights:LEVEL",
-        "logits": "blueprint.workbooks.rlhf_ppo.inputs.logits:LEVEL",
-        "per-token": "blueprint.workbooks.rlhf_ppo.inputs.tokens:LEVEL",
+        "logits": "blueprint.workbooks.rlhf_ppo.inputs.given:LOGITS",
+        "per-token": "blueprint.workbooks.rlhf_ppo.inputs.given:PER_TOKEN",
     },
     {
         "weights": "blueprint.workbooks.rlhf_ppo.weights_level:weights_level",
@@ -34,7 +34,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     notes=(HERE.parent / "common" / "notes",),
     models=HERE.parent / "common" / "guides" / "models.toml",
-    measured="blueprint.workbooks.rlhf_ppo.measured:is_default",
+    measured="blueprint.workbooks.rlhf_ppo.inputs.result:is_default",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
     whole="blueprint.workbooks.common.facts:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),

@@ -21,7 +21,7 @@ from blueprint.workbooks.common.definitions import (
     tempered,
 )
 from blueprint.workbooks.common.sheets import InView, Rows, Witnessed, named, rows_on
-from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
+from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.policies import NEW, REFERENCE, policy_that_reads, word_sections

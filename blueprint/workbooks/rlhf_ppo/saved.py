@@ -11,9 +11,8 @@ import numpy as np
 
 from blueprint.inputs import Numbers
 from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
-from blueprint.workbooks.rlhf_ppo.inputs.complete import MODELS
-from blueprint.workbooks.rlhf_ppo.inputs.draw import uniforms
-from blueprint.workbooks.rlhf_ppo.inputs.logits import CRITICS, POLICIES
+from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, uniforms
+from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 from blueprint.workbooks.rlhf_ppo.weights_level import block_name
@@ -49,14 +48,11 @@ def of_weights(file: Saved) -> WeightNumbers:
         max_new_tokens=max(1, int(np.nan_to_num(most))),
         draws=draws,
         ppo=file.settings(FOLLOWS),
-        weights={key: file.array(block_name(key), SIZING.get(key)) for key in _WEIGHTS},
+        weights={key: file.array(block_name(key), SIZING.get(key)) for key in WEIGHTS},
         conventions=_conventions(file),
         responses=((),) * len(draws) if GIVEN_WORDS in file else (),
     )
     return sizes if file.blank else _with_texts(sizes, file)
-
-
-_WEIGHTS = [f"{model}.{part}" for model, parts in MODELS.items() for part in parts]
 
 
 def _with_texts(made: WeightNumbers, file: Saved) -> WeightNumbers:

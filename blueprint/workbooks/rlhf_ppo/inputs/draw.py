@@ -1,9 +1,12 @@
-"""Draw from the seed what a numbers file leaves out, few digits each, so that a person can multiply them.
+"""Complete a checked file: every part given, or drawn from the seed, few digits each, so that a person can multiply them.
 
 Every part has a stream of random numbers of its own, named after it: to give one part leaves the others as they were.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +23,20 @@ PLAIN_WORDS = (  # 63, each once
 
 _ONE_DECIMAL_FROM = 0.3  # narrower than this, one decimal would leave mostly zeros
 _STEP = 0.2  # an update, or the way from old to reference, is this part of the weights' own spread
+
+_ACTOR = ("E", "W", "Y")
+_HEAD = ("E", "W", "w", "b")
+MODELS = {
+    "old": _ACTOR,
+    "reference": _ACTOR,
+    "policy": tuple(f"delta_{letter}" for letter in _ACTOR),
+    "old_critic": _HEAD,
+    "critic": tuple(f"delta_{letter}" for letter in _HEAD),
+    "reward_model": _HEAD,
+}
+_BASES = {"reference": "old", "policy": "old", "critic": "old_critic"}
+WEIGHTS = [f"{model}.{part}" for model, parts in MODELS.items() for part in parts]
+"""All weights by dotted name, in the order of the models."""
 
 
 def _stream(seed: int, name: str) -> np.random.Generator:
@@ -79,3 +96,50 @@ def _row_spread(sizes: Sizes) -> Array:
     reads = 0.55 * min(1.0, (3 / sizes.embedding) ** 0.5)
     recurs = 0.45 / sizes.hidden**0.5
     return np.repeat([reads, recurs, 0.3], [sizes.embedding, sizes.hidden, 1])
+
+
+def draws(seed: int, given: list[list[float]] | None, prompts: list[list[str]], sizes: Sizes) -> Array:
+    """Return a draw for every column, (episodes, T); given ones begin at the column of the last prompt word.
+
+    Given ones may also have all T columns.
+    """
+    columns = uniforms(seed, sizes)
+    if given and len(given[0]) == sizes.columns:
+        return np.array(given, dtype=float)
+    for row, response, prompt in zip(columns, given or [], prompts, strict=given is not None):
+        first = len(prompt) - 1  # column t = len(prompt), counted from 1, writes the first response word
+        row[first : first + len(response)] = response
+    return columns
+
+
+def all_weights(seed: int, parts: Mapping[str, Any], sizes: Sizes) -> dict[str, Array]:
+    """Return all weights by dotted name, in the order of the models."""
+    done: dict[str, Array] = {}
+    for name in WEIGHTS:
+        given = parts.get(name)
+        done[name] = _left_out(seed, name, parts, sizes, done) if given is None else np.array(given, dtype=float)
+    return done
+
+
+def base_of(name: str) -> str:
+    """Name the weights from which others start: `old.E` for `reference.E` and `policy.delta_E`; "" where there are none."""
+    model, _, part = name.partition(".")
+    return f"{_BASES[model]}.{part.removeprefix('delta_')}" if model in _BASES else ""
+
+
+def is_drawn(name: str, parts: Collection[str]) -> bool:
+    """Tell whether weights that are left out are drawn: they are not where those from which they start are given."""
+    return base_of(name) not in parts
+
+
+def _left_out(seed: int, name: str, parts: Mapping[str, Any], sizes: Sizes, done: Mapping[str, Array]) -> Array:
+    """Fill one part: an update is 0 and a reference the old policy where those are given; the rest is drawn."""
+    base, is_update = base_of(name), "delta_" in name
+    if not base:
+        return weights(seed, name, sizes)
+    if not is_drawn(name, parts):
+        return np.zeros_like(done[base]) if is_update else done[base].copy()
+    if is_update:
+        return nudge(seed, name, sizes)
+    # A reference near the old policy, but not it: else every KL would be 0.
+    return (done[base] + nudge(seed, name, sizes)).round(2) + 0.0

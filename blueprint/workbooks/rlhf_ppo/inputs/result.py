@@ -1,9 +1,29 @@
-"""Define what numbers of RLHF PPO are besides what all numbers are: conventions, and what is drawn."""
+"""Define what numbers of RLHF PPO are besides what all numbers are: conventions, plain or live ones, and what is drawn."""
 
 from dataclasses import dataclass
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Literal
 
-from blueprint.inputs import Array, Numbers
-from blueprint.workbooks.common.conventions.data import PLAIN, Conventions
+from blueprint.inputs import DEFAULT, Array, Draft, Numbers, NumbersError, Part, Settings, given, refusal, shown
+from blueprint.inputs.entries import Text
+from blueprint.workbooks.common.conventions.data import LIVE, PLAIN, PRESET_DEFAULT, Conventions, followed, rlhf
+
+_GROUPS = dict.fromkeys(("ppo", *(key.partition(".")[0] for key in LIVE if "." in key)))
+TABLES = MappingProxyType(dict.fromkeys(_GROUPS, "settings; one that is left out is as in the preset"))
+"""The tables of settings, in the order of a file, with what is said of them."""
+PARTS = (
+    Part("preset", Text, (), "what a library does, for every setting that is left out", None, "verl"),
+    Part(
+        "conventions", Literal["plain", "live"], (), "live: every convention is a switch", None, "live",
+        "a preset or convention is asked for",
+    ),
+    Part(
+        "compare", tuple[str, ...] | str, (), "the presets that stand side by side; else all", (), ["trl_1.12", "verl"]
+    ),
+)  # fmt: skip
+DEFAULT_NUMBERS = "0caa17c935e28402"
+"""How the digest of the default numbers begins, for which the changes on First hour were measured."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,3 +64,57 @@ class WeightNumbers(RlhfNumbers):
     draws: Array
     weights: dict[str, Array]
     responses: tuple[tuple[str, ...], ...] = ()
+
+
+def conventions_of(draft: Draft) -> tuple[Settings, Conventions]:
+    """Return the settings that a file gives, and its conventions: live if it asks for any that the plain build lacks.
+
+    Raises:
+        NumbersError: if there is no preset of a name, or conventions are said to be plain and are not.
+    """
+    settings, said, preset = draft.settings, draft.parts.get("conventions"), draft.parts.get("preset")
+    listed = draft.parts["compare"]
+    compare = [name.strip() for name in (listed.split(",") if isinstance(listed, str) else listed) if name.strip()]
+    for name in (preset or DEFAULT, *compare):
+        rlhf().preset(name)
+    asked = preset is not None or bool(compare) or not all(_is_plain(key, value) for key, value in settings.items())
+    if asked and said == "plain":
+        raise NumbersError(
+            "conventions: found plain, but a preset or convention is asked for, which only live ones have."
+        )
+    live = said == "live" or asked
+    return followed(settings) if live else settings, Conventions(live, preset or DEFAULT, tuple(compare))
+
+
+def check_plain(settings: Settings) -> None:
+    """Check settings at a level that has no live conventions.
+
+    Raises:
+        NumbersError: for one that the plain build does not know.
+    """
+    for key, value in settings.items():
+        if not _is_plain(key, value):
+            setting = PRESET_DEFAULT[key]
+            allowed = " or ".join(map(shown, setting.words)) or f"a number from {setting.low:g} to {setting.high:g}"
+            raise refusal(f"ppo.{key}", shown(value), f"{allowed} (live conventions need logits or weights)")
+
+
+def _is_plain(key: str, value: float | str) -> bool:
+    """Tell whether the plain build knows a setting, and may hold this value."""
+    if key not in PRESET_DEFAULT:
+        return False
+    setting = PRESET_DEFAULT[key]
+    return value in setting.words if setting.words else setting.low <= float(value) <= setting.high
+
+
+def values_of(said: Conventions) -> dict[str, object]:
+    """Return what a file says where conventions are live; nothing where they are not."""
+    if not said.live:
+        return {}
+    return {"preset": said.preset, "conventions": "live"} | ({"compare": said.compare} if said.compare else {})
+
+
+def is_default(numbers: Numbers) -> bool:
+    """Say whether these are the default numbers, with nothing laid over them."""
+    plain = isinstance(numbers, WeightNumbers) and not numbers.conventions.live
+    return plain and sha256(repr(given(numbers)).encode()).hexdigest().startswith(DEFAULT_NUMBERS)

@@ -7,11 +7,10 @@ import numpy as np
 from blueprint.inputs import Draft, Level, Part, Values
 from blueprint.inputs.entries import DRAW_HIGH, DRAW_LOW, Draw, Number, Prompt, Response, Seed, Whole, Word
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
-from blueprint.workbooks.rlhf_ppo.inputs import complete
-from blueprint.workbooks.rlhf_ppo.inputs.complete import MODELS, base_of, is_drawn
-from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
+from blueprint.workbooks.rlhf_ppo.inputs import draw
+from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, base_of, is_drawn
 from blueprint.workbooks.rlhf_ppo.inputs.fit import fitting
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import PARTS, TABLES, WeightNumbers, conventions_of, values_of
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS, SHAPES, Sizes, resolved, told_by
 
 _SIZES = {
@@ -39,11 +38,12 @@ _WEIGHTS = {
 }
 
 
-def _weights(model: str, name: str) -> Part:
+def _weights(key: str) -> Part:
     """Describe weights of a model, or what an update adds to them."""
+    name = key.partition(".")[2]
     letter = name.removeprefix("delta_")
     added = f"what the update adds to {letter}" + (", in its shape" if SHAPES[letter] else "")
-    return Part(f"{model}.{name}", Number, SHAPES[letter], _WEIGHTS[letter] if letter == name else added, None)
+    return Part(key, Number, SHAPES[letter], _WEIGHTS[letter] if letter == name else added, None)
 
 
 def _numbers(draft: Draft) -> WeightNumbers:
@@ -51,17 +51,18 @@ def _numbers(draft: Draft) -> WeightNumbers:
     given, seed = _given(draft), draft.parts["seed"]
     sizes = resolved(given, draft.spare)
     parts = fitting(given, sizes, draft.spare)
-    vocabulary, prompts = complete.text(seed, parts, sizes)
+    vocabulary = parts.get("text.vocabulary") or draw.vocabulary(sizes.vocabulary)
+    prompts = parts.get("text.prompts") or draw.prompts(seed, vocabulary, sizes)
     return WeightNumbers(
         **draft.head,
         seed=seed,
         vocabulary=tuple(vocabulary),
         prompts=tuple(map(tuple, prompts)),
         max_new_tokens=sizes.max_new_tokens,
-        draws=complete.draws(seed, parts.get("rollout.draws"), prompts, sizes),
+        draws=draw.draws(seed, parts.get("rollout.draws"), prompts, sizes),
         ppo=settings,
         conventions=conventions,
-        weights=complete.weights(seed, parts, sizes),
+        weights=draw.all_weights(seed, parts, sizes),
         drawn_anew=tuple(key for key in given if key not in parts),
         responses=tuple(map(tuple, parts.get("rollout.responses", ()))),
     )
@@ -101,7 +102,7 @@ def _draws(numbers: WeightNumbers, sizes: Sizes) -> list[list[float]]:
     starts = [len(prompt) - 1 for prompt in numbers.prompts]
     drawn = numbers.draws.tolist()
     own = [row[first : first + sizes.max_new_tokens] for row, first in zip(drawn, starts, strict=True)]
-    again = complete.draws(numbers.seed, own, [list(prompt) for prompt in numbers.prompts], sizes)
+    again = draw.draws(numbers.seed, own, [list(prompt) for prompt in numbers.prompts], sizes)
     may_stand = bool(((numbers.draws >= DRAW_LOW) & (numbers.draws <= DRAW_HIGH)).all())
     return drawn if may_stand and not np.array_equal(again, numbers.draws) else own
 
@@ -155,7 +156,7 @@ LEVEL = Level(
         Part("rollout.responses", Response, ("episode",),
              'words that are written whatever the draws say, an episode each; draws go on behind them, and for "" in a list',
              None, ["very very sleepy <eos>", ""]),
-        *(_weights(model, name) for model, names in MODELS.items() for name in names),
+        *map(_weights, WEIGHTS),
     ),
     tables={
         "sizes": "each may be left out where a given part tells it",

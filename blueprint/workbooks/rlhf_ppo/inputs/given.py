@@ -1,15 +1,24 @@
-"""Level "logits" of RLHF PPO: three policies' logits, two critics' values and scores are given; no model is run."""
+"""Levels "logits" and "per-token" of RLHF PPO: what models said is given, and no model is run.
+
+One begins at three policies' logits, two critics' values and scores; the other at log-probs, values and scores of each token.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Array, Draft, Level, NumbersError, Part, Values, refusal
-from blueprint.inputs.entries import Flag, Number, Word
-from blueprint.workbooks.common.conventions.data import LIVE, rlhf
-from blueprint.workbooks.rlhf_ppo.inputs.conventions import PARTS, TABLES, conventions_of, values_of
+from blueprint.inputs import LONGEST, ROWS, Array, Draft, Level, Numbers, NumbersError, Part, Values, refusal
+from blueprint.inputs.entries import Flag, LogProb, Number, Ratio, Token, Word
+from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.fit import check_known, check_vocabulary
-from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import (
+    PARTS,
+    TABLES,
+    RlhfNumbers,
+    check_plain,
+    conventions_of,
+    values_of,
+)
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS
 
 POLICIES = {
@@ -21,7 +30,7 @@ CRITICS = {
     "old_critic": "its values give the advantages and the value targets",
     "critic": "the critic after the update",
 }
-_SLOTS = ("response", "slot")
+_SLOTS, _TOKENS = ("response", "slot"), ("episode", "word")
 _PRESET, _CONVENTIONS, _COMPARE = PARTS
 
 
@@ -44,7 +53,7 @@ def _numbers(draft: Draft) -> RlhfNumbers:
     check_known("text.end_word", end, vocabulary)
     parts.setdefault("text.mask", _up_to_the_end(words, end))
     rows = _rows(parts.pop("text.episodes", None), len(words))
-    per_response = [part.key for part in LEVEL.parts if part.axes[:1] == ("response",)]
+    per_response = [part.key for part in LOGITS.parts if part.axes[:1] == ("response",)]
     parts |= {key: np.array(parts[key])[rows] for key in per_response if key != "text.responses"}
     parts["text.responses"] = tuple(words[row] for row in rows)
     head = {key: each for key, each in parts.items() if key not in (part.key for part in PARTS)}
@@ -69,7 +78,7 @@ def _values(numbers: RlhfNumbers) -> Values:
     return values_of(numbers.conventions) | dict(numbers.parts)
 
 
-LEVEL = Level(
+LOGITS = Level(
     "rlhf_ppo",
     "logits",
     "no model is run, nothing is drawn",
@@ -99,3 +108,35 @@ LEVEL = Level(
     make=_numbers,
     values=_values,
 )  # fmt: skip
+
+
+def _plain_numbers(draft: Draft) -> Numbers:
+    check_plain(draft.settings)
+    return draft.numbers(draft.fitted())
+
+
+PER_TOKEN = Level(
+    "rlhf_ppo",
+    "per-token",
+    "no model is run, nothing is drawn",
+    parts=(
+        Part("per_token.words", Token, _TOKENS, "an episode per row, a column per word of the response", noun="word"),
+        Part("per_token.logprobs_old", LogProb, _TOKENS, "log-probs of the policy that wrote, in the shape of words"),
+        Part("per_token.logprobs_ref", LogProb, _TOKENS, "log-probs of the reference, in the shape of words"),
+        Part("per_token.values", Number, _TOKENS, "the critic's values, in the shape of words"),
+        Part("per_token.scores", Number, _TOKENS, "scores, in the shape of words; usually 0 but on the last one"),
+        Part("cases.advantages", Number, ("case",), "a number per case", example=[2.0, -2.0]),
+        Part("cases.ratios", Ratio, ("case",), "a number per case", example=[1.5, 0.5]),
+    ),
+    tables={
+        "ppo": TABLES["ppo"],
+        "per_token": "what is given for every response word",
+        "cases": "may be left out: pairs for the table of the clipped loss",
+    },
+    optional=("cases",),
+    settings=PRESET_DEFAULT,
+    accepts={key: setting for key, setting in LIVE.items() if "." not in key},
+    limits={"episode": ROWS, "word": (1, LONGEST)},
+    ragged=("word",),
+    make=_plain_numbers,
+)
