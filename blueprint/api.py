@@ -65,8 +65,8 @@ def check(*paths: AnyPath, device: str = "auto", dtype: str = "float64") -> Outc
 
     Raises ReadError for a file that cannot be read, WitnessError for a device, and ImportError without torch.
     """
+    from blueprint.checking import Checked
     from blueprint.checking.checker import check as held_against_torch
-    from blueprint.checking.files import Checked
 
     return held_against_torch([Checked(Path(path)) for path in paths], device, dtype)
 

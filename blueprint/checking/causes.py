@@ -1,14 +1,19 @@
-"""Causes: what a deviating cell is due to. A broken formula, stale values, or broken arithmetic."""
+"""Causes: the cell in which a deviation began, and what that is due to. A broken formula, stale values, or broken arithmetic.
+
+A recursion may run along its row either way: advantages run backwards, memory and draws forwards. So the first cell of
+a row that deviates is not the one to blame, but one that reads no other deviating cell.
+"""
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from enum import Enum
+from typing import NamedTuple
 
+from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
 from blueprint.page.parse_cell import is_error
 from blueprint.page.place import Along
-from blueprint.page.written import as_seen_from
+from blueprint.page.written import Area, as_seen_from, read_by
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 
 At = tuple[int, ...]
@@ -22,79 +27,63 @@ class Cause(Enum):
     ARITHMETIC = "broken arithmetic"
 
 
-@dataclass(frozen=True)
-class Found:
-    """A cause and the sentence that explains it."""
+class Spot(NamedTuple):
+    """A cell of a block: the block's name, and the cell's index, edge cells counted."""
 
-    cause: Cause
-    why: str
+    name: str
+    at: At
 
 
-def cause_of(file: Checked, name: str, at: At) -> Found:
-    """Classes the deviation of one cell.
+def cause_of(file: Checked, spot: Spot) -> tuple[Cause, str]:
+    """Classes the deviation of one cell, and says why.
 
     A formula is broken if its relative form is not that of its row, or if a number stands where the row has formulas;
     values are stale if the engine gets another number from the same formula; else the formula of the row is broken, if it
     is not that of a fresh workbook, or its arithmetic is wrong.
     """
-    forms = _forms(file, name, at)
-    here = forms.pop(at)
-    place = file.places[name]
-    cell = place.cell(at)
-    others = Counter(forms.values())
-    if others and here not in others:
+    forms = _forms(file, spot)
+    here = forms.pop(spot.at)
+    if forms and here not in forms.values():
         said = "a number stands there" if here is None else f"its formula is {_shown(here)}"
-        usual = others.most_common(1)[0][0]
-        beside = "numbers" if usual is None else _shown(usual)
-        return Found(Cause.FORMULA, f"{said}; the cells beside it have {beside} (as seen from {cell})")
+        usual = Counter(forms.values()).most_common(1)[0][0]
+        others = "numbers" if usual is None else _shown(usual)
+        seen = f"(as seen from {file.places[spot.name].cell(spot.at)})"
+        return Cause.FORMULA, f"{said}; the cells beside it have {others} {seen}"
     if here is None:
-        return Found(Cause.FORMULA, "numbers stand there instead of formulas")
-    return _of_value(file, name, at, here)
+        return Cause.FORMULA, "numbers stand there instead of formulas"
+    return _of_value(file, spot, _shown(here))
 
 
-def _of_value(file: Checked, name: str, at: At, formula: str) -> Found:
+def _of_value(file: Checked, spot: Spot, formula: str) -> tuple[Cause, str]:
     """Classes a deviation of a cell that has the formula of its row, by what an engine makes of it."""
-    shown = file.says(name, at)
+    shown, place = file.says(*spot), file.places[spot.name]
     if is_error(shown):
-        return Found(Cause.FORMULA, f"{_shown(formula)} comes to the error {shown}")
+        return Cause.FORMULA, f"{formula} comes to the error {shown}"
     if file.computed is None:
-        return Found(Cause.ARITHMETIC, f"its formula is {_shown(formula)}; no engine here can say what it comes to")
-    computed = file.computed.get((file.places[name].sheet, file.places[name].cell(at)))
+        return Cause.ARITHMETIC, f"its formula is {formula}; no engine here can say what it comes to"
+    computed = file.computed.get((place.sheet, place.cell(spot.at)))
     if not _same(computed, shown):
-        return Found(Cause.STALE, f"its formula comes to {_print(computed)}, but the file still shows {_print(shown)}")
-    if (other := file.compared.at(file.cell(name, at))) is not None:
-        return Found(Cause.FORMULA, f"the whole row is {_shown(formula)}; a fresh workbook has {other.meant}")
-    return Found(Cause.ARITHMETIC, f"the whole row is {_shown(formula)} and comes to what it shows")
+        return Cause.STALE, f"its formula comes to {_print(computed)}, but the file still shows {_print(shown)}"
+    if (other := file.compared.at(file.cell(*spot))) is not None:
+        return Cause.FORMULA, f"the whole row is {formula}; a fresh workbook has {other.meant}"
+    return Cause.ARITHMETIC, f"the whole row is {formula} and comes to what it shows"
 
 
-def odd_cells(file: Checked, name: str, at: At) -> Iterator[At]:
-    """Yields the cells of a cell's row whose formula is not that of most of them; a number is no formula."""
-    forms = _forms(file, name, at)
-    usual, count = Counter(forms.values()).most_common(1)[0]
-    if 2 * count > len(forms):
-        yield from (index for index, form in forms.items() if form != usual)
+def _forms(file: Checked, spot: Spot) -> dict[At, str | None]:
+    """Returns the formulas of the cells of a row that have one with a cell, as they would read there; None for a number."""
+    place = file.places[spot.name]
+    (row, _), kind, cell = place.address(spot.at), _edges(place.shape, spot.at), place.cell(spot.at)
+    forms = {
+        at: file.formula(place.sheet, r, c)
+        for at, r, c in place.cells()
+        if r == row and _edges(place.shape, at) == kind
+    }
+    return {at: form and as_seen_from(form, place.cell(at), cell) for at, form in forms.items()}
 
 
-def _forms(file: Checked, name: str, at: At) -> dict[At, str | None]:
-    """Returns the formulas of a cell and of those beside it, each as it would read in the cell; None for a number."""
-    place = file.places[name]
-    beside = {index: file.formula(place.sheet, *place.address(index)) for index in _beside(file, name, at)}
-    cell = place.cell(at)
-    return {at: written and as_seen_from(written, place.cell(at), cell) for at, written in beside.items()}
-
-
-def _beside(file: Checked, name: str, at: At) -> list[At]:
-    """Returns the cells of the block's row that have one formula with a cell: edges of one kind."""
-    place = file.places[name]
-    row, kind = place.address(at)[0], _edges(place.shape, at)
-    return [index for index, r, _ in place.cells() if r == row and _edges(place.shape, index) == kind]
-
-
-def _edges(shape: tuple[Along, ...], at: At) -> tuple[tuple[bool, bool], ...]:
+def _edges(shape: tuple[Along, ...], at: At) -> list[tuple[bool, bool]]:
     """Tells along which axes a cell is the one before the first or after the last member."""
-    return tuple(
-        (along.start and i == 0, along.end and i == along.cells - 1) for along, i in zip(shape, at, strict=True)
-    )
+    return [(along.start and i == 0, along.end and i == along.cells - 1) for along, i in zip(shape, at, strict=True)]
 
 
 def _same(computed: object, shown: object) -> bool:
@@ -109,3 +98,67 @@ def _print(value: object) -> str:
 
 def _shown(formula: str) -> str:
     return unquoted(formula, LONGEST_FORMULA)
+
+
+class Roots:
+    """The deviating cells of a file, and which of them the others follow from."""
+
+    def __init__(self, file: Checked, deviating: Iterable[Deviation]) -> None:
+        """Remembers where the cells stand that deviate."""
+        self._file = file
+        self._spots: dict[str, dict[tuple[int, int], Spot]] = {}
+        for line in deviating:
+            found = file.places[line.name]
+            on_sheet = self._spots.setdefault(found.sheet.casefold(), {})
+            on_sheet.update({found.address(at): Spot(line.name, at) for at in line.differing})
+
+    def of(self, line: Deviation) -> Spot:
+        """Returns the cell with which the deviation of a quantity began, in its own row or in one that it follows from.
+
+        Cells whose formula is not that of their row go first: in the row of the root, and where formulas read in a circle.
+        """
+        start = Spot(line.name, line.differing[0])
+        passed = list(self._back_from(start))
+        if not self._read_by(passed[-1]):
+            return next(self._odd_cells(passed[-1]), passed[-1])
+        return next((each for each in passed if each in self._odd_cells(each)), start)
+
+    def _back_from(self, start: Spot) -> Iterator[Spot]:
+        """Yields a deviating cell and those that it follows from, the last of which reads none that deviates.
+
+        Where none is such, since they read each other in a circle, all of them are yielded.
+        """
+        known, waiting = {start}, [start]
+        while waiting:
+            spot = waiting.pop()
+            yield spot
+            read = self._read_by(spot)
+            if not read:
+                return
+            waiting += [each for each in read if each not in known]
+            known.update(read)
+
+    def _odd_cells(self, spot: Spot) -> Iterator[Spot]:
+        """Yields the deviating cells of a cell's row whose formula is not that of most of them; a number is no formula."""
+        found, forms = self._file.places[spot.name], _forms(self._file, spot)
+        usual, count = Counter(forms.values()).most_common(1)[0]
+        for at, form in forms.items() if 2 * count > len(forms) else ():
+            each = self._spots[found.sheet.casefold()].get(found.address(at))
+            if form != usual and each is not None:
+                yield each
+
+    def _read_by(self, spot: Spot) -> list[Spot]:
+        """Lists the deviating cells that a cell's formula reads; none for a number that was typed over one."""
+        found = self._file.places[spot.name]
+        formula = self._file.formula(found.sheet, *found.address(spot.at)) or ""
+        areas = read_by(formula, found.sheet, self._file.named)
+        return list(dict.fromkeys(each for area in areas for each in self._inside(area)))
+
+    def _inside(self, area: Area) -> Iterator[Spot]:
+        """Yields the deviating cells of an area, which may be a whole sheet."""
+        here = self._spots.get(area.sheet.casefold(), {})
+        rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
+        if len(rows) * len(columns) < len(here):
+            yield from (here[row, column] for row in rows for column in columns if (row, column) in here)
+        else:
+            yield from (spot for (row, column), spot in here.items() if row in rows and column in columns)

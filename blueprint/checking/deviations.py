@@ -39,20 +39,6 @@ WHITENED = {
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """What a quantity may differ by: `relative` to 1 plus its largest number, and `least` whatever that is."""
-
-    name: str
-    relative: float
-    least: float
-
-    def of(self, theirs: Array) -> float:
-        """Returns the distance that is allowed of the witness's numbers."""
-        finite = np.abs(theirs[np.isfinite(theirs)])
-        return max(self.least, self.relative * (1.0 + (float(finite.max()) if finite.size else 0.0)))
-
-
-@dataclass(frozen=True)
 class Deviation:
     """How one quantity compares: cells, the largest difference, where (edge cells counted), and what is allowed.
 
@@ -85,8 +71,42 @@ def compare(
     wider: by quantity, how many times more than usual may differ (whitening divides by a small σ). odd: by quantity,
     cells that show no number at all, which is never right. carried: by quantity, what may differ at least.
     """
-    bounds = {name: Allowed(name, tolerance * wider.get(name, 1.0), carried.get(name, 0.0)) for name in witness}
-    return [_compared(sheet[name], witness[name], bounds[name], odd.get(name, ())) for name in witness if name in sheet]
+    return [
+        _compared(
+            name, sheet[name], theirs, tolerance * wider.get(name, 1.0), carried.get(name, 0.0), odd.get(name, ())
+        )
+        for name, theirs in witness.items()
+        if name in sheet
+    ]
+
+
+def _compared(
+    name: str, ours: Array, theirs: Array, relative: float, least: float, odd: Collection[tuple[int, ...]]
+) -> Deviation:
+    allowed = 0.0
+    if ours.dtype == object or theirs.dtype == object:
+        distance = np.asarray(ours != theirs).astype(float)
+    else:
+        allowed = allowed_of(theirs, relative, least)
+        # A limit that is off is infinite on both sides, and infinity less infinity is no number.
+        same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+        with np.errstate(invalid="ignore"):
+            distance = np.where(same, 0.0, np.nan_to_num(np.abs(ours - theirs), nan=np.inf, posinf=np.inf))
+        for at in odd:
+            distance[at] = np.inf
+    where = np.unravel_index(int(np.argmax(distance)), distance.shape) if distance.size else ()
+    differing = tuple(map(tuple, np.argwhere(distance > allowed).tolist()))
+    largest = float(distance.max(initial=0.0))
+    return Deviation(name, int(distance.size), largest, tuple(map(int, where)), allowed, differing)
+
+
+def allowed_of(theirs: Array, relative: float, least: float) -> float:
+    """Returns the distance allowed of the witness's numbers: relative to 1 plus the largest of them, and at least so much."""
+    return max(least, relative * (1.0 + _largest(theirs)))
+
+
+def _largest(array: Array) -> float:
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
 def widened(witness: Mapping[str, Array], followers: Mapping[str, Iterable[str]]) -> dict[str, float]:
@@ -109,29 +129,6 @@ def _deviation(witness: Mapping[str, Array], whitened: str) -> float:
     return float(np.sqrt(witness.get("advantage.variance", np.ones(())))) or 1.0
 
 
-def _compared(ours: Array, theirs: Array, allowed: Allowed, odd: Collection[tuple[int, ...]]) -> Deviation:
-    if ours.dtype == object or theirs.dtype == object:
-        differs = np.asarray(ours != theirs)
-        return _result(allowed.name, differs.astype(float), differs, 0.0)
-    with np.errstate(invalid="ignore"):
-        distance = np.abs(ours - theirs)
-    # A limit that is off is infinite on both sides, and infinity less infinity is no number.
-    same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
-    distance = np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance))
-    for at in odd:
-        distance[at] = np.inf
-    most = allowed.of(theirs)
-    return _result(allowed.name, distance, distance > most, most)
-
-
-def _result(name: str, distance: Array, differs: Array, allowed: float) -> Deviation:
-    if distance.size == 0:
-        return Deviation(name, 0, 0.0, (), allowed, ())
-    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(distance)), distance.shape))
-    differing = tuple(map(tuple, np.argwhere(differs).tolist()))
-    return Deviation(name, int(distance.size), float(distance.max()), at, allowed, differing)
-
-
 def carried(file: Checked, witness: Mapping[str, Array], tolerance: float) -> dict[str, float]:
     """Returns, by quantity, how much it may differ because of large numbers in what it follows from.
 
@@ -139,22 +136,14 @@ def carried(file: Checked, witness: Mapping[str, Array], tolerance: float) -> di
     """
     found: dict[str, float] = {}
     for name, place in file.places.items():
-        if not any(along.letter == WORDS for along in place.shape) or place.words:
-            continue
         array = file.arrays[name] if place.kind == "typed" else witness.get(name)
-        largest = _largest(array)
-        if largest * SHARE > 1:
-            for reader in file.followers(name):
-                found[reader] = max(found.get(reader, 0.0), tolerance * SHARE * largest)
+        runs = any(along.letter == WORDS for along in place.shape)
+        # Ids and masks are whole numbers, which nothing rounds.
+        if array is not None and array.dtype != object and runs and np.any(array[np.isfinite(array)] % 1):
+            least = tolerance * SHARE * _largest(array)
+            for reader in file.followers(name) if least > tolerance else ():
+                found[reader] = max(found.get(reader, 0.0), least)
     return found
-
-
-def _largest(array: Array | None) -> float:
-    """Returns the largest number of an array of words; 0 for ids and masks, which nothing rounds."""
-    if array is None or array.dtype == object:
-        return 0.0
-    finite = array[np.isfinite(array)]
-    return float(np.abs(finite).max()) if finite.size and (finite != np.trunc(finite)).any() else 0.0
 
 
 def undecided(file: Checked, lines: list[Deviation]) -> set[str]:
@@ -166,11 +155,7 @@ def undecided(file: Checked, lines: list[Deviation]) -> set[str]:
 
 def left_open(line: Deviation, stems: set[str]) -> bool:
     """Says whether a line only tells how checks came out that rounding decides: a verdict, their number, or all of them."""
-    if not stems or line.agrees or not line.name.startswith(CHECKS):
-        return False
     stem, _, last = line.name.rpartition(".")
-    return (
-        line.name == f"{CHECKS}master"
-        or (last == "verdict" and stem in stems)
-        or (last == "failed" and line.largest <= len(stems))
-    )
+    is_verdict = line.name == f"{CHECKS}master" or (last == "verdict" and stem in stems)
+    is_count = last == "failed" and line.largest <= len(stems)
+    return bool(stems) and not line.agrees and line.name.startswith(CHECKS) and (is_verdict or is_count)

@@ -1,6 +1,6 @@
 """Files to be checked: every number that they hold, and how their blocks depend on each other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -82,13 +82,10 @@ class Checked(Opened):
 
     def followers(self, name: str) -> set[str]:
         """Returns every block that reads this one, directly or through others."""
-        reached, waiting = set(), [name]
-        while waiting:
-            read = waiting.pop()
-            new = [reader for reader, found in self.places.items() if read in found.reads and reader not in reached]
-            reached.update(new)
-            waiting += new
-        return reached
+        queue = [name]
+        for read in queue:  # which grows by what is found
+            queue += [reader for reader, found in self.places.items() if read in found.reads and reader not in queue]
+        return {*queue[1:]}
 
     def _lacks_numbers(self) -> bool:
         """Says whether a computed block of numbers holds a blank: its formulas were saved without numbers."""
@@ -98,16 +95,12 @@ class Checked(Opened):
     def _lacks_typed(self) -> bool:
         """Says whether somebody typed a formula, of which the file does not say what it comes to."""
         unsaid = without_values(self.path)
+        typed = (found for found in self.places.values() if found.kind == "typed")
         return any(
-            found.cell(at) in unsaid and self.formula(found.sheet, row, column) is not None
-            for found, at, row, column in self._blanks()
+            _blank(self.arrays[found.name][at]) and found.cell(at) in unsaid and self.formula(found.sheet, row, column)
+            for found in typed
+            for at, row, column in found.cells()
         )
-
-    def _blanks(self) -> Iterator[tuple[Found, At, int, int]]:
-        """Yields the typed cells that show nothing."""
-        for name, found in self.places.items():
-            if found.kind == "typed":
-                yield from ((found, at, r, c) for at, r, c in found.cells() if _blank(self.arrays[name][at]))
 
     def _fill(self, found: Found, cells: Cells) -> None:
         """Puts the engine's values where a block has formulas: a typed one where it shows nothing, others everywhere."""

@@ -4,8 +4,9 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from blueprint.language import Axis
@@ -87,29 +88,27 @@ def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Va
     moved = Moved(plain.formulas, plain.blocks, file, places)
     if moved.known < FEWEST_BLOCKS:
         return Compared(why=ANOTHER_VERSION)
-    told = like.fresh(_told_off(plain, moved, file))
-    if told.fingerprint == version:
-        return _compared(told, moved, file, value)
-    shown = like.fresh(_shown_off(plain, moved, value))
-    if version:
-        return _compared(shown, moved, file, value) if shown.fingerprint == version else Compared(why=ANOTHER_VERSION)
-    both = (_compared(fresh, moved, file, value) for fresh in (told, shown))
-    return min(both, key=lambda each: len(each.others))
+    delivered = (_told_off(plain, moved, file), _shown_off(plain, moved, value))
+    made = [like.fresh(off) for off in dict.fromkeys(delivered)]
+    known = [fresh for fresh in made if version in ("", fresh.fingerprint)]
+    both = (_compared(fresh, moved, file, value) for fresh in known)
+    return min(both, key=lambda each: len(each.others), default=Compared(why=ANOTHER_VERSION))
 
 
 def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compared:
     others: list[Other] = []
-    expected = unsure = 0
-    for sheet, formulas in fresh.formulas.items():
-        expected += len(formulas)
-        for cell, meant in formulas.items():
-            at = moved.to_file(place := Place(sheet, *cell))
-            written = file.get(at.sheet, {}).get(at[1:]) if at else None
-            agrees = _agrees(written, at, meant, place, moved) if at else None
-            unsure += agrees is None
-            if at and agrees is False:
-                others.append(_other(at, written, spelled(meant, sheet, moved.to_file), value))
-    return Compared(tuple(others), expected, unsure)
+    unsure = 0
+    meant = [
+        (Place(sheet, *cell), text) for sheet, formulas in fresh.formulas.items() for cell, text in formulas.items()
+    ]
+    for place, text in meant:
+        at = moved.to_file(place)
+        written = file.get(at.sheet, {}).get(at[1:]) if at else None
+        agrees = _agrees(written, at, text, place, moved) if at else None
+        unsure += agrees is None
+        if at and agrees is False:
+            others.append(_other(at, written, spelled(text, place.sheet, moved.to_file), value))
+    return Compared(tuple(others), len(meant), unsure)
 
 
 def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Moved) -> bool | None:
@@ -124,8 +123,7 @@ def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Mov
 def _other(at: Place, written: str | None, meant: str, value: Value) -> Other:
     text = "" if written is None else f"={written}".replace("_xlfn.", "")
     stands = unquoted(text, LONGEST_FORMULA) if text else _shown(value(at))
-    cell = f"{unquoted(at.sheet)}!{grid.letters(at.column - 1)}{at.row}"
-    return Other(cell, stands, unquoted(f"={meant}", LONGEST_FORMULA))
+    return Other(f"{unquoted(at.sheet)}!{_address(at)}", stands, unquoted(f"={meant}", LONGEST_FORMULA))
 
 
 def _shown(value: object) -> str:
@@ -136,21 +134,22 @@ def _shown(value: object) -> str:
 
 def _told_off(fresh: Fresh, moved: Moved, file: Written) -> Off:
     """Returns the computed limits that the watches compute a second time, as they do with words."""
-    again = {sheet: set(_again(formulas)) for sheet, formulas in file.items()} if fresh.limits else {}
-    there = ((limit, moved.to_file(place)) for limit, place in fresh.limits.items())
-    return frozenset(limit for limit, at in there if at and _address(at) in again.get(at.sheet, ()))
-
-
-def _again(formulas: dict[tuple[int, int], str]) -> Iterator[str]:
-    for (_, column), text in formulas.items():
-        if column == MARGIN:
-            yield from _AGAIN.findall(text)
+    watches = {
+        sheet: (text for (_, column), text in cells.items() if column == MARGIN) for sheet, cells in file.items()
+    }
+    again = {sheet: {*chain.from_iterable(map(_AGAIN.findall, texts))} for sheet, texts in watches.items()}
+    return frozenset(limit for limit, at in _limits(fresh, moved) if _address(at) in again.get(at.sheet, ()))
 
 
 def _shown_off(fresh: Fresh, moved: Moved, value: Value) -> Off:
     """Returns the computed limits that the file shows as off."""
+    return frozenset(limit for limit, at in _limits(fresh, moved) if value(at) == OFF)
+
+
+def _limits(fresh: Fresh, moved: Moved) -> list[tuple[tuple[str, int], Place]]:
+    """Lists the computed limits with their cells in the file."""
     there = ((limit, moved.to_file(place)) for limit, place in fresh.limits.items())
-    return frozenset(limit for limit, at in there if at and value(at) == OFF)
+    return [(limit, at) for limit, at in there if at]
 
 
 def _address(at: Place) -> str:

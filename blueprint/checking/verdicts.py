@@ -1,32 +1,20 @@
-"""Verdicts: what a check of one file comes to. The first deviating quantity, its cause, and what merely follows from it."""
+"""Verdicts: what a check of one file comes to, as records, as a table for people, and as plain data for programs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
-import numpy.typing as npt
-
-from blueprint.checking.causes import Found, cause_of
-from blueprint.checking.coverage import Missed, comparable
-from blueprint.checking.deviations import (
-    TOLERANCES,
-    WHITENED,
-    Deviation,
-    carried,
-    compare,
-    left_open,
-    undecided,
-    widened,
-)  # fmt: skip
+from blueprint.checking.causes import Cause
+from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
-from blueprint.checking.roots import Roots, Spot
-from blueprint.language import Axis
-from blueprint.page.place import Along
-from blueprint.quoting import unquoted
+from blueprint.quoting import table, unquoted
 
-Array = npt.NDArray[Any]
-
-CHECKS = "check."
+MOST_MISSED = 6
+"""Quantities that are named of those that were not compared; a line each would hide what else there is to say."""
+MOST_FORMULAS = 10
+"""Formulas that are named of those that are not as in a fresh workbook; `--json` names all."""
+HEADINGS = ("quantity", "stands at", "cells", "largest difference", "where", "verdict")
 
 
 @dataclass(frozen=True)
@@ -41,24 +29,25 @@ class First:
     what: str
     sheet: float | str
     witness: float | str
-    cause: Found
+    cause: Cause
+    why: str
     follows: tuple[str, ...]
 
     def __str__(self) -> str:
         shown = f"sheet {_print(self.sheet)}, torch {_print(self.witness)}"
-        return f"{self.cell}: {self.what}: {shown}\n  {self.cause.cause.value}: {self.cause.why}"
+        return f"{self.cell}: {self.what}: {shown}\n  {self.cause.value}: {self.why}"
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What a check of one file came to.
 
-    missed: quantities that should be compared, and could not be. ties: draws that fall on a boundary between two words.
+    missed: quantities that should be compared, and why they could not be. ties: draws that fall on a boundary between two words.
     """
 
     file: Checked
     lines: tuple[Deviation, ...]
-    missed: tuple[Missed, ...]
+    missed: Mapping[str, str]
     firsts: tuple[First, ...]
     ties: tuple[str, ...]
 
@@ -83,80 +72,116 @@ class Verdict:
         return max((line.largest for line in self.lines), default=0.0)
 
 
-def judge(file: Checked, witness: Mapping[str, Array], dtype: str, ties: tuple[str, ...] = ()) -> Verdict:
-    """Compares a file with what the witness computed from its inputs, and names the first deviation and its cause."""
-    wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})
-    all_rows = _with_repeats(file, witness)
-    # the sheet's own checks measure rounding, of which float32 has more
-    rows, missed = comparable(file, all_rows, CHECKS if dtype != "float64" else None)
-    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, carried(file, witness, TOLERANCES[dtype]))
-    open_ = undecided(file, lines)
-    lines = [replace(line, differing=()) if left_open(line, open_) else line for line in lines]
-    deviating = [line for line in lines if not line.agrees]
-    return Verdict(file, tuple(lines), tuple(missed), tuple(_firsts(file, rows, deviating)), ties)
+def quantities(verdict: Verdict) -> str:
+    """Prints a line for every quantity, in the order of derivation."""
+    followers = {name for first in verdict.firsts for name in first.follows}
+    return "\n".join(table([HEADINGS, *(_row(verdict, line, followers) for line in verdict.lines)]))
 
 
-def _with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Array]:
-    """Adds what only repeats another block, behind that block: it must be the same, wherever it stands."""
-    repeats: dict[str, list[str]] = {}
-    for name, found in file.places.items():
-        if found.kind == "link" and name not in witness:
-            repeats.setdefault(next(iter(found.reads), ""), []).append(name)
-    typed = {
-        name: file.arrays[name] for name, found in file.places.items() if name in repeats and found.kind == "typed"
+def line_of(verdict: Verdict) -> str:
+    """Prints a file in one line."""
+    name, found = str(verdict.file.path), verdict.firsts
+    if found:
+        says = f"differs: {str(found[0]).splitlines()[0]} ({found[0].cause.value})"
+    elif others := verdict.file.compared.others:
+        says = f"differs in a formula: {others[0].cell}" + (f" and {len(others) - 1:,} more" if others[1:] else "")
+    else:
+        says = "not all compared" if verdict.missed else "agrees"
+    compared = f"{len(verdict.lines):,} of {verdict.expected:,} quantities, {verdict.cells:,} cells"
+    formulas = f"{verdict.file.compared.compared:,} of {verdict.file.compared.expected:,} formulas"
+    return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}, {formulas}"
+
+
+def findings(verdict: Verdict) -> str:
+    """Prints what deviates first, why, and what merely follows."""
+    parts = [f"{first}{_follows(first.follows)}" for first in verdict.firsts]
+    if verdict.missed:
+        named = "; ".join(f"{unquoted(name)}: {why}" for name, why in [*verdict.missed.items()][:MOST_MISSED])
+        more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
+        parts.append(f"not compared: {named}{more}")
+    parts += _formulas(verdict)
+    parts += [f"tie: {tie}" for tie in verdict.ties]
+    if verdict.file.recalculated:
+        parts.append(f"{verdict.file.path} held formulas without numbers: they were recalculated first, by ironcalc")
+    return "\n".join(parts)
+
+
+def _formulas(verdict: Verdict) -> Iterator[str]:
+    """Says which formulas are not those of a fresh workbook, but for those that were named with their numbers."""
+    compared, named = verdict.file.compared, {first.cell for first in verdict.firsts}
+    rest = [other for other in compared.others if other.cell not in named]
+    yield from map(str, rest[:MOST_FORMULAS])
+    if len(compared.others) > MOST_FORMULAS:
+        yield f"{len(compared.others):,} of {compared.compared:,} formulas are not those of a fresh workbook; the first are named"
+    if compared.why:
+        yield f"formulas were not compared with those of a fresh workbook: {compared.why}"
+    elif compared.open:
+        yield (
+            f"{compared.open:,} of {compared.expected:,} formulas were not compared with those of a fresh workbook: rows, "
+            "columns or sheets were added or deleted, so that it is not sure which cells they are, or read"
+        )
+
+
+def data(verdict: Verdict) -> dict[str, Any]:
+    """Returns a verdict for programs."""
+    file, compared = verdict.file, verdict.file.compared
+    return {
+        "file": str(file.path),
+        "agrees": verdict.agrees,
+        "cells": verdict.cells,
+        "quantities_compared": len(verdict.lines),
+        "quantities_expected": verdict.expected,
+        "missed": [{"quantity": name, "why": why} for name, why in verdict.missed.items()],
+        "largest": _number(verdict.largest),
+        "recalculated": file.recalculated,
+        "formulas": {
+            "compared": compared.compared,
+            "expected": compared.expected,
+            "why_not": compared.why,
+            "other": [other._asdict() for other in compared.others],
+        },
+        "ties": list(verdict.ties),
+        "first": [
+            {
+                "quantity": first.name,
+                "cell": first.cell,
+                "sheet": _number(first.sheet),
+                "torch": _number(first.witness),
+                "cause": first.cause.value,
+                "why": first.why,
+                "follows": list(first.follows),
+            }
+            for first in verdict.firsts
+        ],
+        "quantities": [
+            {
+                "quantity": line.name,
+                "range": file.range(line.name),
+                "cells": line.cells,
+                "largest": _number(line.largest),
+                "where": file.places[line.name].cell(line.at) if line.cells else "",
+                "allowed": line.allowed,
+                "agrees": line.agrees,
+            }
+            for line in verdict.lines
+        ],
     }
-    rows: dict[str, Array] = {}
-    for name, array in (typed | dict(witness)).items():
-        waiting = [name]
-        while waiting:
-            rows[waiting[0]] = array
-            waiting += repeats.get(waiting.pop(0), [])
-    return {name: rows[name] for name in rows if name not in typed}
 
 
-def _firsts(file: Checked, witness: Mapping[str, Array], deviating: list[Deviation]) -> list[First]:
-    """Lists the deviations that follow from no other one, in the order of derivation."""
-    names = {line.name for line in deviating}
-    roots = Roots(file, deviating)
-    explained: set[str] = set()
-    found: dict[Spot, First] = {}
-    for line in deviating:
-        if line.name not in explained:
-            root = roots.of(line)
-            followers = file.followers(root.name) - {root.name}
-            explained |= followers | {line.name, root.name}
-            found[root] = _first(file, witness, root, tuple(n for n in witness if n in followers & names))
-    return list(found.values())
+def _number(value: float | str) -> float | str | None:
+    """Returns a number or a word; None for what JSON has no number for, as the distance from a cell that shows an error."""
+    return value if isinstance(value, str) or isfinite(value) else None
 
 
-def _first(file: Checked, witness: Mapping[str, Array], root: Spot, follows: tuple[str, ...]) -> First:
-    place = file.places[root.name]
-    known = file.compared.axes.get(root.name, ())
-    alike = len(known) == len(place.shape)
-    axes = known if alike else [Axis(along.letter, along.letter, 1) for along in place.shape]
-    at = [_member(*each) for each in zip(axes, place.shape, root.at, strict=True)]
-    what = f"{root.name} of {', '.join(at)}" if at else root.name
-    return First(
-        root.name,
-        file.cell(*root),
-        what,
-        file.says(*root),
-        _simple(witness[root.name][root.at]),
-        cause_of(file, *root),
-        follows,
-    )
+def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, ...]:
+    says = "agrees" if line.agrees else "follows" if line.name in followers else "DIFFERS"
+    where = verdict.file.places[line.name].cell(line.at) if line.largest else ""
+    return line.name, verdict.file.range(line.name), str(line.cells), f"{line.largest:.1e}", where, says
 
 
-def _simple(value: Any) -> float | str:
-    return value if isinstance(value, str) else float(value)
-
-
-def _member(axis: Axis, along: Along, index: int) -> str:
-    """Names a member of an axis as the sheet does: by its number, edges by name."""
-    member = index - along.start
-    if not 0 <= member < along.size:
-        return f"the {'start' if member < 0 else 'end'} of {axis.plural}"
-    return f"{axis.meaning} {member + axis.start}"
+def _follows(names: Sequence[str], most: int = 6) -> str:
+    listed = ", ".join(names[:most]) + (" …" if len(names) > most else "")
+    return f"\n  {len(names)} quantities follow from it: {listed}" if names else ""
 
 
 def _print(value: float | str) -> str:

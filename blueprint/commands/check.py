@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.checking.files import Checked
-from blueprint.checking.report import data, line_of, table, told
+from blueprint.checking import Checked, data, findings, line_of, quantities
 from blueprint.commands.console import say
 from blueprint.commands.door import DIFFERENCE, UNREADABLE, need_torch
 from blueprint.page.read import ReadError
@@ -69,8 +68,8 @@ def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:
 def _text(outcome: "Outcome") -> str:
     """Prints a table for one file, a line per file for many; then what deviates, and how it was computed."""
     verdicts, record = outcome
-    parts = [table(verdicts[0]), ""] if len(verdicts) == 1 else []
-    parts += [*map(line_of, verdicts), *filter(None, map(told, verdicts))]
+    parts = [quantities(verdicts[0]), ""] if len(verdicts) == 1 else []
+    parts += [*map(line_of, verdicts), *filter(None, map(findings, verdicts))]
     return "\n".join([*parts, f"torch {record.torch}, {record.dtype} on {record.device}"])
 
 

@@ -10,8 +10,7 @@ from blueprint.commands.console import saved, say
 from blueprint.commands.door import DIFFERENCE, Refused
 from blueprint.differing import differences
 from blueprint.differing.report import data, text
-from blueprint.reopening import book_of, rebuilt
-from blueprint.reopening.unheld import lost
+from blueprint.reopening import book_of, lost, rebuilt
 from blueprint.saving import refuse_target
 
 REBUILD_EXAMPLES = """\b

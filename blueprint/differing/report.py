@@ -1,13 +1,13 @@
 """What was found between two files, as lines for people and as data for programs."""
 
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Sequence
 from math import isnan
 from typing import Any
 
 from blueprint.differing import Differences
 from blueprint.differing.cells import Change, Value
-from blueprint.reopening.unheld import shown
+from blueprint.quoting import table
+from blueprint.reopening import shown
 
 LISTED = 12
 """How many blocks that only one file has are named; the others are counted."""
@@ -40,11 +40,8 @@ def _some(names: Sequence[str]) -> str:
 def _inputs(found: Differences) -> list[str]:
     if not found.inputs:
         return ["inputs: the same"] if not found.alike else []
-    rows = [
-        (each.label, each.name, shown(each.values[0]), shown(each.values[1]), _place(each.cells))
-        for each in found.inputs
-    ]
-    return [f"inputs that differ: {len(rows)}", *_table([("", "block", "a", "b", "cell"), *rows])]
+    rows = [(each.label, each.name, *map(shown, each.values), _place(each.cells)) for each in found.inputs]
+    return [f"inputs that differ: {len(rows)}", *_table(("", "block", "a", "b", "cell"), rows)]
 
 
 def _partings(found: Differences) -> list[str]:
@@ -53,18 +50,12 @@ def _partings(found: Differences) -> list[str]:
     first = found.partings[0]
     head = f"the derivation first parts at {first.label}, {first.meaning}: {_value(first.values[0])} and {_value(first.values[1])}"
     rows = [
-        (
-            each.label,
-            each.name,
-            *map(_value, each.values),
-            _place(each.cells),
-            f"{each.differ}/{each.of}",
-            _off(each.largest),
-        )
+        (each.label, each.name, *map(_value, each.values), _place(each.cells), f"{each.differ}/{each.of}",
+         "" if each.largest is None else f"{each.largest:.2g}")
         for each in found.partings
-    ]
+    ]  # fmt: skip
     named = ("first cell", "block", "a", "b", "cell", "differ", "largest")
-    return [head, f"computed blocks that differ, in the order of derivation: {len(rows)}", *_table([named, *rows])]
+    return [head, f"computed blocks that differ, in the order of derivation: {len(rows)}", *_table(named, rows)]
 
 
 def _stale(found: Differences) -> list[str]:
@@ -85,16 +76,8 @@ def _value(value: Value) -> str:
     return shown(value) if isinstance(value, str) or isnan(value) else f"{value:.6g}"
 
 
-def _off(largest: float | None) -> str:
-    return "" if largest is None else f"{largest:.2g}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lays rows out in columns, two blanks before and between them."""
-    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"  {line}" for line in table([head, *rows])]
 
 
 def data(found: Differences) -> dict[str, Any]:

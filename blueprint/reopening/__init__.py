@@ -10,10 +10,11 @@ from blueprint.page.read import Opened, ReadError
 from blueprint.reopening.book import SavedBook
 from blueprint.reopening.saved import known_as, numbers_of
 from blueprint.reopening.typed import suspect, typed_in
+from blueprint.reopening.unheld import lost, shown, unheld
 from blueprint.reopening.without_kind import OwnBook
 from blueprint.workbooks.registry import blueprint_of
 
-__all__ = ["Back", "OwnBook", "SavedBook", "back_from", "book_of", "numbers_in", "rebuilt"]
+__all__ = ["Back", "OwnBook", "SavedBook", "back_from", "book_of", "lost", "numbers_in", "rebuilt", "shown"]
 
 
 class Back(NamedTuple):
@@ -74,8 +75,6 @@ def back_from(path: str | PathLike[str]) -> Back:
     A setting is given if something is typed under "yours". Parts that a workbook does not say (its seed and the name of
     its numbers, in a copy without document properties) are 1 and the file's own name.
     """
-    from blueprint.reopening.unheld import unheld
-
     book = book_of(path)
     try:
         numbers = _numbers_from(book)
@@ -86,5 +85,4 @@ def back_from(path: str | PathLike[str]) -> Back:
 
 def _numbers_from(book: SavedBook) -> Numbers:
     """Returns everything that is typed in a file and that numbers can hold; `unheld` says what they cannot."""
-    found: Numbers = numbers_of(book.file, {block.name: array for block, array in book.values.arrays.items()})
-    return found
+    return numbers_of(book.file, {block.name: array for block, array in book.values.arrays.items()})

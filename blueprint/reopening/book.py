@@ -37,8 +37,7 @@ class SavedBook(Book):
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns where a cell stands in the file."""
-        edges = (values.before(block, axis) for axis in block.axes)
-        return self.file.address(block.name, tuple(place + edge for place, edge in zip(places, edges, strict=True)))
+        return self.file.address(block.name, _index(Cell(block, places), values))
 
     def derivation(self) -> tuple[Step, ...]:
         """Returns the blocks in the order in which they are computed."""
@@ -84,18 +83,13 @@ class SavedBook(Book):
         """Says how a typed cell is understood: a blank one, a number in quotes, a formula."""
         if self._shown(cell) is None:
             return "blank, counted as 0" if self.values.cell(cell.block, *cell.places) == 0 else ""
-        before = (self.values.before(cell.block, axis) for axis in cell.block.axes)
-        at = tuple(place + edge for place, edge in zip(cell.places, before, strict=True))
-        return self._remark(cell.block, at) if cell.block.name in self.file.places else ""
+        return self._remark(cell.block, _index(cell, self.values)) if cell.block.name in self.file.places else ""
 
     def remarks(self) -> list[str]:
         """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
-        found: list[str] = []
-        for block, array in self.values.arrays.items():
-            if block.typed:
-                told = ((at, self._remark(block, at)) for at in np.ndindex(array.shape))
-                found += [f"{self.file.where(block.name, at)}: {text}" for at, text in told if text]
-        return found
+        typed = [(block, array.shape) for block, array in self.values.arrays.items() if block.typed]
+        told = ((block, at, self._remark(block, at)) for block, shape in typed for at in np.ndindex(shape))
+        return [f"{self.file.where(block.name, at)}: {text}" for block, at, text in told if text]
 
     def _remark(self, block: Block, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where that is not plain, or not what stands there; else nothing."""
@@ -121,3 +115,10 @@ class SavedBook(Book):
     def _shown(self, cell: Cell) -> Any:
         spot = self.spots.get(cell.block.name)
         return self.file.value(*spot.address(cell.places)) if spot else None
+
+
+def _index(cell: Cell, values: Values) -> tuple[int, ...]:
+    """Returns the index of a cell in its block's array, in which edge cells are counted."""
+    return tuple(
+        place + values.before(cell.block, axis) for place, axis in zip(cell.places, cell.block.axes, strict=True)
+    )

@@ -4,7 +4,7 @@ They hang on kind and sizes alone, but for one thing: what watches the formulas 
 as a word. So nothing is computed here: every number is a 1, every word is one word, and a limit is off where it is said.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from blueprint.explaining import spots_on
 from blueprint.language import Axis, Block, Values
 from blueprint.page.formula_parts import Place
-from blueprint.page.layout import Layout
 from blueprint.page.moved import Stands
-from blueprint.page.place import shape_of, spans
 from blueprint.page.placing import lay_out
 from blueprint.page.read import Opened
 from blueprint.page.watch import fingerprint, formulas_of
@@ -87,30 +86,19 @@ def _made(alike: Like, off: Off) -> Fresh:
     formulas: Written = {sheet: {} for sheet in layout.body}
     for each in formulas_of(layout):
         formulas[each.sheet][each.row + 1, each.column + 1] = each.formula.removeprefix("=")
-    stands = {block.name: _stands(block, layout) for block in layout.places}
+    spots = spots_on(layout)
+    limits = {
+        (block.name, number): Place(*spots[block.name].address(places))
+        for block in layout.places
+        if block.limit and not block.typed
+        for number, places in enumerate(spots[block.name].cells())
+    }
+    stands = {name: Stands(Place(*spot[:3]), spot.shape) for name, spot in spots.items()}
     axes = {block.name: block.axes for block in layout.places}
-    return Fresh(formulas, stands, dict(_limits(layout)), fingerprint(layout), axes)
+    return Fresh(formulas, stands, limits, fingerprint(layout), axes)
 
 
 def _filled(block: Block, values: Values, off: Off) -> np.ndarray:
     filled = np.full(values.shape(block), SOME_WORD if block.text else 1.0, dtype=object if block.text else float)
-    for name, number in off:
-        if name == block.name:
-            filled.flat[number] = inf
+    filled.flat[[number for name, number in off if name == block.name]] = inf
     return filled
-
-
-def _stands(block: Block, layout: Layout) -> Stands:
-    place = layout.places[block]
-    top, left, *_ = place.corners(block, layout.values)
-    return Stands(Place(place.sheet, top + 1, left + 1), shape_of(block, place, layout.values))
-
-
-def _limits(layout: Layout) -> Iterator[tuple[tuple[str, int], Place]]:
-    """Yields the cells of computed limits, by block and number."""
-    for block, place in layout.places.items():
-        if block.limit and not block.typed:
-            for number, places in enumerate(np.ndindex(*map(len, spans(block, layout.values)))):
-                at = tuple(span[i] for span, i in zip(spans(block, layout.values), places, strict=True))
-                row, column = place.cell(block, at)
-                yield (block.name, number), Place(place.sheet, row + 1, column + 1)

@@ -132,7 +132,7 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-Made = Callable[[Saved], Any]
+Made = Callable[[Saved], Numbers]
 """Makes numbers of a file: what the record of a kind says of each level of its files."""
 
 
@@ -158,12 +158,11 @@ def _by_table(kind: str, level: str, blocks: Mapping[str, str], file: Saved) -> 
     return Numbers(kind=kind, level=level, **file.head(), ppo=file.settings(), parts=parts)
 
 
-def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
+def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> Numbers:
     """Returns the numbers of a file from what stands in its blocks; without arrays, numbers of its kind and sizes.
 
     Raises ReadError for a file of no kind, and for what no numbers can hold.
     """
-    known = known_as(file)
-    if known is None:
+    if (known := known_as(file)) is None:
         raise ReadError(NO_KIND.format(path=file.path))
     return known[1](Saved(file, arrays))

@@ -1,8 +1,7 @@
 """What is typed in a file: the cells of every block in which one types, and what cannot be computed with."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,6 @@ from blueprint.quoting import quoted, unquoted
 
 Arrays = Mapping[Block, npt.NDArray[Any]]
 Typed = Mapping[str, npt.NDArray[Any]]
-Fault = tuple[str, tuple[int, ...], str]
-"""A block, the index of its cell, and what is wrong there."""
-Chosen = tuple[Block, npt.NDArray[Any], npt.NDArray[Any]]
-"""A block, its words, and the list from which they are chosen."""
 PRESETS = "presets."
 LISTED = 12
 """How many words a refusal lists."""
@@ -37,13 +32,29 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
     asked = {block for nodes in equations for block in _asked(nodes)}
     searched = {block for nodes in equations for block in _searched(nodes) - _asked(nodes)}
     arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
-    chosen = ((block, arrays[block], arrays[listed]) for block, listed in blueprint.choices.items())
-    for name, at, why in chain(_numbers_among_words(arrays), _unknown(chosen, blank=""), _blanks(arrays, searched)):
-        raise ReadError(f"{file.where(name, at)}: {why}")
+    known = {block: _folded(arrays[listed]) for block, listed in blueprint.choices.items()}
+
+    def wrong(block: Block, value: Any) -> str:
+        if block.text and not isinstance(value, str):
+            return f"found {unquoted(value)}, expected a word"
+        if block in searched and (value == "" or value != value):
+            return f"blank, but it is searched for: type a {'word' if block.text else 'number'}"
+        return _unknown(value, known[block]) if value != "" and block in known else ""
+
+    for cell, why in _faults(file, arrays, wrong):
+        raise ReadError(f"{cell}: {why}")
     return {
         block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0, posinf=OFF)
         for block, array in ((block, _without_stored_off(block, array)) for block, array in arrays.items())
     }
+
+
+def _faults(file: Opened, arrays: Arrays, wrong: Callable[[Block, Any], str]) -> Iterator[tuple[str, str]]:
+    """Yields the typed cells of which something is wrong, and what."""
+    for block, array in arrays.items():
+        for at, value in np.ndenumerate(array):
+            if why := wrong(block, value):
+                yield file.where(block.name, at), why
 
 
 def _without_stored_off(block: Block, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -73,49 +84,20 @@ def suspect(blueprint: Blueprint, typed: Typed, file: Opened) -> str:
     A sheet computes with such a cell as long as nothing comes of it, so that it alone is no reason to refuse a file.
     """
     arrays = {block: typed[block.name] for block in blueprint.blocks() if block.typed}
-    rows = ((block, f"{block.name.removeprefix(PRESETS)}.words") for block in arrays if block.name.startswith(PRESETS))
-    chosen = ((block, arrays[block], typed[listed]) for block, listed in rows if listed in typed)
-    found = chain(_out_of_range(blueprint.ranges, arrays), _unknown(chosen), _parts(arrays))
-    return next((f"{file.where(name, at)}: {why}" for name, at, why in found), "")
+    lists = {block: f"{block.name.removeprefix(PRESETS)}.words" for block in arrays if block.name.startswith(PRESETS)}
+    known = {block: _folded(typed[listed]) for block, listed in lists.items() if listed in typed}
 
+    def wrong(block: Block, value: Any) -> str:
+        low, high = blueprint.ranges.get(block, (value, value))
+        if value != value or (block.text and block not in known):
+            return ""
+        if not block.text and (value < low or high < value < OFF):
+            return f"found {value:g}, expected {low:g} … {high:g}"
+        if not block.text and block.about.decimals == 0 and not float(value).is_integer():
+            return f"found {value:g}, expected a whole number"  # actions, lengths, masks
+        return _unknown(value, known[block]) if block in known else ""
 
-def _out_of_range(ranges: Mapping[Block, tuple[float, float]], arrays: Arrays) -> Iterator[Fault]:
-    for block, (low, high) in ranges.items():
-        for at, value in np.ndenumerate(arrays[block]):
-            if value < low or high < value < OFF:
-                yield block.name, at, f"found {value:g}, expected {low:g} … {high:g}"
-
-
-def _parts(arrays: Arrays) -> Iterator[Fault]:
-    """Looks through what is shown without decimals: actions, lengths, masks."""
-    for block in (each for each in arrays if not each.text and each.about.decimals == 0):
-        for at, value in np.ndenumerate(arrays[block]):
-            if not (np.isnan(value) or float(value).is_integer()):
-                yield block.name, at, f"found {value:g}, expected a whole number"
-
-
-def _numbers_among_words(arrays: Arrays) -> Iterator[Fault]:
-    for block in (each for each in arrays if each.text):
-        for at, word in np.ndenumerate(arrays[block]):
-            if not isinstance(word, str):
-                yield block.name, at, f"found {unquoted(word)}, expected a word"
-
-
-def _unknown(chosen: Iterable[Chosen], blank: str | None = None) -> Iterator[Fault]:
-    """Looks for words that are not in the list from which one chooses; a blank is none either, unless it may stand."""
-    for block, words, listed in chosen:
-        known = {str(word).casefold(): str(word) for word in listed.flat}
-        for at, word in np.ndenumerate(words):
-            if word != blank and word.casefold() not in known:
-                yield block.name, at, f"found {quoted(word)}, {_hint(word, known)}"
-
-
-def _blanks(arrays: Arrays, searched: Collection[Block]) -> Iterator[Fault]:
-    """Looks for blanks among words or numbers for which an equation searches."""
-    for block in (each for each in arrays if each in searched):
-        for at in np.argwhere(arrays[block] == "" if block.text else np.isnan(arrays[block])).tolist():
-            kind = "word" if block.text else "number"
-            yield block.name, tuple(at), f"blank, but it is searched for: type a {kind}"
+    return next((f"{cell}: {why}" for cell, why in _faults(file, arrays, wrong)), "")
 
 
 def _asked(nodes: list[Expr]) -> set[Block]:
@@ -129,11 +111,15 @@ def _searched(nodes: list[Expr]) -> set[Block]:
     return {node.value.block for node in nodes if isinstance(node, Find) and isinstance(node.value, Ref)}
 
 
-def _hint(word: str, known: Mapping[str, str]) -> str:
-    """Asks for the word that was probably meant; where there is none, lists the first dozen."""
+def _folded(words: npt.NDArray[Any]) -> dict[str, str]:
+    return {word.casefold(): word for word in map(str, words.flat)}
+
+
+def _unknown(word: str, known: Mapping[str, str]) -> str:
+    """Refuses a word that is not in the list from which one chooses: asks for the nearest, or lists the first dozen."""
+    if word.casefold() in known:
+        return ""
     near = get_close_matches(word.casefold(), known, 1)
-    listed = [unquoted(each) for each in known.values()]
-    more = ", …" if len(listed) > LISTED else ""
-    return (
-        f"did you mean {unquoted(known[near[0]])}?" if near else f"expected one of {', '.join(listed[:LISTED])}{more}"
-    )
+    words = [unquoted(each) for each in known.values()]
+    some = f"expected one of {', '.join(words[:LISTED])}{', …' if len(words) > LISTED else ''}"
+    return f"found {quoted(word)}, {f'did you mean {unquoted(known[near[0]])}?' if near else some}"

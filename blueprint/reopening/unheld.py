@@ -21,19 +21,15 @@ def unheld(book: SavedBook, numbers: Numbers) -> list[str]:
 
     `Checks!F9 (check.sum.tolerance): 0.5, and 1e-09 in a workbook built from the numbers`
     """
-    fresh = {
-        (name, at): value
-        for name, array in typed_of(blueprint_of(numbers)).items()
-        for at, value in np.ndenumerate(array)
-    }
+    fresh = typed_of(blueprint_of(numbers))
     lines = [*witnessed(book), *overwritten(book)]
     for name, array in typed_of(book.blueprint).items():
+        cells = dict(np.ndenumerate(fresh[name])) if name in fresh else {}
         for at, value in np.ndenumerate(array):
-            other = fresh.get((name, at))
-            if not (_blank(value) if other is None else same(value, other)):
-                told = "no such cell" if other is None else shown(other)
+            if not same(value, cells.get(at, "")):
+                other = shown(cells[at]) if at in cells else "no such cell"
                 cell = f"{book.file.address(name, at)} ({name})"
-                lines.append(f"{cell}: {shown(value)}, and {told} in a workbook built from the numbers")
+                lines.append(f"{cell}: {shown(value)}, and {other} in a workbook built from the numbers")
     return lines
 
 
@@ -49,15 +45,15 @@ def lost(book: SavedBook) -> list[str]:
 def overwritten(book: SavedBook) -> list[str]:
     """Lists the computed cells in which something else is typed than their formula came to, one line each."""
     lines = []
-    for name, found in book.file.places.items():
-        if found.kind != "typed" and name in book.blocks:
-            array = book.values.arrays[book.blocks[name]]
-            for at, row, column in found.cells():
-                value = book.file.value(found.sheet, row, column)
-                typed = value is not None and book.file.formula(found.sheet, row, column) is None
-                if typed and value != array[at]:  # some cells hold a number in every build: a boundary value, a size
-                    there = quoted(value) if isinstance(value, str) else repr(value)
-                    lines.append(f"{book.file.address(name, at)} ({name}): {there} stands where its formula was")
+    computed = (name for name, found in book.file.places.items() if found.kind != "typed" and name in book.blocks)
+    for name in computed:
+        array, found = book.values.arrays[book.blocks[name]], book.file.places[name]
+        for at, row, column in found.cells():
+            value = book.file.value(found.sheet, row, column)
+            # Some cells hold a number in every build: a boundary value, a size.
+            if value not in (None, array[at]) and book.file.formula(found.sheet, row, column) is None:
+                there = quoted(value) if isinstance(value, str) else repr(value)
+                lines.append(f"{book.file.address(name, at)} ({name}): {there} stands where its formula was")
     return lines
 
 
@@ -82,9 +78,9 @@ def typed_of(blueprint: Blueprint) -> dict[str, Array]:
 
 def same(one: float | str, other: float | str) -> bool:
     """Says whether two cells are the same: blank is blank, and words are the same in small letters and capitals."""
-    if isinstance(one, str) or isinstance(other, str):
-        return str(one).casefold() == str(other).casefold()
-    return bool(one == other or (np.isnan(one) and np.isnan(other)))
+    if isinstance(one, str) and isinstance(other, str):
+        return one.casefold() == other.casefold()
+    return bool(one == other) or (_blank(one) and _blank(other))
 
 
 def shown(value: float | str) -> str:
@@ -95,4 +91,4 @@ def shown(value: float | str) -> str:
 
 
 def _blank(value: float | str) -> bool:
-    return value == "" if isinstance(value, str) else bool(np.isnan(value))
+    return value == "" or value != value

@@ -6,7 +6,7 @@ from functools import cached_property
 from os import PathLike
 
 from blueprint.explaining import Address
-from blueprint.language import About, Axis, Block, Cell, NotationError, Position, Read, Ref, Step, printed
+from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Ref, Step, printed, typed
 from blueprint.page.found import Found
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.page.read import Opened
@@ -25,11 +25,11 @@ class OwnBook(SavedBook):
     def __init__(self, file: Opened):
         axes = _axes(file)
         blocks = {name: _block(found, axes) for name, found in file.places.items()}
-        sections = [
-            Section(sheet, tuple(blocks[name] for name, found in file.places.items() if found.sheet == sheet))
+        standing = {
+            sheet: tuple(blocks[name] for name, found in file.places.items() if found.sheet == sheet)
             for sheet in file.sheets
-        ]
-        sheets = tuple(Sheet(each.title, "", (each,)) for each in sections if each.items)
+        }
+        sheets = tuple(Sheet(sheet, "", (Section(sheet, items),)) for sheet, items in standing.items() if items)
         sizes = {axis: size for (_, size), axis in axes.items()}
         shown = {block: file.array(name) for name, block in blocks.items()}
         super().__init__(Blueprint(file.title, sheets, sizes, shown, facts=file.noted), file)
@@ -47,12 +47,11 @@ class OwnBook(SavedBook):
         here = self.spots[cell.block.name].address(cell.places)
         found: dict[tuple[Cell, ...], Read] = {}
         for area in read_by(self.formula(here) or "", here.sheet, self.file.named):
-            for cells in self._inside(area):
-                block = cells[0].block
-                over = tuple(axis for axis, *along in zip(block.axes, *(each.places for each in cells), strict=True)
-                             if len(set(along)) > 1)  # fmt: skip
+            for block, cells in self._inside(area).items():
+                along = zip(block.axes, *(each.places for each in cells), strict=True)
+                over = tuple(axis for axis, *places in along if len(set(places)) > 1)
                 ref = Ref(block, tuple(map(Position, block.axes)))
-                found.setdefault(cells, Read(ref, cells, over, len(cells), cells))
+                found.setdefault(tuple(cells), Read(ref, tuple(cells), over, len(cells), tuple(cells)))
         return tuple(found.values())
 
     def spelled(self, cell: Cell) -> tuple[str, str]:
@@ -88,7 +87,7 @@ class OwnBook(SavedBook):
             spot.address(at): Cell(self.blocks[name], at) for name, spot in self.spots.items() for at in spot.cells()
         }
 
-    def _inside(self, area: Area) -> Iterable[tuple[Cell, ...]]:
+    def _inside(self, area: Area) -> dict[Block, list[Cell]]:
         """Returns the cells of an area, block by block."""
         rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
         known: Iterable[Address] = self._cells  # an area may be a whole sheet
@@ -98,7 +97,7 @@ class OwnBook(SavedBook):
         for at in known:
             if at in self._cells and at.sheet == area.sheet and at.row in rows and at.column in columns:
                 groups.setdefault(self._cells[at].block, []).append(self._cells[at])
-        return map(tuple, groups.values())
+        return groups
 
 
 def _axes(file: Opened) -> dict[tuple[str, int], Axis]:
@@ -114,9 +113,8 @@ def _block(found: Found, axes: dict[tuple[str, int], Axis]) -> Block:
         str(found.line[column] or "") for column in ("symbol", "meaning", "unit or range", "source")
     )
     along = {axes[each.letter, each.size]: each for each in found.shape}
-    block = Block(found.name, tuple(along), About(symbol, meaning, unit, source), typed=True)
-    block.text, block.limit = found.words, found.limit
-    block.edges = {
-        (axis, side) for axis, each in along.items() for side, there in ((-1, each.start), (1, each.end)) if there
-    }
-    return block
+    edges = [axis.first - 1 for axis, each in along.items() if each.start]
+    edges += [axis.last + 1 for axis, each in along.items() if each.end]
+    return typed(
+        found.name, tuple(along), symbol, meaning, unit=unit, source=source, text=found.words, limit=found.limit, edges=tuple(edges)
+    )  # fmt: skip

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from blueprint.checking import Checked
 from blueprint.checking.checker import check
-from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
 from blueprint.page.found import Found

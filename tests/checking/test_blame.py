@@ -16,9 +16,10 @@ import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
+from blueprint.checking import Checked
 from blueprint.checking.causes import Cause
-from blueprint.checking.files import Checked
-from blueprint.checking.verdicts import Verdict, judge
+from blueprint.checking.checker import judge
+from blueprint.checking.verdicts import Verdict
 from blueprint.workbooks.registry import witness_of as witness
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, judged, run
@@ -90,8 +91,8 @@ def test_a_number_typed_over_a_cell_of_a_recursion_is_blamed_there(tmp_path: Pat
         found = on.file.places[name]
         expected = f"{found.sheet}!{found.cell(at)}"
         firsts = on.overwritten(name, at).firsts
-        assert [(first.cell, first.cause.cause) for first in firsts] == [(expected, Cause.FORMULA)], (name, at)
-        assert re.search("a number stands there|numbers stand there", firsts[0].cause.why)
+        assert [(first.cell, first.cause) for first in firsts] == [(expected, Cause.FORMULA)], (name, at)
+        assert re.search("a number stands there|numbers stand there", firsts[0].why)
 
 
 def test_the_whole_file_is_blamed_alike(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_the_whole_file_is_blamed_alike(tmp_path: Path) -> None:
     book[SIGNAL]["R25"].value = 0.5
     book.save(tmp_path / "b.xlsx")
     (first,) = judged(tmp_path / "b.xlsx").firsts
-    assert (first.cell, first.name, first.cause.cause) == (f"{SIGNAL}!R25", "advantages", Cause.FORMULA)
+    assert (first.cell, first.name, first.cause) == (f"{SIGNAL}!R25", "advantages", Cause.FORMULA)
     assert "advantages" not in first.follows
 
 
@@ -121,8 +122,8 @@ def test_a_formula_that_shows_an_error_is_named_at_its_cell(tmp_path: Path, said
     book.save(tmp_path / "c.xlsx")
     for name in ("b", "c"):
         first = judged(tmp_path / f"{name}.xlsx").firsts[0]
-        assert (first.cell, first.sheet, first.cause.cause) == (f"{SIGNAL}!S25", error, Cause.FORMULA), name
-        assert f"its formula is ={formula}" in first.cause.why
+        assert (first.cell, first.sheet, first.cause) == (f"{SIGNAL}!S25", error, Cause.FORMULA), name
+        assert f"its formula is ={formula}" in first.why
     told = json.loads(run(tmp_path / "b.xlsx", "--json")[1], parse_constant=pytest.fail)["files"][0]
     assert (told["first"][0]["sheet"], told["largest"]) == (error, None)
 
@@ -134,4 +135,4 @@ def test_an_array_formula_is_no_number(tmp_path: Path) -> None:
     book.save(tmp_path / "b.xlsx")
     first = judged(tmp_path / "b.xlsx").firsts[0]
     assert first.cell == f"{SIGNAL}!R25"
-    assert "its formula is =R24+R6*gamma_*0.5*S25" in first.cause.why
+    assert "its formula is =R24+R6*gamma_*0.5*S25" in first.why

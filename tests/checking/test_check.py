@@ -38,15 +38,15 @@ def test_a_formula_overwritten_by_a_number(path: Path, places: dict[str, Found],
     assert (first.name, first.cell, first.sheet) == ("td_errors", f"{SIGNAL}!{cell}", 0.25)
     assert first.witness == pytest.approx(-0.3763, abs=5e-5)
     assert first.what == "td_errors of episode 1, decision 5"
-    assert first.cause.cause is Cause.FORMULA
-    assert "a number stands there" in first.cause.why
+    assert first.cause is Cause.FORMULA
+    assert "a number stands there" in first.why
 
 
 def test_an_input_changed_without_recalculation(path: Path, places: dict[str, Found], tmp_path: Path) -> None:
     change(path, tmp_path / "a.xlsx", "Inputs", {f"E{row_of(places, 'gamma.yours')}": (None, 1)})
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.firsts[0].name == "gamma"
-    assert verdict.firsts[0].cause.cause is Cause.STALE
+    assert verdict.firsts[0].cause is Cause.STALE
     assert {"td_errors", "advantages", "total_loss"} <= set(verdict.firsts[0].follows)
     assert len(verdict.firsts) == 1
 
@@ -60,8 +60,8 @@ def test_a_sign_flipped_in_one_cell(path: Path, places: dict[str, Found], tmp_pa
     A, V = (float(book.values.cell(book.blocks[name], 0, 5)) for name in ("advantages", "old_critic.values"))
     change(path, tmp_path / "a.xlsx", SIGNAL, {cell: (flipped, A - V)})
     first = judged(tmp_path / "a.xlsx").firsts[0]
-    assert (first.name, first.cell, first.cause.cause) == ("returns", f"{SIGNAL}!{cell}", Cause.FORMULA)
-    assert flipped in first.cause.why
+    assert (first.name, first.cell, first.cause) == ("returns", f"{SIGNAL}!{cell}", Cause.FORMULA)
+    assert flipped in first.why
 
 
 def test_a_row_of_another_formula(path: Path, places: dict[str, Found], tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_a_row_of_another_formula(path: Path, places: dict[str, Found], tmp_path
     book.save(tmp_path / "a.xlsx")
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated  # openpyxl saves no numbers
-    assert (verdict.firsts[0].name, verdict.firsts[0].cause.cause) == ("td_errors", Cause.FORMULA)
-    assert re.fullmatch(r"the whole row is =.*; a fresh workbook has =.*gamma_\*.*", verdict.firsts[0].cause.why)
+    assert (verdict.firsts[0].name, verdict.firsts[0].cause) == ("td_errors", Cause.FORMULA)
+    assert re.fullmatch(r"the whole row is =.*; a fresh workbook has =.*gamma_\*.*", verdict.firsts[0].why)
     assert {other.cell for other in verdict.file.compared.others} == {f"{SIGNAL}!{cell}" for cell in changed}
     assert "advantages" in verdict.firsts[0].follows
 
@@ -90,7 +90,7 @@ def test_a_wrong_cached_value(path: Path, places: dict[str, Found], tmp_path: Pa
     change(path, tmp_path / "a.xlsx", LOSS, {cell: (formulas(path)[LOSS, cell], 0.9)})
     verdict = judged(tmp_path / "a.xlsx")
     assert [first.cell for first in verdict.firsts] == [f"{LOSS}!{cell}"]
-    assert verdict.firsts[0].cause.cause is Cause.STALE
+    assert verdict.firsts[0].cause is Cause.STALE
 
 
 def test_a_link_that_leads_elsewhere(path: Path, places: dict[str, Found], tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_link_that_leads_elsewhere(path: Path, places: dict[str, Found], tmp_p
     wrong = float(book.values.cell(book.blocks["returns"], 0, 4))
     change(path, tmp_path / "a.xlsx", LOSS, {cell: (other, wrong)})
     first = judged(tmp_path / "a.xlsx").firsts[0]
-    assert (first.name, first.cause.cause) == ("loss.returns", Cause.FORMULA)
+    assert (first.name, first.cause) == ("loss.returns", Cause.FORMULA)
 
 
 def test_files_edited_and_saved_by_others(path: Path, tmp_path: Path, needs_libreoffice: None) -> None:

@@ -58,7 +58,7 @@ def test_a_number_typed_over_a_formula_is_named(
     change(saved[name], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.3751)})
     first = judged(tmp_path / "a.xlsx").firsts[0]
     assert (first.name, first.cell, first.what, first.sheet) == (block, f"{found.sheet}!{cell}", what, 0.3751)
-    assert first.cause.cause is Cause.FORMULA
+    assert first.cause is Cause.FORMULA
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_an_input_changed_without_recalculation_is_stale(
     change(saved[name], tmp_path / "a.xlsx", found.sheet, {cell: (None, value)})  # type: ignore[dict-item]
     verdict = judged(tmp_path / "a.xlsx")
     assert firsts(verdict)[0] == first
-    assert verdict.firsts[0].cause.cause is Cause.STALE
+    assert verdict.firsts[0].cause is Cause.STALE
     assert follows <= set(verdict.firsts[0].follows)
 
 
@@ -102,7 +102,7 @@ def test_a_row_of_another_formula_is_named_though_the_file_does_not_contradict_i
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated
     assert firsts(verdict) == ["td_errors"]
-    assert "; a fresh workbook has =" in verdict.firsts[0].cause.why
+    assert "; a fresh workbook has =" in verdict.firsts[0].why
 
 
 def test_an_edited_workbook_that_was_saved_without_numbers_agrees(saved: dict[str, Path], tmp_path: Path) -> None:

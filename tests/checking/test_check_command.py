@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
-from blueprint.checking.files import Checked
+from blueprint.checking import Checked
 from blueprint.cli import main
 from blueprint.page.found import Found
 from blueprint.page.grid import letters

@@ -68,7 +68,7 @@ def test_a_number_typed_over_a_convention_is_named(
     change(saved[level], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.375)})
     verdict = judged(tmp_path / "a.xlsx")
     first = verdict.firsts[0]
-    assert (first.name, first.cell, first.sheet, first.cause.cause) == (
+    assert (first.name, first.cell, first.sheet, first.cause) == (
         name,
         f"{found.sheet}!{cell}",
         0.375,
@@ -89,8 +89,8 @@ def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Pat
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated
     assert firsts(verdict) == ["surrogate.floor"]
-    assert verdict.firsts[0].cause.cause is Cause.FORMULA
-    assert "; a fresh workbook has =" in verdict.firsts[0].cause.why
+    assert verdict.firsts[0].cause is Cause.FORMULA
+    assert "; a fresh workbook has =" in verdict.firsts[0].why
 
 
 def test_another_preset_typed_without_recalculation_is_stale(saved: dict[str, Path], tmp_path: Path) -> None:
@@ -100,5 +100,5 @@ def test_another_preset_typed_without_recalculation_is_stale(saved: dict[str, Pa
     change(saved["logits"], tmp_path / "a.xlsx", found.sheet, {cell: (None, "torchtune")})
     verdict = judged(tmp_path / "a.xlsx")
     assert firsts(verdict)[0] == "preset.number"
-    assert verdict.firsts[0].cause.cause is Cause.STALE
+    assert verdict.firsts[0].cause is Cause.STALE
     assert {"gae_lambda.preset", "score.place", "total_loss", "library.differs"} <= set(verdict.firsts[0].follows)

@@ -84,7 +84,7 @@ def test_a_number_typed_over_a_formula_is_named(
     change(saved[name], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.375)})
     first = judged(tmp_path / "a.xlsx").firsts[0]
     assert (first.name, first.cell, first.sheet) == (block, f"{found.sheet}!{cell}", 0.375)
-    assert first.cause.cause is Cause.FORMULA
+    assert first.cause is Cause.FORMULA
     code, out, _ = run(tmp_path / "a.xlsx")
     assert code == 1
     assert f"differs: {found.sheet}!{cell}: {block}" in out
@@ -100,8 +100,8 @@ def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Pat
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated
     assert [first.name for first in verdict.firsts] == ["policy.weight.token_mean"]
-    assert verdict.firsts[0].cause.cause is Cause.FORMULA
-    assert "; a fresh workbook has =" in verdict.firsts[0].cause.why
+    assert verdict.firsts[0].cause is Cause.FORMULA
+    assert "; a fresh workbook has =" in verdict.firsts[0].why
     assert {"policy.weight.row", "policy_loss", "total_loss", "off.total_loss"} <= set(verdict.firsts[0].follows)
 
 
@@ -122,7 +122,7 @@ def test_an_input_changed_without_recalculation_is_stale(
     change(saved["verl"], tmp_path / "a.xlsx", found.sheet, {cell_of(found, at): (None, value)})
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.firsts[0].name == first
-    assert verdict.firsts[0].cause.cause is Cause.STALE
+    assert verdict.firsts[0].cause is Cause.STALE
     assert follows <= set(verdict.firsts[0].follows)
 
 

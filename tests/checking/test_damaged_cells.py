@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
+from blueprint.checking import Checked, data, findings, line_of, quantities
 from blueprint.checking.checker import check
-from blueprint.checking.files import Checked
-from blueprint.checking.report import data, line_of, table, told
 from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
 from blueprint.page.contents import COLUMNS
@@ -73,7 +72,7 @@ def answered(path: Path) -> Verdict | str:
         verdict = check([Checked(path)]).verdicts[0]
     except (ReadError, WitnessError) as error:
         return str(error)
-    printed = [table(verdict), line_of(verdict), told(verdict), json.dumps(data(verdict))]
+    printed = [quantities(verdict), line_of(verdict), findings(verdict), json.dumps(data(verdict))]
     assert all(text.replace("\n", "").isprintable() for text in printed)
     return verdict
 
@@ -143,7 +142,7 @@ def test_a_deviating_formula_may_be_anything(whole: Path, tmp_path: Path, formul
     verdict = answered(tmp_path / "a.xlsx")
     assert isinstance(verdict, Verdict)
     assert [first.cell for first in verdict.firsts] == [f"{SIGNAL}!R25"]
-    assert f"its formula is ={formula}" in verdict.firsts[0].cause.why
+    assert f"its formula is ={formula}" in verdict.firsts[0].why
 
 
 def test_a_computed_word_that_is_shown_as_a_date_is_named(whole: Path, tmp_path: Path) -> None:

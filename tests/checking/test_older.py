@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("torch", reason="check needs torch: install the extra [torch]")
 
+from blueprint.checking import Checked
 from blueprint.checking.checker import check
-from blueprint.checking.files import Checked, by_todays_names
+from blueprint.checking.files import by_todays_names
 from blueprint.checking.formulas import ANOTHER_VERSION
 from blueprint.reopening import numbers_in
 from blueprint.workbooks.kind import Former
@@ -26,7 +27,7 @@ def test_there_are_older_files() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_an_older_file_agrees_and_is_not_accused(name: str) -> None:
     (verdict,) = check([Checked(OLDER / name)]).verdicts
-    assert verdict.missed == ()
+    assert verdict.missed == {}
     assert verdict.agrees
     assert verdict.file.compared.why == ANOTHER_VERSION
     assert len(verdict.lines) > 200

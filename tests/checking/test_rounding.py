@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
-from blueprint.checking.deviations import Allowed
+from blueprint.checking.deviations import allowed_of
 from tests.checking.running import judged
 from tests.page.workshop import made
 from tests.replayed import window_book
@@ -59,5 +59,5 @@ def test_a_difference_beside_a_large_number_is_still_one(tmp_path: Path) -> None
 
 def test_an_ordinary_file_is_held_to_what_it_was() -> None:
     row = np.array([1.0, -3.0])
-    assert Allowed("returns", 1e-12, 0.0).of(row) == 4e-12
-    assert Allowed("returns", 1e-12, 1e-4).of(row) == 1e-4
+    assert allowed_of(row, 1e-12, 0.0) == 4e-12
+    assert allowed_of(row, 1e-12, 1e-4) == 1e-4

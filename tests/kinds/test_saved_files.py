@@ -87,7 +87,7 @@ def test_without_a_witness_check_says_so_and_what_to_give(saved: Path) -> None:
 
 
 def test_what_a_witness_has_no_meaning_for_is_refused_before_it_is_asked(saved: Path) -> None:
-    from blueprint.checking.files import Checked
+    from blueprint.checking import Checked
 
     add_kind(replace(KIND, whole={"sign": (1, "1 for the chosen answer")}))
     with pytest.raises(ReadError) as refused:
