@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.explaining import label
-from blueprint.language import Axis, Block, Loop, Step
+from blueprint.language import Axis, Block, Loop, in_order
 from blueprint.reopening import SavedBook
 
 Array = npt.NDArray[Any]
@@ -64,7 +64,7 @@ def partings(one: SavedBook, other: SavedBook, shared: Collection[str], toleranc
     found: list[Parting] = []
     for step in one.derivation():
         way = (step.axis, step.way) if isinstance(step, Loop) else None
-        names = [block.name for block in _blocks(step) if block.name in shared and not block.link]
+        names = [block.name for block in in_order([step]) if block.name in shared and not block.link]
         computed = (name for name in names if not (_typed(one, name) or _typed(other, name)))
         parted = [each for name in computed for each in _parted(one, other, name, way, tolerance)]
         found += [parting for _, parting in sorted(parted, key=lambda each: each[0])]
@@ -98,15 +98,6 @@ def _told(one: SavedBook, other: SavedBook, name: str, at: tuple[int, ...]) -> d
         "cells": (one.file.address(name, at), other.file.address(name, at)),
         "values": (_array(one, name)[at], _array(other, name)[at]),
     }
-
-
-def _blocks(step: Step) -> Iterator[Block]:
-    """Yields the blocks of a step, loops inside loops opened."""
-    if isinstance(step, Block):
-        yield step
-    else:
-        for inner in step.steps:
-            yield from _blocks(inner)
 
 
 def _parted(one: SavedBook, other: SavedBook, name: str, way: Way, tolerance: float) -> Iterator[tuple[int, Parting]]:

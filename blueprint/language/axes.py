@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -36,8 +37,7 @@ class Axis:
     @property
     def plural(self) -> str:
         """What several members are: `days`, `cities`."""
-        ends_in_y = self.meaning.endswith("y") and self.meaning[-2:-1] not in {*"aeiou"}
-        return f"{self.meaning[:-1]}ies" if ends_in_y else f"{self.meaning}s"
+        return re.sub("(?<![aeiou])y$", "ie", self.meaning) + "s"
 
     @property
     def first(self) -> End:
@@ -81,17 +81,14 @@ class End:
     axis: Axis
     side: int
 
-    def __sub__(self, by: int) -> Edge:
-        return self._edge(-by)
-
     def __add__(self, by: int) -> Edge:
-        return self._edge(by)
-
-    def _edge(self, by: int) -> Edge:
         if by != self.side:
             letter = self.axis.letter
             raise NotationError(f"the only edges of {letter} are {letter}.first - 1 and {letter}.last + 1")
         return Edge(self.axis, self.side)
+
+    def __sub__(self, by: int) -> Edge:
+        return self + -by
 
 
 @dataclass(frozen=True)
@@ -117,8 +114,7 @@ def join(letter: str, meaning: str, *parts: Axis) -> Axis:
 
 def _step(axis: Axis, by: int) -> int:
     if type(by) is not int or by not in (-1, 1):
-        near = f"{axis} - 1 and {axis} + 1"
         raise NotationError(
-            f"{axis} {by:+} is too far: only {near} can be read; make the farther one a step of its own"
+            f"{axis} {by:+} is too far: only {axis} - 1 and {axis} + 1 can be read; make the farther one a step of its own"
         )
     return by

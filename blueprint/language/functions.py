@@ -86,13 +86,12 @@ def choose(number: Operand, **alternatives: Operand) -> Op:
     """Takes the alternative whose 0-based number is given; each alternative is a row (or number) of its own."""
     if not alternatives:
         raise NotationError("choose(…) needs alternatives: write choose(number, k1=…, k2=…)")
-    rows = tuple(wrap(alternative) for alternative in alternatives.values())
-    for label, row in zip(alternatives, rows, strict=True):
-        if not isinstance(row, Ref):
-            raise NotationError(
-                f"choose(… {label}={row}): each alternative is a step of its own, so that one sees its numbers"
-            )
-    return Op("choose", (wrap(number), *rows), labels=tuple(alternatives))
+    rows = {label: wrap(alternative) for label, alternative in alternatives.items()}
+    if strays := [f"{label}={row}" for label, row in rows.items() if not isinstance(row, Ref)]:
+        raise NotationError(
+            f"choose(… {strays[0]}): each alternative is a step of its own, so that one sees its numbers"
+        )
+    return Op("choose", (wrap(number), *rows.values()), labels=tuple(rows))
 
 
 def Sum(over: Axis | tuple[Axis, ...], body: Operand) -> Reduce:
@@ -102,9 +101,10 @@ def Sum(over: Axis | tuple[Axis, ...], body: Operand) -> Reduce:
 
 def Max(over: Axis | tuple[Axis, ...], body: Operand) -> Reduce:
     """Takes the largest of one reference over one or more axes."""
-    if not isinstance(wrap(body), Ref):
-        raise NotationError(f"Max over {wrap(body)}: make it a step of its own and take the Max of that")
-    return _reduce("max", over, wrap(body))
+    ref = wrap(body)
+    if not isinstance(ref, Ref):
+        raise NotationError(f"Max over {ref}: make it a step of its own and take the Max of that")
+    return _reduce("max", over, ref)
 
 
 def find(over: Axis, cumulative: Operand, value: Operand) -> Find:
@@ -145,11 +145,9 @@ def _condition(name: str, *args: Expr) -> Op:
 
 
 def _refuse_nesting(name: str, args: tuple[Expr, ...]) -> None:
-    for inner in (node for arg in args for node in walk(arg)):
-        if isinstance(inner, Op) and inner.name in (*CONDITIONS, "where"):
-            raise NotationError(
-                f"{inner.name}(…) inside {name}(…) would nest two IFs: make the inner one a step of its own"
-            )
+    inner = (node for arg in args for node in walk(arg) if isinstance(node, Op))
+    if nested := next((node.name for node in inner if node.name in (*CONDITIONS, "where")), ""):
+        raise NotationError(f"{nested}(…) inside {name}(…) would nest two IFs: make the inner one a step of its own")
 
 
 def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:
@@ -174,20 +172,17 @@ def _listed(axis: Axis, cells: Operand) -> Ref:
 
 
 def _need_letters(axes: tuple[Axis, ...]) -> None:
-    for axis in axes:
-        if not isinstance(axis, Axis):
-            raise NotationError(f"{axis} is no axis: write its letter, such as t")
+    if strays := [axis for axis in axes if not isinstance(axis, Axis)]:
+        raise NotationError(f"{strays[0]} is no axis: write its letter, such as t")
     if not axes or len(set(axes)) < len(axes):
         raise NotationError(f"Sum over ({', '.join(map(str, axes))}): name each axis once")
 
 
 def _need_axes(axes: tuple[Axis, ...], ref: Ref) -> None:
     _need_letters(axes)
-    for axis in axes:
-        if axis not in letters_of(ref.at):
-            raise NotationError(
-                f"{ref} does not run along {axis.letter} ({axis.meaning}): it cannot be gone through over {axis.letter}"
-            )
+    if strays := [axis for axis in axes if axis not in letters_of(ref.at)]:
+        axis = strays[0]
+        raise NotationError(f"{ref} does not run along {axis} ({axis.meaning}): it cannot be gone through over {axis}")
     if lookups_in(ref):
         raise NotationError(
             f"{ref} is looked up: its range would stay where it is when the id changes; make it a step of its own"

@@ -9,13 +9,13 @@ computed for all cells at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.nodes import Find, Reduce, Ref
-from blueprint.language.trees import walk
+from blueprint.language.nodes import Ref
+from blueprint.language.trees import bound_axes, walk
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,17 @@ def needs(block: Block) -> Iterator[Need]:
 
 
 def _steps(blocks: list[Block], edges: list[Need]) -> tuple[Step, ...]:
-    steps: list[Step] = []
-    for component in _components(blocks, edges):
-        inside = set(component)
-        own = [edge for edge in edges if edge.reader in inside and edge.read in inside]
-        steps.append(_loop(component, own) if own else component[0])
-    return tuple(steps)
+    reads: dict[Block, list[Block]] = {block: [] for block in blocks}
+    for edge in edges:
+        if edge.read in reads:
+            reads[edge.reader].append(edge.read)
+    found = components(reads)
+    number = {block: i for i, component in enumerate(found) for block in component}
+    inside: dict[int, list[Need]] = {}
+    for edge in edges:
+        if number.get(edge.read) == number[edge.reader]:
+            inside.setdefault(number[edge.reader], []).append(edge)
+    return tuple(_loop(each, inside[i]) if i in inside else each[0] for i, each in enumerate(found))
 
 
 def _loop(component: list[Block], edges: list[Need]) -> Loop:
@@ -85,8 +90,8 @@ def _loop(component: list[Block], edges: list[Need]) -> Loop:
 
 def _shifts(definition: Definition, ref: Ref) -> dict[Axis, int]:
     """Returns how far the read cell lies from the written one, for each axis that both step along."""
-    bound = {axis for node in walk(definition.expr) for axis in _bound(node)}
-    written = {index.axis: index for index in definition.target if not _is_lookup(index)}
+    bound = {axis for node in walk(definition.expr) for axis in bound_axes(node)}
+    written = {index.axis: index for index in definition.target}
     shifts = {}
     for slot, index in zip(ref.block.axes, ref.at, strict=True):
         match index, written.get(slot):
@@ -97,57 +102,30 @@ def _shifts(definition: Definition, ref: Ref) -> dict[Axis, int]:
     return shifts
 
 
-def _bound(node: object) -> tuple[Axis, ...]:
-    match node:
-        case Reduce():
-            return node.axes
-        case Find():
-            return (node.axis,)
-        case _:
-            return ()
+def components(reads: Mapping[Block, Iterable[Block]]) -> list[list[Block]]:
+    """Returns the strongly connected components, what is read before what reads it (Kosaraju and Sharir 1978).
+
+    reads: by block, in the order of reading, the blocks of these that it reads; what goes in a circle stays in that order.
+    """
+    readers: dict[Block, list[Block]] = {block: [] for block in reads}
+    for reader, read in reads.items():
+        for block in read:
+            readers[block].append(reader)
+    known: set[Block] = set()
+    order = [block for root in reads for block in _finished(root, reads, known)]
+    taken: set[Block] = set()
+    found = [set(_finished(root, readers, taken)) for root in reversed(order)]
+    return [[block for block in reads if block in group] for group in reversed(found) if group]
 
 
-def _is_lookup(index: object) -> bool:
-    return not isinstance(index, Position | Edge)
-
-
-def _components(blocks: list[Block], edges: list[Need]) -> Iterator[list[Block]]:
-    """Yields the strongly connected components, what is read before what reads it (Tarjan 1972, without recursion)."""
-    reads: dict[Block, list[Block]] = {block: [] for block in blocks}
-    for edge in edges:
-        if edge.read in reads:
-            reads[edge.reader].append(edge.read)
-    number: dict[Block, int] = {}
-    low: dict[Block, int] = {}
-    open_: dict[Block, None] = {}
-    for root in blocks:
-        if root in number:
-            continue
-        path = [(root, iter(reads[root]))]
-        number[root] = low[root] = len(number)
-        open_[root] = None
-        while path:
-            block, ahead = path[-1]
-            for other in ahead:
-                if other not in number:
-                    number[other] = low[other] = len(number)
-                    open_[other] = None
-                    path.append((other, iter(reads[other])))
-                    break
-                if other in open_:
-                    low[block] = min(low[block], number[other])
-            else:
-                path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[block])
-                if low[block] == number[block]:
-                    yield _closed(open_, block, blocks)
-
-
-def _closed(open_: dict[Block, None], root: Block, blocks: list[Block]) -> list[Block]:
-    """Takes the component that begins at `root` off the open blocks, in the order of reading."""
-    names = list(open_)
-    members = set(names[next(i for i, block in enumerate(names) if block is root) :])
-    for block in members:
-        del open_[block]
-    return [block for block in blocks if block in members]
+def _finished(root: Block, graph: Mapping[Block, Iterable[Block]], known: set[Block]) -> Iterator[Block]:
+    """Yields what is reached from a block and not yet known, each block after what lies behind it."""
+    path = [(root, iter(graph[root]))] if root not in known else []
+    known.add(root)
+    while path:
+        following = next((each for each in path[-1][1] if each not in known), None)
+        if following is None:
+            yield path.pop()[0]
+        else:
+            known.add(following)
+            path.append((following, iter(graph[following])))

@@ -6,7 +6,7 @@ from functools import cached_property
 from os import PathLike
 
 from blueprint.explaining import Address
-from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Ref, Step, printed, typed
+from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Ref, Step, components, printed, typed
 from blueprint.page.found import Found
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.page.read import Opened
@@ -63,18 +63,11 @@ class OwnBook(SavedBook):
 
     def derivation(self) -> tuple[Step, ...]:
         """Returns the blocks, each behind those that it reads, as Contents says; in reading order where they go in a circle."""
-        ordered: dict[str, Block] = {}
-        waiting = list(reversed(self.blocks))
-        seen: set[str] = set()
-        while waiting:
-            name = waiting.pop()
-            unread = [each for each in self.file.places[name].reads if each in self.blocks and each not in seen]
-            if name in seen or not unread:
-                ordered.setdefault(name, self.blocks[name])
-            else:
-                seen.add(name)
-                waiting += [name, *reversed(unread)]
-        return tuple(ordered.values())
+        blocks, places = self.blocks, self.file.places
+        reads = {
+            block: [blocks[read] for read in places[name].reads if read in blocks] for name, block in blocks.items()
+        }
+        return tuple(block for component in components(reads) for block in component)
 
     def doubts(self, cell: Cell) -> str:
         """Says nothing: what else the inputs give is not known."""
