@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NamedTuple
 
 from blueprint.checking.causes import Roots, Spot, cause_of
 from blueprint.checking.deviations import (
@@ -26,7 +24,7 @@ from blueprint.checking.deviations import (
 )
 from blueprint.checking.files import Checked
 from blueprint.checking.verdicts import First, Verdict
-from blueprint.language import Axis
+from blueprint.language import Array, Axis
 from blueprint.page.names import defined_name
 from blueprint.page.place import Along
 from blueprint.quoting import unquoted
@@ -36,9 +34,6 @@ from blueprint.workbooks.registry import witness_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-Array = npt.NDArray[Any]
 
 
 class Outcome(NamedTuple):

@@ -8,14 +8,12 @@ follows from a row of words may differ by a part of that row's largest number.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from blueprint.checking.files import Checked
+from blueprint.language import Array
 
-Array = npt.NDArray[Any]
 Odd = Mapping[str, Collection[tuple[int, ...]]]
 
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5}

@@ -5,10 +5,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from blueprint.checking.formulas import Compared, formulas_of
 from blueprint.page.apart import recalculated_apart, slimmed, without_values
@@ -21,8 +19,6 @@ from blueprint.quoting import unquoted
 from blueprint.reopening.saved import known_as
 from blueprint.workbooks.kind import Former, Kind, imported
 from blueprint.workbooks.registry import kinds
-
-Array = npt.NDArray[Any]
 
 At = tuple[int, ...]
 """Index of a block's cell, edge cells counted."""

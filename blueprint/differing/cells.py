@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from blueprint.explaining import label
-from blueprint.language import Axis, Block, Loop, in_order
+from blueprint.language import Array, Axis, Block, Loop, in_order
 from blueprint.reopening import SavedBook
 
-Array = npt.NDArray[Any]
 Value = float | str
 Way = tuple[Axis, int] | None
 """Along which axis blocks are computed together, and which way; None for a block by itself."""

@@ -47,7 +47,7 @@ from blueprint.language.spelling.text import (
     text,
 )
 from blueprint.language.trees import OFF_WORD, walk
-from blueprint.language.values import Values
+from blueprint.language.values import Array, Values
 from blueprint.language.vectorise import NUMPY
 
 # Printing is taught to the nodes here, so that they need not know their renderers.
@@ -55,7 +55,7 @@ Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "ANYTHING", "ATOM", "EXCEL", "EXCEL_CONDITIONS", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Axis",
+    "ANYTHING", "ATOM", "EXCEL", "EXCEL_CONDITIONS", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis",
     "Block", "Cell", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop", "Max",
     "Members", "NoNumber", "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled",
     "Step", "Sum", "Values", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",

@@ -1,26 +1,19 @@
 """What a saved file holds, as the function asks for it that makes numbers of a kind: in full, or its sizes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from blueprint.inputs import Numbers, name_of
-from blueprint.page.read import ReadError
+from blueprint.inputs import Catalogue, Numbers, Settings, name_of
+from blueprint.language import Array
+from blueprint.page.read import Opened, ReadError
 from blueprint.quoting import quoted
-from blueprint.workbooks.kind import imported
+from blueprint.workbooks.kind import Kind, imported
 from blueprint.workbooks.registry import kinds
-
-if TYPE_CHECKING:
-    from blueprint.inputs import Catalogue, Settings
-    from blueprint.page.read import Opened
-    from blueprint.workbooks.kind import Kind
 
 YOURS = ".yours"
 HEADED = " by hand"
@@ -41,7 +34,7 @@ class Saved:
     from which the blueprint of its sizes is built.
     """
 
-    def __init__(self, file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None):
+    def __init__(self, file: Opened, arrays: Mapping[str, Array] | None = None):
         self.file = file
         self._arrays = arrays
 
@@ -53,7 +46,7 @@ class Saved:
     def __contains__(self, name: str) -> bool:
         return name in self.file.places
 
-    def array(self, name: str, axes: int | None = None) -> npt.NDArray[Any]:
+    def array(self, name: str, axes: int | None = None) -> Array:
         """Returns the cells of a block, edges included.
 
         Raises ReadError if it is not there, or if Contents says that it lies along another number of axes.
@@ -158,7 +151,7 @@ def _by_table(kind: str, level: str, blocks: Mapping[str, str], file: Saved) -> 
     return Numbers(kind=kind, level=level, **file.head(), ppo=file.settings(), parts=parts)
 
 
-def numbers_of(file: Opened, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> Numbers:
+def numbers_of(file: Opened, arrays: Mapping[str, Array] | None = None) -> Numbers:
     """Returns the numbers of a file from what stands in its blocks; without arrays, numbers of its kind and sizes.
 
     Raises ReadError for a file of no kind, and for what no numbers can hold.

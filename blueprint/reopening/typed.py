@@ -5,23 +5,22 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from blueprint.inputs.setting import OFF, STORED_OFF
-from blueprint.language import Block, Expr, Find, Op, Ref, Values, walk
+from blueprint.language import Array, Block, Expr, Find, Op, Ref, Values, walk
 from blueprint.page.contents import NUMBERS, WORDS, holds, kind_of
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import Opened, ReadError
 from blueprint.quoting import quoted, unquoted
 
-Arrays = Mapping[Block, npt.NDArray[Any]]
-Typed = Mapping[str, npt.NDArray[Any]]
+Arrays = Mapping[Block, Array]
+Typed = Mapping[str, Array]
 PRESETS = "presets."
 LISTED = 12
 """How many words a refusal lists."""
 
 
-def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, npt.NDArray[Any]]:
+def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, Array]:
     """Reads what is typed; a blank cell is 0 as in the sheet, unless an equation asks whether it is filled.
 
     Raises ReadError, with the address, for a number among words, for a word that is none of those that a cell chooses
@@ -57,7 +56,7 @@ def _faults(file: Opened, arrays: Arrays, wrong: Callable[[Block, Any], str]) ->
                 yield file.where(block.name, at), why
 
 
-def _without_stored_off(block: Block, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _without_stored_off(block: Block, array: Array) -> Array:
     """Returns an array with off where a limit holds the number that older versions wrote for it."""
     return np.where(array == STORED_OFF, OFF, array) if block.limit else array
 
@@ -111,7 +110,7 @@ def _searched(nodes: list[Expr]) -> set[Block]:
     return {node.value.block for node in nodes if isinstance(node, Find) and isinstance(node.value, Ref)}
 
 
-def _folded(words: npt.NDArray[Any]) -> dict[str, str]:
+def _folded(words: Array) -> dict[str, str]:
     return {word.casefold(): word for word in map(str, words.flat)}
 
 

@@ -1,19 +1,14 @@
 """What is typed in a workbook and has no place among numbers, found by building anew from them and comparing."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from blueprint.inputs import Numbers
-from blueprint.language import Values
+from blueprint.language import Array, Values
 from blueprint.page import names
 from blueprint.page.outline import Blueprint
 from blueprint.quoting import quoted
 from blueprint.reopening.book import SavedBook
 from blueprint.workbooks.registry import blueprint_of
-
-Array = npt.NDArray[Any]
 
 
 def unheld(book: SavedBook, numbers: Numbers) -> list[str]:
