@@ -94,8 +94,9 @@ def _compared(
             distance[at] = np.inf
     where = np.unravel_index(int(np.argmax(distance)), distance.shape) if distance.size else ()
     differing = tuple(map(tuple, np.argwhere(distance > allowed).tolist()))
-    largest = float(distance.max(initial=0.0))
-    return Deviation(name, int(distance.size), largest, tuple(map(int, where)), allowed, differing)
+    return Deviation(
+        name, int(distance.size), float(distance.max(initial=0.0)), tuple(map(int, where)), allowed, differing
+    )
 
 
 def allowed_of(theirs: Array, relative: float, least: float) -> float:

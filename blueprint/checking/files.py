@@ -85,8 +85,10 @@ class Checked(Opened):
 
     def _lacks_numbers(self) -> bool:
         """Says whether a computed block of numbers holds a blank: its formulas were saved without numbers."""
-        numbers = (name for name in self.odd if not self.places[name].words)
-        return any(np.count_nonzero(np.isnan(self.arrays[name])) > len(self.odd[name]) for name in numbers)
+        return any(
+            not self.places[name].words and np.count_nonzero(np.isnan(self.arrays[name])) > len(odd)
+            for name, odd in self.odd.items()
+        )
 
     def _lacks_typed(self) -> bool:
         """Says whether somebody typed a formula, of which the file does not say what it comes to."""

@@ -88,10 +88,8 @@ def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Va
     moved = Moved(plain.formulas, plain.blocks, file, places)
     if moved.known < FEWEST_BLOCKS:
         return Compared(why=ANOTHER_VERSION)
-    delivered = (_told_off(plain, moved, file), _shown_off(plain, moved, value))
-    made = [like.fresh(off) for off in dict.fromkeys(delivered)]
-    known = [fresh for fresh in made if version in ("", fresh.fingerprint)]
-    both = (_compared(fresh, moved, file, value) for fresh in known)
+    made = [like.fresh(off) for off in dict.fromkeys((_told_off(plain, moved, file), _shown_off(plain, moved, value)))]
+    both = (_compared(fresh, moved, file, value) for fresh in made if version in ("", fresh.fingerprint))
     return min(both, key=lambda each: len(each.others), default=Compared(why=ANOTHER_VERSION))
 
 

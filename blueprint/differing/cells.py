@@ -73,11 +73,9 @@ def stale(book: SavedBook) -> Stale | None:
     """Looks through every computed cell of a file; returns None where all show what the inputs give, to 1e-9."""
     computed = (name for name in book.file.places if name in book.blocks and not _typed(book, name))
     cells = ((name, at) for name in computed for at in np.ndindex(_array(book, name).shape))
-    doubted = [(name, at) for name, at in cells if book.doubts(book.cell_at(name, at))]
-    if not doubted:
-        return None
-    name, at = doubted[0]
-    return Stale(str(book.file.path), len(doubted), book.file.address(name, at), book.doubts(book.cell_at(name, at)))
+    doubts = ((book.file.address(name, at), book.doubts(book.cell_at(name, at))) for name, at in cells)
+    doubted = [(address, why) for address, why in doubts if why]
+    return Stale(str(book.file.path), len(doubted), *doubted[0]) if doubted else None
 
 
 def _typed(book: SavedBook, name: str) -> bool:

@@ -187,8 +187,7 @@ def _searched(expr: Find, members: Members, values: Values) -> Read:
             last = sum(float(each) <= float(sought) for each in held) - 1
             followed = cells[max(last, 0) : last + 2]
         else:
-            is_same = [str(each).casefold() == str(sought).casefold() for each in held]
-            followed = tuple(compress(cells, is_same))
+            followed = tuple(compress(cells, [str(each).casefold() == str(sought).casefold() for each in held]))
     return Read(expr.among, cells, (expr.axis,), len(cells), followed)
 
 

@@ -99,8 +99,7 @@ def _in_range(ref: Ref, members: Members, values: Values) -> Iterator[Cell]:
 
 def _reason(expr: Expr, members: Members, values: Values) -> str:
     """Says at which step the number is lost, looking into what is read before looking at what is done with it."""
-    inner = () if isinstance(expr, Ref | Reduce | Find) else _operands(expr, members, values)
-    for each in inner:
+    for each in () if isinstance(expr, Ref | Reduce | Find) else _operands(expr, members, values):
         if _lost(value_of(each, members, values)):
             return _reason(each, members, values)
     match expr:

@@ -46,8 +46,7 @@ Compiled = dict[tuple[int, frozenset[Axis]], Getter]
 def _run(steps: tuple[Step, ...], values: Values, at: At, compiled_before: Compiled) -> None:
     for step in steps:
         if isinstance(step, Loop):
-            positions = range(-1, values.size(step.axis) + 1)
-            for position in positions[:: step.way]:
+            for position in range(-1, values.size(step.axis) + 1)[:: step.way]:
                 _run(step.steps, values, {**at, step.axis: position}, compiled_before)
         else:
             for definition in step.definitions:

@@ -153,8 +153,7 @@ def _refuse_nesting(name: str, args: tuple[Expr, ...]) -> None:
 def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:
     axes = over if isinstance(over, tuple) else (over,)
     _need_letters(axes)
-    factors = body.args if isinstance(body, Op) and body.name == "mul" else (body,)
-    for factor in factors:
+    for factor in body.args if isinstance(body, Op) and body.name == "mul" else (body,):
         if not isinstance(factor, Ref):
             raise NotationError(
                 f"Sum over {body}: it takes one reference or a product of two; make {factor} a step of its own"

@@ -82,8 +82,7 @@ def _loop(component: list[Block], edges: list[Need]) -> Loop:
             continue
         signs = {edge.shifts[axis] for edge in edges} - {0}
         if len(signs) == 1:
-            carried_away = [edge for edge in edges if edge.shifts[axis] == 0]
-            return Loop(axis, -signs.pop(), _steps(component, carried_away))
+            return Loop(axis, -signs.pop(), _steps(component, [edge for edge in edges if edge.shifts[axis] == 0]))
     names = " → ".join(block.name for block in [*component, component[0]])
     raise NotationError(f"a cell that needs itself: {names}; let one of them read a neighbour (t - 1 or t + 1)")
 

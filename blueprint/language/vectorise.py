@@ -164,8 +164,7 @@ def _dot(left: Ref, right: Ref, axes: tuple[Axis, ...], frame: tuple[Axis, ...],
         b_letters, b = values.view(right, at)
         kept = [axis for axis in frame if axis in a_letters or axis in b_letters]
         sums = np.einsum(a, [code[x] for x in a_letters], b, [code[x] for x in b_letters], [code[x] for x in kept])
-        shape = [sums.shape[kept.index(axis)] if axis in kept else 1 for axis in frame]
-        return np.reshape(sums, shape)
+        return np.reshape(sums, [sums.shape[kept.index(axis)] if axis in kept else 1 for axis in frame])
 
     return get
 

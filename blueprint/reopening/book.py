@@ -32,8 +32,7 @@ class SavedBook(Book):
     @cached_property
     def spots(self) -> dict[str, Spot]:
         """Where the blocks stand in the file."""
-        places = self.file.places
-        return {name: Spot(found.sheet, found.top, found.left, found.shape) for name, found in places.items()}
+        return {name: Spot(found.sheet, found.top, found.left, found.shape) for name, found in self.file.places.items()}
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns where a cell stands in the file."""

@@ -100,11 +100,14 @@ class Saved:
         """
         if self.blank:
             return {}
-        keys = [name.removesuffix(YOURS) for name in self.file.places if name.endswith(YOURS)]
-        typed = {key: self._setting(key, f"{key}{YOURS}") for key in keys}
+        yours = [name for name in self.file.places if name.endswith(YOURS)]
+        typed = {name.removesuffix(YOURS): self._setting(name.removesuffix(YOURS), name) for name in yours}
         found = {key: value for key, value in typed.items() if value != "" and value == value}
-        missed = (key for key, led in follows.items() if led in found and key in self and key not in found)
-        return found | {key: self._setting(key, key) for key in missed}
+        return found | {
+            key: self._setting(key, key)
+            for key, led in follows.items()
+            if led in found and key in self and key not in found
+        }
 
     def _setting(self, key: str, name: str) -> float | str:
         """Returns the number of a block, or its word as the list of a setting's alternatives spells it."""

@@ -58,8 +58,9 @@ class OwnBook(SavedBook):
         """Returns the equation that Contents says of a block, "" of a typed one, and a cell's own formula with its value."""
         formula = self.formula(self.spots[cell.block.name].address(cell.places))
         shown = printed(self.values.cell(cell.block, *cell.places))
-        said = str(self.file.places[cell.block.name].line["equation"] or "")
-        return said, f"{formula} = {shown}" if formula else shown
+        return str(
+            self.file.places[cell.block.name].line["equation"] or ""
+        ), f"{formula} = {shown}" if formula else shown
 
     def derivation(self) -> tuple[Step, ...]:
         """Returns the blocks, each behind those that it reads, as Contents says; in reading order where they go in a circle."""

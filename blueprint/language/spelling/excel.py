@@ -104,8 +104,7 @@ def _render(expr: Expr, addresses: Addresses) -> Spelled:
         case Reduce(name, axes, Ref() as body):
             return Spelled(f"{name.upper()}({addresses.span(body, axes)})")
         case Find(name, axis, among, value):
-            template = LOOKUPS[name]
-            return Spelled(template.format(value=render(value).text, among=addresses.span(among, (axis,))), SUM)
+            return Spelled(LOOKUPS[name].format(value=render(value).text, among=addresses.span(among, (axis,))), SUM)
         case Changes():
             return Spelled(addresses.changes())
         case Count("number", axis):
