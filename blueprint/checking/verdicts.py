@@ -153,18 +153,19 @@ def data(verdict: Verdict) -> dict[str, Any]:
             }
             for first in verdict.firsts
         ],
-        "quantities": [
-            {
-                "quantity": line.name,
-                "range": file.range(line.name),
-                "cells": line.cells,
-                "largest": _number(line.largest),
-                "where": file.places[line.name].cell(line.at) if line.cells else "",
-                "allowed": line.allowed,
-                "agrees": line.agrees,
-            }
-            for line in verdict.lines
-        ],
+        "quantities": [_quantity(file, line) for line in verdict.lines],
+    }
+
+
+def _quantity(file: Checked, line: Deviation) -> dict[str, Any]:
+    return {
+        "quantity": line.name,
+        "range": file.range(line.name),
+        "cells": line.cells,
+        "largest": _number(line.largest),
+        "where": file.places[line.name].cell(line.at) if line.cells else "",
+        "allowed": line.allowed,
+        "agrees": line.agrees,
     }
 
 
