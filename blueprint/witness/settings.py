@@ -102,10 +102,8 @@ def is_word(file: File, name: str) -> bool:
 def held(file: File) -> tuple[str, ...]:
     """Returns the settings that a file has, in its order: that of its table of presets, where there is one."""
     yours = [name.removesuffix(".yours") for name in file if name.endswith(".yours")]
-    if TABLE not in file:
-        return tuple(yours)
-    table = (name.removeprefix("presets.") for name in file if name.startswith("presets."))
-    return tuple(name for name in table if name in set(yours))
+    table = [name.removeprefix("presets.") for name in file if name.startswith("presets.")]
+    return tuple(name for name in table if name in yours) if TABLE in file else tuple(yours)
 
 
 def column(file: File, preset: Any) -> int:

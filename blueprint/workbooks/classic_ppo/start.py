@@ -77,8 +77,10 @@ def start(title: str, about: str, facts: dict[str, str], blocks: Blocks, verdict
 
 def shown(blocks: Blocks) -> tuple[list[Piece], list[Piece]]:
     """Returns the parts of the loss, and the pieces, that the first sheet shows."""
-    parts = [Piece(title, blocks[name], blocks[name]) for title, name in PARTS.items()]
-    return parts, [Piece(title, blocks[name], blocks[row]) for title, (name, row) in PIECES.items()]
+    return (
+        [Piece(title, blocks[name], blocks[name]) for title, name in PARTS.items()],
+        [Piece(title, blocks[name], blocks[row]) for title, (name, row) in PIECES.items()],
+    )
 
 
 def _flow(blocks: Blocks) -> Flow:

@@ -34,6 +34,12 @@ def shaped(
     return tensors | rows, at, notes
 
 
+def _require(holds: bool, otherwise: str) -> None:
+    """Raises MinibatchError, which says what was found and what was expected, where something does not hold."""
+    if not holds:
+        raise MinibatchError(otherwise)
+
+
 def _word(metadata: Mapping[str, Any], key: str) -> str | None:
     found = metadata.get(key)
     if found is not None and found not in ORDERS:
@@ -49,31 +55,30 @@ def _turned(name: str, array: Array, layout: str) -> Array:
         wide = wide[..., 0]
     if wide.ndim == axes - 1:
         wide = wide[:, None] if layout == TIME else wide[None]
-    if wide.ndim != axes:
-        raise MinibatchError(
-            f"{name}: found the shape {list(array.shape)}, expected [T, N]{'' if axes == 2 else ' and actions'}."
-        )
+    _require(
+        wide.ndim == axes,
+        f"{name}: found the shape {list(array.shape)}, expected [T, N]{'' if axes == 2 else ' and actions'}.",
+    )
     return wide.swapaxes(0, 1) if layout == TIME else wide
 
 
 def _check_steps(steps: Mapping[str, Array]) -> None:
-    if "rewards" not in steps:
-        raise MinibatchError("found no rewards of steps, expected `rewards` [T, N]: advantages are made of them.")
-    expected = steps["rewards"].shape
-    if 0 in expected:
-        raise MinibatchError(f"rewards: found {expected[1]} steps of {expected[0]} environments, expected some.")
+    _require("rewards" in steps, "found no rewards of steps, expected `rewards` [T, N]: advantages are made of them.")
+    *_, environments, length = steps["rewards"].shape
+    _require(environments * length > 0, f"rewards: found {length} steps of {environments} environments, expected some.")
     for name, array in steps.items():
-        if array.shape[:2] != expected:
-            found, both = array.shape[:2][::-1], expected[::-1]
-            raise MinibatchError(
-                f"{name}: found {list(found)} steps and environments, expected {list(both)} as rewards has."
-            )
+        found, expected = list(array.shape[1::-1]), [length, environments]
+        _require(
+            found == expected, f"{name}: found {found} steps and environments, expected {expected} as rewards has."
+        )
 
 
 def _one_each(name: str, array: Array, environments: int) -> Array:
     flat = np.asarray(array, dtype=np.float64).reshape(-1)
-    if len(flat) != environments:
-        raise MinibatchError(f"{name}: found {len(flat)} numbers, expected {environments}, one for each environment.")
+    _require(
+        len(flat) == environments,
+        f"{name}: found {len(flat)} numbers, expected {environments}, one for each environment.",
+    )
     return flat
 
 
@@ -88,15 +93,15 @@ def _with_ends(tensors: dict[str, Array], starts: Array | None) -> tuple[dict[st
                 "the dones that Stable-Baselines3 passes to compute_returns_and_advantage)."
             )
         tensors["done"] = np.concatenate([starts[:, 1:], last[:, None]], axis=1)
-    if "done" not in tensors:
-        raise MinibatchError(
-            "found no ends of episodes, expected `done` [T, N], or `episode_starts` [T, N] and `last_done` [N]."
+    _require(
+        "done" in tensors,
+        "found no ends of episodes, expected `done` [T, N], or `episode_starts` [T, N] and `last_done` [N].",
+    )
+    for name in [each for each in ("done", "terminated") if each in tensors]:
+        _require(
+            bool(np.isin(tensors[name], (0, 1)).all()),
+            f"{name}: found other numbers than 0 and 1, expected 1 where an episode ended after the step.",
         )
-    for name in ("done", "terminated"):
-        if name in tensors and not np.isin(tensors[name], (0, 1)).all():
-            raise MinibatchError(
-                f"{name}: found other numbers than 0 and 1, expected 1 where an episode ended after the step."
-            )
     if "terminated" in tensors and (tensors["terminated"] > tensors["done"]).any():
         notes.append("terminated is 1 where done is 0: done is taken to be 1 there")
         tensors["done"] = np.maximum(tensors["done"], tensors["terminated"])
@@ -109,16 +114,16 @@ def _places(rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, A
     if rows is None:
         return np.argwhere(np.ones(shape, dtype=bool))
     flat = np.asarray(rows, dtype=np.float64).reshape(-1)
-    if not len(flat) or (flat != np.trunc(flat)).any() or flat.min() < 0 or flat.max() >= environments * steps:
-        raise MinibatchError(
-            f"rows: expected whole numbers from 0 to {environments * steps - 1}, the steps of the flattened rollout."
-        )
+    _require(
+        len(flat) > 0 and bool(np.isin(flat, np.arange(environments * steps)).all()),
+        f"rows: expected whole numbers from 0 to {environments * steps - 1}, the steps of the flattened rollout.",
+    )
     order = _word(metadata, "order") or ORDER.get(library or "")
-    if order is None and environments > 1:
-        raise MinibatchError(
-            'rows number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
-            'environment or "environment" for environment·steps + step.'
-        )
+    _require(
+        order is not None or environments == 1,
+        'rows number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
+        'environment or "environment" for environment·steps + step.',
+    )
     return places(flat.astype(np.int64), shape, order or TIME)
 
 
@@ -127,11 +132,7 @@ def _of_minibatch(name: str, array: Array, count: int, layout: str, listed: bool
     actions = array.shape[-1:] if name == "logits_new" else ()
     turned = _turned(name, array, layout) if not listed and array.ndim > 1 + len(actions) else array
     flat = np.asarray(turned, dtype=np.float64).reshape(-1, *actions)
-    if len(flat) != count:
-        told = (
-            "the rows of the minibatch"
-            if listed
-            else "the steps of the rollout; add `rows` [M] if it is a minibatch of them"
-        )
-        raise MinibatchError(f"{name}: found {len(flat)} numbers, expected {count}, {told}.")
+    steps = "the steps of the rollout; add `rows` [M] if it is a minibatch of them"
+    expected = f"{count}, {'the rows of the minibatch' if listed else steps}"
+    _require(len(flat) == count, f"{name}: found {len(flat)} numbers, expected {expected}.")
     return flat

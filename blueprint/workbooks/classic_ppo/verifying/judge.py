@@ -106,9 +106,8 @@ class Judge:
 
     def _row(self, quantity: Quantity, found: Replayed) -> Compared:
         rows, name = self.straight.rows, quantity.name
-        size = _largest(rows[name])
-        if quantity.scaled:
-            size = max(size, _largest(rows.get("advantages", rows[name])) / self.straight.sigma)
+        scaled = _largest(rows.get("advantages", rows[name])) / self.straight.sigma if quantity.scaled else 0.0
+        size = max(_largest(rows[name]), scaled)
         both = self.rollout.tensors[name], found.rows[name]
         return self._compared(quantity, both, self._tolerance(quantity) * (1 + size))
 
