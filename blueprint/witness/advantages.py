@@ -1,7 +1,7 @@
 """From rewards and values to advantages and returns, and the advantages whitened.
 
 Sources: Schulman et al. 2016 (Generalized Advantage Estimation), eq. 16; verl 0.9.1, core_algos.py:216, and NeMo-RL,
-advantage_estimator.py, for slots that V and A are carried over. Tensors are [F, N, T], options [F, 1, 1].
+advantage_estimator.py, for response positions that V and A are carried over. Tensors are [F, N, T], options [F, 1, 1].
 """
 
 import torch
@@ -15,10 +15,10 @@ def gae(
     rewards: Tensor, values: Tensor, ahead: Tensor, inside: Number, gamma: Number, decay: Tensor,
     behind: Tensor | None = None,
 ) -> Named:  # fmt: skip
-    """Returns δ_t = r_t + γ·V_{t+1} − V_t, A_t = δ_t + decay_t·A_{t+1} with an edge column, and the returns A + V.
+    """Returns δ_t = r_t + γ·V_{t+1} − V_t, A_t = δ_t + decay_t·A_{t+1} with an edge, and the returns A + V.
 
     ahead: V_{t+1}, 0 where an episode is over. inside: 1 where there is a δ. decay: γλ, 0 where later advantages do not
-    count. behind: A behind the last column, [F, N].
+    count. behind: A behind the last position, [F, N].
     """
     deltas = inside * (rewards + gamma * ahead - values)
     advantages = sums_from(deltas, decay, behind)
@@ -26,9 +26,9 @@ def gae(
 
 
 def gae_rows(slots: Tensor, rows: Held, options: Options, behind: Tensor | None = None) -> Named:
-    """Returns TD errors, advantages and returns over the slots; the values have what stands behind the last column.
+    """Returns TD errors, advantages and returns over the response positions; the values have what stands behind the last position.
 
-    A slot that is passed over has no δ: V and A of the slot behind it stand there, for the slot before it.
+    A response position that is passed over has no δ: V and A of the one behind it stand there, for the one before it.
     """
     gamma, values = options.number("gamma"), rows["values.kept"]
     over = options.says("advantage.gae_holes", "carry") * slots * (1 - rows["kept"])
@@ -64,10 +64,10 @@ def divisors(variance: Tensor, eps: Tensor) -> Named:
 
 
 def scaled_rows(name: str, raw: Tensor, over: tuple[Tensor, Tensor], options: Options, known: Named | None) -> Named:
-    """Returns the words that count, their mean, variance and what is divided by, and the numbers less the mean.
+    """Returns the tokens that count, their mean, variance and what is divided by, and the numbers less the mean.
 
-    over: every slot, and the words that count where the statistics are masked ones. known: mean and variance of the whole
-    batch, where only a part of it is there.
+    over: every response position, and the tokens that count where the statistics are masked ones. known: mean and variance
+    of the whole batch, where only a part of it is there.
     """
     counted = torch.where(options.says("advantage.stats", "all"), *over)
     moments = known or moment_rows(name, raw, counted, options)

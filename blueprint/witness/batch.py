@@ -32,9 +32,9 @@ LOWER, UPPER = "clip_range", "loss.clip_range_high"
 
 @dataclass(frozen=True)
 class Batch:
-    """Files that are computed together, with how many episodes and decisions each has.
+    """Files that are computed together, with how many episodes and positions each has.
 
-    frame: a typed block that has a cell for each episode and decision.
+    frame: a typed block that has a cell for each episode and position.
     """
 
     files: Sequence[File]
@@ -49,12 +49,12 @@ class Batch:
 
     @cached_property
     def sizes(self) -> list[tuple[int, int]]:
-        """Episodes and decisions of each file."""
+        """Episodes and positions of each file."""
         return [(shape[0], shape[1]) for shape in (block(file, self.frame).shape for file in self.files)]
 
     @cached_property
     def exists(self) -> Tensor:
-        """Ones where a file has that episode and decision, [F, N, T]."""
+        """Ones where a file has that episode and position, [F, N, T]."""
         return self.padded([np.ones(size) for size in self.sizes])
 
     def padded(self, arrays: Sequence[Array], fill: float = 0.0) -> Tensor:
@@ -87,12 +87,12 @@ class Batch:
         return [settings[name] if name in settings else single(file, f"{name}.yours") for file, settings in pairs]
 
     def setting(self, name: str) -> Tensor:
-        """Returns a setting, or for a switch the number of its word in the file, of every file as [F, 1, 1]."""
+        """Returns a setting, or for a switch the number of its option in the file, of every file as [F, 1, 1]."""
         number = f"{name}.number" if f"{name}.number" in self.settings[0] else name
         return self.filled(map(float, self.used(number))).view(-1, 1, 1)
 
     def option(self, name: str, words: Sequence[str]) -> Tensor:
-        """Returns the place of a switch's word among words, for every file [F, 1, 1]."""
+        """Returns the place of a switch's option among options, for every file [F, 1, 1]."""
         return self.filled(place_of(value, words, name) for value in self.used(name)).view(-1, 1, 1)
 
     @cached_property
@@ -189,7 +189,7 @@ def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, Tensor]) -> N
 
 
 def _exists(batch: Batch, axes: int) -> Tensor | float:
-    """Returns ones where a file has the episode and decision, for distances of so many axes."""
+    """Returns ones where a file has the episode and position, for distances of so many axes."""
     return batch.exists if axes == 3 else batch.exists[..., 0] if axes == 2 else 1.0
 
 

@@ -99,9 +99,9 @@ def add_clip_curve(batch: Batch, rows: Rows) -> None:
 
 
 def add_dots(batch: Batch, rows: Rows, ratio: Tensor, advantages: Tensor, shown: Tensor) -> None:
-    """Adds where each word stands on that curve: its ratio within the picture, and U for each |Â|, [F, N, T] or [F, C].
+    """Adds where each token stands on that curve: its ratio within the picture, and U for each |Â|, [F, N, T] or [F, C].
 
-    A word that is not shown stands at −1, off the picture.
+    A token that is not shown stands at −1, off the picture.
     """
     low, high = (batch.typed(f"dot.{end}").view(-1, *[1] * (ratio.dim() - 1)) for end in ("low", "high"))
     size = advantages.abs()
@@ -114,5 +114,5 @@ def add_dots(batch: Batch, rows: Rows, ratio: Tensor, advantages: Tensor, shown:
 
 
 def shown_words(batch: Batch) -> list[Array]:
-    """Returns the typed words inside the typed mask of each file, "" elsewhere."""
+    """Returns the typed tokens inside the typed mask of each file, "" elsewhere."""
     return [np.where(numbers(file, "mask") > 0, block(file, "word_written"), "") for file in batch.files]

@@ -1,4 +1,4 @@
-"""Policy loss, value loss and their words: ratio, clip, dual clip; clipped values.
+"""Policy loss, value loss and their steps: ratio, clip, dual clip; clipped values.
 
 Sources: Schulman et al. 2017 (Proximal Policy Optimization), eq. 7, with the sign of a gain; Ye et al. 2020 (Mastering
 Complex Control in MOBA Games), eq. 5, for the dual clip; value clipping as in openai/baselines. Tensors are [F, N, T]. Every
@@ -15,7 +15,7 @@ from blueprint.witness.tensors import Held, Named
 
 
 def counted_rows(rows: Held, options: Options) -> Named:
-    """Returns which words the policy loss and the value loss count; a response that did not end may be left out."""
+    """Returns which tokens the policy loss and the value loss count; a response that did not end may be left out."""
     kept = torch.where(options.says("loss.sample_filter", "ended", 2), rows["response.ended"], 1.0)
     behind = (options.number("value.tail") >= 1) * rows["place.first_past"][..., 1:]
     return {

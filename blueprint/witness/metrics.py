@@ -1,4 +1,4 @@
-"""What is watched: means over response words or all slots, approximate KL, clip fractions, explained variance.
+"""Metrics: means over response tokens or all response positions, approximate KL, clip fractions, explained variance.
 
 Tensors are [F, N, T], numbers [F].
 """
@@ -12,9 +12,9 @@ from blueprint.witness.tensors import Held, Named, Number, wide
 
 
 def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
-    """Returns the weights of three means: over what is watched, over the response words, over words of the value loss.
+    """Returns the weights of three means: over what the metrics count, over the response tokens, over tokens of the value loss.
 
-    A masked mean divides by N + mean_eps, a mean over all slots by N.
+    A masked mean divides by N + mean_eps, a mean over all response positions by N.
     """
     over_all, eps = options.says("metrics.over", "all"), options.number("advantage.mean_eps", 1)
     over = torch.where(over_all, texts.slots, rows["response"])
@@ -36,9 +36,9 @@ def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
     OpenRLHF 0.11.2 (loss.py, raw_policy_log_ratio) reads d before its clamp. k3 is made of the ratio.
     """
     weights, sums = rows["watch.slots.weight"], options.sums
-    seen = torch.where(options.says("metrics.log_ratio", "raw"), rows["log_ratio.free"], rows["log_ratio"])
-    found = {"k1": -seen, "k2": estimates(seen)["k2"], "k3": rows["ratio"] - 1 - rows["log_ratio"]}
-    found |= {"log_ratio": seen, "used": options.pick("metrics.kl", found)}
+    log_ratio = torch.where(options.says("metrics.log_ratio", "raw"), rows["log_ratio.free"], rows["log_ratio"])
+    found = {"k1": -log_ratio, "k2": estimates(log_ratio)["k2"], "k3": rows["ratio"] - 1 - rows["log_ratio"]}
+    found |= {"log_ratio": log_ratio, "used": options.pick("metrics.kl", found)}
     return {f"policy_kl.{name}": each for name, each in found.items()} | {
         "approx_kl.used": sums.total("approx_kl.used", weights * found["used"]),
         "ratio.mean": sums.total("ratio.mean", weights * rows["ratio"]),
@@ -47,7 +47,7 @@ def update_rows(texts: Texts, rows: Held, options: Options) -> Named:
 
 
 def clip_rows(rows: Held, options: Options) -> Named:
-    """Returns which words the clips touch."""
+    """Returns which tokens the clips touch."""
     response = rows["response"]
     changed = response * (rows["surrogate.clipped"] < rows["surrogate.unclipped"])
     outside = response * (rows["ratio"] != rows["ratio.clipped"])
@@ -60,7 +60,7 @@ def clip_rows(rows: Held, options: Options) -> Named:
 
 
 def fraction_rows(rows: Held, options: Options) -> Named:
-    """Returns the shares of words that the clips touch: of the response words, and of words of the value loss."""
+    """Returns the shares of tokens that the clips touch: of the response tokens, and of tokens of the value loss."""
     flags = {"used": ("words", "clip_fraction.flag"), "dual": ("words", "clip_fraction.floored")}
     flags |= {"value": ("values", "value.held_counts")}
     return {
@@ -70,7 +70,7 @@ def fraction_rows(rows: Held, options: Options) -> Named:
 
 
 def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) -> Named:
-    """Returns the explained variance over the response words and its steps; 0 where var(R) is at most the floor [F].
+    """Returns the explained variance over the response tokens and its steps; 0 where var(R) is at most the floor [F].
 
     1 − var(R − V)/(var(R) + ε) with the old or the new critic's V, or 1 − mean((R − V)²)/var(R) with the new one's.
     """

@@ -1,6 +1,6 @@
 """The options in which libraries differ, as tensors, and the inputs to which they are applied.
 
-An option is a number, or for a switch the number of the word that it stands at. PPO of the papers is the default: limits are
+An option is a number, or for a switch the number of the option that it stands at. PPO of the papers is the default: limits are
 absent, and what some libraries add is 0.
 """
 
@@ -49,7 +49,7 @@ WORDS = MappingProxyType(
         "metrics.kl_stat": ("seq_sum", "token_mean"),
     }
 )
-"""The words of every switch, the default first; a word is computed with as its place here, from 0, whatever a file's is."""
+"""The options of every switch, the default first; one is computed with as its place here, from 0, whatever a file's is."""
 
 DEFAULTS = MappingProxyType(
     dict.fromkeys(("gamma", "gae_lambda", "batch.temperature", "advantage.ddof"), 1.0)
@@ -81,11 +81,11 @@ class Options:
         return self.values[name].view(-1, *[1] * (axes - 1))
 
     def says(self, name: str, word: str, axes: int = 3) -> Tensor:
-        """Returns true for the files whose switch stands at the word."""
+        """Returns true for the files whose switch stands at that option."""
         return self.number(name, axes) == WORDS[name].index(word)
 
     def pick(self, name: str, alternatives: Mapping[str, Tensor]) -> Tensor:
-        """Returns for each file the alternative of its switch's word; all have the same axes."""
+        """Returns for each file what goes with the option of its switch; all have the same axes."""
         return picked(self.values[name], [alternatives[word] for word in WORDS[name]])
 
 
@@ -101,9 +101,10 @@ def picked(number: Tensor, alternatives: list[Tensor]) -> Tensor:
 class Texts:
     """The inputs; files, responses and columns are the axes [F, N, T], scores have [F, N].
 
-    `slots` is 1 where a response may have a word, `mask` where it has one, up to and including the end word; a mask may
-    have holes. The others stand in every slot, pads included: nats of the word written there, of the whole distribution,
-    and values that are not masked. What stands outside the slots must be finite. `ended` is 1 if the end word was written.
+    `slots` is 1 where a response may have a token, `mask` where it has one, up to and including the end token; a mask may
+    have holes. The others stand at every response position, pads included: nats of the token written there, of the whole
+    distribution, and values that are not masked. What stands elsewhere must be finite. `ended` is 1 if the end token was
+    written.
     """
 
     slots: Tensor

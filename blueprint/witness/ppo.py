@@ -52,7 +52,7 @@ def instead(found: Named, given: Mapping[str, Tensor]) -> Named:
 
 
 def counts(texts: Texts, before: Named, options: Options) -> Named:
-    """Returns the rows before, and from them which words count and what each weighs in losses and metrics."""
+    """Returns the rows before, and from them which tokens count and what each weighs in losses and metrics."""
     rows = before | losses.counted_rows(before, options) | totals.mode_rows(options)
     for name in totals.WEIGHED:
         rows |= totals.weight_rows(name, rows, options)
@@ -60,7 +60,7 @@ def counts(texts: Texts, before: Named, options: Options) -> Named:
 
 
 def update(texts: Texts, before: Named, options: Options, given: Mapping[str, Tensor] = NOTHING) -> Named:
-    """Returns the rows before, and from them the losses of words, their weights, and the parts of the loss."""
+    """Returns the rows before, and from them the losses of tokens, their weights, and the parts of the loss."""
     rows = counts(texts, before, options)
     rows |= losses.ratio_rows(texts, rows, options)
     rows |= losses.surrogate_rows(rows, options) | losses.value_rows(texts.values, rows, options)
@@ -78,9 +78,9 @@ def metric_rows(texts: Texts, rows: Named, options: Options, floor: Tensor) -> N
 
 
 def read_rows(texts: Texts, options: Options) -> Named:
-    """Returns 1 in every slot in which an input is read, by its name in Texts, [F, N, T]; only slots and mask are looked at.
+    """Returns 1 at every response position at which an input is read, by its name in Texts, [F, N, T].
 
-    What stands in other slots changes no number of the batch.
+    Only slots and mask are looked at. What stands at other response positions changes no number of the batch.
     """
     rows = rewards.response_rows(texts.slots, texts.mask, options)
     rows |= {"response.ended": texts.ended} | rewards.price_rows(rows, options)
@@ -98,10 +98,10 @@ def read_rows(texts: Texts, options: Options) -> Named:
 
 
 def compared_rows(texts: Texts, options: Options) -> Named:
-    """Returns 1 in every slot in which a row means something, [F, N, T]: rewards and what they become.
+    """Returns 1 at every response position at which a row means something, [F, N, T]: rewards and what they become.
 
-    Scores count in every slot, rewards where a value is kept or the score lands, returns where a value is kept or the
-    value loss counts, advantages on the words of the response. What libraries leave elsewhere is read by none.
+    Scores count at every response position, rewards where a value is kept or the score lands, returns where a value is kept or the
+    value loss counts, advantages on the tokens of the response. What libraries leave elsewhere is read by none.
     """
     rows = rewards.response_rows(texts.slots, texts.mask, options)
     rows |= losses.counted_rows(rows | {"response.ended": texts.ended}, options)

@@ -1,8 +1,8 @@
 """From log-probs and scores to rewards: places in a response, the KL to the reference, the score, and what is paid.
 
 Sources: Schulman, Approximating KL Divergence, 2020 (k1, k2, k3); Ziegler et al. 2019 (penalty in the reward); NeMo-RL and
-verl for the clamps before and behind the estimate. Tensors are [F, N, T]. T of the papers is the number of slots of a
-response, A that of its words up to the last one.
+verl for the clamps before and behind the estimate. Tensors are [F, N, T]. T of the papers is the number of response positions of a
+response, A that of its tokens up to the last one.
 """
 
 from types import MappingProxyType
@@ -21,7 +21,7 @@ ESTIMATED = MappingProxyType(
 
 
 def later(values: Tensor) -> Tensor:
-    """Returns what stands one column before."""
+    """Returns what stands one position before."""
     return with_start(values)[..., :-1]
 
 
@@ -29,7 +29,7 @@ def place_rows(slots: Tensor, mask: Tensor) -> Named:
     """Returns 0/1 rows of the places where a score may land, each with the edges that its row has.
 
     One past is min(A, T − 1) and two past min(A + 1, T − 1), counted from 0; so with A = 0, where TRL 1.12.0 has its
-    `sequence_lengths` at −1, one past is slot 0.
+    `sequence_lengths` at −1, one past is response position 0.
     """
     until = mask.flip(-1).cummax(dim=-1).values.flip(-1)
     last = until - with_end(until)[..., 1:]
@@ -57,7 +57,7 @@ def response_rows(slots: Tensor, mask: Tensor, options: Options) -> Named:
 
 
 def ending_rows(texts: Texts, rows: Held, options: Options) -> Named:
-    """Returns how many slots each response has, how it ended, [F, N], and the largest number of slots, [F]."""
+    """Returns how many positions each response has, how it ended, [F, N], and the largest number of them, [F]."""
     each = texts.slots.sum(dim=-1)
     left_over = (texts.slots * (1 - rows["place.until"][..., :-1])).sum(dim=-1)
     return {
@@ -84,7 +84,7 @@ def estimates(log_ratio: Tensor) -> Named:
 
 
 def estimate_rows(name: str, log_ratio: Tensor, exact: Tensor, options: Options) -> Named:
-    """Returns the estimates from log π − log π_ref of the words written, the chosen one and that one clamped.
+    """Returns the estimates from log π − log π_ref of the tokens written, the chosen one and that one clamped.
 
     k3 is made of the log-ratio after its clamp; so are the others, unless only k3 is clamped, as in verl: then they are of
     the log-ratio as it is, and their results are not clamped either. "full" is the exact KL, which has no log-ratio.
@@ -125,7 +125,7 @@ def price_rows(rows: Held, options: Options) -> Named:
 def statistic_rows(rows: Held, options: Options) -> Named:
     """Returns what a controller of the price is fed with: the mean over responses of their sums or their means, [F].
 
-    A response without a word does not count.
+    A response without a token does not count.
     """
     length = rows["response"].sum(dim=-1)
     wrote = (length > 0).to(length.dtype)
@@ -142,14 +142,14 @@ def statistic_rows(rows: Held, options: Options) -> Named:
 
 
 def score_place(rows: Held, options: Options) -> Tensor:
-    """Returns 1 in the slot of each response where its score lands, [F, N, T]."""
+    """Returns 1 at the position of each response where its score lands, [F, N, T]."""
     places = {"end": rows["place.end"], "two_past": rows["place.two_past"]}
     places |= {place: rows[f"place.{place}"][..., 1:] for place in ("last", "one_past")}
     return options.pick("reward.score_slot", places)
 
 
 def score_rows(score: Tensor, rows: Held, options: Options) -> Named:
-    """Returns the score after the rule of the missing end word, then clipped, [F, N], and on its slot, [F, N, T]."""
+    """Returns the score after the rule of the missing end token, then clipped, [F, N], and at its position, [F, N, T]."""
     ended = options.pick(
         "reward.missing_eos_test", {"token": rows["response.ended"], "has_padding": rows["response.padded"]}
     )

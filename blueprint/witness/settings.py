@@ -1,6 +1,6 @@
 """What is typed in a file, and the settings that it uses: what its user typed, else what a preset says.
 
-A file without a table of presets has the preset of each setting beside it. Order, ranges and words are those of the file.
+A file without a table of presets has the preset of each setting beside it. Order, ranges and options are those of the file.
 """
 
 import math
@@ -90,7 +90,7 @@ def place_of(word: object, words: Sequence[str], name: str) -> int:
 
 
 def alternative(file: File, name: str, word: str) -> int:
-    """Returns the number of a switch's word among its alternatives in the file, from 0."""
+    """Returns the number of a switch's option among those in the file, from 0."""
     return place_of(word, [str(each) for each in block(file, f"{name}.words").tolist()], name)
 
 
@@ -122,9 +122,9 @@ def of_preset(file: File, name: str, place: int | None) -> Setting:
 def settings_of(file: File) -> dict[str, Setting]:
     """Returns every setting that a file uses, `name.yours` unless blank, else its preset's, and what goes with it, by blocks.
 
-    A switch is the word that stands there, and `.number` its place in the file. `.outside` is by how much a number, with
+    A switch is the option that stands there, and `.number` its place in the file. `.outside` is by how much a number, with
     all above it, leaves its range; a limit that is off is in no range, and outside none. With a table of presets there is
-    also what the one in use says. Raises WitnessError for a word that no alternative is.
+    also what the one in use says. Raises WitnessError for an option that there is not.
     """
     place = column(file, single(file, "preset")) if TABLE in file else None
     found: dict[str, Setting] = {} if place is None else {"preset.number": float(place)}

@@ -19,12 +19,12 @@ Number: TypeAlias = Tensor | float
 
 
 def with_end(values: Tensor) -> Tensor:
-    """Returns the tensor with a column of zeros behind the last decision."""
+    """Returns the tensor with a zero behind the last position."""
     return torch.cat([values, torch.zeros_like(values[..., :1])], dim=-1)
 
 
 def with_start(values: Tensor) -> Tensor:
-    """Returns the tensor with a column of zeros in front."""
+    """Returns the tensor with a zero in front."""
     return torch.cat([torch.zeros_like(values[..., :1]), values], dim=-1)
 
 
@@ -34,13 +34,13 @@ def wide(number: Tensor) -> Tensor:
 
 
 def total(values: Tensor) -> Tensor:
-    """Returns the sum over all episodes and decisions of a file, [F]."""
+    """Returns the sum over all episodes and positions of a file, [F]."""
     return values.sum(dim=(-2, -1))
 
 
-def masked_mean(values: Tensor, mask: Tensor, words: Tensor) -> Tensor:
-    """Returns the mean over the response words of a file, [F]."""
-    return total(values * mask) / words
+def masked_mean(values: Tensor, mask: Tensor, count: Tensor) -> Tensor:
+    """Returns the mean over the response tokens of a file, [F]."""
+    return total(values * mask) / count
 
 
 def masked_sums(values: Tensor, decay: Number, mask: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ def masked_sums(values: Tensor, decay: Number, mask: Tensor) -> Tensor:
 
 
 def sums_from(values: Tensor, decay: Tensor, behind: Tensor | None = None) -> Tensor:
-    """Returns S_t = x_t + decay_t·S_{t+1} with the column behind the last, [F, N, T + 1]: what stands there, [F, N], or 0.
+    """Returns S_t = x_t + decay_t·S_{t+1} with the position behind the last, [F, N, T + 1]: what stands there, [F, N], or 0.
 
     `decay` [F, N, T] is 0 where nothing later counts.
     """
@@ -84,7 +84,7 @@ def distribution_rows(logits: Tensor) -> Named:
 
 
 def logprobs(log_p: Tensor, written: Tensor, mask: Number = 1.0) -> Tensor:
-    """Returns the log-prob of each written word [F, N, T], in nats, 0 outside the mask."""
+    """Returns the log-prob of each written token [F, N, T], in nats, 0 outside the mask."""
     return mask * log_p.gather(-1, written[..., None]).squeeze(-1)
 
 
@@ -95,7 +95,7 @@ def kl_rows(p: Named, log_q: Tensor, mask: Number = 1.0) -> Named:
 
 
 class Whole:
-    """How numbers of files, [F], are made of those of their responses [F, N] or words [F, N, T]: all are there at once."""
+    """How numbers of files, [F], are made of those of their responses [F, N] or tokens [F, N, T]: all are there at once."""
 
     def total(self, name: str, values: Tensor) -> Tensor:
         """Returns Σ z of each file."""
@@ -123,7 +123,7 @@ class Spread:
 
     @classmethod
     def of(cls, counted: Tensor, values: Tensor) -> Self:
-        """Returns the spread of the words of one tile that count."""
+        """Returns the spread of the tokens of one tile that count."""
         count = total(counted)
         mean = total(counted * values) / count.clamp(min=1)
         return cls(count, mean, WHOLE.squares("", counted, values, mean))
@@ -148,7 +148,7 @@ class Spread:
 class Tiled:
     """Sums of a batch that is seen tile by tile.
 
-    `settle` is called when every tile of a pass was seen; it makes what was gathered known, as far as it is wanted.
+    `settle` is called when every tile of a pass was seen; it makes what was gathered known, as far as it is to be kept.
     """
 
     known: Named = field(default_factory=dict)
@@ -172,10 +172,10 @@ class Tiled:
             return found.about(about)
         return self.spreads[name].about(about)
 
-    def settle(self, wanted: Callable[[str], bool]) -> None:
-        """Makes known what was gathered under wanted names, and forgets the rest."""
-        self.known |= {name: each for name, each in self._sums.items() if wanted(name)}
-        self.spreads |= {name: each for name, each in self._spreads.items() if wanted(name)}
+    def settle(self, keep: Callable[[str], bool]) -> None:
+        """Makes known what was gathered under names that are to be kept, and forgets the rest."""
+        self.known |= {name: each for name, each in self._sums.items() if keep(name)}
+        self.spreads |= {name: each for name, each in self._spreads.items() if keep(name)}
         self._sums, self._spreads = {}, {}
 
     def _gathered(self, name: str, found: Callable[[], Tensor], join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:

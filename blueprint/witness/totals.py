@@ -1,4 +1,4 @@
-"""How the losses of words become numbers: the weight of every word, the parts of the loss, and their sum.
+"""How the losses of tokens become numbers: the weight of every token, the parts of the loss, and their sum.
 
 L = L_π + vf_coef·L_V − ent_coef·H + policy_kl_coef·KL(π_old‖π_θ) + loss.kl_coef·KL(π_θ‖π_ref), the second without weight where
 the critic has an optimiser of its own, the last only where the KL is paid in the loss. Numbers are [F].
@@ -16,7 +16,7 @@ from blueprint.witness.options import AGGREGATIONS, Options, Texts, picked
 from blueprint.witness.tensors import Held, Named, wide
 
 WEIGHED = MappingProxyType({"policy": "loss.counted", "value": "value.counted", "entropy": "loss.counted"})
-"""By name of the weights, the words that count. The entropy counts the policy loss's: NeMo-Aligner af2b3bd,
+"""By name of the weights, the tokens that count. The entropy counts the policy loss's: NeMo-Aligner af2b3bd,
 megatron_gpt_ppo_actor.py, gives both the same mask."""
 
 
@@ -28,10 +28,10 @@ def mode_rows(options: Options) -> Named:
 
 
 def weight_rows(name: str, rows: Held, options: Options, lengths: Tensor | None = None) -> Named:
-    """Returns the weights of words [F, N, T] that count, by the mode in which they are aggregated, and the steps to them.
+    """Returns the weights of tokens [F, N, T] that count, by the mode in which they are aggregated, and the steps to them.
 
-    lengths: how many words of each response count, shown or not; none: those that are there. B' is the number of responses
-    with a word, n_i that of words in one, N that of all words.
+    lengths: how many tokens of each response count, shown or not; none: those that are there. B' is the number of responses
+    with a token, n_i that of tokens in one, N that of all tokens.
     """
     counted, eps = rows[WEIGHED[name]], options.number("loss.agg_eps", 1)
     length = counted.sum(dim=-1) if lengths is None else lengths
@@ -52,7 +52,7 @@ def weight_rows(name: str, rows: Held, options: Options, lengths: Tensor | None 
 
 
 def keep_rows(rows: Held, options: Options) -> Named:
-    """Returns the mean ratio of the response words, and 0 where it is above the threshold of TRL 0.x, else 1.
+    """Returns the mean ratio of the response tokens, and 0 where it is above the threshold of TRL 0.x, else 1.
 
     The mean is a plain one, Σ/N, as TRL's.
     """
@@ -71,7 +71,7 @@ def guard_rows(mean: Tensor, options: Options) -> Named:
 
 
 def part_rows(texts: Texts, rows: Held, options: Options) -> Named:
-    """Returns the weighted sums Σ w·z over the words, [F]; of the value loss and the entropy only if they have weights."""
+    """Returns the weighted sums Σ w·z over the tokens, [F]; of the value loss and the entropy only if they have weights."""
 
     def total(part: str, weights: str, values: Tensor) -> Tensor:
         return options.sums.total(f"part.{part}", rows[f"{weights}.weight.row"] * values)
@@ -101,7 +101,7 @@ def summed_rows(rows: Held, weights: Mapping[str, Tensor]) -> Named:
 
 
 def share_rows(texts: Texts, rows: Held, options: Options) -> Named:
-    """Returns what each word adds to the total, [F, N, T], by the weights of the losses; the shares of a file sum to it."""
+    """Returns what each token adds to the total, [F, N, T], by the weights of the losses; the shares of a file sum to it."""
     keep, drift = wide(rows["loss.keep"]), wide(rows["kl_coef.loss"]) * rows["kl_new.used"]
     found = {"policy": rows["policy.weight.row"] * (drift - keep * rows["surrogate"])}
     if "value.weight.row" in rows:

@@ -62,11 +62,11 @@ def ieee_products() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Tie:
-    """A draw so close to a boundary that two honest computations may draw different words; counted from 1."""
+    """A draw so close to a boundary that two honest computations may draw different tokens; counted from 1."""
 
     file: int
     episode: int
-    decision: int
+    position: int
     margin: float
 
 
@@ -81,7 +81,7 @@ class KindWitness:
 
     Attributes:
         known_by: blocks of which a file of the kind has one, and no file of another kind has any.
-        frame: blocks of which the first that a file has is typed and has a cell for each episode and decision.
+        frame: blocks of which the first that a file has is typed and has a cell for each episode and position.
         compute: adds every quantity of files to rows, and returns the draws that are ties, by the places of the files.
         group_key: what files must share to be computed together; without it, the shape of every block.
     """
@@ -98,7 +98,7 @@ class KindWitness:
 
 @dataclass(frozen=True)
 class Record:
-    """How it was computed, and where another honest computation may draw another word."""
+    """How it was computed, and where another honest computation may draw another token."""
 
     device: str
     dtype: str

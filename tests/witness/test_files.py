@@ -71,7 +71,7 @@ def test_a_draw_on_a_boundary_is_reported_as_a_tie() -> None:
     boundary = built_in("default")["old.cumulative"][0, 4, 3]
     found = witness([built_in("default"), with_cell("rollout.draw", (0, 4), boundary + 1e-11)], device="cpu")
     (tie,) = found.record.ties
-    assert (tie.file, tie.episode, tie.decision) == (1, 1, 5)
+    assert (tie.file, tie.episode, tie.position) == (1, 1, 5)
     assert tie.margin == pytest.approx(1e-11, abs=1e-13)
 
 

@@ -35,9 +35,9 @@ METADATA = (
 ENDS = ("episode_starts", "done", "terminated", "last_done", "next_values")
 
 
-def library_of(said: str) -> str:
+def library_of(name: str) -> str:
     """Returns a library's name as the presets have it: "Stable-Baselines3" is sb3."""
-    plain = said.lower().replace("-", "_").replace(" ", "_")
+    plain = name.lower().replace("-", "_").replace(" ", "_")
     return SPELLED.get(plain, plain)
 
 
@@ -46,12 +46,14 @@ def is_rollout(raw: Raw) -> bool:
 
     One with a mask of responses is a step of RLHF, whatever else it has.
     """
-    said = library_of(str(raw.metadata.get("library", "")))
-    if said in NAMES.libraries or str(raw.metadata.get("preset", "")) in set(classic_presets().presets) - {"default"}:
+    library = library_of(str(raw.metadata.get("library", "")))
+    if library in NAMES.libraries or str(raw.metadata.get("preset", "")) in set(classic_presets().presets) - {
+        "default"
+    }:
         return True
-    told = raw.metadata.get("names")
+    names = raw.metadata.get("names")
     neutral = {row for name in raw.tensors for row in NAMES.meant(TENSOR, name, None)}
-    neutral |= set(map(str, told.values())) if isinstance(told, dict) else set()
+    neutral |= set(map(str, names.values())) if isinstance(names, dict) else set()
     return "rewards" in neutral and bool(neutral & set(ENDS)) and "response_mask" not in raw.tensors
 
 
@@ -65,7 +67,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
     with naming(path):
         library = library_of(str(raw.metadata["library"])) if raw.metadata.get("library") else None
         called, unknown = _called(raw, library)
-        said = mentioned(raw.metadata, library, NAMES, CLASSIC)
+        metadata = mentioned(raw.metadata, library, NAMES, CLASSIC)
         known = run_fields(raw.metadata)
         given = {name: raw.tensors[own] for name, own in called.items()}
         tensors, at, notes = shaped(given, raw.metadata, library)
@@ -74,13 +76,13 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
             str(path),
             tensors,
             {name: raw.dtypes[own] for name, own in called.items()},
-            {**called, **said.called},
+            {**called, **metadata.called},
             at,
             library=library,
             preset=_preset(raw.metadata.get("preset"), library),
-            notes=(*notes, *not_understood(raw, unknown, said, METADATA, NAMES, CLASSIC)),
-            hyperparameters=said.settings,
-            logged=said.logged,
+            notes=(*notes, *not_understood(raw, unknown, metadata, METADATA, NAMES, CLASSIC)),
+            hyperparameters=metadata.settings,
+            logged=metadata.logged,
             **known,
         )
 
@@ -106,10 +108,10 @@ def _called(raw: Raw, library: str | None) -> tuple[dict[str, str], list[str]]:
     return found, unknown
 
 
-def _preset(said: Any, library: str | None) -> str | None:
+def _preset(named: Any, library: str | None) -> str | None:
     """Returns the preset that the metadata name, else that of the library. Raises MinibatchError for one there is not."""
-    name = str(said) if said else library
-    if name is None or (said is None and name not in classic_presets().presets):
+    name = str(named) if named else library
+    if name is None or (named is None and name not in classic_presets().presets):
         return None
     try:
         return classic_presets().preset(name).name

@@ -15,9 +15,9 @@ from blueprint.workbooks.classic_ppo.verifying.replayed import PLAIN, Ways
 
 
 class Try(NamedTuple):
-    """Something that may have been done otherwise: what is said of it, and what is computed then."""
+    """Something that may have been done otherwise: how a report puts it, and what is computed then."""
 
-    said: str
+    label: str
     rollout: Rollout
     settings: Settings
     ways: Ways = PLAIN
@@ -71,8 +71,8 @@ def tries(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Try]:
     signal: whether only rewards, advantages or returns are asked about.
     """
     yield from _rollouts(rollout, settings)
-    ways = {said: way for said, way in WAYS.items() if not signal or way.keys() <= OF_SIGNAL[1]}
-    yield from (Try(said, rollout, settings, way) for said, way in ways.items())
+    ways = {label: way for label, way in WAYS.items() if not signal or way.keys() <= OF_SIGNAL[1]}
+    yield from (Try(label, rollout, settings, way) for label, way in ways.items())
     if not signal:
         yield from _readings(rollout, settings)
     yield from _settings(rollout, settings, signal)
@@ -85,19 +85,19 @@ def _settings(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Tr
         also = (settings["clip_range"],) if key == "value_clip_range" else ()
         for value in dict.fromkeys(each for each in (*values, *also) if each != settings[key]):
             missing = " (λ missing in the sum of the TD errors)" if (key, value) == ("gae_lambda", 1.0) else ""
-            said = f"ppo.{key} = {shown(value)} instead of {shown(settings[key])}{missing}"
-            yield Try(said, rollout, {**settings, key: value})
+            label = f"ppo.{key} = {shown(value)} instead of {shown(settings[key])}{missing}"
+            yield Try(label, rollout, {**settings, key: value})
 
 
 def _rollouts(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields rollouts in which something stands elsewhere, or is not looked at."""
-    for said, needs, change in MOVED:
+    for label, needs, change in MOVED:
         if needs in rollout.tensors:
             tensors = {**rollout.tensors, **change(rollout, settings)}
-            yield Try(said, replace(rollout, tensors=tensors), settings)
-    for order, said in _orders(rollout):
+            yield Try(label, replace(rollout, tensors=tensors), settings)
+    for order, way in _orders(rollout):
         at = transposed(rollout.at, rollout.shape, order)
-        yield Try(f"the rollout flattened the other way: rows count {said}", replace(rollout, at=at), settings)
+        yield Try(f"the rollout flattened the other way: rows count {way}", replace(rollout, at=at), settings)
 
 
 def _orders(rollout: Rollout) -> list[tuple[str, str]]:
@@ -153,7 +153,7 @@ MOVED: tuple[tuple[str, str, Change], ...] = (
     ("the old values in the place of the new ones", "values_new", lambda r, _: {"values_new": r.of_minibatch("values_old")}),
     ("V(terminal) added to the rewards at time limits without γ", "terminal_values", _undiscounted),
 )  # fmt: skip
-"""What is said, what a file needs for it, and the tensors that are then others."""
+"""How a report puts it, what a file needs for it, and the tensors that are then others."""
 
 READ = {"advantages": "advantages", "returns": "returns", "values_old": "old values", "logprobs_old": "old log-probs"}
 """Rows of steps that a minibatch reads."""
@@ -161,10 +161,10 @@ READ = {"advantages": "advantages", "returns": "returns", "values_old": "old val
 
 def _readings(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields a minibatch that reads a row of steps elsewhere than the others."""
-    for name, said in READ.items():
+    for name, row in READ.items():
         for moved, by in (("late", 1), ("early", -1)) if name != "logprobs_old" else ():  # those are moved as a whole
             way = {"moved": {name: by}}
-            yield Try(f"the {said} that the minibatch reads one step {moved}", rollout, settings, way)
+            yield Try(f"the {row} that the minibatch reads one step {moved}", rollout, settings, way)
         for order, _ in _orders(rollout):
-            said_so = f"the {said} flattened the other way than the rest, by {order}"
-            yield Try(said_so, rollout, settings, {"transposed": {name: order}})
+            label = f"the {row} flattened the other way than the rest, by {order}"
+            yield Try(label, rollout, settings, {"transposed": {name: order}})

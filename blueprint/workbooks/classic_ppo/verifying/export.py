@@ -31,25 +31,25 @@ class Window:
         """Returns what the window shows of a tensor of steps."""
         return np.asarray(array[list(self.environments), self.start : self.stop])
 
-    def told(self, shape: tuple[int, int]) -> str:
+    def label(self, shape: tuple[int, int]) -> str:
         """Says what is shown of a rollout of that shape."""
         of = "all" if len(self.environments) == shape[0] else ", ".join(map(str, self.environments))
         steps = "all steps" if self.stop - self.start == shape[1] else f"steps {self.start} … {self.stop - 1}"
         return f"environments {of} of {shape[0]}, {steps} of {shape[1]}"
 
 
-def window_on(rollout: Rollout, asked: Sequence[int] | None, width: int, at: tuple[int, int] | None) -> Window:
+def window_on(rollout: Rollout, rows: Sequence[int] | None, width: int, at: tuple[int, int] | None) -> Window:
     """Returns a window of at most so many steps: around `at`, environment and step, or else at the end of the rollout.
 
-    asked: the environments to show. Raises MinibatchError for one that is not there.
+    rows: the environments to show. Raises MinibatchError for one that is not there.
     """
     environments, steps = rollout.shape
-    missing = [each for each in asked or () if not 0 <= each < environments]
+    missing = [each for each in rows or () if not 0 <= each < environments]
     if missing:
         raise MinibatchError(f"--rows {missing[0]}: the rollout has environments 0 … {environments - 1}.")
     some = range(environments) if environments <= FEW else (at[0] if at else 0,)
     stop = steps if at is None else min(steps, max(width, at[1] + width // 2))
-    return Window(tuple(asked or some), max(0, stop - width), stop)
+    return Window(tuple(rows or some), max(0, stop - width), stop)
 
 
 def numbers_of(
@@ -84,7 +84,7 @@ def numbers_of(
         level="classic",
         name=name,
         title=f"rollout of {rollout.library or name}",
-        about=f"{window.told(rollout.shape)}.",
+        about=f"{window.label(rollout.shape)}.",
         ppo={key: value for key, value in settings.items() if value != usual[key]},
         parts={"preset": preset, **cut, "rollout.next_values": _behind(rollout, found, settings, window)},
     )
@@ -100,7 +100,7 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     at = (spot.row, spot.first) if spot and axes and axes.column else None
     window = window_on(rollout, options.rows, options.tokens, at)
     return Shown(
-        window.told(rollout.shape),
+        window.label(rollout.shape),
         tuple(f"Note: {each}" for each in remarks(rollout)),
         lambda name: numbers_of(rollout, found, chosen.values, chosen.preset.name, window, name),
         lambda arrays: agreement(arrays, found, window),
@@ -109,18 +109,18 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
 
 def remarks(rollout: Rollout) -> list[str]:
     """Says what of a workbook is not as the library had it."""
-    said = []
+    found = []
     if "logits_old" not in rollout.tensors or "logits_new" not in rollout.tensors:
-        said.append(
+        found.append(
             "the file has no scores of actions (logits_old, logits_new): action 0 is the one taken and action 1 all others "
             "together, so that the entropy is the library's only where there are two actions"
         )
     if not rollout.whole:
-        said.append(
+        found.append(
             "the library's losses are those of a minibatch of some steps, the workbook's those of the steps shown; a step that "
             "is not of the minibatch has its old log-prob and value for the new ones"
         )
-    return said
+    return found
 
 
 def agreement(arrays: Mapping[str, Array], found: Replayed, window: Window) -> Agreement:

@@ -77,17 +77,17 @@ def verify(rollout: Rollout, settings: Settings, preset: str = "", factor: float
         causes = causes_of(judge, settings, given, first.compared.name)
         if causes.matches and causes.matches[0].rest:
             lines = [line if settled(line) or line == first else following(line) for line in lines]
-    said = rollout.place is not None and rollout.place.before_first_update is not None
-    notes = rollout.notes if said else (*rollout.notes, UNSAID)
+    known = rollout.place is not None and rollout.place.before_first_update is not None
+    notes = rollout.notes if known else (*rollout.notes, UNSAID)
     return Verdict(preset, found, tuple(lines), judge.uncompared(), first, causes.matches, notes, causes)
 
 
 def causes_of(judge: Judge, settings: Settings, given: Given, name: str) -> Causes:
     """Returns what explains a deviation: tried on that quantity alone, from the file's own rows before it, then on the rest."""
-    asked = list(tries(judge.rollout, settings, name in SIGNAL))
-    found = [_match(judge, each, name) for each in asked if _explains(judge, each, given, name)]
+    tried = list(tries(judge.rollout, settings, name in SIGNAL))
+    found = [_match(judge, each, name) for each in tried if _explains(judge, each, given, name)]
     best = [each for each in found if each.rest] or sorted(found, key=lambda match: len(match.still))
-    return Causes(tuple(best), len(asked), len(asked), UNEXPLAINED)
+    return Causes(tuple(best), len(tried), len(tried), UNEXPLAINED)
 
 
 def _explains(judge: Judge, each: Try, given: Given, name: str) -> bool:
@@ -101,7 +101,7 @@ def _match(judge: Judge, each: Try, name: str) -> Match:
     """Returns a cause with what deviates although everything was done so."""
     compared = judge.compared(recompute(each.rollout, each.settings, each.ways))
     still = tuple((one.name, one.largest) for one in compared.values() if not one.agrees)
-    return Match(each.said, compared[name].largest, still)
+    return Match(each.label, compared[name].largest, still)
 
 
 VERIFIER = Verifier(check_device, verify_rollouts, shown, lambda verdict: verdict.replayed.batch)
