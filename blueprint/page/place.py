@@ -54,14 +54,6 @@ def spans(block: Block, values: Values) -> list[range]:
     return [span_of(block, axis, values) for axis in block.axes]
 
 
-class Heading(NamedTuple):
-    """A row that names a member of an outer axis."""
-
-    row: int
-    axis: Axis
-    member: int
-
-
 class Nest:
     """The rows of one block. `across`: the axes that run to the right.
 
@@ -82,12 +74,12 @@ class Nest:
         edges = sum(self.values.before(self.block, axis) * self.steps[axis][0] for axis in self.axes[depth:])
         return edges + len(self.outer[depth:])
 
-    def headings(self, place: Place) -> Iterator[Heading]:
-        """Yields the headings of a block that has its place."""
+    def headings(self, place: Place) -> Iterator[tuple[int, Axis, int]]:
+        """Yields the rows that name the members of outer axes, each with the axis and the member."""
         for depth, axis in enumerate(self.outer):
             for members in product(*(range(self.values.size(each)) for each in self.outer[: depth + 1])):
                 first = self._row(place, dict(zip(self.outer, members, strict=False)))
-                yield Heading(first - self.above(depth + 1) - 1, axis, members[-1])
+                yield first - self.above(depth + 1) - 1, axis, members[-1]
 
     def members(self, place: Place) -> Iterator[tuple[int, int]]:
         """Yields the row and the number of each member of the innermost axis."""
