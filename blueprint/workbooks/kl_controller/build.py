@@ -30,7 +30,7 @@ u = Axis("u", "update", start=1)
 i = Axis("i", "response", start=1)
 HEADING = "The adaptive KL controller by hand"
 READING = (
-    "RLHF charges a price β for drifting from the reference. With a fixed β one gets the KL that one gets; the controller turns",
+    "RLHF penalises KL to the reference with a coefficient β. With a fixed β one gets the KL that one gets; the controller turns",
     "this round: one names the KL, and β follows it, update by update. By default in lm-human-preferences and TRL 0.7 to 0.11.4.",
     "A column is one update, made after one batch of responses. Type into cream cells; everything else follows.",
 )
@@ -45,7 +45,7 @@ ORDER = (
     "The rewards of a batch are made with the old β; only then is β updated by the KL of that batch. Both stand here."
 )
 SHOWN = "These responses stand for the n of a batch: only their mean enters."
-LEAD = "from the KL of a batch of responses to the price β that the next batch pays"
+LEAD = "from the KL of a batch of responses to the KL coefficient β of the next batch"
 RESULTS = ("error", "factor", "kl_coef.before", "kl_coef.after", "final_kl_coef")
 WAYS = tuple(text for text in CHECKING if "blueprint explain" not in text)
 LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge") and not look.faded)

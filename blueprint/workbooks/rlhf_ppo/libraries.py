@@ -48,7 +48,7 @@ START = {
 }
 """What every library starts from, and what it is called where it is repeated."""
 SHOWN = ("approx_kl.used", "clip_fraction.used", "clip_fraction.value", "ratio.mean", "kl.statistic", "ev.used")
-"""Metrics that stand beside the losses."""
+"""Metrics that are listed with the losses."""
 DIFFERS = '"differs";;"·"'
 
 
@@ -95,8 +95,8 @@ def _preferred(chosen: Chosen) -> Preferred:
         if setting in chosen.settings.switch:
             alternatives = chosen.settings.words[setting]
             axis = alternatives.axes[0]
-            told, symbol = f"number of the word {row.symbol}", f"{about.symbol.removesuffix('_is')}_no_l"
-            words[setting] = block(f"library.{setting}.number", (LIBRARY,), symbol, told, decimals=0)
+            meaning, symbol = f"number of the word {row.symbol}", f"{about.symbol.removesuffix('_is')}_no_l"
+            words[setting] = block(f"library.{setting}.number", (LIBRARY,), symbol, meaning, decimals=0)
             words[setting][LIBRARY] = match(axis, alternatives[axis], row[LIBRARY])
     return Preferred(names, number, rows, words)
 
@@ -109,8 +109,8 @@ def _libraries(start: Rows, mask: Block, outline: tuple[Section, ...], metrics: 
         items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
         placed |= {item.block for item in items}
         sections.append(Section(section.title, items))
-    watched = tuple(item for section in metrics.sections for item in map(_folded, section.items))
-    sections.append(Section("What is watched", watched))
+    logged = tuple(item for section in metrics.sections for item in map(_folded, section.items))
+    sections.append(Section("What is watched", logged))
     return replace(sheet_of("Libraries", LEAD, sections, head, first=0), closed=True)
 
 

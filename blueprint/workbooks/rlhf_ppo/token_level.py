@@ -82,10 +82,10 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     picked, first_choice = walk.choice(episode=1, decision=1)
     facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[name], rows[name]) for name, title in MEANS.items()]
-    told = Made(numbers.title, numbers.about, facts)
+    header = Made(numbers.title, numbers.about, facts)
     more = (Section("Length", (words,)), means_section(means))
     sheets = (
-        start_sheet(told, [], pieces, flow_of_signal(rows), judged.verdict),
+        start_sheet(header, [], pieces, flow_of_signal(rows), judged.verdict),
         walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
         replace(outline, sections=(*outline.sections, *more)),
@@ -139,7 +139,7 @@ def _clip_table(use: Choices) -> tuple[Sheet, charts.Points]:
 
 
 def _typed(numbers: Numbers) -> dict[str, object]:
-    """Lays ragged rows out side by side: what lies behind a response is empty or 0, its mask too."""
+    """Lays ragged rows out in columns: what lies behind a response is empty or 0, its mask too."""
     words = numbers["per_token.words"]
     longest = max(map(len, words))
     return {

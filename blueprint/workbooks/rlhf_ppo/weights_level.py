@@ -109,7 +109,7 @@ def _typed(numbers: WeightNumbers) -> dict[str, object]:
 
 
 def _padded(rows: Sequence[Sequence[str]], width: int) -> NDArray[np.object_]:
-    """Lays texts out side by side, in as many columns as are asked for."""
+    """Lays texts out, a row each, in `width` columns."""
     return np.array([[*row, *[""] * (width - len(row))] for row in rows], dtype=object)
 
 

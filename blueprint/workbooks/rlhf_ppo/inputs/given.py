@@ -1,4 +1,4 @@
-"""Levels "logits" and "per-token" of RLHF PPO: what models said is given, and no model is run.
+"""Levels "logits" and "per-token" of RLHF PPO: the output of models is given, and no model is run.
 
 One begins at three policies' logits, two critics' values and scores; the other at log-probs, values and scores of each token.
 """
@@ -67,7 +67,7 @@ def _up_to_the_end(words: tuple[tuple[str, ...], ...], end: str) -> Array:
 
 
 def _rows(episodes: list[int] | None, count: int) -> list[int]:
-    """Pick the episodes that are asked for, counted from 1; without a wish, all of them."""
+    """Pick the episodes that the file names, counted from 1; all of them if it names none."""
     chosen = list(range(1, count + 1)) if episodes is None else episodes
     if not chosen or len(set(chosen)) < len(chosen) or not all(1 <= each <= count for each in chosen):
         raise refusal("text.episodes", str(chosen), f"numbers from 1 to {count}, each once")

@@ -11,7 +11,7 @@ from blueprint.workbooks.common.conventions.data import LIVE, PLAIN, PRESET_DEFA
 
 _GROUPS = dict.fromkeys(("ppo", *(key.partition(".")[0] for key in LIVE if "." in key)))
 TABLES = MappingProxyType(dict.fromkeys(_GROUPS, "settings; one that is left out is as in the preset"))
-"""The tables of settings, in the order of a file, with what is said of them."""
+"""The tables of settings, in the order of a file, with what describes them."""
 PARTS = (
     Part("preset", Text, (), "what a library does, for every setting that is left out", None, "verl"),
     Part(
@@ -70,19 +70,21 @@ def conventions_of(draft: Draft) -> tuple[Settings, Conventions]:
     """Return the settings that a file gives, and its conventions: live if it asks for any that the plain build lacks.
 
     Raises:
-        NumbersError: if there is no preset of a name, or conventions are said to be plain and are not.
+        NumbersError: if there is no preset of a name, or conventions are stated to be plain and are not.
     """
-    settings, said, preset = draft.settings, draft.parts.get("conventions"), draft.parts.get("preset")
+    settings, stated, preset = draft.settings, draft.parts.get("conventions"), draft.parts.get("preset")
     listed = draft.parts["compare"]
     compare = [name.strip() for name in (listed.split(",") if isinstance(listed, str) else listed) if name.strip()]
     for name in (preset or DEFAULT, *compare):
         rlhf().preset(name)
-    asked = preset is not None or bool(compare) or not all(_is_plain(key, value) for key, value in settings.items())
-    if asked and said == "plain":
+    needs_live = (
+        preset is not None or bool(compare) or not all(_is_plain(key, value) for key, value in settings.items())
+    )
+    if needs_live and stated == "plain":
         raise NumbersError(
             "conventions: found plain, but a preset or convention is asked for, which only live ones have."
         )
-    live = said == "live" or asked
+    live = stated == "live" or needs_live
     return followed(settings) if live else settings, Conventions(live, preset or DEFAULT, tuple(compare))
 
 
@@ -107,11 +109,12 @@ def _is_plain(key: str, value: float | str) -> bool:
     return value in setting.words if setting.words else setting.low <= float(value) <= setting.high
 
 
-def values_of(said: Conventions) -> dict[str, object]:
-    """Return what a file says where conventions are live; nothing where they are not."""
-    if not said.live:
+def values_of(conventions: Conventions) -> dict[str, object]:
+    """Return what a file states of live conventions; nothing where they are not live."""
+    if not conventions.live:
         return {}
-    return {"preset": said.preset, "conventions": "live"} | ({"compare": said.compare} if said.compare else {})
+    compare: dict[str, object] = {"compare": conventions.compare} if conventions.compare else {}
+    return {"preset": conventions.preset, "conventions": "live", **compare}
 
 
 def is_default(numbers: Numbers) -> bool:

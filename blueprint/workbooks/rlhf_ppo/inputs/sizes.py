@@ -1,4 +1,4 @@
-"""Find the six sizes from what is given: stated under [sizes], else told by a part's shape, else the default's."""
+"""Find the six sizes from what is given: stated under [sizes], else the shape of a part, else the default's."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
     Raises:
         NumbersError: if a size is outside its limits, or the text would be longer than 500 words.
     """
-    sizes = Sizes(**{size: claim.value for size, claim in told_by(parts, spare).items()})
+    sizes = Sizes(**{size: claim.value for size, claim in claims_of(parts, spare).items()})
     if sizes.columns > LONGEST:
         raise NumbersError(
             f"sizes.max_new_tokens: found {counted(sizes.prompt, 'prompt word')} and "
@@ -76,8 +76,8 @@ def _rank(claim: Claim, spare: Collection[str]) -> tuple[bool, bool, bool]:
     return claim.source == "rollout.responses", claim.source in spare, not claim.source.startswith("sizes.")
 
 
-def told_by(parts: Mapping[str, Any], spare: Collection[str]) -> dict[str, Claim]:
-    """Take the first claim for each size that is told, and check it."""
+def claims_of(parts: Mapping[str, Any], spare: Collection[str]) -> dict[str, Claim]:
+    """Take the first claim for each size, and check it."""
     settled: dict[str, Claim] = {}
     for claim in sorted(_claims(parts), key=lambda claim: _rank(claim, spare)):
         if claim.size not in settled:
@@ -96,11 +96,11 @@ def _check_limits(claim: Claim) -> None:
 
 def _claims(parts: Mapping[str, Any]) -> Iterator[Claim]:
     for key, value in parts.items():
-        for size, number in _told(key, value):
+        for size, number in _sizes_in(key, value):
             yield Claim(key, size, number)
 
 
-def _told(key: str, value: Any) -> list[tuple[str, int]]:
+def _sizes_in(key: str, value: Any) -> list[tuple[str, int]]:
     """Read the sizes that a part tells by its shape."""
     match key.split("."):
         case ["sizes", size]:
@@ -114,9 +114,9 @@ def _told(key: str, value: Any) -> list[tuple[str, int]]:
             return [("episodes", len(value)), *([("max_new_tokens", longest)] if longest else [])]
         case [_, part] if axes := SHAPES[part.removeprefix("delta_")]:
             lengths = (len(value), _width(value)) if len(axes) == 2 else (len(value),)
-            told = dict(zip(axes, lengths, strict=True))
-            embedding = told.pop("joined", 0) - told.get("hidden", 0) - 1
-            return [*told.items(), *([("embedding", embedding)] if embedding > 0 else [])]
+            found = dict(zip(axes, lengths, strict=True))
+            embedding = found.pop("joined", 0) - found.get("hidden", 0) - 1
+            return [*found.items(), *([("embedding", embedding)] if embedding > 0 else [])]
     return []
 
 

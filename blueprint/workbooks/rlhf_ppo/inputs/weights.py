@@ -11,7 +11,7 @@ from blueprint.workbooks.rlhf_ppo.inputs import draw
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, base_of, is_drawn
 from blueprint.workbooks.rlhf_ppo.inputs.fit import fitting
 from blueprint.workbooks.rlhf_ppo.inputs.result import PARTS, TABLES, WeightNumbers, conventions_of, values_of
-from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS, SHAPES, Sizes, resolved, told_by
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS, SHAPES, Sizes, claims_of, resolved
 
 _SIZES = {
     "vocabulary": "words that there are",
@@ -109,7 +109,7 @@ def _draws(numbers: WeightNumbers, sizes: Sizes) -> list[list[float]]:
 
 def _origins(draft: Draft, numbers: WeightNumbers) -> Callable[[str], str | None]:
     given, seed = _given(draft), f"seed {numbers.seed}"
-    claims, kept = told_by(given, draft.spare), given.keys() - set(numbers.drawn_anew)
+    claims, kept = claims_of(given, draft.spare), given.keys() - set(numbers.drawn_anew)
 
     def origin(key: str) -> str | None:
         claim = claims.get(key.removeprefix("sizes."))
@@ -127,7 +127,7 @@ def _origins(draft: Draft, numbers: WeightNumbers) -> Callable[[str], str | None
 
 
 def _remarks(numbers: WeightNumbers, key: str) -> Sequence[str]:
-    """Say beside each row of weights what it belongs to."""
+    """Comment each row of weights with what it belongs to."""
     memory = [f"h{each}" for each in range(1, numbers.weights["old.W"].shape[1] + 1)]
     embedding = [f"x{each}" for each in range(1, numbers.weights["old.E"].shape[1] + 1)]
     rows: dict[str, Sequence[str]] = {"E": numbers.vocabulary, "W": [*embedding, *memory, "1"], "Y": memory}

@@ -1,4 +1,4 @@
-"""The metrics of a training step, and what stands beside the advantages: GAE for several λ, and its identities.
+"""The metrics of a training step, and what is shown with the advantages: GAE for several λ, and its identities.
 
 Tensors are [F, N, T] and masked; means are over the response tokens of a file unless a name says otherwise.
 """
@@ -12,7 +12,7 @@ MEANS = (
     "old.logprobs", "reference.logprobs", "policy.logprobs", "reward.penalty", "rewards", "old_critic.values", "td_errors",
     "advantages_used", "ratio", "surrogate.unclipped", "surrogate",
 )  # fmt: skip
-"""Rows whose means a workbook with models shows, beside that of the score."""
+"""Rows whose means a workbook with models shows, besides that of the score."""
 
 CURVES = ("1", "2", "3", "4")
 

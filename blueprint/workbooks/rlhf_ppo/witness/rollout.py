@@ -82,8 +82,8 @@ def replay(batch: Batch, policy: Held, prompts: Held, temperature: Tensor) -> tu
         drawn, margin = draw(torch.bmm(memory, policy["Y"]) / temperature, u[..., column])
         allowed = (room >= 1).to(u.dtype) * (1 - last[..., column])
         mask = (1 - given[..., column + 1]) * (1 - ended) * allowed * exists[..., column]
-        taken = drawn if forced is None else typed_or_drawn(forced[..., column], drawn)
-        written = given_id[..., column + 1] + mask.long() * taken
+        token = drawn if forced is None else typed_or_drawn(forced[..., column], drawn)
+        written = given_id[..., column + 1] + mask.long() * token
         steps.append((written, mask, ended, room, allowed, drawn, margin))
     written, mask, ended, room, *inner = (torch.stack(each, dim=-1) for each in zip(*steps, strict=True))
     allowed, drawn, margin = (each[..., 1:] for each in inner)
