@@ -49,8 +49,8 @@ def test_it_says_what_was_recognised(dump: Path) -> None:
         f"{dump}: npz, 3 responses of up to 6 slots, 14 words inside the mask",
         "library verl 0.9.1, step 120; preset verl",
         "",
-        "  response_mask  response_mask  [3, 6]  bool     1 where a word of the response stands",
-        "  old_log_probs  logprobs_old   [3, 6]  float32  log-prob of each word before the update",
+        "  response_mask  response_mask  [3, 6]  bool     1 where a token of the response stands",
+        "  old_log_probs  logprobs_old   [3, 6]  float32  log-prob of each token before the update",
         "  ref_log_prob   logprobs_ref   [3, 6]  float32  its log-prob under the reference policy",
         "  scores         scores         [3]     float32  score of the reward model or rule",
         "not recognised: value (did you mean values?), quux",
@@ -118,7 +118,7 @@ def test_what_cannot_be_replayed_is_still_told_and_the_exit_code_is_3(tmp_path: 
     path = raw_npz(tmp_path, tensors)
     result = call(str(path))
     assert result.exit_code == 3
-    assert "advantages     advantages     [3, 6]  float32  advantage of each word" in result.stdout
+    assert "advantages     advantages     [3, 6]  float32  advantage of each token" in result.stdout
     assert result.stderr == (
         f"Error: {path}: advantages: NaN or infinity in 1 of its places inside the mask, the first is nan in row 0, column 0; "
         "find out where it comes from first.\n"
@@ -132,7 +132,7 @@ def test_a_file_without_old_log_probs_names_what_it_has(tmp_path: Path) -> None:
     result = call(str(raw_npz(tmp_path, {"logprob_olds": np.zeros((2, 2)), "values": np.zeros((2, 2))})))
     assert result.exit_code == 3
     assert "not recognised: logprob_olds (did you mean logprobs_old?)" in result.stdout
-    assert "logprobs_old is missing (log-prob of each word before the update); the file has values" in result.stderr
+    assert "logprobs_old is missing (log-prob of each token before the update); the file has values" in result.stderr
 
 
 def test_unreadable_files_end_with_3_and_wrong_use_with_2(tmp_path: Path) -> None:

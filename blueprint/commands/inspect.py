@@ -62,8 +62,8 @@ def _lines(found: Inspection) -> Iterator[str]:
     yield from _indented(
         [(what, f"no, lacks {', '.join(lacking)}" if lacking else "yes") for what, lacking in recomputable]
     )
-    yield from _pairs("hyperparameters", found.said.settings, found.said.unknown_settings)
-    yield from _pairs("logged", found.said.logged, found.said.unknown_logged)
+    yield from _pairs("hyperparameters", found.mentioned.settings, found.mentioned.unknown_settings)
+    yield from _pairs("logged", found.mentioned.logged, found.mentioned.unknown_logged)
     yield from _listed("metadata not recognised", found.unknown_metadata)
     if found.batch and found.batch.notes:
         yield ""
@@ -123,10 +123,10 @@ def _data(found: Inspection) -> dict[str, Any]:
         "missing": list(found.missing),
         "recomputable": {what: not lacking for what, lacking in found.recomputable.items()},
         "hyperparameters": {
-            key: "off" if value == float("inf") else value for key, value in found.said.settings.items()
+            key: "off" if value == float("inf") else value for key, value in found.mentioned.settings.items()
         },
-        "logged": {name: value if isfinite(value) else str(value) for name, value in found.said.logged.items()},
-        "not_understood": [*found.said.unknown_settings, *found.said.unknown_logged, *found.unknown_metadata],
+        "logged": {name: value if isfinite(value) else str(value) for name, value in found.mentioned.logged.items()},
+        "not_understood": [*found.mentioned.unknown_settings, *found.mentioned.unknown_logged, *found.unknown_metadata],
         "notes": list(batch.notes) if batch else [],
         "refusal": found.refusal,
     }

@@ -9,7 +9,7 @@ from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields, whole_number
 from blueprint.dumps.names import TENSOR, UNUSED, Names
 from blueprint.dumps.read import minibatch_from, naming, not_understood, read_dump, read_minibatch
-from blueprint.dumps.recognise import told_names
+from blueprint.dumps.recognise import names_in_metadata
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "metadata_of",
     "minibatch_from",
     "missing_in",
+    "names_in_metadata",
     "naming",
     "not_understood",
     "open_raw",
@@ -49,7 +50,6 @@ __all__ = [
     "rows_twice",
     "run_fields",
     "save",
-    "told_names",
     "unsaid",
     "whole_number",
 ]

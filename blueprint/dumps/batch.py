@@ -12,7 +12,7 @@ from blueprint.dumps.metadata import Place, Share
 
 @dataclass(frozen=True)
 class Moments:
-    """Of how many words a batch whitens, their mean, and Σ (z − mean)²."""
+    """Of how many tokens a batch whitens, their mean, and Σ (z − mean)²."""
 
     count: float
     mean: float
@@ -52,7 +52,7 @@ class Dump:
 
     @property
     def size(self) -> int:
-        """How many numbers its largest row of words or steps has: how long a computation takes."""
+        """How many numbers its largest row of tokens or steps has: how long a computation takes."""
         return max(each.size for each in self.tensors.values())
 
     def position(self, row: int) -> tuple[int, int]:
@@ -77,7 +77,7 @@ class Minibatch(Dump):
     tensors: `response_mask` (bool, [B, T]) and, as far as the file has them, `prompt_ids` ([B, P]), `response_ids`,
         `logprobs_old`, `logprobs_ref`, `logprobs_new`, `logprobs_rollout`, `entropy`, `values_old`, `values_new`, `rewards`,
         `advantages`, `returns` ([B, T], float32 or float64), `scores` ([B] or [B, T]), `ended` (bool, [B]) and `row_index` ([B],
-        which row of the rollout each row is, from 0). Log-probs and values in column t are those of the word that is written
+        which row of the rollout each row is, from 0). Log-probs and values in column t are those of the token that is written
         in slot t, the value that of the state before it. Outside the mask anything may stand, also what is not finite.
     slots: [B], how many slots a response may fill; columns behind them are no slots of that row.
     first: [B], in which column of the file's own arrays slot 0 of each row stands, so that reports can name those.
@@ -101,7 +101,7 @@ class Minibatch(Dump):
 
     @property
     def mask(self) -> Array:
-        """1 where a word of the response stands, [B, T]; it may have holes."""
+        """1 where a token of the response stands, [B, T]; it may have holes."""
         return np.asarray(self.tensors["response_mask"])
 
     @property

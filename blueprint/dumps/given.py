@@ -35,7 +35,7 @@ class Given:
         }
         self.shape = rows, width = self["logprobs_old"].shape
         if not rows or not width:
-            raise MinibatchError(f"{self.said('logprobs_old')} is empty; there is no response in the file.")
+            raise MinibatchError(f"{self.called_by('logprobs_old')} is empty; there is no response in the file.")
         for name in self.arrays:
             if len(self[name]) != rows:
                 raise self.disagreeing(name)
@@ -49,13 +49,13 @@ class Given:
         """Returns the array of a name."""
         return self.arrays[name]
 
-    def said(self, name: str) -> str:
+    def called_by(self, name: str) -> str:
         """Names an array, with the file's own name where that is another."""
         return said(name, self.called[name])
 
     def shaped(self, name: str) -> str:
         """Names an array and its shape."""
-        return f"{self.said(name)} {said_shape(self[name].shape)}"
+        return f"{self.called_by(name)} {said_shape(self[name].shape)}"
 
     def disagreeing(self, name: str) -> MinibatchError:
         """Says that an array is not of the shape of logprobs_old."""
@@ -76,7 +76,7 @@ class Given:
         if odd.any():
             at = tuple(np.argwhere(odd)[0].tolist())
             where = ", ".join(f"{axis} {each}" for axis, each in zip(("row", "column"), at, strict=False))
-            raise MinibatchError(f"{self.said(name)}: found {array[at]} in {where}; a mask is 0 or 1.")
+            raise MinibatchError(f"{self.called_by(name)}: found {array[at]} in {where}; a mask is 0 or 1.")
         return np.asarray((array == 1) & inside)
 
     def whole(self, name: str) -> Array:
@@ -98,7 +98,7 @@ class Given:
         """Returns numbers, one of a response or one of each token as logprobs_old has them. Raises MinibatchError."""
         array = self[name]
         if array.dtype.kind == "b":
-            raise MinibatchError(f"{self.said(name)}: found true and false, expected numbers.")
+            raise MinibatchError(f"{self.called_by(name)}: found true and false, expected numbers.")
         if array.ndim > 1 and array.shape != self.shape:
             raise self.disagreeing(name)
         return array if array.dtype.kind == "f" else array.astype(np.float64)
@@ -112,7 +112,9 @@ class Given:
             array = array[:, 0]
         if array.ndim not in expected:
             shape = next(row.shape for row in NAMES.rows if row.name == name)
-            raise MinibatchError(f"{self.said(name)}: found the shape {said_shape(array.shape)}, expected {shape}.")
+            raise MinibatchError(
+                f"{self.called_by(name)}: found the shape {said_shape(array.shape)}, expected {shape}."
+            )
         return array
 
     def _check_lengths(self) -> None:
@@ -124,8 +126,8 @@ class Given:
                 continue
             row = int(np.argmax(other != mine))
             raise MinibatchError(
-                f"row {row}: {self.said(name)} has {other[row]} entries, "
-                f"{self.said('logprobs_old')} {mine[row]}; they need the same."
+                f"row {row}: {self.called_by(name)} has {other[row]} entries, "
+                f"{self.called_by('logprobs_old')} {mine[row]}; they need the same."
             )
 
 

@@ -60,14 +60,14 @@ class Inspection:
     library: str | None
     version: str | None
     preset: str | None
-    said: Mentioned
+    mentioned: Mentioned
     unknown_metadata: tuple[str, ...]
     batch: Minibatch | None
     refusal: str
 
     @property
     def words(self) -> int:
-        """How many words stand inside the mask."""
+        """How many tokens stand inside the mask."""
         return 0 if self.batch is None else int(np.count_nonzero(self.batch.mask))
 
 
@@ -85,13 +85,13 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         )
     with naming(Path(path)):
         found = recognise(raw)
-        said = mentioned(raw.metadata, found.preset or found.library)
+        named = mentioned(raw.metadata, found.preset or found.library)
     batch, refusal, version = None, "", raw.metadata.get("version")
     try:
         batch = minibatch_of(raw, found, str(path))
     except MinibatchError as error:
         refusal = str(error)
-    has, needs = {*found.called, *(batch.tensors if batch else ())}, _needs(found.preset, said)
+    has, needs = {*found.called, *(batch.tensors if batch else ())}, _needs(found.preset, named)
     return Inspection(
         str(path),
         raw.format,
@@ -106,18 +106,18 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         found.library,
         str(version) if found.library and version is not None else None,
         found.preset,
-        said,
+        named,
         tuple(key for key in raw.metadata if key not in METADATA),
         batch,
         refusal,
     )
 
 
-def _needs(preset: str | None, said: Mentioned) -> Mapping[str, tuple[str, ...]]:
+def _needs(preset: str | None, named: Mentioned) -> Mapping[str, tuple[str, ...]]:
     """Returns what is computed from what; rewards need no reference where the KL is not paid in them."""
     known = rlhf().presets
     usual = known[preset].values["reward.kl_in"] if preset and preset in known else "reward"
-    paid = said.settings.get("reward.kl_in", usual)
+    paid = named.settings.get("reward.kl_in", usual)
     return NEEDS if paid in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
 
 

@@ -24,7 +24,7 @@ def layout_of(given: Given, metadata: Mapping[str, Any], preset: str | None) -> 
     """Returns the layout and the reason for it, as a sentence's end.
 
     Raises:
-        MinibatchError: two layouts are possible, or the metadata's word is none.
+        MinibatchError: two layouts are possible, or the metadata name none.
     """
     named = metadata.get("layout")
     if named is not None:
@@ -42,16 +42,16 @@ def layout_of(given: Given, metadata: Mapping[str, Any], preset: str | None) -> 
     if fits or whole is None:  # the longest response may follow a prompt of one token, or all do
         return _by_mask(given, preset)
     if whole == width + 1:
-        return SHIFTED, f"{whole} words and {width} log-probs in a row"
+        return SHIFTED, f"{whole} tokens and {width} log-probs in a row"
     if whole > width:
-        return RESPONSE, f"{whole} words of prompt and response, {width} log-probs in a row"
+        return RESPONSE, f"{whole} tokens of prompt and response, {width} log-probs in a row"
     if whole < width:
         raise MinibatchError(f"{_shape(given, name)} has fewer columns than {_shape(given, 'logprobs_old')}.")
     if preset == "nemo_rl" or not np.any(given["logprobs_old"][:, 0]):
-        return SEQUENCE, "as many log-probs as words in a row, the first of them 0"
+        return SEQUENCE, "as many log-probs as tokens in a row, the first of them 0"
     raise MinibatchError(
-        f"logprobs_old has as many columns ({width}) as {name}, and its first column is not 0: column i could belong to word i "
-        f"or to word i + 1; {DECIDES}."
+        f"logprobs_old has as many columns ({width}) as {name}, and its first column is not 0: column i could belong to token i "
+        f"or to token i + 1; {DECIDES}."
     )
 
 

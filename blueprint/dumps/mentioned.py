@@ -39,11 +39,11 @@ def mentioned(
     Raises MinibatchError: two names that say the same thing differently, one that means different things in different libraries,
     or a value that cannot stand for its key.
     """
-    said, logs = (dict(_flat(_table(metadata, key))) for key in ("hyperparameters", "logged"))
+    hyperparameters, logs = (dict(_flat(_table(metadata, key))) for key in ("hyperparameters", "logged"))
     settings, logged = _Reading(names, library), _Reading(names, library)
-    settings.read_settings(said, known)
+    settings.read_settings(hyperparameters, known)
     logged.read_logged(logs)
-    reasons = _unexpressed(said, library, names)
+    reasons = _unexpressed(hyperparameters, library, names)
     unexpressed = {name: reasons[name] for name in logged.found if name in reasons}
     return Mentioned(
         {key: each.value for key, each in settings.found.items()},
@@ -90,9 +90,9 @@ class _Reading:
         self.found: dict[str, _Found] = {}
         self.unknown: list[str] = []
 
-    def read_settings(self, said: Mapping[str, Any], known: Mapping[str, Setting]) -> None:
+    def read_settings(self, hyperparameters: Mapping[str, Any], known: Mapping[str, Setting]) -> None:
         """Reads settings by key of a numbers file: kl_coef is ppo.kl_coef."""
-        for name, value in said.items():
+        for name, value in hyperparameters.items():
             plain = name.removeprefix("ppo.")
             its_key = Alias(name, Row(SETTING, dotted(plain), "", "", _NUMBERS_FILE_WORDS), None)
             matches = [its_key] if plain in known else []
@@ -101,7 +101,7 @@ class _Reading:
             ]
             self.unknown += [] if matches or self.names.beyond(name, self.library) else [name]
             for alias in matches:
-                converted = _converted(name, value, alias.row) if _applies(alias.row, said) else None
+                converted = _converted(name, value, alias.row) if _applies(alias.row, hyperparameters) else None
                 if converted is not None:
                     self._put(alias, name, _checked(known, alias.row.name, name, converted))
 
@@ -149,10 +149,10 @@ def _checked(known: Mapping[str, Setting], key: str, name: str, value: float | s
     )
 
 
-def _applies(row: Row, said: Mapping[str, Any]) -> bool:
+def _applies(row: Row, hyperparameters: Mapping[str, Any]) -> bool:
     """Whether a row counts: `if=x` counts only where a setting x is there and neither 0, false nor none."""
     return "if" not in row.words or any(
-        value and name.rpartition(".")[2] == row.words["if"] for name, value in said.items()
+        value and name.rpartition(".")[2] == row.words["if"] for name, value in hyperparameters.items()
     )
 
 
@@ -182,12 +182,12 @@ def _real(name: str, value: float) -> float:
         raise MinibatchError(f"{unquoted(name)}: found a huge whole number, expected one below 1e308.") from error
 
 
-def _unexpressed(said: Mapping[str, Any], library: str | None, names: Names) -> dict[str, str]:
+def _unexpressed(hyperparameters: Mapping[str, Any], library: str | None, names: Names) -> dict[str, str]:
     """Returns, by neutral name of a logged number, which setting changes it that no convention expresses, and how."""
     found: dict[str, str] = {}
-    for name, value in said.items():
+    for name, value in hyperparameters.items():
         for row in names.beyond(name, library):
-            if _text(value) not in row.words and _applies(row, said):
+            if _text(value) not in row.words and _applies(row, hyperparameters):
                 reason = f"{unquoted(name)} = {unquoted(_text(value))} ({row.meaning})"
                 found = dict.fromkeys(row.name.split(), reason) | found
     return found

@@ -44,8 +44,8 @@ def minibatch_from(raw: Raw, path: Path) -> Minibatch:
     with naming(path):
         found = recognise(raw)
         batch = minibatch_of(raw, found, str(path))
-        said = mentioned(raw.metadata, found.preset or found.library)
-        return replace(batch, notes=(*batch.notes, *not_understood(raw, found.unknown, said)))
+        named = mentioned(raw.metadata, found.preset or found.library)
+        return replace(batch, notes=(*batch.notes, *not_understood(raw, found.unknown, named)))
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
     Raises:
         MinibatchError: as `read_dump`, without the path.
     """
-    said = mentioned(raw.metadata, found.preset or found.library)
+    named = mentioned(raw.metadata, found.preset or found.library)
     known = run_fields(raw.metadata)
     shaped = shape(raw, found)
     check_numbers(shaped)
@@ -72,12 +72,12 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         path=path,
         library=found.library,
         preset=found.preset,
-        notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *said.notes),
+        notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *named.notes),
         old_from=forward_option(raw.metadata, "logprobs_old_from"),
         forward_dtype=forward_option(raw.metadata, "forward_dtype"),
         share=share_of(raw.metadata),
-        hyperparameters=said.settings,
-        logged=said.logged,
+        hyperparameters=named.settings,
+        logged=named.logged,
         **known,
     )
 
@@ -91,7 +91,7 @@ MOST_LOOKED_AT = 500
 def not_understood(
     raw: Raw,
     unknown: Collection[str],
-    said: Mentioned,
+    named: Mentioned,
     metadata: Collection[str] = METADATA,
     names: Names = NAMES,
     settings: Collection[str] = LIVE,
@@ -102,8 +102,8 @@ def not_understood(
     """
     kinds: dict[str, tuple[Sequence[str], Collection[str]]] = {
         "tensors": (list(unknown), names.spelled(TENSOR, AID)),
-        "hyperparameters": (said.unknown_settings, names.spelled(SETTING) | set(settings)),
-        "logged numbers": (said.unknown_logged, names.spelled(LOGGED)),
+        "hyperparameters": (named.unknown_settings, names.spelled(SETTING) | set(settings)),
+        "logged numbers": (named.unknown_logged, names.spelled(LOGGED)),
         "metadata": ([key for key in raw.metadata if key not in metadata], metadata),
     }
     return tuple(_sentence(kind, listed, known) for kind, (listed, known) in kinds.items() if listed)
@@ -113,7 +113,7 @@ def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:
     """Lists the names, those that are nearly known ones first: they are the likelier mistakes."""
     near = {name: _nearest(name, known) for name in names[:MOST_LOOKED_AT]}
     nearest_first = sorted(names, key=lambda name: near.get(name) is None)[:MOST_LISTED]
-    listed = ", ".join(_asked(name, near.get(name)) for name in nearest_first)
+    listed = ", ".join(_with_suggestion(name, near.get(name)) for name in nearest_first)
     more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return f"{kind} that are not understood and change nothing: {listed}{more}"
 
@@ -123,5 +123,5 @@ def _nearest(name: str, known: Collection[str]) -> str | None:
     return nearest(name, known) or nearest(name.replace("/", ".").rpartition(".")[2], known)
 
 
-def _asked(name: str, near: str | None) -> str:
+def _with_suggestion(name: str, near: str | None) -> str:
     return f"{unquoted(name)} (did you mean {near}?)" if near and near != name else unquoted(name)

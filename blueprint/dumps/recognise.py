@@ -42,11 +42,11 @@ def recognise(raw: Raw) -> Recognised:
         MinibatchError: two tensors that could be the same quantity; metadata that name none of the file's tensors.
     """
     library, preset, notes = _library(raw)
-    told = told_names(raw, NAMES, "no neutral name")
+    named = names_in_metadata(raw, NAMES, "no neutral name")
     candidates: dict[str, list[str]] = {}
     unused, unknown = [], {}
     for name in [*raw.tensors, *raw.texts]:
-        neutral = told.get(name) or _second(name, raw) or NAMES.first_meanings.get(name)
+        neutral = named.get(name) or _second(name, raw) or NAMES.first_meanings.get(name)
         if neutral is None:
             unknown[name] = nearest(name, NAMES.spelled(TENSOR, AID)) if name in raw.tensors else None
         elif neutral == UNUSED or name in raw.texts:
@@ -54,7 +54,7 @@ def recognise(raw: Raw) -> Recognised:
         else:
             candidates.setdefault(_scores_or(neutral, name, raw), []).append(name)
     called = {
-        row.name: _one(row.name, candidates[row.name], raw, preset, set(told), notes)
+        row.name: _one(row.name, candidates[row.name], raw, preset, set(named), notes)
         for row in NAMES.rows
         if row.kind in (TENSOR, AID) and row.name in candidates
     }
@@ -74,13 +74,13 @@ def _scores_or(neutral: str, name: str, raw: Raw) -> str:
     return "scores" if neutral == "rewards" and one_each and wide else neutral
 
 
-def told_names(raw: Raw, names: Names, none: str) -> dict[str, str]:
+def names_in_metadata(raw: Raw, names: Names, none: str) -> dict[str, str]:
     """Returns what metadata say in `names`: {name in the file: neutral name}. none: what any other name is."""
-    said = raw.metadata.get("names", {})
+    given = raw.metadata.get("names", {})
     known = names.neutral(TENSOR, AID) | {UNUSED}
-    if not isinstance(said, dict) or not all(isinstance(each, str) for each in said.values()):
+    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
         raise MinibatchError('metadata, names: expected {"name in the file": "neutral name", …}.')
-    for name, neutral in said.items():
+    for name, neutral in given.items():
         if name not in raw.tensors:
             raise MinibatchError(
                 f"metadata, names: the file has no {unquoted(name)}; it has {_listed(list(raw.tensors))}."
@@ -89,12 +89,12 @@ def told_names(raw: Raw, names: Names, none: str) -> dict[str, str]:
             near = nearest(neutral, known)
             hint = f"did you mean {near}?" if near else f"write one of {', '.join(sorted(known))}."
             raise MinibatchError(f"metadata, names: {unquoted(neutral)} is {none}; {hint}")
-    return dict(said)
+    return dict(given)
 
 
-def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, told: set[str], notes: list[str]) -> str:
-    """Returns which of several tensors is meant: the one told, or any where all are equal."""
-    chosen = [name for name in names if name in told] or names
+def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, named: set[str], notes: list[str]) -> str:
+    """Returns which of several tensors is meant: the one named, or any where all are equal."""
+    chosen = [name for name in names if name in named] or names
     if len(chosen) > 1 and neutral == "scores" and preset == "openrlhf" and "rewards" in chosen:
         chosen = ["rewards"]  # Experience.scores only sorts out prompts, experience.py
     if len(chosen) > 1 and all(same_numbers(raw.tensors[chosen[0]], raw.tensors[each]) for each in chosen[1:]):

@@ -37,7 +37,7 @@ def shape(raw: Raw, found: Recognised) -> Minibatch:
             numbers = given.numbers(name)
             tensors[name] = numbers if numbers.ndim == 1 else cut(numbers, first, slots)
     if "advantages" in given and given["advantages"].ndim == 1:
-        notes.append("advantages: one number of each response, which counts for each of its words")
+        notes.append("advantages: one number of each response, which counts for each of its tokens")
         advantages = tensors["advantages"]
         tensors["advantages"] = np.where(tensors["response_mask"], advantages[:, None], advantages.dtype.type(0))
     tensors |= _of_rows(given)
@@ -71,7 +71,7 @@ def _empty(mask: Array) -> str:
     """Says which responses have no token, if any."""
     rows = np.flatnonzero(~mask.any(axis=1))
     count = f"{len(rows)} of {len(mask)} responses are empty, row {_listed(rows)}"
-    return f"{count}: only what the preset keeps behind the last word counts of them" if len(rows) else ""
+    return f"{count}: only what the preset keeps behind the last token counts of them" if len(rows) else ""
 
 
 def _of_rows(given: Given) -> dict[str, Array]:
@@ -92,7 +92,7 @@ def _left_out(batch: Minibatch, given: Given) -> Minibatch:
     if keep.all():
         return batch
     if not keep.any():
-        raise MinibatchError(f"{given.said('sample_mask')} is 0 in every row; nothing is left.")
+        raise MinibatchError(f"{given.called_by('sample_mask')} is 0 in every row; nothing is left.")
     out = np.flatnonzero(~keep)
     return replace(
         batch,
@@ -126,7 +126,7 @@ def tokens_of(given: Given, first: Array, slots: Array, layout: str) -> tuple[di
         return ids, _LEFT_ASIDE
     if np.any(start < 0) or np.any(start + slots > tokens.shape[1]):
         raise MinibatchError(
-            f"tokens {said_shape(tokens.shape)} do not hold the words of logprobs_old {said_shape(given.shape)} in the "
+            f"tokens {said_shape(tokens.shape)} do not hold the tokens of logprobs_old {said_shape(given.shape)} in the "
             f"layout {layout}."
         )
     return {"prompt_ids": prompts(tokens, start), "response_ids": cut(tokens, start, slots)} | ids, ""

@@ -50,12 +50,12 @@ def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
 def _check_counts(batches: Sequence[Minibatch]) -> None:
     """Refuses files of different steps or runs; microbatches may differ, since their number follows the lengths when packed."""
     for what in ("step", "world_size", "epochs", "minibatches"):
-        said = [(each.path, each.step if what == "step" else getattr(place_in(each), what)) for each in batches]
-        said = [(path, number) for path, number in said if number is not None]
-        for path, number in said[1:]:
-            if number != said[0][1]:
+        known = [(each.path, each.step if what == "step" else getattr(place_in(each), what)) for each in batches]
+        known = [(path, number) for path, number in known if number is not None]
+        for path, number in known[1:]:
+            if number != known[0][1]:
                 raise MinibatchError(
-                    f"{said[0][0]} says {what} {said[0][1]} and {path} {what} {number}: give the files of one step of one run."
+                    f"{known[0][0]} says {what} {known[0][1]} and {path} {what} {number}: give the files of one step of one run."
                 )
 
 
@@ -124,7 +124,7 @@ def rows_twice(batches: Sequence[Minibatch]) -> str | None:
 
 
 LEFT_ASIDE = ("prompt_ids", "response_ids", "tokens")
-"""The words themselves: nothing is computed from them."""
+"""The tokens themselves: nothing is computed from them."""
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")
 """Dtypes of numbers, the coarsest first."""
@@ -137,7 +137,7 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
     is left out, as are the places and shares.
 
     Raises:
-        MinibatchError: scores that are one per response in one and one per word in another.
+        MinibatchError: scores that are one per response in one and one per token in another.
     """
     shared = set.intersection(*(set(each.tensors) for each in batches)) - set(LEFT_ASIDE)
     common = [name for name in batches[0].tensors if name in shared]

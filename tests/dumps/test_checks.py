@@ -115,7 +115,7 @@ CASES: list[tuple[str, Change, str]] = [
     (
         "no log-probs",
         drop("logprobs_old"),
-        "logprobs_old is missing (log-prob of each word before the update); the file has response_ids, "
+        "logprobs_old is missing (log-prob of each token before the update); the file has response_ids, "
         "response_mask, logprobs_ref, logprobs_new, entropy, values_old, values_new, scores, rewards, "
         "advantages, returns.",
     ),

@@ -48,7 +48,7 @@ def test_one_advantage_for_a_response_counts_for_each_of_its_words(tmp_path: Pat
     found = reread(tmp_path, given | {"advantages": each.reshape(shape)}, LIBRARY)
     assert np.array_equal(found.tensors["advantages"], np.where(found.mask, each[:, None], 0))
     assert found.tensors["advantages"].dtype == np.float32
-    assert "advantages: one number of each response, which counts for each of its words" in found.notes
+    assert "advantages: one number of each response, which counts for each of its tokens" in found.notes
     replayed = verify(found, choose(found).values, "verl").replayed
     new, old = (found.tensors[name].astype(float) for name in ("logprobs_new", "logprobs_old"))
     by_hand = _policy_loss(new - old, each.astype(float), found.mask)

@@ -35,9 +35,9 @@ def test_whole_sequences_are_cut_row_by_row(tmp_path: Path, shifted: bool, left:
     for row, prompt in enumerate(PROMPTS):
         assert found.tensors["prompt_ids"][row, -prompt:].tolist() == list(range(90, 90 + prompt))
     layout = (
-        "shifted, 10 words and 9 log-probs in a row"
+        "shifted, 10 tokens and 9 log-probs in a row"
         if shifted
-        else "sequence, as many log-probs as words in a row, the first of them 0"
+        else "sequence, as many log-probs as tokens in a row, the first of them 0"
     )
     assert f"layout: {layout}" in found.notes
 
@@ -92,8 +92,8 @@ def test_two_possible_readings_are_refused_and_metadata_decide(tmp_path: Path) -
         read_minibatch(raw_npz(tmp_path, tensors))
     assert str(error.value).endswith(
         "logprobs_old has as many columns (10) as tokens, and its first column is not 0: column i could "
-        "belong to word i or to "
-        'word i + 1; say "layout": "response", "sequence" or "shifted" in the metadata.'
+        "belong to token i or to "
+        'token i + 1; say "layout": "response", "sequence" or "shifted" in the metadata.'
     )
     same_words(read_minibatch(raw_npz(tmp_path, tensors, json.dumps({"layout": "sequence"}))))
 

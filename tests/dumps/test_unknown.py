@@ -48,6 +48,6 @@ def test_a_whole_configuration_is_cut_short_and_the_likely_mistake_goes_first(tm
 def test_inspect_lists_them_in_its_own_places_only(tmp_path: Path) -> None:
     reread(tmp_path, batch(), SAID)
     found = inspect(tmp_path / "run.npz")
-    assert found.said.unknown_settings == ("lr", "algorithm.lamda")
+    assert found.mentioned.unknown_settings == ("lr", "algorithm.lamda")
     assert found.batch is not None
     assert unknown(found.batch.notes) == []

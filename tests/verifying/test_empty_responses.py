@@ -84,7 +84,7 @@ def test_a_step_with_empty_responses_is_computed_as_trl_computes_it(tmp_path: Pa
         "agrees",
     )
     assert (
-        "2 of 6 responses are empty, row 0, 3: only what the preset keeps behind the last word counts of them"
+        "2 of 6 responses are empty, row 0, 3: only what the preset keeps behind the last token counts of them"
         in batch.notes
     )
 

@@ -104,16 +104,16 @@ JSON_KEYS = ("schema", "step", "hyperparameters", "logged", "names")
 """Keys whose values are JSON; library, version, preset and layout are plain words (a version "0.9" is no number)."""
 
 
-def from_strings(said: Mapping[str, str]) -> dict[str, Any]:
+def from_strings(strings: Mapping[str, str]) -> dict[str, Any]:
     """Returns metadata from strings: those of `JSON_KEYS` read as JSON, a key `metadata` taken apart.
 
     Raises:
         MinibatchError: a value that should be JSON and is not.
     """
-    nested = whole(said[WHOLE], f"metadata, key {WHOLE}") if WHOLE in said else {}
+    nested = whole(strings[WHOLE], f"metadata, key {WHOLE}") if WHOLE in strings else {}
     return nested | {
         key: from_json(text, f"metadata, key {key}") if key in JSON_KEYS else text
-        for key, text in said.items()
+        for key, text in strings.items()
         if key != WHOLE
     }
 

@@ -94,7 +94,7 @@ def _check_dtype(name: str, dtype: np.dtype[Any]) -> None:
         raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(dtype))}, expected numbers or true and false.")
 
 
-def _metadata(said: Array) -> dict[str, Any]:
-    if said.dtype.kind != "U" or said.ndim != 0:
+def _metadata(text: Array) -> dict[str, Any]:
+    if text.dtype.kind != "U" or text.ndim != 0:
         raise MinibatchError("metadata: expected a text that holds JSON, numpy.array(json.dumps({…})).")
-    return whole(str(said), "metadata")
+    return whole(str(text), "metadata")

@@ -15,11 +15,11 @@ from blueprint.saving import replacing
 def _safetensors(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
     from safetensors.numpy import save_file
 
-    said = {
+    strings = {
         key: json.dumps(value) if key in JSON_KEYS or not isinstance(value, str) else value
         for key, value in metadata.items()
     }
-    save_file(dict(arrays), path, metadata=said)
+    save_file(dict(arrays), path, metadata=strings)
 
 
 def _npz(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> None:
@@ -77,14 +77,14 @@ def save(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, 
     _check(path, arrays)
     if not isinstance(metadata, Mapping | None):
         raise MinibatchError(f"{path}: metadata is {type(metadata).__name__}, expected a dictionary.")
-    said = {"schema": SCHEMA, "layout": "response"} | dict(metadata or {})
+    complete = {"schema": SCHEMA, "layout": "response"} | dict(metadata or {})
     try:
-        json.dumps(said)
+        json.dumps(complete)
     except (TypeError, ValueError) as error:
         raise MinibatchError(f"{path}: metadata cannot be written as JSON: {error}.") from error
     try:
         with replacing(path) as unfinished:
-            writer(unfinished, arrays, said)
+            writer(unfinished, arrays, complete)
     except ImportError as error:
         raise MinibatchError(f"{path}: writing it needs {error.name}: python -m pip install {error.name}.") from error
     except OSError as error:

@@ -52,17 +52,17 @@ def find(folder: Path, only: str | None = None) -> Found:
 
     only: a pattern that names must fit, such as "rank_0*"; then those are dumps whatever they end with.
     """
-    said, skipped = dict[str, int | None](), []
+    numbers, skipped = dict[str, int | None](), []
     for path in _files_in(folder):
         name = path.relative_to(folder).as_posix()
         if is_ledger(path) or (only and not fnmatch(name, only) and not fnmatch(path.name, only)):
             continue
         if only or path.suffix.lower() in ENDINGS:
-            said[name] = _step_of(path)
+            numbers[name] = _step_of(path)
         else:
             skipped.append(name)
-    by_name = tuple(name for name, number in said.items() if number is None)
-    return Found(folder, tuple(_steps(folder, said | numbers_in(by_name, said))), tuple(skipped), by_name)
+    by_name = tuple(name for name, number in numbers.items() if number is None)
+    return Found(folder, tuple(_steps(folder, numbers | numbers_in(by_name, numbers))), tuple(skipped), by_name)
 
 
 def _steps(folder: Path, numbers: Mapping[str, int | None]) -> Iterator[Step]:
@@ -114,21 +114,21 @@ def _some(names: tuple[str, ...]) -> str:
     return ", ".join(unquoted(name) for name in names[:MOST_NAMED]) + more
 
 
-def numbers_in(names: Iterable[str], said: Mapping[str, int | None]) -> dict[str, int | None]:
-    """Returns the steps that names tell; `said`: those of all files whose metadata say it.
+def numbers_in(names: Iterable[str], known: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Returns the steps that names tell; known: those of all files whose metadata say it.
 
     The number that stands where names of the same shape have the step that their metadata say; else the one behind the last
     "step"; else the only number of the file's own name.
     """
-    places = _places({name: step for name, step in said.items() if step is not None})
+    places = _places({name: step for name, step in known.items() if step is not None})
     return {name: _alike(name, places) if _shape(name) in places else number_in(name) for name in names}
 
 
 def number_in(name: str) -> int | None:
     """Returns the step that a name tells by itself."""
-    told = _STEP.findall(name)
-    if told:
-        return int(told[-1])
+    named = _STEP.findall(name)
+    if named:
+        return int(named[-1])
     numbers = _NUMBER.findall(Path(name).stem)
     return int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) <= LONGEST else None
 
@@ -142,10 +142,10 @@ def _shape(name: str) -> str:
     return _NUMBER.sub("#", name)
 
 
-def _places(said: Mapping[str, int]) -> dict[str, int]:
+def _places(known: Mapping[str, int]) -> dict[str, int]:
     """Returns for names of a shape which of their numbers, counted from 0, is the step in all of those that say it."""
     found: dict[str, set[int]] = {}
-    for name, step in said.items():
+    for name, step in known.items():
         here = {at for at, number in enumerate(_NUMBER.findall(name)) if len(number) <= LONGEST and int(number) == step}
         found[_shape(name)] = found.get(_shape(name), here) & here
     return {shape: min(places) for shape, places in found.items() if places}

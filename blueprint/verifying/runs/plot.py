@@ -15,7 +15,7 @@ PANELS = {
     "ratio": "mean ratio",
     "approx_kl": "approximate KL, old to new policy",
     "kl": "KL to the reference",
-    "clip_fraction": "share of clipped words",
+    "clip_fraction": "share of clipped tokens",
 }
 LOGGED, RECOMPUTED, FIRST_UPDATE = "#c44e52", "#4c72b0", "#55a868"
 FLOOR, CEILING = 1e-6, 1e12

@@ -47,8 +47,8 @@ class Step:
 
 def key_of(step: Step, settings: VerifyOptions) -> str:
     """Returns what tells whether a verdict on a step is still good: its files, the settings and this program."""
-    said = {"files": [asdict(file) for file in step.files], "settings": asdict(settings), "program": program()}
-    return _digest([json.dumps(said, sort_keys=True).encode()])
+    depends_on = {"files": [asdict(file) for file in step.files], "settings": asdict(settings), "program": program()}
+    return _digest([json.dumps(depends_on, sort_keys=True).encode()])
 
 
 @cache

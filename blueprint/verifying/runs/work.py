@@ -60,16 +60,16 @@ def _verified(folder: Path, step: Step, options: VerifyOptions) -> dict[str, Any
     kinds = dict.fromkeys(dump.kind for dump in dumps)
     verdicts = [verify_dumps([dump for dump in dumps if dump.kind == kind], options) for kind in kinds]
     reasons = [*unread.values(), *(reason for each in verdicts for reason in each.unread.values())]
-    told = [(each, data_of_step(each)) for each in verdicts if each.parts]
-    first = next((_first(each, data, folder) for each, data in told if each.first), NOTHING_FIRST)
+    computed = [(each, data_of_step(each)) for each in verdicts if each.parts]
+    first = next((_first(each, data, folder) for each, data in computed if each.first), NOTHING_FIRST)
     return {
         "outcome": _outcome(
             bool(first["first"]), reasons, {line.line.says for each in verdicts for line in each.lines}
         ),
         "reason": sentence("; ".join(reasons)),
         **first,
-        "quantities": [quantity for _, data in told for quantity in data["quantities"]],
-        "data": [_shortened(data, bool(each.first)) for each, data in told],
+        "quantities": [quantity for _, data in computed for quantity in data["quantities"]],
+        "data": [_shortened(data, bool(each.first)) for each, data in computed],
         "watched": _metrics([part for each in verdicts for part in each.parts]),
     }
 

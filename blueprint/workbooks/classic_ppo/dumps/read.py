@@ -15,10 +15,10 @@ from blueprint.dumps import (
     Names,
     Raw,
     mentioned,
+    names_in_metadata,
     naming,
     not_understood,
     run_fields,
-    told_names,
 )
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
@@ -89,7 +89,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
 
 def _called(raw: Raw, library: str | None) -> tuple[dict[str, str], list[str]]:
     """Returns by neutral name what the file calls it, and the names that are not understood."""
-    told, found, unknown = told_names(raw, NAMES, "no neutral name of a rollout"), dict[str, str](), list[str]()
+    told, found, unknown = names_in_metadata(raw, NAMES, "no neutral name of a rollout"), dict[str, str](), list[str]()
     for name in raw.tensors:
         neutral = [told[name]] if name in told else NAMES.meant(TENSOR, name, library)
         if len(neutral) > 1:
