@@ -122,8 +122,8 @@ class Checked(Opened):
         last = most if isinstance(most, int) else self.places[most].shape[-1].size - 1
         numbers = np.nan_to_num(self.arrays[name], nan=0.0)
         for at in map(tuple, np.argwhere((numbers < 0) | (numbers > last) | (numbers != np.trunc(numbers))).tolist()):
-            wanted = expected.format(last=last, count=last + 1)
-            raise ReadError(f"{self.path}, {self.cell(name, at)} ({name}): found {numbers[at]:g}, expected {wanted}")
+            meant = expected.format(last=last, count=last + 1)
+            raise ReadError(f"{self.path}, {self.cell(name, at)} ({name}): found {numbers[at]:g}, expected {meant}")
 
 
 def by_todays_names(places: Mapping[str, Found], former: Former) -> dict[str, Found]:

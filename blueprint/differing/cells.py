@@ -51,7 +51,7 @@ class Stale(NamedTuple):
 def changes(one: SavedBook, other: SavedBook, shared: Collection[str]) -> list[Change]:
     """Lists the typed cells that differ, in reading order; what only changes the look of a file is listed too."""
     typed = (name for name in shared if _typed(one, name) and _typed(other, name))
-    return [Change(**_told(one, other, name, at)) for name in typed for at in _apart(one, other, name, 0)]
+    return [Change(**_facts(one, other, name, at)) for name in typed for at in _apart(one, other, name, 0)]
 
 
 def partings(one: SavedBook, other: SavedBook, shared: Collection[str], tolerance: float) -> list[Parting]:
@@ -86,8 +86,8 @@ def _array(book: SavedBook, name: str) -> Array:
     return book.values.arrays[book.blocks[name]]
 
 
-def _told(one: SavedBook, other: SavedBook, name: str, at: tuple[int, ...]) -> dict[str, Any]:
-    """Returns what is told of a cell that differs; edge cells are counted in `at`."""
+def _facts(one: SavedBook, other: SavedBook, name: str, at: tuple[int, ...]) -> dict[str, Any]:
+    """Returns what a cell that differs is called, where it stands, and what it holds; edge cells are counted in `at`."""
     return {
         "name": name,
         "label": label(one.cell_at(name, at), one.blueprint.names, one.values),
@@ -102,11 +102,11 @@ def _parted(one: SavedBook, other: SavedBook, name: str, way: Way, tolerance: fl
     if cells:
         block, ours, theirs = one.blocks[name], _array(one, name), _array(other, name)
         moments = [_moment(at, block, way) for at in cells]
-        told = _told(one, other, name, cells[int(np.argmin(moments))])
+        facts = _facts(one, other, name, cells[int(np.argmin(moments))])
         largest = _largest(ours, theirs)
         yield (
             min(moments),
-            Parting(**told, meaning=block.about.meaning, differ=len(cells), of=ours.size, largest=largest),
+            Parting(**facts, meaning=block.about.meaning, differ=len(cells), of=ours.size, largest=largest),
         )
 
 

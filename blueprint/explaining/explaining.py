@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 NEAR = 3
-"""How many rows away a block may stand to be named beside an address where there is none."""
+"""How many rows away a block may stand to be named for an address where there is none."""
 
 
 def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[str, int | str]) -> Explanation:

@@ -89,14 +89,14 @@ def parse_address(text: str, sheets: Iterable[str]) -> Address:
     match = _ADDRESS.fullmatch(text.strip())
     if not match:
         raise NotationError(f"{text} is no address of one cell: write the sheet and the cell, such as 'Loss!N51'")
-    wanted, known = match["sheet"].strip(), {sheet.casefold(): sheet for sheet in sheets}
-    if len(wanted) > 1 and wanted[0] == wanted[-1] == "'":
-        wanted = wanted[1:-1].replace("''", "'")
-    sheet = known.get(wanted.casefold())
+    name, known = match["sheet"].strip(), {sheet.casefold(): sheet for sheet in sheets}
+    if len(name) > 1 and name[0] == name[-1] == "'":
+        name = name[1:-1].replace("''", "'")
+    sheet = known.get(name.casefold())
     if sheet is None:
-        near = get_close_matches(wanted.casefold(), known, 1)
+        near = get_close_matches(name.casefold(), known, 1)
         hint = f"did you mean {known[near[0]]}?" if near else f"there are {', '.join(known.values())}"
-        raise NotationError(f"there is no sheet {wanted}: {hint}")
+        raise NotationError(f"there is no sheet {name}: {hint}")
     column = 0
     for letter in match["letters"].upper():
         column = column * 26 + ord(letter) - ord("A") + 1

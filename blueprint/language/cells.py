@@ -94,7 +94,7 @@ def value_of(expr: Expr, members: Members, values: Values) -> Any:
         return np.asarray(compiled(expr, (), values)(members)).item()
 
 
-def taken(choice: Op, members: Members, values: Values) -> Expr | None:
+def alternative_of(choice: Op, members: Members, values: Values) -> Expr | None:
     """Returns the alternative that a condition or a number takes; None where the number is that of none."""
     which, *alternatives = choice.args
     number = value_of(which, members, values)
@@ -148,7 +148,7 @@ def chain(cell: Cell, reads: Callable[[Cell], Reads], depth: int | None = None) 
 def _reads(expr: Expr, members: Members, values: Values) -> Iterator[Read]:
     match expr:
         case Op("choose") | Op("where", (Op("is_off"), _, _)):
-            inner = tuple(each for each in (expr.args[0], taken(expr, members, values)) if each is not None)
+            inner = tuple(each for each in (expr.args[0], alternative_of(expr, members, values)) if each is not None)
         case Reduce():
             inner = ()
         case _:

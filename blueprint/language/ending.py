@@ -9,7 +9,7 @@ import numpy as np
 
 from blueprint.language.axes import Axis, NotationError
 from blueprint.language.blocks import Block
-from blueprint.language.cells import Cell, Members, along, filled_by, places_of, taken, value_of
+from blueprint.language.cells import Cell, Members, along, alternative_of, filled_by, places_of, value_of
 from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.spelling.numbers import printed, with_numbers
 from blueprint.language.trees import children, lookups_in, walk
@@ -118,7 +118,7 @@ def _operands(expr: Expr, members: Members, values: Values) -> tuple[Expr, ...]:
     """Returns the operands that a value is made of: of alternatives only the one that is taken."""
     if not (isinstance(expr, Op) and expr.name in ("where", "choose")):
         return children(expr)
-    alternative = taken(expr, members, values)
+    alternative = alternative_of(expr, members, values)
     return expr.args[:1] if alternative is None else (alternative,)
 
 

@@ -112,8 +112,8 @@ def components(reads: Mapping[Block, Iterable[Block]]) -> list[list[Block]]:
             readers[block].append(reader)
     known: set[Block] = set()
     order = [block for root in reads for block in _finished(root, reads, known)]
-    taken: set[Block] = set()
-    found = [set(_finished(root, readers, taken)) for root in reversed(order)]
+    assigned: set[Block] = set()
+    found = [set(_finished(root, readers, assigned)) for root in reversed(order)]
     return [[block for block in reads if block in group] for group in reversed(found) if group]
 
 

@@ -69,8 +69,8 @@ class Values:
         stray = next((cell for cell in given.flat if not isinstance(cell, kind) or isinstance(cell, bool)), None)
         infinite = False if block.text else np.isneginf(cells) if block.limit else np.isinf(cells)
         if stray is not None or np.any(infinite):
-            wanted = "words" if block.text else "finite numbers"
-            raise NotationError(f"{block.name} takes {wanted}, not {stray if stray is not None else 'infinity'!r}")
+            expected = "words" if block.text else "finite numbers"
+            raise NotationError(f"{block.name} takes {expected}, not {stray if stray is not None else 'infinity'!r}")
         if given.shape != self.shape(block):
             raise NotationError(f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}")
         self.arrays[block] = cells

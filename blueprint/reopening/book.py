@@ -64,7 +64,7 @@ class SavedBook(Book):
     def doubts(self, cell: Cell) -> str:
         """Says that the file shows another value than its inputs give, or none; nothing where it shows the same.
 
-        A cell in which one types is what it is: it is only told how it is understood, if it is blank, text or a formula.
+        A cell in which one types is what it is: only how it is understood is said, if it is blank, text or a formula.
         """
         if cell.block.typed:
             return self._understood(cell)
@@ -87,8 +87,8 @@ class SavedBook(Book):
     def remarks(self) -> list[str]:
         """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
         typed = [(block, array.shape) for block, array in self.values.arrays.items() if block.typed]
-        told = ((block, at, self._remark(block, at)) for block, shape in typed for at in np.ndindex(shape))
-        return [f"{self.file.where(block.name, at)}: {text}" for block, at, text in told if text]
+        remarks = ((block, at, self._remark(block, at)) for block, shape in typed for at in np.ndindex(shape))
+        return [f"{self.file.where(block.name, at)}: {text}" for block, at, text in remarks if text]
 
     def _remark(self, block: Block, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where that is not plain, or not what stands there; else nothing."""

@@ -61,9 +61,9 @@ class Like:
     """
 
     def __init__(self, file: Opened):
-        self.numbers, self.beside = numbers_of(file), witnessed_in(file)
+        self.numbers, self.witnessed = numbers_of(file), witnessed_in(file)
         nameless = replace(self.numbers, name="", title="", about="about" if self.numbers.about else "")
-        self._key = f"{nameless!r} {self.beside!r}"
+        self._key = f"{nameless!r} {self.witnessed!r}"
 
     def fresh(self, off: Off = frozenset()) -> Fresh:
         """Returns the fresh workbook in which these limits are off; it is made once for all files alike."""
@@ -78,7 +78,7 @@ class Like:
 
 @lru_cache(maxsize=KINDS_AT_HAND)
 def _made(alike: Like, off: Off) -> Fresh:
-    blueprint = blueprint_of(alike.numbers, alike.beside)
+    blueprint = blueprint_of(alike.numbers, alike.witnessed)
     values = Values(blueprint.sizes)
     for block in blueprint.blocks():
         values.arrays[block] = _filled(block, values, off)

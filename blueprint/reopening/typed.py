@@ -28,8 +28,8 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, Array]:
     """
     _check_alike(blueprint, file)
     equations = [[*walk(made.expr)] for block in blueprint.blocks() for made in block.definitions]
-    asked = {block for nodes in equations for block in _asked(nodes)}
-    searched = {block for nodes in equations for block in _searched(nodes) - _asked(nodes)}
+    tested = {block for nodes in equations for block in _tested(nodes)}
+    searched = {block for nodes in equations for block in _searched(nodes) - _tested(nodes)}
     arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
     known = {block: _folded(arrays[listed]) for block, listed in blueprint.choices.items()}
 
@@ -43,7 +43,7 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, Array]:
     for cell, why in _faults(file, arrays, wrong):
         raise ReadError(f"{cell}: {why}")
     return {
-        block.name: array if block.text or block in asked else np.nan_to_num(array, nan=0.0, posinf=OFF)
+        block.name: array if block.text or block in tested else np.nan_to_num(array, nan=0.0, posinf=OFF)
         for block, array in ((block, _without_stored_off(block, array)) for block, array in arrays.items())
     }
 
@@ -99,7 +99,7 @@ def suspect(blueprint: Blueprint, typed: Typed, file: Opened) -> str:
     return next((f"{cell}: {why}" for cell, why in _faults(file, arrays, wrong)), "")
 
 
-def _asked(nodes: list[Expr]) -> set[Block]:
+def _tested(nodes: list[Expr]) -> set[Block]:
     """Returns the blocks of which an equation asks whether their cells are filled."""
     conditions = [node for node in nodes if isinstance(node, Op) and node.name == "filled"]
     return {each.block for node in conditions for each in walk(node) if isinstance(each, Ref)}

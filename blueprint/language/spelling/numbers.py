@@ -1,7 +1,7 @@
 """The mathematics with the numbers put in, the line that one checks by hand: `0.15 + 0.9·4 − 3.5 = 0.25`."""
 
 from blueprint.language.blocks import Block
-from blueprint.language.cells import Members, along, filled_by, places_of, taken, value_of
+from blueprint.language.cells import Members, along, alternative_of, filled_by, places_of, value_of
 from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.spelling.text import ANYTHING, ATOM, PLAIN, PRODUCT, SUM, Spelled, Style, bracketed, spell
 from blueprint.language.trees import bound_axes
@@ -49,7 +49,7 @@ def _render(expr: Expr, members: Members, values: Values, style: Style) -> Spell
 
     match expr:
         case Op("choose") | Op("where", (Op("is_off"), _, _)):
-            alternative = taken(expr, members, values)
+            alternative = alternative_of(expr, members, values)
             return Spelled(style.blank) if alternative is None else render(alternative)
         case Op():
             return spell(expr, style.table, render, style.brackets)
