@@ -101,7 +101,7 @@ def _book(shown: Shown, name: str) -> Book:
     with ending_in(Unreadable, MinibatchError, NotationError):
         book = Book(blueprint_of(shown.numbers(name)))
     made = shown.agreement({block.name: array for block, array in book.values.arrays.items()})
-    say("\n".join([*shown.remarks, f"Shown: {shown.told}."]))
+    say("\n".join([*shown.remarks, f"Shown: {shown.what}."]))
     if made.apart:
         raise Unreadable(f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump")
     say(f"the workbook's {len(made.distances)} rows and numbers are the replay's (largest difference {made.worst:.1e})")

@@ -34,8 +34,8 @@ def before_first_update(batch: Minibatch) -> First:
     generated = of_the_engine(batch)
     found = _checked(batch, PAIRS[1:] if generated else PAIRS)
     if generated:
-        told = f"before the first update the ratio need not be 1, and is not checked: {generated}"
-        found = replace(found, notes=(told,))
+        note = f"before the first update the ratio need not be 1, and is not checked: {generated}"
+        found = replace(found, notes=(note,))
     if before:
         return found
     said = " ".join(each.strip() for each in found.said)
@@ -121,10 +121,10 @@ def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list
     name, old = (batch.called.get(one, one) for one in (each.name, each.name.replace("new", "old")))
     tokens, loud = int(each.tokens.sum()), int(each.loud.sum())
     unit = "" if each.unit == 1 else ", over the spread of the values"
-    told = f"{name} should be {old}, but {loud:,} of {tokens:,} words differ, by {each.size():.2g} (root mean square{unit})"
+    note = f"{name} should be {old}, but {loud:,} of {tokens:,} words differ, by {each.size():.2g} (root mean square{unit})"
     if each.name == "logprobs_new":
-        told += f"; the mean ratio is {np.exp(np.clip(each.apart[each.tokens], -50, 50)).mean():.4g} instead of 1"
+        note += f"; the mean ratio is {np.exp(np.clip(each.apart[each.tokens], -50, 50)).mean():.4g} instead of 1"
     limit = f"forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}"
-    yield f"{told}; {limit}."
+    yield f"{note}; {limit}."
     for said in like or ["it is scattered over rows and words, as by dropout in one forward, or by another precision"]:
         yield f"  {name}: {said}."

@@ -18,6 +18,9 @@ from blueprint.verifying.settings import number_of
 IN_REWARD, IN_LOSS = ("reward", "both"), ("loss", "both")
 """Words of `reward.kl_in` by which the KL is paid there."""
 
+COEFFICIENTS = (("vf_coef", "value_loss", 1.0), ("ent_coef", "entropy", -1.0), ("loss.kl_coef", "kl_loss", 1.0))
+"""L = rest + sign·c·part: c is (L − rest) / (sign·part)."""
+
 DIGITS, LARGEST = 3, 100.0
 """A coefficient that somebody typed has at most so many digits, and is at most as large."""
 
@@ -28,10 +31,10 @@ def fitted(local: Replay, name: str, logged: float | None) -> Iterator[Neighbour
         yield from _kl_coef(local)
         yield from _score_clip(local)
     elif logged is not None and name == "total_loss":
-        yield from _coefficient(local, "vf_coef", "value_loss", 1.0, logged)
-        yield from _coefficient(local, "ent_coef", "entropy", -1.0, logged)
-        if local.options["reward.kl_in"] in IN_LOSS:
-            yield from _coefficient(local, "loss.kl_coef", "kl_loss", 1.0, logged)
+        for key, part, sign in COEFFICIENTS:
+            if local.whole[part] and (key != "loss.kl_coef" or local.options["reward.kl_in"] in IN_LOSS):
+                rest = local.whole["total_loss"] - local.whole[f"adds.{part}"]
+                yield from _typed(key, (logged - rest) / (sign * local.whole[part]))
     elif logged is not None and name == "value_loss" and (ours := local.number("value_loss")):
         yield from _typed("value.factor", number_of("value.factor", local.options["value.factor"]) * logged / ours)
 
@@ -56,14 +59,6 @@ def _score_clip(local: Replay) -> Iterator[Neighbour]:
         score = (theirs - rows["reward.penalty"][:, : theirs.shape[1]])[rows["score.place"][:, : theirs.shape[1]] > 0]
         largest = max(largest, float(np.abs(score).max(initial=0.0)))
     yield from _typed("reward.score_clip", largest)
-
-
-def _coefficient(local: Replay, key: str, part: str, sign: float, logged: float) -> Iterator[Neighbour]:
-    """L = rest + sign·c·part: c is (L − rest) / (sign·part)."""
-    adds = f"adds.{part}"
-    if local.whole[part]:
-        rest = local.whole["total_loss"] - local.whole[adds]
-        yield from _typed(key, (logged - rest) / (sign * local.whole[part]))
 
 
 def _typed(key: str, value: float) -> Iterator[Neighbour]:

@@ -40,11 +40,11 @@ class Agreement(NamedTuple):
 class Shown(NamedTuple):
     """A part of a dump that becomes a workbook.
 
-    told: what is shown, in words. remarks: what of the workbook is not as the library had it.
+    what: what is shown, in words. remarks: what of the workbook is not as the library had it.
     numbers: makes its numbers, under a name. agreement: compares its blocks, by their names, with the dump computed again.
     """
 
-    told: str
+    what: str
     remarks: tuple[str, ...]
     numbers: Callable[[str], Any]
     agreement: Callable[[Mapping[str, Array]], Agreement]

@@ -81,8 +81,8 @@ def _some_rows(batch: Minibatch, gap: Gap, usual: float) -> Iterator[Pattern]:
     listed = ", ".join(rows[:MOST_LISTED]) + (" …" if len(rows) > MOST_LISTED else "")
     padded = padded_rows(batch)
     if padded is not None and np.array_equal(padded[gap.rows][there], loud[there]):
-        told = f"only in rows with a padded prompt ({listed}): position ids, or an attention mask, that do not skip the pads"
-        yield Pattern(told, True)
+        said = f"only in rows with a padded prompt ({listed}): position ids, or an attention mask, that do not skip the pads"
+        yield Pattern(said, True)
     else:
         yield Pattern(f"only in {len(rows)} of {int(there.sum())} rows ({listed})", False)
 
@@ -110,8 +110,10 @@ def _sloped(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:
         size = size + np.where(gap.tokens, np.nan_to_num(np.asarray(entropy[gap.rows], dtype=np.float64)), 0.0)
     slope, certain, share = _slope(gap, size, about_mean=entropy is None)
     if abs(slope) > STEEP and (certain or share > MOSTLY):
-        told = batch.hyperparameters.get("batch.temperature")
-        known = f"; the file says a temperature of {told:g}" if isinstance(told, float | int) and told != 1 else ""
+        logged = batch.hyperparameters.get("batch.temperature")
+        known = (
+            f"; the file says a temperature of {logged:g}" if isinstance(logged, float | int) and logged != 1 else ""
+        )
         about = f"by the slope about {1 / (1 + slope):.2g}{known}" if slope > -1 else f"the slope is {slope:.2g}{known}"
         yield Pattern(f"it grows with the log-prob, as of a temperature that only one side has ({about})", certain)
 

@@ -68,7 +68,9 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
     if len(found.parts) == 1 and not found.unread:
         return "\n".join([chosen, text_of(found.parts[0].verdict), *_left_open(found), *notes])
     lines, parts = [line.line for line in found.lines], [chosen, _head(found)]
-    parts += [_table(found)] if lines else ["Nothing was logged that could be compared."]
+    files = [(f"{len(line.deviating)} of {line.files}", Path(line.worst.path).name) for line in found.lines]
+    table = table_of(lines, ("deviates in", "worst in"), files)
+    parts += [table if lines else "Nothing was logged that could be compared."]
     parts += [*(_first_of_step(found, found.first) if found.first else ()), *_before_update(found)]
     if found.agrees and lines:
         parts += [f"{summary(lines)[:-1]}, in all {len(found.parts)} files.", *reasons(lines)]
@@ -86,11 +88,6 @@ def _head(found: StepVerdict) -> str:
     several = ", ".join(f"{count} {plurals[what]}" for what, count in counts.items() if count > 1)
     step = "Files without a step" if found.step is None else f"Step {found.step}"
     return f"{step}: {len(found.parts)} files of {tokens:,} words{f': {several}' if several else ''}.\n"
-
-
-def _table(found: StepVerdict) -> str:
-    files = [(f"{len(each.deviating)} of {each.files}", Path(each.worst.path).name) for each in found.lines]
-    return table_of([each.line for each in found.lines], ("deviates in", "worst in"), files)
 
 
 def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:

@@ -140,10 +140,10 @@ def _unnamed(known: Catalogue, library: str | None) -> str:
     """Says why no preset goes with a file's library."""
     if library is None:
         return "does not say which library wrote it: name one with --preset"
-    asked = unquoted(library)
+    quoted = unquoted(library)
     if any(name.startswith(f"{library.lower()}_") for name in known.presets):
-        return f"is of {asked} and does not say of which version: add version to its metadata, or name a preset with --preset"
-    return f"is of {asked}, for which there is no preset: name one that does as it does with --preset"
+        return f"is of {quoted} and does not say of which version: add version to its metadata, or name a preset with --preset"
+    return f"is of {quoted}, for which there is no preset: name one that does as it does with --preset"
 
 
 def _preset(known: Catalogue, name: str) -> Preset:

@@ -150,12 +150,12 @@ def _factors(step: Verified, name: str) -> Iterator[Match]:
 def _counted(step: Verified) -> Iterator[tuple[float, str]]:
     """Yields the factors, and how a report puts them."""
     places = [each.batch.place or Place() for each in step.prepared]
-    told: dict[int, list[str]] = {}
+    named: dict[int, list[str]] = {}
     for what, key in (("microbatches of its minibatch", "microbatches"), ("ranks", "world_size")):
         counts = {getattr(each, key) for each in places}
         if len(counts) == 1 and (count := counts.pop()) and count > 1:
-            told.setdefault(count, []).append(what)
-    for count, of in told.items():
+            named.setdefault(count, []).append(what)
+    for count, of in named.items():
         yield float(count), f"everything multiplied by {count}, the {' or the '.join(of)}"
         yield 1 / count, f"everything divided by {count}, the {' or the '.join(of)}"
 

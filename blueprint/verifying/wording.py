@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from blueprint.quoting import table
-from blueprint.verifying.compare import SHARE, Axes, Compared, Spot
+from blueprint.verifying.compare import SHARE, Compared
 from blueprint.verifying.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS, TOO_COARSE, Line
 from blueprint.verifying.tolerances import HALF, SHARES
 from blueprint.verifying.verdict import NOTHING, Match
@@ -38,16 +38,13 @@ def where(line: Line) -> str:
     if spot is None:
         return f"{line.called}: logged {found.logged:.9g}, recomputed {found.recomputed:.9g}."
     deviate = "deviates" if spot.words == 1 else "deviate"
+    columns = f" {spot.first}" if spot.first == spot.last else f"s {spot.first} … {spot.last}"
+    place = f"{axes.row} {spot.row}{f', {axes.column}{columns}' if axes.column else ''}"
     return (
-        f"{line.called}, {axes.row} {spot.row}{_columns(spot, axes)}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
+        f"{line.called}, {place}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
         f"  In that {axes.row} {spot.words:,} of its {axes.cell}s {deviate}, in all {found.deviating:,} of {found.cells:,}; "
         f"the largest difference is {found.largest:.3g}."
     )
-
-
-def _columns(spot: Spot, axes: Axes) -> str:
-    several = f"s {spot.first} … {spot.last}" if spot.first != spot.last else f" {spot.first}"
-    return f", {axes.column}{several}" if axes.column else ""
 
 
 def others(lines: Sequence[Line], own: str) -> Iterator[str]:
