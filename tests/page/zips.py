@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import pytest
+
+from blueprint.page.read import ReadError, opened
 
 SHEET = "xl/worksheets/sheet1.xml"
 
@@ -52,3 +57,11 @@ def with_said_size(path: Path, target: Path, name: str, size: int) -> Path:
     struct.pack_into("<I", data, part.header_offset + 22, size)
     target.write_bytes(bytes(data))
     return target
+
+
+def refusal(path: Path) -> str:
+    """Returns the sentence with which a file is refused, without its folder."""
+    with pytest.raises(ReadError) as refused:
+        opened(path)
+    assert "\n" not in str(refused.value)
+    return str(refused.value).replace(f"{path.parent}{os.sep}", "")

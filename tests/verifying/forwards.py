@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps import Minibatch, Place
+from blueprint.dumps import Array, Minibatch, Place
+from blueprint.verifying.first import before_first_update
 
 WIDTH, LAYERS, VOCABULARY = 96, 3, 211
 PROMPT, SLOTS, PAD = 6, 24, 0
@@ -92,3 +94,23 @@ def step(old: Forward, new: Forward, rows: int = 24, **said: object) -> Minibatc
     dtypes = dict.fromkeys(tensors, "float32")
     whole = {"place": Place(optimizer_step=0), **said}
     return Minibatch("step", arrays, dtypes, {}, np.full(rows, SLOTS), np.zeros(rows, int), **whole)  # type: ignore[arg-type]
+
+
+def with_tensors(batch: Minibatch, **tensors: Array) -> Minibatch:
+    """Returns a file with other tensors."""
+    return replace(batch, tensors={**batch.tensors, **tensors})
+
+
+def says(batch: Minibatch) -> dict[str, str]:
+    """Returns what is said of each tensor."""
+    return {line.compared.name: line.says for line in before_first_update(batch).lines}
+
+
+def clean(dtype: torch.dtype) -> Minibatch:
+    """Returns a clean step: both forwards in one dtype, with kernels that add up in another order."""
+    return step(Forward(dtype), Forward(dtype, split=True))
+
+
+def column_off(by: int, name: str = "logprobs_new") -> Callable[[Minibatch], Minibatch]:
+    """Returns how a tensor is a column off."""
+    return lambda batch: with_tensors(batch, **{name: np.roll(batch.tensors[name], by, axis=1)})

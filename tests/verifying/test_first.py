@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,37 +11,18 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 import torch
-from click.testing import CliRunner
 
-from blueprint.cli import main
-from blueprint.dumps import Array, Minibatch, Place, read_dump, save
-from blueprint.verifying import data_of, replay, text_of, verify, verify_step
+from blueprint.dumps import Minibatch, Place
 from blueprint.verifying.first import before_first_update
 from blueprint.verifying.gap import MOST, USUAL
 from blueprint.verifying.patterns import padded_rows
-from blueprint.verifying.report import text_of_step
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.verifying.dumps import as_dtype
-from tests.verifying.forwards import Forward, step
+from tests.verifying.forwards import Forward, clean, column_off, says, step, with_tensors
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 VERL = rlhf().preset("verl").values
 UNSAID = Place(rank=0)
-
-
-def with_tensors(batch: Minibatch, **tensors: Array) -> Minibatch:
-    """Returns a file with other tensors."""
-    return replace(batch, tensors={**batch.tensors, **tensors})
-
-
-def says(batch: Minibatch) -> dict[str, str]:
-    """Returns what is said of each tensor."""
-    return {line.compared.name: line.says for line in before_first_update(batch).lines}
-
-
-def clean(dtype: torch.dtype) -> Minibatch:
-    """Returns a clean step: both forwards in one dtype, with kernels that add up in another order."""
-    return step(Forward(dtype), Forward(dtype, split=True))
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "bfloat16"])
@@ -76,11 +56,6 @@ def test_the_noise_that_was_measured_on_real_models_is_not_accused(rms: float) -
     assert found.differs is None
     precise = before_first_update(replace(batch, forward_dtype="float32"))
     assert (precise.differs is not None) == (rms > MOST["float32"])
-
-
-def column_off(by: int, name: str = "logprobs_new") -> Callable[[Minibatch], Minibatch]:
-    """Returns how a tensor is a column off."""
-    return lambda batch: with_tensors(batch, **{name: np.roll(batch.tensors[name], by, axis=1)})
 
 
 def permuted(batch: Minibatch) -> Minibatch:
@@ -224,36 +199,6 @@ def test_what_was_logged_of_the_ratio_is_checked_where_the_log_probs_are_missing
     assert len(found.said) == expected.count("DIFFERS")
 
 
-def test_a_dump_whose_losses_agree_differs_all_the_same(tmp_path: Path) -> None:
-    """As a run would log it: every loss follows from log-probs that are a column off."""
-    drawn = np.random.default_rng(0)
-    batch = column_off(1)(clean(F32))
-    tensors = {**batch.tensors, "advantages": drawn.normal(size=batch.mask.shape).astype(np.float32)}
-    tensors = {name: each for name, each in tensors.items() if name not in ("values_old", "values_new", "prompt_ids")}
-    loss = replay(replace(batch, tensors=tensors), VERL).whole
-    logged = {"policy_loss": loss["policy_loss"], "approx_kl": loss["approx_kl.used"]}
-    whole = replace(batch, tensors=tensors, logged=logged)
-    verdict = verify(whole, VERL, "verl")
-    assert [(line.compared.name, line.says) for line in verdict.lines] == [
-        ("logprobs_new", "DIFFERS"),
-        ("approx_kl.used", "agrees"),
-        ("policy_loss", "agrees"),
-    ]
-    assert (verdict.agrees, verdict.first, verdict.causes) == (False, verdict.lines[0], ())
-    text = text_of(verdict)
-    assert "Before the first update:\n  logprobs_new should be logprobs_old, but " in text
-    assert "No single known convention" not in text
-    assert "agree." not in text
-    assert data_of(verdict)["before_first_update"] == list(verdict.before_update.said)
-    path = tmp_path / "step.npz"
-    save(path, tensors, {"library": "verl", "logged": logged, "epoch": 0, "minibatch": 0})
-    found = CliRunner().invoke(main, ["verify", str(path)])
-    assert found.exit_code == 1
-    assert "one of the two tensors is a column off" in found.output
-    save(path, tensors, {"library": "verl", "logged": logged, "epoch": 0, "minibatch": 1})
-    assert CliRunner().invoke(main, ["verify", str(path)]).exit_code == 0
-
-
 def test_padded_prompts_are_told_by_the_word_that_they_begin_with() -> None:
     prompts = np.array([[0, 0, 5, 6], [7, 5, 4, 3], [0, 0, 0, 2], [9, 9, 1, 2]])
     batch = with_tensors(BROKEN, prompt_ids=prompts)
@@ -262,36 +207,3 @@ def test_padded_prompts_are_told_by_the_word_that_they_begin_with() -> None:
     assert found.tolist() == [True, False, True, False]
     assert padded_rows(with_tensors(BROKEN, prompt_ids=prompts[[0, 2]])) is None
     assert padded_rows(with_tensors(BROKEN, prompt_ids=prompts[[1, 1]])) is None
-
-
-def test_the_files_of_a_step_are_checked_each(tmp_path: Path) -> None:
-    """One of two ranks computes its new log-probs a column off."""
-    clean_step = clean(F32)
-    for rank, batch in enumerate((clean_step, column_off(1)(clean_step))):
-        said = {"library": "verl", "rank": rank, "world_size": 2, "epoch": 0, "minibatch": 0}
-        save(tmp_path / f"rank{rank}.npz", batch.tensors, said)
-    found = verify_step(sorted(tmp_path.iterdir()))
-    assert not found.agrees
-    assert found.first is not None
-    assert (found.first.name, found.first.line.says, found.causes) == ("logprobs_new", "DIFFERS", ())
-    assert [Path(each.path).name for each in found.first.deviating] == ["rank1.npz"]
-    assert [bool(part.verdict.before_update.said) for part in found.parts] == [False, True]
-    text = text_of_step(found)
-    assert "\nBefore the first update, rank1.npz:\n  logprobs_new should be logprobs_old, but " in text
-    assert "No single known convention" not in text
-
-
-REAL = sorted((Path(__file__).parents[1] / "data" / "real").glob("*/*/*.safetensors"))
-
-
-def test_no_clean_step_of_a_real_library_is_accused() -> None:
-    """Trainers as they are, in float32 and bfloat16: what they wrote before their first update, but for files of a critic alone."""
-    batches = [
-        each for path in REAL if isinstance(each := read_dump(path), Minibatch) and "logprobs_new" in each.tensors
-    ]
-    first = [each for each in batches if each.place and each.place.before_first_update]
-    assert {each.dtypes["logprobs_new"] for each in first} == {"float32", "bfloat16"}
-    assert len(first) > 10
-    assert {(each.path, said) for each in first for said in says(each).values()} == {
-        (each.path, "agrees") for each in first
-    }
