@@ -14,7 +14,7 @@ from blueprint.verifying.logged import ALL
 from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.minibatch.schema import MinibatchNumbers
+from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
 from blueprint.workbooks.minibatch.verifying.export import numbers_of
 from blueprint.workbooks.minibatch.verifying.logged_values import agreement
 from blueprint.workbooks.minibatch.verifying.window import Window, worst_window

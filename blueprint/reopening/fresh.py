@@ -21,7 +21,7 @@ from blueprint.page.read import Opened
 from blueprint.page.watch import fingerprint, formulas_of
 from blueprint.page.written import Written
 from blueprint.reopening.saved import numbers_of
-from blueprint.workbooks.common.sheets.witness_section import NEAREST, OWN, WITNESS, Witnessed
+from blueprint.workbooks.common.sheets.checks import NEAREST, OWN, WITNESS, Witnessed
 from blueprint.workbooks.registry import blueprint_of
 
 SOME_WORD = "a"

@@ -15,7 +15,7 @@ from blueprint.workbooks.kind import Kind, KindError, imported
 if TYPE_CHECKING:
     import blueprint.witness
     from blueprint.page.outline import Blueprint
-    from blueprint.workbooks.common.sheets.witness_section import Witnessed
+    from blueprint.workbooks.common.sheets.checks import Witnessed
 
 FIRST = "rlhf_ppo"
 """The kind that lists begin with."""

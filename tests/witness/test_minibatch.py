@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.book import Book
 from blueprint.page.read import read
 from blueprint.witness import WitnessError
-from blueprint.workbooks.minibatch.witness.kind import kind_of
+from blueprint.workbooks.minibatch.witness.logged import kind_of
 from blueprint.workbooks.registry import witness_of as witness
 from tests.replayed import window_book, with_everything_logged
 from tests.witness.live import live, parting

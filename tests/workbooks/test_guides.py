@@ -14,8 +14,7 @@ from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.guides import POINTS
-from blueprint.workbooks.common.guides.first_hour import Try, all_tries, tries
-from blueprint.workbooks.common.guides.look_up import known, terms
+from blueprint.workbooks.common.guides.sheets import Try, all_tries, known, terms, tries
 from blueprint.workbooks.rlhf_ppo.inputs.result import is_default
 from tests.page.finished import Area, Engine, Finished, finished
 from tests.workbooks import glossary_page

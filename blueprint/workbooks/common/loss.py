@@ -6,24 +6,35 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from blueprint.language import Arithmetic, Block, Sum, maximum
-from blueprint.workbooks.common.definitions.aggregation import (
+from blueprint.workbooks.common.definitions import (
+    EVERYWHERE,
+    L2,
+    NEW,
     Average,
+    Choices,
+    Clip,
+    Counting,
+    Estimates,
     Filter,
     Guard,
     Part,
+    Row,
     Total,
     Totals,
+    ValueLoss,
     Weights,
+    clip,
+    counted_values,
     filtered,
     guard,
+    kl_estimates,
+    mean,
+    price,
+    rows,
     total,
+    value_loss,
     weights,
 )
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, rows
-from blueprint.workbooks.common.definitions.distribution import NEW, Estimates, kl_estimates
-from blueprint.workbooks.common.definitions.losses import L2, Clip, ValueLoss, clip, counted_values, value_loss
-from blueprint.workbooks.common.definitions.reward import price
-from blueprint.workbooks.common.definitions.whitening import Counting, mean
 
 WEIGHED = {
     "policy_loss": "policy",

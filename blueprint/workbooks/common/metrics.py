@@ -5,20 +5,26 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Sum, maximum
 from blueprint.page.outline import Section, key
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, rows
-from blueprint.workbooks.common.definitions.losses import Clip, ValueLoss
-from blueprint.workbooks.common.definitions.metrics import (
+from blueprint.workbooks.common.definitions import (
+    EVERYWHERE,
+    Choices,
+    Clip,
+    Counting,
     Flags,
     PolicyKL,
+    ValueLoss,
     any_of,
     below,
     clip_flags,
+    count,
     explained_variance,
+    mean,
     per_response,
     policy_kl,
     residual,
+    rows,
+    spread,
 )
-from blueprint.workbooks.common.definitions.whitening import Counting, count, mean, spread
 from blueprint.workbooks.common.sheets.signal import minors
 
 

@@ -3,17 +3,33 @@
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, maximum
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
-from blueprint.workbooks.common.definitions.distribution import OLD, Estimates, kl_estimates
-from blueprint.workbooks.common.definitions.gae import After, Gae, Reach, gae, holes, kept_values
-from blueprint.workbooks.common.definitions.places import Counted, Places, counted
-from blueprint.workbooks.common.definitions.reward import Paid, Rewards, Score, penalised, rewards, score, where_paid
-from blueprint.workbooks.common.definitions.whitening import (
+from blueprint.workbooks.common.definitions import (
+    EVERYWHERE,
+    OLD,
+    After,
+    Choices,
+    Counted,
     Counting,
+    Estimates,
+    Gae,
     Moments,
+    Paid,
+    Places,
+    Reach,
+    Rewards,
+    Score,
     Whitened,
+    counted,
     counting,
+    gae,
+    holes,
+    kept_values,
+    kl_estimates,
+    penalised,
+    rewards,
+    score,
     statistics,
+    where_paid,
     whitened_advantages,
 )
 

@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 from blueprint.language import Axis, Block, typed
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.aggregation import Totals
-from blueprint.workbooks.common.definitions.whitening import Moments
+from blueprint.workbooks.common.definitions import Moments, Totals
 
 Blocks = Mapping[str, Block]
 

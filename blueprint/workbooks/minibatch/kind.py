@@ -10,7 +10,7 @@ KIND = Kind(
     "a real minibatch",
     {},
     "blueprint.workbooks.minibatch.level:minibatch_level",
-    saved={"minibatch": ("episode.number", "blueprint.workbooks.minibatch.saved:numbers_in")},
+    saved={"minibatch": ("episode.number", "blueprint.workbooks.minibatch.numbers:numbers_in")},
     settings="blueprint.workbooks.common.conventions.data:LIVE",
     notes=(HERE.parent / "common" / "notes", HERE / "notes.toml"),
     models=HERE.parent / "common" / "guides" / "models.toml",

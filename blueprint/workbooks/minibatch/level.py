@@ -10,22 +10,25 @@ from blueprint.page.outline import Blueprint, Piece
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.definitions.distribution import NEW, OLD
-from blueprint.workbooks.common.definitions.identities import Identity, gamma_0, lambda_0
-from blueprint.workbooks.common.definitions.metrics import means_of
-from blueprint.workbooks.common.definitions.whitening import Counting, count
+from blueprint.workbooks.common.definitions import (
+    NEW,
+    OLD,
+    Choices,
+    Counting,
+    Identity,
+    checks,
+    count,
+    gamma_0,
+    lambda_0,
+    means_of,
+)
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import PRESET
-from blueprint.workbooks.common.sheets import walk
-from blueprint.workbooks.common.sheets.checks import checks_sheet
-from blueprint.workbooks.common.sheets.head import InView
-from blueprint.workbooks.common.sheets.start import LEGEND, Made, Says, start_sheet
+from blueprint.workbooks.common.sheets import LEGEND, InView, Made, Says, checks_sheet, start_sheet, walk
 from blueprint.workbooks.minibatch.given import STALE, Blocks, batch_sheet, dump_sheet, given_of, listed
 from blueprint.workbooks.minibatch.library import library_sheet
-from blueprint.workbooks.minibatch.schema import MinibatchNumbers
+from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
 from blueprint.workbooks.minibatch.steps import Steps, steps_of
 from blueprint.workbooks.minibatch.views import QUANTITIES, flow, parts, pictures, pieces, walked
 

@@ -10,13 +10,10 @@ from blueprint.page.outline import Section, Sheet, blocks_on
 from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common import signal as signals
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.choices import Choices, rows
-from blueprint.workbooks.common.definitions.gae import After
-from blueprint.workbooks.common.definitions.metrics import clip_flags
-from blueprint.workbooks.common.definitions.places import places
+from blueprint.workbooks.common.definitions import After, Choices, clip_flags, places, rows
+from blueprint.workbooks.common.sheets import InView
 from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets import signal as signal_sheet
-from blueprint.workbooks.common.sheets.head import InView
 from blueprint.workbooks.minibatch.given import Blocks, moments, totals
 
 REPEATED = {

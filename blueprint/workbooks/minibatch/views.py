@@ -2,12 +2,9 @@
 
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Section, Sheet
-from blueprint.workbooks.common.definitions.choices import Choices, rows
-from blueprint.workbooks.common.sheets import charts
-from blueprint.workbooks.common.sheets.averaged import TOTAL
-from blueprint.workbooks.common.sheets.flow import ON, UP, with_
+from blueprint.workbooks.common.definitions import Choices, rows
+from blueprint.workbooks.common.sheets import ON, TOTAL, UP, Titled, charts, titled_sections, with_
 from blueprint.workbooks.common.sheets.loss import walked as walked_loss
-from blueprint.workbooks.common.sheets.walk import Titled, titled_sections
 from blueprint.workbooks.minibatch.given import Blocks, listed
 from blueprint.workbooks.minibatch.steps import Steps
 

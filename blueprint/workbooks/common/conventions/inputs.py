@@ -8,7 +8,7 @@ from blueprint.inputs.setting import in_groups
 from blueprint.language import Block, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet
 from blueprint.workbooks.common.conventions.data import GROUPS, Conventions, rlhf
-from blueprint.workbooks.common.definitions.networks import Temperature
+from blueprint.workbooks.common.definitions import Temperature
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
 
 WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)

@@ -1,15 +1,14 @@
 """Guides: what helps to read a workbook and computes nothing: models, loop, glossary, things to try, differences, notes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blueprint.inputs.catalogue import Catalogue, data_in
 from blueprint.language import Block
-from blueprint.page.outline import Blueprint, Box, Entry, Flow, Note, Section, Sheet
-from blueprint.workbooks.common.guides.first_hour import first_hour_sheet
-from blueprint.workbooks.common.guides.look_up import differences_sheet, glossary_sheet, notes_sheet
+from blueprint.page.outline import Blueprint, Box, Entry, Flow, Note, Section
+from blueprint.workbooks.common.guides.sheets import differences_sheet, first_hour_sheet, glossary_sheet, notes_sheet
 
 HEADS = "Names of rows have notes (a mark in the corner of the cell): point at one, and it says why the row is there."
 POINTS = {
@@ -20,7 +19,7 @@ POINTS = {
 }
 """What each sheet of words is for, as the first section of Start says it."""
 BEFORE = "The pieces"
-"""What the section of Start begins with before which models and loop are told."""
+"""What the section of Start begins with before which models and loop stand."""
 
 GIVEN = "No network is run here: what the models said is typed. A model without a link has no numbers in this workbook."
 MODEL_HEADINGS = ("in training", "stands on", "", "begins")
@@ -38,51 +37,42 @@ def with_guides(made: Blueprint, measured: bool, models: Path | None, presets: C
     """Adds models and loop to Start, and the sheets of words: after Start what to try, at the end what to look up.
 
     measured: these are the numbers in which the changes to try were measured, so that what comes of them can be told.
-    models: the file that tells of the models and the loop. presets: what libraries do, for the sheet where they differ.
+    models: the file of the models and the loop. presets: what libraries do, for the sheet where they differ.
     """
     blocks = {block.name: block for block in made.blocks()}
     start, *others = made.sheets
-    differ = differences_sheet(blocks, presets) if presets else None
-    last = [sheet for sheet in (glossary_sheet(blocks), differ, notes_sheet(made)) if sheet is not None]
     first = first_hour_sheet(blocks, measured)
-    start = _pointed(start, [*first, *last])
+    differ = differences_sheet(blocks, presets) if presets else []
+    last = [*glossary_sheet(blocks), *differ, *notes_sheet(made)]
+    sections = _pointed(start.sections, [sheet.title for sheet in (*first, *last)])
     if models:
-        told = data_in(models)
-        start = _told(start, [models_section(blocks, told), *loop_section(blocks, told["loop"])])
-    return replace(made, sheets=(start, *first, *others, *last))
+        texts, titles = data_in(models), [section.title for section in sections]
+        at = next((at for at, title in enumerate(titles) if title.startswith(BEFORE)), titles.index("The sheets"))
+        sections[at:at] = [models_section(blocks, texts), *loop_section(blocks, texts["loop"])]
+    return replace(made, sheets=(replace(start, sections=tuple(sections)), *first, *others, *last))
 
 
-def _pointed(start: Sheet, guides: list[Sheet]) -> Sheet:
+def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:
     """Says in the first section of Start that rows have notes, and which sheets help."""
-    points = {sheet.title: f"{sheet.title}: {POINTS[sheet.title]}" for sheet in guides}
-    told = [*([HEADS] if "Notes" in points else []), " · ".join(points.values())]
-    about, *others = start.sections
-    return replace(start, sections=(replace(about, items=(*about.items, *map(Note, told))), *others))
+    points = [*([HEADS] if "Notes" in guides else []), " · ".join(f"{title}: {POINTS[title]}" for title in guides)]
+    about, *others = sections
+    return [replace(about, items=(*about.items, *map(Note, points))), *others]
 
 
-def _told(start: Sheet, more: list[Section]) -> Sheet:
-    """Puts sections on Start before the pieces, or before the list of sheets where there are none."""
-    titles = [section.title for section in start.sections]
-    at = next((at for at, title in enumerate(titles) if title.startswith(BEFORE)), titles.index("The sheets"))
-    return replace(start, sections=(*start.sections[:at], *more, *start.sections[at:]))
+def models_section(blocks: Mapping[str, Block], texts: Mapping[str, Any]) -> Section:
+    """Lists the models, frozen and trained, and says whether they run here."""
+    runs = "old.E" in blocks and "told_with_weights" in texts
+    notes = Note(texts["told"]), Note(texts["told_with_weights"] if runs else GIVEN)
+    return Section("The models", (*(_model(model, blocks) for model in texts["model"]), *notes), MODEL_HEADINGS)
 
 
-def models_section(blocks: Mapping[str, Block], told: Mapping[str, Any]) -> Section:
-    """Tells the models, frozen and trained, and whether they run here."""
-    runs = "old.E" in blocks and "told_with_weights" in told
-    entries = [_entry(model, blocks) for model in told["model"]]
-    notes = Note(told["told"]), Note(told["told_with_weights"] if runs else GIVEN)
-    return Section("The models", (*entries, *notes), MODEL_HEADINGS)
+def _model(model: Mapping[str, Any], blocks: Mapping[str, Block]) -> Entry:
+    """Outlines one model; the first of its rows that is there leads to it."""
+    found = next((Box("{sheet}", blocks[name]) for name in model["rows"] if name in blocks), "")
+    return Entry((model["symbol"], model["name"], model["state"], found, "", model["begins"]))
 
 
-def _entry(model: Mapping[str, Any], blocks: Mapping[str, Block]) -> Entry:
-    """Tells one model; the first of its rows that is there leads to it."""
-    found = next((blocks[name] for name in model["rows"] if name in blocks), None)
-    link: Box | str = Box("{sheet}", found) if found is not None else ""
-    return Entry((model["symbol"], model["name"], model["state"], link, "", model["begins"]))
-
-
-def loop_section(blocks: Mapping[str, Block], told: Mapping[str, str]) -> list[Section]:
+def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[Section]:
     """Draws the loop in which this step stands; nothing where no loss is."""
     if "total_loss" not in blocks:
         return []
@@ -92,8 +82,8 @@ def loop_section(blocks: Mapping[str, Block], told: Mapping[str, str]) -> list[S
 
     step = box("gradient step on θ", "update_step")
     outer = (
-        box(told["begin"], "given", "actions"), ON, box(told["rollout"], "word_written", "old.logprobs"), ON,
-        box(told["rewards"], "rewards"), ON,
+        box(texts["begin"], "given", "actions"), ON, box(texts["rollout"], "word_written", "old.logprobs"), ON,
+        box(texts["rewards"], "rewards"), ON,
         box("GAE, whitening", "advantages_used"), ON, box("for each epoch"), ON, box("for each minibatch"),
     )  # fmt: skip
     down = (UP, "", "", "", "", AGAIN, LINE, DASH, "next minibatch ↑", "", DOWN)

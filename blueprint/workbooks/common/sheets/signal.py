@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from blueprint.language import Block
 from blueprint.page.outline import Item, Section, key, minor
-from blueprint.workbooks.common.definitions.choices import rows
-from blueprint.workbooks.common.definitions.whitening import Statistics
+from blueprint.workbooks.common.definitions import Statistics, rows
 from blueprint.workbooks.common.signal import Signal
 
 TITLE = "Reward & advantage"

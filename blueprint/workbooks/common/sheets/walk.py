@@ -1,8 +1,30 @@
-"""Walk: one decision from top to bottom, with every equation and its numbers. The page for a class."""
+"""Walk: one decision from top to bottom, with every equation and its numbers, the page for a class; and the rows that stay in
+view on every sheet: which words a column reads and writes, and whether it counts."""
 
-from blueprint.language import Block, typed
+from typing import NamedTuple
+
+from blueprint.language import Block, link, typed
 from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step
 from blueprint.workbooks.common.axes import n, t
+
+
+class InView(NamedTuple):
+    """Words written, and the mask m, and where models read them the words read; all over (n, t)."""
+
+    writes: Block
+    mask: Block
+    reads: Block | None = None
+
+    @property
+    def rows(self) -> tuple[Block, ...]:
+        """The rows from top to bottom, the mask last."""
+        return (*((self.reads,) if self.reads is not None else ()), self.writes, self.mask)
+
+    def on(self, sheet: str) -> "InView":
+        """Repeats the rows on another sheet."""
+        reads = link(f"{sheet}.reads", self.reads) if self.reads is not None else None
+        return InView(link(f"{sheet}.writes", self.writes), link(f"{sheet}.mask", self.mask), reads)
+
 
 Items = tuple[Block | Step | Listed, ...]
 Titled = tuple[str, Items]

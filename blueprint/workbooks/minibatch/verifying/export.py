@@ -10,7 +10,7 @@ from blueprint.verifying import Chosen, Replay, Shown, Verdict, ViewOptions, tex
 from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of
 from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
-from blueprint.workbooks.minibatch.schema import MinibatchNumbers
+from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
 from blueprint.workbooks.minibatch.verifying.logged_values import agreement, logged_numbers, logged_rows
 from blueprint.workbooks.minibatch.verifying.window import Picked, Window, window_of
 

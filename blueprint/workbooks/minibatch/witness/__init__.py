@@ -6,7 +6,7 @@ behind the last column, and the sums over words that are not shown. Where a file
 
 from blueprint.witness import TABLE, File, KindWitness, held, shapes
 from blueprint.workbooks.minibatch.witness.compute import compute
-from blueprint.workbooks.minibatch.witness.kind import kind_of
+from blueprint.workbooks.minibatch.witness.logged import kind_of
 
 
 def group_key(file: File) -> object:

@@ -24,8 +24,7 @@ from blueprint.witness import (
     rewards,
     totals,
 )
-from blueprint.workbooks.minibatch.witness.kind import Kind, kind_of
-from blueprint.workbooks.minibatch.witness.logged import add_charts, add_checks, add_logged, add_means
+from blueprint.workbooks.minibatch.witness.logged import Kind, add_charts, add_checks, add_logged, add_means, kind_of
 
 HIDDEN = ("policy_kl", "adds.policy_kl", "value.held_counts", "clip_fraction.floored", "entropy.weight.length")
 """Rows of the computation that a window does not show."""
