@@ -7,25 +7,14 @@ from pathlib import Path
 
 import click
 
-<<<<<<< HEAD
 from blueprint.book import Book
 from blueprint.commands.console import saved, say
 from blueprint.commands.door import Ended, Refused, ending_in, need_torch
 from blueprint.inputs import load, read, read_as_off
 from blueprint.language import NoNumber
 from blueprint.saving import refuse_target
-from blueprint.workbooks.common.sheets.witness_section import Witnessed
+from blueprint.workbooks.common.sheets.checks import Witnessed
 from blueprint.workbooks.registry import blueprint_of, witness_of
-=======
-from blueprint.commands.console import say
-from blueprint.commands.refusals import Ended, Refused
-from blueprint.commands.telling import tell_proof, tell_result, tell_saved
-
-if TYPE_CHECKING:
-    from blueprint.book import Book
-    from blueprint.inputs import Numbers, Source
-    from blueprint.workbooks.common.sheets.checks import Witnessed
->>>>>>> cf1ad86 (Sheets of words in one module; Walk with the rows that stay in view, Checks with the witness's section, Start with the map's arrows)
 
 EXAMPLES = """\b
 Examples:
@@ -93,12 +82,6 @@ def build(
 
 def _witnessed(book: Book) -> Witnessed:
     """Returns what torch computes from the same inputs."""
-<<<<<<< HEAD
-=======
-    from blueprint.commands.check import need_torch
-    from blueprint.workbooks.common.sheets.checks import Witnessed
-
->>>>>>> cf1ad86 (Sheets of words in one module; Walk with the rows that stay in view, Checks with the witness's section, Start with the map's arrows)
     need_torch("build --witness")
     from blueprint.witness import WitnessError
 

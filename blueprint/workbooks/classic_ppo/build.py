@@ -14,11 +14,7 @@ from blueprint.workbooks.classic_ppo.steps import Derived, derived
 from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Choices, Identity, below, checks, identities
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
-<<<<<<< HEAD
 from blueprint.workbooks.common.sheets import Witnessed, beside, checks_sheet
-=======
-from blueprint.workbooks.common.sheets.checks import Witnessed, beside, checks_sheet
->>>>>>> cf1ad86 (Sheets of words in one module; Walk with the rows that stay in view, Checks with the witness's section, Start with the map's arrows)
 
 LEAD = "the settings; everything else that is typed stands on Rollout"
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."

@@ -5,7 +5,6 @@ from dataclasses import replace
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Sample, Sheet
 from blueprint.workbooks.classic_ppo.rollout import Blocks
-<<<<<<< HEAD
 from blueprint.workbooks.common.sheets import (
     CHECKING,
     DASH,
@@ -20,9 +19,6 @@ from blueprint.workbooks.common.sheets import (
     start_sheet,
     with_,
 )
-=======
-from blueprint.workbooks.common.sheets.start import CHECKING, LEGEND, TOTAL, Made, Says, start_sheet
->>>>>>> cf1ad86 (Sheets of words in one module; Walk with the rows that stay in view, Checks with the witness's section, Start with the map's arrows)
 
 NOT_HERE = ("weights", "memory", "probability")
 """Roles of cells that this workbook has not, or for something else than words."""

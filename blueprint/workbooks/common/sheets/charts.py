@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 from blueprint.inputs.setting import OFF
 from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
-from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.axes import defined, n, t
 from blueprint.workbooks.common.definitions import Choices, Gae, Step, Used, limited, lowest_ratio, rows, surrogate
 from blueprint.workbooks.common.labels import source_of
 
@@ -15,9 +15,9 @@ LEAD = "the same numbers as pictures, which follow what you type; below them sta
 LAMBDAS = (0.0, 0.5, 0.95, 1.0)
 LOW, HIGH = 0.2, 2.0
 CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
+"""The corners of the curves: from where, and how many ε further."""
 ENDS = (LOW, LOW, 1.0, HIGH, HIGH)
 """Where the corners stand where the clip that makes them is off: at the ends of the picture."""
-"""The corners of the curves: from where, and how many ε further."""
 SHORT = "0.00;-0.00;"
 """Two decimals, and nothing for 0, which stands outside the responses: there is no bar and no number."""
 PARTS = {
@@ -69,25 +69,19 @@ def clip_picture(points: Points, use: Choices) -> Drawn:
     """Draws the clipped surrogate over the ratio for advantages +1 and −1, without a dual clip, and this batch's words on it."""
     use = Choices({**use.used, "loss.dual_clip": cast(Used, OFF)}, use.switch)
     ratio, given, reach = _corners(use)
-    good = block("curve.good", ratio.axes, "Â+", "advantage +1")
-    bad = block("curve.bad", ratio.axes, "Â−", "advantage −1")
-    good[ratio.axes] = 1
-    bad[ratio.axes] = -good[ratio.axes]
+    good = defined(block("curve.good", ratio.axes, "Â+", "advantage +1"), 1)
+    bad = defined(block("curve.bad", ratio.axes, "Â−", "advantage −1"), -good[ratio.axes])
     lowest = lowest_ratio(use, "curve.lowest")
-    curves = [(each, surrogate(ratio, each, lowest, replace(use, prefix=f"{each.name}."))) for each in (good, bad)]
-    ends = (
-        typed("dot.low", (), "ρ_low", "left end of the picture"),
-        typed("dot.high", (), "ρ_high", "right end of the picture"),
-    )
-    dots = _dots(points, ends)
-    given |= dict(zip(ends, (LOW, HIGH), strict=True))
-    below = [Line((each,)) for each in rows(*given, lowest, reach, ratio)]  # the ends among them
-    for advantage, curve in curves:
-        below += [Line((each,)) for each in (advantage, *curve.steps, curve.smaller) if each is not lowest.row]
-    upper, lower = (curve.smaller for _, curve in curves)
+    upper, lower = (surrogate(ratio, each, lowest, replace(use, prefix=f"{each.name}.")) for each in (good, bad))
+    low = typed("dot.low", (), "ρ_low", "left end of the picture")
+    high = typed("dot.high", (), "ρ_high", "right end of the picture")
+    dots = _dots(points, low, high)
+    given |= {low: LOW, high: HIGH}
+    curves = (good, *upper.steps, upper.smaller, bad, *lower.steps, lower.smaller)
+    below = [Line((each,)) for each in rows(*given, lowest, reach, ratio, *curves)]
     chart = Chart(
         "Clip: surrogate of each word, per unit of advantage", "scatter",
-        (Series("advantage +1", upper, ratio), Series("advantage −1", lower, ratio),
+        (Series("advantage +1", upper.smaller, ratio), Series("advantage −1", lower.smaller, ratio),
          Series("words of this batch", dots[-1], dots[0], dots=True, words=points.words)),
         Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
         "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
@@ -105,24 +99,22 @@ def _corners(use: Choices) -> tuple[Block, dict[Block, object], Step]:
     begin = typed("curve.from", (corner,), "from", "corners of the curves: from here", decimals=1)
     by = typed("curve.by", (corner,), "by", "so many ε further", decimals=0)
     ratio = block("curve.ratio", (corner,), "ρ_grid", "corners of the curves")
-    starts, steps = zip(*CORNERS, strict=True)
-    given: dict[Block, object] = {begin: starts, by: steps}
+    given: dict[Block, object] = dict(zip((begin, by), zip(*CORNERS, strict=True), strict=True))
     if above is below:
-        ratio[corner] = begin[corner] + by[corner] * below
-        return ratio, given, Step(below)
+        return defined(ratio, begin[corner] + by[corner] * below), given, Step(below)
     end = typed("curve.end", (corner,), "else", "corners of the curves: here, if ε is off", decimals=1)
     reach = use.step(True, "curve.reach", where(less(0, by[corner]), above, below), (corner,))
-    ratio[corner] = limited(reach.cell, end[corner], lambda far: begin[corner] + by[corner] * far)
-    return ratio, given | {end: ENDS}, reach
+    far = limited(reach.cell, end[corner], lambda far: begin[corner] + by[corner] * far)
+    return defined(ratio, far), given | {end: ENDS}, reach
 
 
-def _dots(points: Points, ends: tuple[Block, Block]) -> tuple[Block, Block, Block]:
+def _dots(points: Points, low: Block, high: Block) -> tuple[Block, Block, Block]:
     """Places a dot for every word: its ratio, and its surrogate per unit of advantage, which lies on a curve."""
-    at, m, (low, high) = points.ratio.axes, points.mask, ends
+    at, m = points.ratio.axes, points.mask
+    held = maximum(low, minimum(high, points.ratio[at]))
     x = block("dot.ratio", at, "dot_ρ", "where the dot is: its ratio, or the end")
     size = block("dot.size", at, "|Â|", "size of the advantage used", unit="≥ 0")
     y = block("dot.surrogate", at, "dot_U", "how high: U_min / |Â|")
-    held = maximum(low, minimum(high, points.ratio[at]))
     x[at] = held if m is None else m[at] * held - (1 - m[at])
     size[at] = abs(points.advantages[at])
     y[at] = where(less(0, size[at]), points.surrogate[at] / size[at], 0)
@@ -137,7 +129,7 @@ def _dot_rows(points: Points, dots: tuple[Block, ...]) -> tuple[Item, ...]:
 def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> Bars:
     """Draws the advantages, raw and as the loss uses them, word by word."""
     named = block("bar.word", (n, t), "word", "word of the response, below its bars")
-    named[n, t] = where(equal(m[n, t], 1), words[n, t], "")
+    defined(named, where(equal(m[n, t], 1), words[n, t], ""))
     chart = Chart(
         "Advantage of every word", "bars",
         (Series("A, raw", raw, named), Series("Â, as the loss uses it", used, named)),
@@ -150,22 +142,14 @@ def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> Bars:
 
 def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
     """Draws generalised advantage estimates of the same TD errors for four λ; `fade` is the recursion."""
-    lambdas = tuple(
-        typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in range(1, len(LAMBDAS) + 1)
-    )
+    names = {f"{number}": value for number, value in enumerate(LAMBDAS, 1)}
+    lambdas = [typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in names]
     rows = [
-        fade(
-            block(
-                f"gae_at.{i}",
-                used.advantages.axes,
-                f"A_λ={value:g}",
-                f"advantage for λ = {value:g}",
-                source=source_of("GAE"),
-            ),
-            lam,
-        )
-        for i, (lam, value) in enumerate(zip(lambdas, LAMBDAS, strict=True), 1)
+        block(f"gae_at.{i}", used.advantages.axes, f"A_λ={x:g}", f"advantage for λ = {x:g}", source=source_of("GAE"))
+        for i, x in names.items()
     ]
+    for row, lam in zip(rows, lambdas, strict=True):
+        fade(row, lam)
     chart = Chart(
         "GAE: how far λ lets a word see", "bars",
         (*(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
@@ -174,7 +158,7 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
         "With λ = 0 a word gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
         SHORT, wide=True,
     )  # fmt: skip
-    section = Section("GAE for four λ: the recursion of Reward & advantage", (Line(lambdas, "fixed"), *rows))
+    section = Section("GAE for four λ: the recursion of Reward & advantage", (Line(tuple(lambdas), "fixed"), *rows))
     return Drawn(chart, section, dict(zip(lambdas, LAMBDAS, strict=True)))
 
 
@@ -187,8 +171,8 @@ def next_word_picture(policies: dict[str, Block], vocabulary: Block) -> Drawn:
         "How likely each next word is to the old policy, the reference and the new policy, at one decision.",
         SHORT,
     )  # fmt: skip
-    note = Note("Pick the episode and the decision on Walk.")
-    return Drawn(chart, Section("Probabilities of the next word", (note, Spread(policies))), {})
+    how = Note("Pick the episode and the decision on Walk.")
+    return Drawn(chart, Section("Probabilities of the next word", (how, Spread(policies))), {})
 
 
 def parts_picture(parts: dict[str, Block]) -> Drawn:

@@ -6,12 +6,12 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, rounding
 from blueprint.inputs.setting import dotted
-from blueprint.verifying import Chosen, Replay, Shown, Verdict, ViewOptions, text_of
+from blueprint.verifying import Chosen, Replay, Shown, Verdict, ViewOptions
 from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of
 from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
 from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
-from blueprint.workbooks.minibatch.verifying.logged_values import agreement, logged_numbers, logged_rows
+from blueprint.workbooks.minibatch.verifying.logged_values import agreement, compared_with, logged_numbers, logged_rows
 from blueprint.workbooks.minibatch.verifying.window import Picked, Window, window_of
 
 ROWS = {
@@ -24,7 +24,6 @@ ROWS = {
 }
 """By name of a block, the input of the replay that is typed there."""
 
-ALWAYS = ("old.logprobs", "policy.logprobs", "reference.logprobs")
 STAND_IN = {
     "logprobs_new": "The dump has no logprobs_new: those of the old policy stand there, so that every ratio is 1.",
     "logprobs_ref": "The dump has no logprobs_ref: those of the old policy stand there, so that the KL is 0.",
@@ -35,8 +34,14 @@ STAND_IN = {
 
 STATISTICS = (
     "loss.mean_ratio", "reward.count", "reward.mean", "reward.variance", "advantage.count",
-    "advantage.mean", "advantage.variance",
+    "advantage.mean", "advantage.variance", "response.most",
 )  # fmt: skip
+WEIGHED = {
+    "policy": ("policy.weight.row", "surrogate"),
+    "value": ("value.weight.row", "value.word_loss"),
+    "kl": ("policy.weight.row", "kl_new.used"),
+}
+"""By part of the loss its rows: the weight, and what is weighed."""
 
 
 def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
@@ -59,20 +64,18 @@ def numbers_of(
     Raises MinibatchError where the file has too little for a loss, and for an exact KL, which needs every word's probability.
     """
     _check(replay)
-    batch, picked = replay.batch, Picked(window)
+    batch, picked, lines = replay.batch, Picked(window), verdict.lines if verdict else ()
     rows = replay.rows(window.episodes)
-    typed = _given(replay, window, picked, rows) | _responses(replay, window, picked, rows) | _whole(replay)
-    lines = verdict.lines if verdict else ()
-    typed |= _rest(replay, picked, rows, typed) | _room(batch)
+    typed = _given(replay, picked, rows) | _responses(replay, picked, rows) | _whole(replay)
+    typed |= _rest(replay, picked, rows, typed)
     typed |= logged_rows(replay, lines, picked, typed) | logged_numbers(replay, lines, typed)
     step = f", step {batch.step}" if batch.step is not None else ""
-    said = told(verdict) if verdict else ()
-    notes = (*said, f"Shown: {window.told}.", *stand_ins(batch), *batch.notes)
+    notes = (*(compared_with(verdict) if verdict else ()), f"Shown: {window.told}.", *stand_ins(batch), *batch.notes)
     return MinibatchNumbers(
         name=name,
         title=f"{name}{step}",
         about=f"{len(window.episodes)} of {len(batch.slots)} responses of a training minibatch, by preset {preset}",
-        words=_words(batch, window, picked),
+        words=_words(batch, picked),
         typed={key: _fifteen_digits(value) for key, value in typed.items()},
         ppo=_differences(replay.options, preset),
         conventions=Conventions(True, preset),
@@ -84,25 +87,6 @@ def numbers_of(
 def stand_ins(batch: Minibatch) -> tuple[str, ...]:
     """Returns a sentence for every tensor that the dump lacks, on what stands there instead."""
     return tuple(sentence for name, sentence in STAND_IN.items() if name not in batch.tensors)
-
-
-def told(verdict: Verdict) -> tuple[str, ...]:
-    """Returns in sentences what came of comparing with what the library logged: a summary, then what deviates, and why."""
-    says = (f"{line.called} {line.says}" for line in verdict.lines)
-    found = (
-        text_of(verdict).splitlines()[len(verdict.lines) + 1 :] if verdict.lines else ["The library logged no results."]
-    )
-    more = [line.strip() for line in found if line.strip() and not line.startswith("Note: ")]
-    return (*([f"Compared: {', '.join(says)}."] if verdict.lines else []), *more)
-
-
-def _room(batch: Minibatch) -> dict[str, Array]:
-    """Returns by how much a log-prob may lie above 0 by rounding: the checks allow that of the dump's number format."""
-    rooms = {"old_policy": "logprobs_old", "new_policy": "logprobs_new", "reference": "logprobs_ref"}
-    return {
-        f"check.log_{policy}.tolerance": np.asarray(rounding(batch.dtypes.get(name, "float64")))
-        for policy, name in rooms.items()
-    }
 
 
 def _check(replay: Replay) -> None:
@@ -119,92 +103,83 @@ def _check(replay: Replay) -> None:
             )
 
 
-def _given(replay: Replay, window: Window, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
+def _given(replay: Replay, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
     """Returns what the dump says of each word, as the replay read it; where computation starts, that row instead."""
-    batch, episodes = replay.batch, np.asarray(window.episodes)
+    batch, episodes = replay.batch, np.asarray(picked.episodes)
     texts = texts_of(batch, episodes, options_of(replay.options))
+    slots = picked.row(texts.slots[0].numpy(), 1)
+    columns = picked.row(batch.first[episodes][:, None] + np.arange(batch.mask.shape[1])[None, :])
     found = {
-        "episode.number": np.array([float(batch.file_row(each)) for each in window.episodes]),
+        "episode.number": np.array([float(batch.file_row(each)) for each in picked.episodes]),
         "mask": picked.row(texts.mask[0].numpy()),
-        "slots": picked.row(texts.slots[0].numpy(), 1),
+        "slots": slots,
+        "slot.column": np.where(slots[:, :-1] > 0, columns, -1),
         "response.ended": texts.ended[0].numpy(),
     }
-    columns = picked.row(batch.first[episodes][:, None] + np.arange(batch.mask.shape[1])[None, :])
-    found["slot.column"] = np.where(found["slots"][:, :-1] > 0, columns, -1)
-    for name, each in ROWS.items():
-        if name in ALWAYS or TENSORS[each] in batch.tensors:
-            found[name] = picked.row(getattr(texts, each)[0].numpy())
-    return found | _starts(replay, picked, rows, texts.score[0].numpy())
+    there = [name for name, each in ROWS.items() if name.endswith(".logprobs") or TENSORS[each] in batch.tensors]
+    found |= {name: picked.row(getattr(texts, ROWS[name])[0].numpy()) for name in there}
+    score = texts.score[0].numpy()
+    return found | {name: score if name == "score.given" else picked.row(rows[name]) for name in _starts(replay)}
 
 
-def _starts(replay: Replay, picked: Picked, rows: Mapping[str, Array], score: Array) -> dict[str, Array]:
-    """Returns the rows in which the computation starts: scores, or what the dump has of later ones."""
-    started, found = replay.started, {}
-    if "advantages" in started:
-        found["advantages_used"] = picked.row(rows["advantages_used"])
-        return found | ({"returns": picked.row(rows["returns"])} if "returns" in started else {})
-    if "rewards" in started:
-        return {"rewards": picked.row(rows["rewards"])}
-    return {"score.placed": picked.row(rows["score.placed"])} if per_word(replay.batch) else {"score.given": score}
+def _starts(replay: Replay) -> tuple[str, ...]:
+    """Names the rows in which the computation starts: scores, or what the dump has of later ones."""
+    if "advantages" in replay.started:
+        return ("advantages_used", "returns") if "returns" in replay.started else ("advantages_used",)
+    if "rewards" in replay.started:
+        return ("rewards",)
+    return ("score.placed",) if per_word(replay.batch) else ("score.given",)
 
 
-def _responses(replay: Replay, window: Window, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
+def _responses(replay: Replay, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
     """Returns what enters behind the window, and what is counted of each response."""
-    episodes = list(window.episodes)
-    found = {
+    names = ("response.padded", "policy.weight.length", "value.weight.length")
+    return {
         "after.words": picked.behind(rows["place.until"]),
         "after.ahead": picked.behind(rows["gae.ahead"]),
         "after.advantages": picked.behind(rows["advantages"]),
-        "response.padded": replay.responses["response.padded"][episodes],
-    }
-    return found | {
-        f"{part}.weight.length": replay.responses[f"{part}.weight.length"][episodes] for part in ("policy", "value")
+        **{name: replay.responses[name][picked.episodes] for name in names},
     }
 
 
 def _whole(replay: Replay) -> dict[str, Array]:
-    found = {name: np.asarray(replay.whole[name]) for name in STATISTICS}
-    found["response.most"] = np.asarray(replay.whole["response.most"])
+    """Returns statistics and counts of the whole batch, and by how much rounding may lift a log-prob above 0.
+
+    The checks allow what the dump's number format makes of a log-prob of 0.
+    """
+    rooms = {"old_policy": "logprobs_old", "new_policy": "logprobs_new", "reference": "logprobs_ref"}
+    found = {name: replay.whole[name] for name in STATISTICS}
+    for policy, name in rooms.items():
+        found[f"check.log_{policy}.tolerance"] = rounding(replay.batch.dtypes.get(name, "float64"))
     for part in ("policy", "value"):
         length = replay.responses[f"{part}.weight.length"]
-        found |= {f"{part}.words": np.asarray(length.sum()), f"{part}.responses": np.asarray((length > 0).sum())}
-    return found
+        found |= {f"{part}.words": length.sum(), f"{part}.responses": (length > 0).sum()}
+    return {name: np.asarray(each) for name, each in found.items()}
 
 
 def _rest(replay: Replay, picked: Picked, rows: Mapping[str, Array], typed: Mapping[str, Array]) -> dict[str, Array]:
-    """Returns the weighted sums over the words that are not shown: those of all words less those of the words shown."""
-    of_value, of_policy = _sums(replay)
-    entropy = typed.get("policy.entropy", 0.0)
-    shown = {
-        "policy": picked.row(rows["policy.weight.row"]) * picked.row(rows["surrogate"]),
-        "value": picked.row(rows["value.weight.row"]) * picked.row(rows["value.word_loss"]),
-        "entropy": picked.row(rows["entropy.weight.row"]) * entropy,
-        "kl": picked.row(rows["policy.weight.row"]) * picked.row(rows["kl_new.used"]),
-    }
-    whole = {"policy": of_policy, "value": of_value, "entropy": replay.whole["entropy"], "kl": replay.whole["kl_loss"]}
-    return {f"rest.{part}": np.asarray(whole[part] - float(shown[part].sum())) for part in shown}
+    """Returns the weighted sums over the words that are not shown: those of all words less those of the words shown.
+
+    A guard that switches the losses off hides their sums; then all words are added up here.
+    """
+    numbers = replay.whole
+    whole = {"entropy": numbers["entropy"], "kl": numbers["kl_loss"]}
+    whole |= {"policy": -numbers["policy_loss"], "value": numbers["value_loss"]}
+    if not numbers["loss.keep"]:
+        for part in ("policy", "value"):
+            weight, row = WEIGHED[part]
+            whole[part] = sum(float((tile[weight] * tile[row]).sum()) for _, tile in replay.tiles(WEIGHED[part]))
+    shown = {part: picked.row(rows[weight]) * picked.row(rows[row]) for part, (weight, row) in WEIGHED.items()}
+    shown["entropy"] = picked.row(rows["entropy.weight.row"]) * typed.get("policy.entropy", 0.0)
+    return {f"rest.{part}": np.asarray(whole[part] - float(each.sum())) for part, each in shown.items()}
 
 
-def _sums(replay: Replay) -> tuple[float, float]:
-    """Returns the weighted sums of value losses and surrogates; a guard that switches the losses off hides them."""
-    if replay.whole["loss.keep"]:
-        return replay.whole["value_loss"], -replay.whole["policy_loss"]
-    pairs = (("value.weight.row", "value.word_loss"), ("policy.weight.row", "surrogate"))
-    names = tuple(name for pair in pairs for name in pair)
-    found = [0.0, 0.0]
-    for _, rows in replay.tiles(names):
-        for at, (weight, weighed) in enumerate(pairs):
-            found[at] += float((rows[weight] * rows[weighed]).sum())
-    return found[0], found[1]
-
-
-def _words(batch: Minibatch, window: Window, picked: Picked) -> tuple[tuple[str, ...], ...]:
+def _words(batch: Minibatch, picked: Picked) -> tuple[tuple[str, ...], ...]:
     """Returns what stands for each word: its id, or its number within the response."""
-    episodes = list(window.episodes)
-    if "response_ids" in batch.tensors:
-        ids = picked.row(batch.tensors["response_ids"][episodes].astype(float))
-        return tuple(tuple(f"#{int(each)}" for each in row) for row in ids)
-    return tuple(tuple(f"word {each + 1}" for each in row) for row in picked.at)
+    if "response_ids" not in batch.tensors:
+        return tuple(tuple(f"word {each + 1}" for each in row) for row in picked.at)
+    ids = picked.row(batch.tensors["response_ids"][picked.episodes].astype(float))
+    return tuple(tuple(f"#{int(each)}" for each in row) for row in ids)
 
 
 def _differences(options: Mapping[str, Setting], preset: str) -> dict[str, float | str]:

@@ -29,7 +29,7 @@ def _moments(name: str, line: Straight, found: Replay) -> Moments:
     """
     known, whole = found.options, found.whole
     count = whole[f"{name}.count"]
-    divided_by = max(1.0, count) + _eps(known, "advantage.mean_eps")
+    divided_by = max(1.0, count) + float(known["advantage.mean_eps"])
     squares = _variance(1 / line.slope, known) * divided_by / whole[f"{name}.bessel"]
     mean = line.mean * divided_by / count
     return Moments(count, mean, squares - count * (mean - line.mean) ** 2)
@@ -37,7 +37,7 @@ def _moments(name: str, line: Straight, found: Replay) -> Moments:
 
 def _variance(deviation: float, known: Mapping[str, float | str]) -> float:
     """Returns the variance whose deviation, in the form in force, is what numbers were divided by."""
-    eps = _eps(known, "whiten_eps")
+    eps = float(known["whiten_eps"])
     forms = {
         "rsqrt_var_plus": deviation**2 - eps,
         "clamp": deviation**2,
@@ -45,7 +45,3 @@ def _variance(deviation: float, known: Mapping[str, float | str]) -> float:
         "std_max": deviation**2,
     }
     return max(0.0, forms[str(known["advantage.eps_form"])])
-
-
-def _eps(known: Mapping[str, float | str], name: str) -> float:
-    return float(known[name])

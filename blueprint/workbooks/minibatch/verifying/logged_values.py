@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from blueprint.dumps import Array
-from blueprint.verifying import Agreement, Line, Replay
+from blueprint.verifying import Agreement, Line, Replay, Verdict, text_of
+from blueprint.workbooks.minibatch.library import WHOLE
 from blueprint.workbooks.minibatch.verifying.window import Picked, Window
 
 NEAR = 1e-12
@@ -24,14 +25,14 @@ OF_VALUES = ("value_loss", "adds.value_loss", "vf_coef.used", "value.")
 
 def agreement(values: Mapping[str, Array], replay: Replay, window: Window) -> Agreement:
     """Compares the values of a workbook's blocks, by their names, with the replay of the whole minibatch."""
-    rows, picked, found = replay.rows(window.episodes), Picked(window), {}
-    slots, left_out = np.asarray(values["slots"], dtype=float)[:, :-1], _left_out(replay)
-    for name, array in values.items():
-        if array.dtype != object and not name.startswith(left_out):
-            off = _distance(np.asarray(array, dtype=float), name, replay, rows, picked, slots)
-            if off is not None:
-                found[name] = off
-    return Agreement(found, NEAR * _stretch(replay))
+    rows, picked, left_out = replay.rows(window.episodes), Picked(window), _left_out(replay)
+    slots = np.asarray(values["slots"], dtype=float)[:, :-1]
+    found = {
+        name: _distance(np.asarray(array, dtype=float), name, replay, rows, picked, slots)
+        for name, array in values.items()
+        if array.dtype != object and not name.startswith(left_out)
+    }
+    return Agreement({name: off for name, off in found.items() if off is not None}, NEAR * _stretch(replay))
 
 
 def _left_out(replay: Replay) -> tuple[str, ...]:
@@ -64,12 +65,6 @@ PLACED = {"score.place": "score.placed"}
 """Rows that a workbook shows as another one, which says the same: the score on its slot."""
 
 FROM_REWARDS = {"advantages", "advantages_used", "returns"}
-NUMBERS = {
-    "policy_loss", "value_loss", "entropy", "kl_loss", "total_loss", "adds.value_loss", "adds.kl_loss",
-    "clip_fraction.used", "clip_fraction.dual", "clip_fraction.value", "approx_kl.used", "loss.mean_ratio", "ratio.mean",
-    "ev.used", "kl.statistic", "entropy.watched",
-}  # fmt: skip
-"""Numbers of the whole batch for which a workbook has a line."""
 
 
 def logged_rows(replay: Replay, lines: Sequence[Line], picked: Picked, typed: Mapping[str, Array]) -> dict[str, Array]:
@@ -78,12 +73,12 @@ def logged_rows(replay: Replay, lines: Sequence[Line], picked: Picked, typed: Ma
     lines: what was compared, and with which row.
     """
     found: dict[str, Array] = {}
-    batch, here = replay.batch, _computed_rows(typed)
+    here = _computed_rows(typed)
     for compared in (line.compared for line in lines if line.compared.logged is None):
-        row, tensor = PLACED.get(compared.row, compared.row), batch.tensors.get(compared.name)
+        row, tensor = PLACED.get(compared.row, compared.row), replay.batch.tensors.get(compared.name)
         if tensor is not None and tensor.ndim == 2 and row in here:
-            found[f"logged.{row}"] = picked.row(tensor[picked.episodes].astype(float))
-            found[f"allowed.{row}"] = np.asarray(compared.allowed)
+            logged = picked.row(tensor[picked.episodes].astype(float))
+            found |= {f"logged.{row}": logged, f"allowed.{row}": np.asarray(compared.allowed)}
     return found
 
 
@@ -91,12 +86,10 @@ def logged_numbers(replay: Replay, lines: Sequence[Line], typed: Mapping[str, Ar
     """Returns the library's numbers and what rounding allows; beside those that only the whole batch gives, what they come to."""
     found: dict[str, Array] = {}
     here = _computed_numbers(typed)
-    for compared in (line.compared for line in lines if line.compared.logged is not None):
-        row, logged = compared.row, compared.logged
-        if row in NUMBERS and logged is not None and np.isfinite(logged):
-            found |= {f"logged.{row}": np.asarray(logged), f"allowed.{row}": np.asarray(compared.allowed)}
-            if row not in here:
-                found[f"batch.{row}"] = np.asarray(replay.whole[row])
+    for row, logged, allowed in ((each.row, each.logged, each.allowed) for each in (line.compared for line in lines)):
+        if row in WHOLE and logged is not None and np.isfinite(logged):
+            found |= {f"logged.{row}": np.asarray(logged), f"allowed.{row}": np.asarray(allowed)}
+            found |= {} if row in here else {f"batch.{row}": np.asarray(replay.whole[row])}
     return found
 
 
@@ -116,3 +109,11 @@ def _computed_numbers(typed: Mapping[str, Array]) -> set[str]:
     if has_returns and {"critic.values", "old_critic.values"} <= typed.keys():
         found |= {"value_loss", "adds.value_loss"}
     return found | ({"entropy"} if "policy.entropy" in typed else set())
+
+
+def compared_with(verdict: Verdict) -> tuple[str, ...]:
+    """Returns in sentences what came of comparing with what the library logged: a summary, then what deviates, and why."""
+    found = text_of(verdict).splitlines()[len(verdict.lines) + 1 :]
+    compared = f"Compared: {', '.join(f'{line.called} {line.says}' for line in verdict.lines)}."
+    more = [line.strip() for line in found if line.strip() and not line.startswith("Note: ")]
+    return (compared, *more) if verdict.lines else ("The library logged no results.",)
