@@ -63,7 +63,7 @@ def old_critic(head: InView, rows: Rows) -> Sheet:
 
 def new_critic(head: InView, rows: Rows, update_step: Block) -> Sheet:
     """Outlines the critic after the simulated update."""
-    old = [rows[f"old_critic.{weight}"] for weight in ("E", "W", "head.w", "head.b")]
+    old = [rows[f"old_critic.{weight}"] for weight in (*"EW", "head.w", "head.b")]
     (E, W, w, b), update = moved("critic", old, update_step)
     lead = "the critic after the update; the value loss compares it with the returns"
     return _critic("critic", "Critic", lead, (Memory(E, W), Head(w, b)), head.on("critic"), rows, update)

@@ -41,19 +41,19 @@ from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_
 
 SCORES = "reward.score"
 MEANS = ("kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", SCORES)
-SIGNAL = (
+SIGNAL = {
     "kl.k1", "kl.k2", "kl.k3", "kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns",
     "advantage.mean", "advantage.centred", "advantage.variance", "advantage.whitened", "advantages_used",
-)  # fmt: skip
+}  # fmt: skip
 """What a file with the default options shows of the reward and the advantage."""
-PLAIN = (
+PLAIN = {
     *SIGNAL,
     "log_ratio", "ratio", "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate",
     "clip_fraction.changed", "clip_fraction.outside", "policy_kl.k1", "policy_kl.k3",
     "value.error", "value.square", "value.clipped", "value.error_clipped", "value.square_clipped", "value.word_loss",
     "policy_loss", "value_loss", "entropy", "policy_kl", "adds.value_loss", "adds.entropy", "adds.policy_kl", "total_loss",
     "share",
-)  # fmt: skip
+}  # fmt: skip
 """What it shows of PPO."""
 NOT_PLAIN = (
     "slots", "old.tempered", "reference.tempered", "policy.tempered", "score.given", "kl_new.cross", "kl_new.exact",
@@ -85,7 +85,7 @@ def compute_ppo(batch: Batch, rows: Rows) -> Start:
     found = recompute(texts_of(rows, start.mask), options, floor)
     rows.add(found)
     if TABLE not in batch.files[0]:
-        rows.hide((*NOT_PLAIN, *(found.keys() - set(PLAIN))))
+        rows.hide((*NOT_PLAIN, *(found.keys() - PLAIN)))
     return start
 
 
@@ -181,7 +181,7 @@ def add_signal(batch: Batch, rows: Rows, mask: Tensor) -> None:
     found |= advantages.gae_rows(mask, found, options)
     found |= advantages.whitened_rows(mask, found, options)
     rows.add(found)
-    rows.hide(found.keys() - set(SIGNAL))
+    rows.hide(found.keys() - SIGNAL)
 
 
 def add_cases(batch: Batch, rows: Rows) -> None:
