@@ -8,8 +8,7 @@ import click
 
 from blueprint.commands.console import saved, say
 from blueprint.commands.door import DIFFERENCE, Refused
-from blueprint.differing import differences
-from blueprint.differing.report import data, text
+from blueprint.differing import data, differences, text
 from blueprint.reopening import book_of, lost, rebuilt
 from blueprint.saving import refuse_target
 

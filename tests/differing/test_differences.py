@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.differing import Differences, differences
-from blueprint.differing.report import data, text
+from blueprint.differing import Differences, data, differences, text
 from blueprint.language import Block
 from blueprint.language.schedule import Step, needs, schedule
 from blueprint.reopening import book_of
@@ -96,22 +95,22 @@ def test_both_addresses_are_given_where_rows_were_moved(plain: Path, tmp_path: P
     longer = tmp_path / "longer.xlsx"
     made("sizes.embedding=4", "ppo.gamma=0.5").save(longer)
     found = between(plain, longer)
-    assert found.unlike.sizes == ["embedding of the word k: 3 and 4"]
+    assert found.sizes == ["embedding of the word k: 3 and 4"]
     change = next(change for change in found.inputs if change.name == "gamma.yours")
     assert change.cells[0] == change.cells[1] == book_of(plain).file.address("gamma.yours", ())
     draw = next(parting for parting in found.partings if parting.name == "old.p")
     assert draw.cells[0] != draw.cells[1]
     assert "other shape, not compared: " in text(found)
-    assert "old.E" in found.unlike.shapes
+    assert "old.E" in found.shapes
 
 
 def test_files_of_different_levels_say_so_and_compare_what_both_have(plain: Path, tmp_path: Path) -> None:
     live = tmp_path / "live.xlsx"
     book_of_kind("live").save(live)
     found = between(plain, live)
-    assert found.unlike.sizes[0] == "level weights and level weights, live conventions"
-    assert "episode n: 2 and 1" in found.unlike.sizes
-    assert "preset" in found.unlike.only[1]
+    assert found.sizes[0] == "level weights and level weights, live conventions"
+    assert "episode n: 2 and 1" in found.sizes
+    assert "preset" in found.only[1]
     assert found.compared > 100
     assert not found.alike
 
