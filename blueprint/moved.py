@@ -28,6 +28,7 @@ MOVED = {
     "blueprint.witness.charts": "blueprint.witness.checks",
     "blueprint.witness.device": "blueprint.witness.witness",
     "blueprint.witness.errors": "blueprint.witness.settings",
+    "blueprint.differing.report": "blueprint.differing",
     "blueprint.page.saving": "blueprint.saving",
     "blueprint.unfinished": "blueprint.saving",
     "blueprint.witness.conventions": "blueprint.witness.ppo",
