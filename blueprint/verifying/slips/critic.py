@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from blueprint.verifying.slips.own import Own, Read, beside
-from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
+from blueprint.verifying.slips.slip import Slip, Words, altered, counted, masks
 from blueprint.witness import Named, losses, with_end
 
 
@@ -38,21 +38,9 @@ def _held(own: Own, clipped: Tensor) -> Words:
     return _times_factor(own, torch.maximum(off.square(), off_clipped.square()))
 
 
-def _larger_error(own: Own) -> Words:
-    larger = torch.maximum(own.texts.values, value_rows(own)["value.clipped"])
-    return _times_factor(own, (larger - own["returns"]).square())
-
-
-def _ends(low: str, high: str, own: Own) -> Words:
-    """The value loss with the ranges of these names below and above the old value."""
-    old = own["values.kept"]
-    return _held(own, losses.between(own.texts.values, old - own.number(low), old + own.number(high)))
-
-
-def _about(middle: Read, own: Own) -> Words:
-    """The value loss whose clip is about something else than the old values."""
-    limit = own.number("value_clip_range")
-    return _held(own, losses.between(own.texts.values, middle(own) - limit, middle(own) + limit))
+def _about(middle: Read, own: Own, low: str = "value_clip_range", high: str = "value_clip_range") -> Words:
+    """The value loss whose clip is about something else than the old values, or has other ranges below and above it."""
+    return _held(own, losses.between(own.texts.values, middle(own) - own.number(low), middle(own) + own.number(high)))
 
 
 def _change(own: Own) -> Words:
@@ -70,35 +58,36 @@ def _old_values(own: Own) -> Tensor:
     return own["values.kept"]
 
 
-VALUE: tuple[WordsSlip, ...] = (
-    WordsSlip("min for max: the smaller square, not the larger",
+VALUE: tuple[Slip, ...] = (
+    Slip("min for max: the smaller square, not the larger",
          _square(lambda rows: torch.minimum(rows["value.square"], rows["value.square_clipped"]))),
-    WordsSlip("the square without the clip", _square(lambda rows: rows["value.square"])),
-    WordsSlip("the clipped square alone", _square(lambda rows: rows["value.square_clipped"])),
+    Slip("the square without the clip", _square(lambda rows: rows["value.square"])),
+    Slip("the clipped square alone", _square(lambda rows: rows["value.square_clipped"])),
     # implementation-matters/code-for-paper #1
-    WordsSlip("the square of the larger error, not the larger square", _larger_error),
-    WordsSlip("the policy's clip range for the upper end of the values'",
-         partial(_ends, "value_clip_range", "loss.clip_range_high")),
-    WordsSlip("the policy's clip range for the lower end of the values'", partial(_ends, "clip_range", "value_clip_range")),
-    WordsSlip("the absolute error, not the square", _square(lambda rows: rows["value.error"].abs())),
+    Slip("the square of the larger error, not the larger square", lambda own: _times_factor(
+        own, (torch.maximum(own.texts.values, value_rows(own)["value.clipped"]) - own["returns"]).square())),
+    Slip("the policy's clip range for the upper end of the values'",
+         partial(_about, _old_values, high="loss.clip_range_high")),
+    Slip("the policy's clip range for the lower end of the values'", partial(_about, _old_values, low="clip_range")),
+    Slip("the absolute error, not the square", _square(lambda rows: rows["value.error"].abs())),
     # ray-project/ray #19291 asks what the clip of values is about
-    WordsSlip("the clip of values around the returns", partial(_about, lambda own: own["returns"])),
-    WordsSlip("the clipped change of the value, without the old value", _change),
-    WordsSlip("the old values' error, not the new ones'", altered(value, {"values": _old_values})),
-    WordsSlip("values_old and values_new swapped",
+    Slip("the clip of values around the returns", partial(_about, lambda own: own["returns"])),
+    Slip("the clipped change of the value, without the old value", _change),
+    Slip("the old values' error, not the new ones'", altered(value, {"values": _old_values})),
+    Slip("values_old and values_new swapped",
          altered(value, {"values": _old_values, "values.kept": lambda own: with_end(own.texts.values)})),
-    *(WordsSlip(said, partial(_about, moved)) for said, moved in beside("values_old")),
-    *(WordsSlip(said, altered(value, {"values": moved})) for said, moved in beside("values_new")),
-    *(WordsSlip(said, altered(value, {"returns": moved})) for said, moved in beside("returns")),
-    WordsSlip("the advantages for the returns", altered(value, {"returns": lambda own: own["advantages_used"]})),
-    WordsSlip("the raw advantages for the returns", altered(value, {"returns": lambda own: own["advantages"]})),
-    WordsSlip("the old values for the returns", altered(value, {"returns": _old_values})),
-    WordsSlip("the old values for the returns in the free square alone",
+    *(Slip(said, partial(_about, moved)) for said, moved in beside("values_old")),
+    *(Slip(said, altered(value, {"values": moved})) for said, moved in beside("values_new")),
+    *(Slip(said, altered(value, {"returns": moved})) for said, moved in beside("returns")),
+    Slip("the advantages for the returns", altered(value, {"returns": lambda own: own["advantages_used"]})),
+    Slip("the raw advantages for the returns", altered(value, {"returns": lambda own: own["advantages"]})),
+    Slip("the old values for the returns", altered(value, {"returns": _old_values})),
+    Slip("the old values for the returns in the free square alone",
          partial(_of_old_values, "value.square", "value.square_clipped")),
-    WordsSlip("the old values for the returns in the clipped square alone",
+    Slip("the old values for the returns in the clipped square alone",
          partial(_of_old_values, "value.square_clipped", "value.square")),
-    WordsSlip("the rewards for the returns", altered(value, {"returns": lambda own: own["rewards"]})),
-    WordsSlip("whitened advantages plus V for the returns",
+    Slip("the rewards for the returns", altered(value, {"returns": lambda own: own["rewards"]})),
+    Slip("whitened advantages plus V for the returns",
          altered(value, {"returns": lambda own: own["advantages_used"] + own["values.kept"]})),
     *masks(value, "the value loss"),
 )  # fmt: skip

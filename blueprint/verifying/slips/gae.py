@@ -37,16 +37,10 @@ def _rewarded(rewards: Read) -> Read:
     return lambda own: _summed(own, _delta(own.having({"rewards": rewards(own)})))
 
 
-def _valued(values: Read, own: Own) -> Tensor:
-    """A of other values, 0 where none are kept."""
-    kept = own["kept"] * values(own)
-    return _summed(own, _delta(own, across_by(kept, -1), kept))
-
-
-def _on_pads(own: Own) -> Tensor:
-    """A with V of the pads as they are."""
-    values = own.file("values_old")
-    return _summed(own, _delta(own, across_by(values, -1), values))
+def _valued(values: Read, own: Own, on_pads: bool = False) -> Tensor:
+    """A of other values, 0 where none are kept, or as they are."""
+    found = values(own) if on_pads else own["kept"] * values(own)
+    return _summed(own, _delta(own, across_by(found, -1), found))
 
 
 def _one_behind(own: Own) -> Tensor:
@@ -97,7 +91,7 @@ GAE: tuple[TensorSlip, ...] = (
     TensorSlip("V_{t+1} missing in δ", lambda own: _summed(own, own["rewards"] - own["values.kept"])),
     TensorSlip("V_t missing in δ", lambda own: _summed(own, own["rewards"] + own.number("gamma") * _ahead(own))),
     # verl-project/verl #50 and alibaba/ROLL #447: values that are not masked before the loop
-    TensorSlip("V of the pads not set to 0", _on_pads),
+    TensorSlip("V of the pads not set to 0", partial(_valued, read("values_old"), on_pads=True)),
     TensorSlip("V of the slot behind the last word follows it", _one_behind),
     TensorSlip("δ of the pads in the sum", _pads_summed),
     # tensorflow/agents #953: the last V is passed for the one behind it
@@ -147,14 +141,10 @@ def _apart(own: Own) -> float:
     return _moment(own, "mean") * (1 - _moment(own, "count") / own.work.batch.mask.size)
 
 
-def _less_mean_of_slots(own: Own) -> Tensor:
-    return (_centred(own) + _apart(own)) / _moment(own, "divisor")
-
-
-def _white_about_mean_of_slots(own: Own) -> Tensor:
-    """(A − μ)/√(Σ(A − μ)²/N) over the words, μ their sum divided by all B·T slots."""
-    variance = _moment(own, "divisor") ** 2 + _moment(own, "bessel") * _apart(own) ** 2
-    return (_centred(own) + _apart(own)) / float(variance**0.5)
+def _about_mean_of_slots(about_it: bool, own: Own) -> Tensor:
+    """(A − μ)/σ, μ the sum over the words divided by all B·T slots; `about_it`: σ² is Σ(A − μ)²/N over the words with that μ."""
+    more = _moment(own, "bessel") * _apart(own) ** 2 if about_it else 0.0
+    return (_centred(own) + _apart(own)) / float((_moment(own, "divisor") ** 2 + more) ** 0.5)
 
 
 WHITENING: tuple[TensorSlip, ...] = (
@@ -162,8 +152,8 @@ WHITENING: tuple[TensorSlip, ...] = (
     TensorSlip("whitening without dividing by the deviation", _centred, False),
     TensorSlip("whitening by the variance, not its root", lambda own: _centred(own) / _moment(own, "variance"), False),
     *(TensorSlip("whitening each response by itself", partial(_white_by_response, ddof), False) for ddof in (0, 1)),
-    *(TensorSlip("whitening with the mean over all B·T slots, the deviation over the words", made, False)
-      for made in (_less_mean_of_slots, _white_about_mean_of_slots)),
+    *(TensorSlip("whitening with the mean over all B·T slots, the deviation over the words",
+                 partial(_about_mean_of_slots, about_it), False) for about_it in (False, True)),
     *(TensorSlip(f"whitening over {said}", lambda own: own["advantages"], over=mask) for said, mask in MASKS),
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from blueprint.verifying.slips.critic import value_rows
 from blueprint.verifying.slips.own import Own, Read
 from blueprint.verifying.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
-from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
+from blueprint.verifying.slips.slip import Slip, Words, altered, counted, masks
 from blueprint.witness import Named, metrics, rewards
 
 WEIGHTS = ("watch.slots.weight", "watch.words.weight", "watch.values.weight")
@@ -65,7 +65,7 @@ def _by(own: Own) -> str:
     return "seq-mean-token-sum" if own.settings["metrics.kl_stat"] == "seq_sum" else "seq-mean-token-mean"
 
 
-def _ratios(row: str, over: Read) -> tuple[WordsSlip, ...]:
+def _ratios(row: str, over: Read) -> tuple[Slip, ...]:
     """Returns the slips of the ratio in a mean that is made of it, on the pads, too, if those count."""
 
     def under(reading: Mapping[str, Read], own: Own) -> Words:
@@ -75,7 +75,7 @@ def _ratios(row: str, over: Read) -> tuple[WordsSlip, ...]:
 
     of_ratio = FOR_RATIO if row in ("ratio", "clip_fraction.flag") else ()
     readings = [*RATIOS, *((said, {"ratio": made}) for said, made in of_ratio)]
-    return tuple(WordsSlip(said, partial(under, reading)) for said, reading in readings)
+    return tuple(Slip(said, partial(under, reading)) for said, reading in readings)
 
 
 def _mean(made: Callable[[Own, Named], Tensor], over: Read = over_response) -> Callable[[Own], Words]:
@@ -86,33 +86,28 @@ def _between(one: str, other: str, over: Read, by: Callable[[Own], str]) -> Call
     return lambda own: Words(own.file(one) - own.file(other), over(own), by(own))
 
 
-def _outside(own: Own, rows: Named) -> Tensor:
-    """Values that the clip moves."""
-    return (rows["value.counted"] > 0) & (rows["value.clipped"] != own.texts.values)
-
-
 RATIO = (*_ratios("ratio", over_watched), *masks(mean_of("ratio", over_watched), "the mean ratio"))
 
 APPROX_KL = (
     *_ratios("policy_kl.used", over_watched),
-    WordsSlip("the KL to the reference, not to the old policy",
+    Slip("the KL to the reference, not to the old policy",
          _between("logprobs_new", "logprobs_ref", over_watched, lambda own: "token-mean")),
     # Rolv-Arild/rocket-learn #12
-    WordsSlip("k3 with the ratio where its log belongs: e^ρ − 1 − ρ",
+    Slip("k3 with the ratio where its log belongs: e^ρ − 1 − ρ",
          _mean(lambda own, rows: rows["ratio"].expm1() - rows["ratio"], over_watched)),
-    WordsSlip("the squared log-ratio, without its 1/2",
+    Slip("the squared log-ratio, without its 1/2",
          _mean(lambda own, rows: rows["policy_kl.log_ratio"].square(), over_watched)),
     *masks(mean_of("policy_kl.used", over_watched), "the approximate KL"),
 )  # fmt: skip
 
 CLIPPED = (
-    WordsSlip("the share of ratios above the range alone",
+    Slip("the share of ratios above the range alone",
          _mean(lambda own, rows: rows["ratio"] > 1 + own.number("loss.clip_range_high"))),
-    WordsSlip("the share of ratios below the range alone", _mean(lambda own, rows: rows["ratio"] < 1 - own.number("clip_range"))),
-    WordsSlip("the share of words that are not clipped", _mean(lambda own, rows: 1 - rows["clip_fraction.flag"])),
-    WordsSlip("the share of words for which the clip gives the larger surrogate",
+    Slip("the share of ratios below the range alone", _mean(lambda own, rows: rows["ratio"] < 1 - own.number("clip_range"))),
+    Slip("the share of words that are not clipped", _mean(lambda own, rows: 1 - rows["clip_fraction.flag"])),
+    Slip("the share of words for which the clip gives the larger surrogate",
          _mean(lambda own, rows: rows["surrogate.clipped"] > rows["surrogate.unclipped"])),
-    WordsSlip(LOW_FOR_LESS, altered(mean_of("clip_fraction.flag", over_response), {"ratio.clipped": low_for_less})),
+    Slip(LOW_FOR_LESS, altered(mean_of("clip_fraction.flag", over_response), {"ratio.clipped": low_for_less})),
     *_ratios("clip_fraction.flag", over_response),
     *masks(mean_of("clip_fraction.flag", over_response), "the clip fraction"),
 )  # fmt: skip
@@ -120,22 +115,23 @@ CLIPPED = (
 FLOORED = masks(mean_of("clip_fraction.floored", over_response), "the share under the dual clip")
 
 HELD = (
-    WordsSlip("the share of values outside the range", _mean(_outside, over_values)),
+    Slip("the share of values outside the range",
+         _mean(lambda own, rows: (rows["value.counted"] > 0) & (rows["value.clipped"] != own.texts.values), over_values)),
     *masks(mean_of("value.held_counts", over_values), "the share of clipped values"),
-)
+)  # fmt: skip
 
 KL = (
-    WordsSlip("the KL of the new policy, not the old one", _between("logprobs_new", "logprobs_ref", over_response, _by)),
-    WordsSlip("the KL between old and new policy, not to the reference",
+    Slip("the KL of the new policy, not the old one", _between("logprobs_new", "logprobs_ref", over_response, _by)),
+    Slip("the KL between old and new policy, not to the reference",
          _between("logprobs_old", "logprobs_new", over_response, _by)),
     *masks(kl_statistic, "the KL"),
 )  # fmt: skip
 
 ENTROPY = (
-    WordsSlip(
+    Slip(
         "minus the log-prob of the words written, not the entropy", lambda own: Words(-own.texts.logprobs, counted(own))
     ),
-    WordsSlip(
+    Slip(
         "minus the old log-prob of the words written, not the entropy",
         lambda own: Words(-own.texts.old_logprobs, counted(own)),
     ),
@@ -145,9 +141,9 @@ ENTROPY = (
 ENTROPY_WATCHED = masks(entropy_watched, "the entropy that is watched")
 
 KL_LOSS = (
-    WordsSlip("the KL of the old policy, not the new one", _between("logprobs_old", "logprobs_ref", counted, lambda own: "")),
-    WordsSlip("the KL between new and old policy, not to the reference",
+    Slip("the KL of the old policy, not the new one", _between("logprobs_old", "logprobs_ref", counted, lambda own: "")),
+    Slip("the KL between new and old policy, not to the reference",
          _between("logprobs_new", "logprobs_old", counted, lambda own: "")),
-    WordsSlip("the squared log-ratio for the KL, without its 1/2", lambda own: Words(own["kl_new.k1"].square(), counted(own))),
+    Slip("the squared log-ratio for the KL, without its 1/2", lambda own: Words(own["kl_new.k1"].square(), counted(own))),
     *masks(kl_loss, "the KL in the loss"),
 )  # fmt: skip

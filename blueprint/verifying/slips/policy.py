@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from blueprint.verifying.slips.own import Own, Read, beside, read
-from blueprint.verifying.slips.slip import Words, WordsSlip, altered, counted, masks
+from blueprint.verifying.slips.slip import Slip, Words, altered, counted, masks
 from blueprint.witness import Named, losses
 
 
@@ -71,14 +71,6 @@ def _of_mean(own: Own) -> Tensor:
     return (_log_ratio(own).sum(dim=-1, keepdim=True) / words).exp().expand_as(own["response"])
 
 
-def _of_sum(own: Own) -> Tensor:
-    return _log_ratio(own).sum(dim=-1, keepdim=True).exp().expand_as(own["response"])
-
-
-def _clip_of_log(own: Own) -> Tensor:
-    return _log_ratio(own).clamp(-own.number("clip_range"), own.number("loss.clip_range_high")).exp()
-
-
 LOW_FOR_LESS = "ε, not 1 − ε, for the lower end of the clip"
 
 
@@ -93,19 +85,10 @@ def _swapped(own: Own) -> Words:
     return policy(own.under({"clip_range": high, "loss.clip_range_high": low}))
 
 
-def _floored(own: Own, rows: Named) -> Tensor:
-    """Not below c·Â, whatever the sign of Â."""
-    return torch.maximum(rows["surrogate.pessimistic"], own.number("loss.dual_clip") * rows["advantages_used"])
-
-
 def _sunk(own: Own, rows: Named) -> Tensor:
     """Not above c·Â where Â is negative."""
     low = torch.minimum(rows["surrogate.pessimistic"], own.number("loss.dual_clip") * rows["advantages_used"])
     return torch.where(rows["advantages_used"] < 0, low, rows["surrogate.pessimistic"])
-
-
-def _white_again(own: Own) -> Tensor:
-    return (own["advantages_used"] - own.whole["advantage.mean"]) / own.whole["advantage.divisor"]
 
 
 def _product_clipped(own: Own, rows: Named) -> Tensor:
@@ -118,38 +101,42 @@ FOR_RATIO: tuple[tuple[str, Read], ...] = (
     ("the log-prob for the ratio", lambda own: own.texts.logprobs),
     ("the probability for the ratio", lambda own: own.texts.logprobs.exp()),
     ("one ratio for each response, of the mean of its log-ratios, as in GSPO", _of_mean),
-    ("one ratio for each response, of the sum of its log-ratios", _of_sum),
-)
+    ("one ratio for each response, of the sum of its log-ratios",
+     lambda own: _log_ratio(own).sum(dim=-1, keepdim=True).exp().expand_as(own["response"])),
+)  # fmt: skip
 """What may have been taken for the ratio."""
 
-POLICY: tuple[WordsSlip, ...] = (
+POLICY: tuple[Slip, ...] = (
     # rllm-org/rllm #81: the clip is computed, and the mean taken of what was not clipped
-    WordsSlip("the surrogate without the clip", _for_surrogate(lambda own, rows: rows["surrogate.unclipped"])),
-    WordsSlip("the clipped surrogate alone, not the smaller of both", _for_surrogate(lambda own, rows: rows["surrogate.clipped"])),
-    WordsSlip("max for min: the larger surrogate, not the smaller",
+    Slip("the surrogate without the clip", _for_surrogate(lambda own, rows: rows["surrogate.unclipped"])),
+    Slip("the clipped surrogate alone, not the smaller of both", _for_surrogate(lambda own, rows: rows["surrogate.clipped"])),
+    Slip("max for min: the larger surrogate, not the smaller",
          _for_surrogate(lambda own, rows: torch.maximum(rows["surrogate.unclipped"], rows["surrogate.clipped"]))),
-    *(WordsSlip(said, altered(policy, reading)) for said, reading in RATIOS),
-    *(WordsSlip(said, altered(policy, {"advantages_used": moved})) for said, moved in beside("advantages")),
-    *(WordsSlip(said, partial(_for_ratio, made)) for said, made in FOR_RATIO),
-    WordsSlip("the clip of the product ρ·Â, not of the ratio", _for_surrogate(_product_clipped)),
-    WordsSlip("the clip range around 0, for the log-ratio", altered(policy, {"ratio.clipped": _clip_of_log})),
-    WordsSlip("the two ends of the clip range swapped", _swapped),
+    *(Slip(said, altered(policy, reading)) for said, reading in RATIOS),
+    *(Slip(said, altered(policy, {"advantages_used": moved})) for said, moved in beside("advantages")),
+    *(Slip(said, partial(_for_ratio, made)) for said, made in FOR_RATIO),
+    Slip("the clip of the product ρ·Â, not of the ratio", _for_surrogate(_product_clipped)),
+    Slip("the clip range around 0, for the log-ratio", altered(policy, {
+        "ratio.clipped": lambda own: _log_ratio(own).clamp(-own.number("clip_range"), own.number("loss.clip_range_high")).exp()})),
+    Slip("the two ends of the clip range swapped", _swapped),
     # ChenmienTan/RL2 #21
-    WordsSlip(LOW_FOR_LESS, altered(policy, {"ratio.clipped": low_for_less})),
-    WordsSlip("only the upper end of the clip", lambda own: policy(own.under({"clip_range": "off"}))),
-    WordsSlip("only the lower end of the clip", lambda own: policy(own.under({"loss.clip_range_high": "off"}))),
-    WordsSlip("the dual clip for positive advantages, too", _for_surrogate(_floored)),
-    WordsSlip("min for max under the dual clip: the smaller of both", _for_surrogate(_sunk)),
-    WordsSlip("the returns for the advantages",
+    Slip(LOW_FOR_LESS, altered(policy, {"ratio.clipped": low_for_less})),
+    Slip("only the upper end of the clip", lambda own: policy(own.under({"clip_range": "off"}))),
+    Slip("only the lower end of the clip", lambda own: policy(own.under({"loss.clip_range_high": "off"}))),
+    Slip("the dual clip for positive advantages, too", _for_surrogate(
+        lambda own, rows: torch.maximum(rows["surrogate.pessimistic"], own.number("loss.dual_clip") * rows["advantages_used"]))),
+    Slip("min for max under the dual clip: the smaller of both", _for_surrogate(_sunk)),
+    Slip("the returns for the advantages",
          altered(policy, {"advantages_used": lambda own: own["returns"]})),
-    WordsSlip("the rewards for the advantages",
+    Slip("the rewards for the advantages",
          altered(policy, {"advantages_used": lambda own: own["rewards"]})),
-    WordsSlip("raw advantages, not whitened",
+    Slip("raw advantages, not whitened",
          altered(policy, {"advantages_used": lambda own: own["response"] * own["advantages"]})),
-    WordsSlip("advantages whitened twice",
-         altered(policy, {"advantages_used": _white_again})),
+    Slip("advantages whitened twice",
+         altered(policy, {
+        "advantages_used": lambda own: (own["advantages_used"] - own.whole["advantage.mean"]) / own.whole["advantage.divisor"]})),
     # verl-project/verl #2506: response_mask=advantages
-    WordsSlip("the advantages passed for the mask", lambda own: replace(policy(own), counted=own["advantages_used"])),
-    WordsSlip("the advantages passed for the mask", lambda own: replace(policy(own.everywhere), counted=own.file("advantages"))),
+    Slip("the advantages passed for the mask", lambda own: replace(policy(own), counted=own["advantages_used"])),
+    Slip("the advantages passed for the mask", lambda own: replace(policy(own.everywhere), counted=own.file("advantages"))),
     *masks(policy, "the policy loss"),
 )  # fmt: skip

@@ -52,11 +52,6 @@ def _summed(own: Own) -> Tensor:
     return own["score.placed"] - _coefficient(own) * whole * own["score.place"]
 
 
-def _on_first(own: Own) -> Tensor:
-    response = own["response"]
-    return response * (response.cumsum(dim=-1) == 1) * _score(own)
-
-
 LIMITS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 
 
@@ -80,7 +75,10 @@ REWARDS: tuple[TensorSlip, ...] = (
         "the score in place of the KL of its slot",
         lambda own: torch.where(own["score.place"] > 0, own["score.placed"], own["reward.penalty"]),
     ),
-    TensorSlip("the score on the first word", _scored(_on_first)),
+    TensorSlip(
+        "the score on the first word",
+        _scored(lambda own: own["response"] * (own["response"].cumsum(dim=-1) == 1) * _score(own)),
+    ),
     *(TensorSlip(f"rewards clipped to ±{limit:g}, not the score alone", partial(_limited, limit)) for limit in LIMITS),
     TensorSlip("negative scores cut to 0", _scored(lambda own: own["score.placed"].clamp(min=0))),
     TensorSlip("positive scores cut to 0", _scored(lambda own: own["score.placed"].clamp(max=0))),

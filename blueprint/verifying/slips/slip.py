@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,34 +25,28 @@ class Words:
 
 
 @dataclass(frozen=True)
-class TensorSlip:
-    """A mistake in one tensor alone. said: how a report puts it, behind "matches with".
+class Slip:
+    """A mistake in one quantity. said: how a report puts it, behind "matches with".
 
-    made: what it makes of the file's own rows, [1, N, T]. whitened: whether that is whitened, too, where the preset whitens.
-    over: the words that it is then whitened over, made of those of the response and its slots, if not over these.
+    made: of the file's own rows the `Words` that a number is added up from; of numbers by name, the total that they make.
     Slips of several quantities that are said the same are one mistake.
     """
 
     said: str
+    made: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class TensorSlip(Slip):
+    """A mistake in one tensor alone: `made` is what it makes of the file's own rows, [1, N, T].
+
+    whitened: whether that is whitened, too, where the preset whitens.
+    over: the words that it is then whitened over, made of those of the response and its slots, if not over these.
+    """
+
     made: Read
     whitened: bool = True
     over: Callable[[Tensor, Tensor], Tensor] | None = None
-
-
-@dataclass(frozen=True)
-class WordsSlip:
-    """A mistake in a number that is added up from words."""
-
-    said: str
-    made: Callable[[Own], Words]
-
-
-@dataclass(frozen=True)
-class TotalSlip:
-    """A mistake in a number that is made of other numbers, given by name."""
-
-    said: str
-    made: Callable[[Mapping[str, float]], float]
 
 
 def altered(number: Callable[[Own], Words], given: Mapping[str, Read]) -> Callable[[Own], Words]:
@@ -86,7 +81,7 @@ WAYS = (
 )
 
 
-def masks(words: Callable[[Own], Words], of: str) -> tuple[WordsSlip, ...]:
+def masks(words: Callable[[Own], Words], of: str) -> tuple[Slip, ...]:
     """Returns a number under other masks, of the file's tensors as they are on the pads, and added up in other ways."""
 
     def masked(mask: Callable[[Tensor, Tensor], Tensor], own: Own) -> Words:
@@ -101,9 +96,9 @@ def masks(words: Callable[[Own], Words], of: str) -> tuple[WordsSlip, ...]:
         return Words(found.each * found.counted, torch.ones_like(found.counted), "token-mean")
 
     return (
-        *(WordsSlip(f"{said}, in {of} alone", partial(masked, mask)) for said, mask in MASKS),
+        *(Slip(f"{said}, in {of} alone", partial(masked, mask)) for said, mask in MASKS),
         # natolambert/rlhf-book #216 and pytorch/rl #2021: a plain mean, pads and all
-        WordsSlip("no mask: the mean over all B·T slots", everywhere),
-        WordsSlip("the sum over the words divided by all B·T slots", padded),
-        *(WordsSlip(said, partial(lambda by, own: replace(words(own), by=by), by)) for said, by in WAYS),
+        Slip("no mask: the mean over all B·T slots", everywhere),
+        Slip("the sum over the words divided by all B·T slots", padded),
+        *(Slip(said, partial(lambda by, own: replace(words(own), by=by), by)) for said, by in WAYS),
     )

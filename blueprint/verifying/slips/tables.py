@@ -5,7 +5,7 @@ from functools import partial
 
 from blueprint.verifying.slips import critic, gae, metrics, policy, rewards
 from blueprint.verifying.slips.own import Own
-from blueprint.verifying.slips.slip import TensorSlip, TotalSlip, Words, WordsSlip
+from blueprint.verifying.slips.slip import Slip, TensorSlip, Words
 
 TENSORS: Mapping[str, tuple[TensorSlip, ...]] = {
     "rewards": rewards.REWARDS,
@@ -13,7 +13,7 @@ TENSORS: Mapping[str, tuple[TensorSlip, ...]] = {
     "returns": gae.RETURNS,
 }
 
-NUMBERS: Mapping[str, tuple[WordsSlip, ...]] = {
+NUMBERS: Mapping[str, tuple[Slip, ...]] = {
     "kl.statistic": metrics.KL,
     "loss.mean_ratio": metrics.RATIO,
     "ratio.mean": metrics.RATIO,
@@ -64,9 +64,9 @@ def _more(part: str, times: Callable[[float], float], known: Mapping[str, float]
     return known["total_loss"] + times(abs(adds / known[part]) if known[part] else 0.0) * adds
 
 
-TOTAL: tuple[TotalSlip, ...] = (
-    *(TotalSlip(said.format(called), partial(_more, part, times)) for part, called in PARTS.items() for said, times in TIMES),
-    TotalSlip("the policy loss with the wrong sign in the total",
+TOTAL: tuple[Slip, ...] = (
+    *(Slip(said.format(called), partial(_more, part, times)) for part, called in PARTS.items() for said, times in TIMES),
+    Slip("the policy loss with the wrong sign in the total",
          lambda known: known["total_loss"] - 2 * known["policy_loss"]),
-    TotalSlip("the policy loss left out of the total", lambda known: known["total_loss"] - known["policy_loss"]),
+    Slip("the policy loss left out of the total", lambda known: known["total_loss"] - known["policy_loss"]),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from blueprint.verifying.neighbours import Neighbour
 from blueprint.verifying.prefilter import apart, looked_at
 from blueprint.verifying.settings import Setting, laid_over, number_of
 from blueprint.verifying.slips.own import Own
-from blueprint.verifying.slips.slip import TensorSlip, Words, WordsSlip
+from blueprint.verifying.slips.slip import Slip, TensorSlip, Words
 from blueprint.verifying.slips.tables import AS_THEY_ARE, MODES
 from blueprint.verifying.tiled_passes import Work, one_thread, passes
 from blueprint.witness import Tiled, advantages, rewards, with_end
@@ -107,14 +107,14 @@ def _as_array(values: Tensor) -> Array:
     return np.asarray(values[0].cpu().numpy())
 
 
-Cause = WordsSlip | Neighbour | None
+Cause = Slip | Neighbour | None
 """What a number may be by; none is the number as it is."""
 
 
 class Sums:
     """What every response adds to a number by each of many causes, [B, 2]."""
 
-    def __init__(self, deviation: Deviation, slips: Sequence[WordsSlip], neighbours: Sequence[Neighbour]) -> None:
+    def __init__(self, deviation: Deviation, slips: Sequence[Slip], neighbours: Sequence[Neighbour]) -> None:
         """Goes through the file once. `neighbours` are other values of conventions that change nothing before the number."""
         self.row, self.local, settings = deviation.compared.row, deviation.local, deviation.settings
         self.name = self.row if self.row in AS_THEY_ARE else deviation.quantity.name
