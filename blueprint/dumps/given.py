@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from blueprint.dumps.formats import Array, MinibatchError, Raw
-from blueprint.dumps.formats.limits import said_shape
+from blueprint.dumps.formats import Array, MinibatchError, Raw, said_shape
 from blueprint.dumps.names import NAMES
 from blueprint.dumps.recognise import Recognised
 

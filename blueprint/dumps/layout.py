@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats import Array, MinibatchError
-from blueprint.dumps.formats.limits import said_shape
+from blueprint.dumps.formats import Array, MinibatchError, said_shape
 from blueprint.dumps.given import Given
 from blueprint.quoting import unquoted
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.checks import refuse_pairs
-from blueprint.dumps.formats import Array, MinibatchError, Raw
-from blueprint.dumps.formats.limits import said_shape
+from blueprint.dumps.formats import Array, MinibatchError, Raw, said_shape
 from blueprint.dumps.given import TOKENWISE, Given
 from blueprint.dumps.layout import RESPONSE, SHIFTED, layout_of, mask_of
 from blueprint.dumps.names import NAMES

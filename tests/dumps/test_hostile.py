@@ -12,7 +12,7 @@ import pytest
 
 from blueprint.dumps import MinibatchError, Raw, read_minibatch, save
 from blueprint.dumps.formats import opening, safetensors_file
-from blueprint.dumps.formats.limits import LARGEST_TENSOR
+from blueprint.dumps.formats.raw import LARGEST_TENSOR
 from tests.dumps.crafted import answered, f32, npz, npz_with, safetensors, table
 
 TOO_MANY = f"which is more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits."

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.limits import check_shape, check_total
-from blueprint.dumps.formats.raw import Array, MinibatchError, Raw
+from blueprint.dumps.formats.raw import Array, MinibatchError, Raw, check_shape, check_total
 from blueprint.quoting import unquoted
 
 

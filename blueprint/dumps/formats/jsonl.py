@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.formats.columns import Columns, row_of
-from blueprint.dumps.formats.limits import LARGEST_TENSOR, LONGEST_LINE, WHOLE, from_json
-from blueprint.dumps.formats.raw import MinibatchError, Raw
+from blueprint.dumps.formats.raw import LARGEST_TENSOR, LONGEST_LINE, WHOLE, MinibatchError, Raw, from_json
 from blueprint.quoting import unquoted
 
 _NUMBER = (int, float, bool, type(None))

@@ -10,8 +10,16 @@ import numpy as np
 from numpy.lib import format as npy
 
 from blueprint.dumps.formats.columns import Columns
-from blueprint.dumps.formats.limits import LONGEST_HEADER, WHOLE, check_shape, check_total, whole
-from blueprint.dumps.formats.raw import Array, MinibatchError, Raw
+from blueprint.dumps.formats.raw import (
+    LONGEST_HEADER,
+    WHOLE,
+    Array,
+    MinibatchError,
+    Raw,
+    check_shape,
+    check_total,
+    whole,
+)
 from blueprint.quoting import unquoted
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.dumps.formats.jsonl import read_jsonl
-from blueprint.dumps.formats.limits import DAMAGE
 from blueprint.dumps.formats.npz import read_npz
 from blueprint.dumps.formats.parquet import read_parquet
-from blueprint.dumps.formats.raw import MinibatchError, Raw
+from blueprint.dumps.formats.raw import DAMAGE, MinibatchError, Raw
 from blueprint.dumps.formats.safetensors_file import read_safetensors
 from blueprint.dumps.formats.torch_file import read_torch
 from blueprint.quoting import printable

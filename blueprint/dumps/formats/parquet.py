@@ -6,8 +6,15 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.formats.columns import Columns
-from blueprint.dumps.formats.limits import LARGEST_TENSOR, LONGEST_HEADER, check_total, from_strings
-from blueprint.dumps.formats.raw import Array, MinibatchError, Raw
+from blueprint.dumps.formats.raw import (
+    LARGEST_TENSOR,
+    LONGEST_HEADER,
+    Array,
+    MinibatchError,
+    Raw,
+    check_total,
+    from_strings,
+)
 from blueprint.quoting import printable, unquoted
 
 _NOT_OURS = ("ARROW:schema", "pandas", "huggingface")

@@ -1,5 +1,10 @@
-"""A file of tensors as it was read, nothing renamed, and why one cannot be read."""
+"""A file of tensors as it was read, nothing renamed; how much of one is read at most, why one cannot be read, and metadata as
+files carry them: strings that hold JSON."""
 
+import json
+import math
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.quoting import QuotingError
+from blueprint.quoting import QuotingError, unquoted
 
 Array = npt.NDArray[Any]
 
@@ -17,6 +22,12 @@ SCHEMA = 1
 
 class MinibatchError(QuotingError):
     """Says in one sentence why a dump cannot be read, or not be computed with."""
+
+
+def require(holds: bool, otherwise: str) -> None:
+    """Raises MinibatchError, which says what was found and what was expected, where something does not hold."""
+    if not holds:
+        raise MinibatchError(otherwise)
 
 
 @dataclass(frozen=True)
@@ -43,3 +54,123 @@ class Raw:
 def same_numbers(one: Array, other: Array) -> bool:
     """Tells whether two arrays hold the same, NaN where NaN stands."""
     return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f"))
+
+
+LARGEST_TENSOR = 100_000_000
+"""Entries of one tensor: ten times the 1e7 tokens that a verification on a desk is made for."""
+
+LARGEST_FILE = 1 << 33
+"""Bytes that all tensors of a file may fill when unpacked: ten of 1e8 tokens in float64."""
+
+ALWAYS_UNPACKED, UNPACKED_TIMES = 1 << 27, 16
+"""Bytes to which any file may unpack (computing with it takes up to eight times as many), and how often a larger one may
+hold its own size: log-probs do not compress, and rows padded to the longest rarely are shorter than a sixteenth of it."""
+
+LONGEST_HEADER = 1 << 24
+"""Bytes of a header or of metadata: thousands of names and a whole training configuration."""
+
+LONGEST_LINE = 1 << 25
+"""Bytes of one line of a jsonl file: ten tensors of a response of 150,000 tokens."""
+
+MOST_AXES = 3
+
+DAMAGE = (
+    ValueError, OSError, EOFError, LookupError, RuntimeError, TypeError, OverflowError, MemoryError, SyntaxError,
+    ArithmeticError, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+"""What readers of damaged files raise; RuntimeError covers RecursionError and NotImplementedError."""
+
+
+def check_shape(name: str, shape: tuple[int, ...]) -> None:
+    """Refuses a shape that no dump of a minibatch has, before anything of that size is made.
+
+    Raises:
+        MinibatchError: more entries or axes than a tensor here may have, or a negative length.
+    """
+    if len(shape) > MOST_AXES or any(length < 0 for length in shape):
+        raise MinibatchError(f"{unquoted(name)}: found {said_shape(shape)}, expected one to {MOST_AXES} axes.")
+    if math.prod(shape) > LARGEST_TENSOR:
+        raise MinibatchError(
+            f"{unquoted(name)}: found {said_shape(shape)}, which is more than {LARGEST_TENSOR:,} entries; "
+            "save fewer responses, and no logits."
+        )
+
+
+def check_total(total: int, size: int) -> None:
+    """Refuses a file whose tensors together would not fit, or unpack to far more than a file of numbers does.
+
+    total: bytes of all tensors in memory. size: bytes of the file.
+
+    Raises:
+        MinibatchError: more than `LARGEST_FILE` bytes, or more than `UNPACKED_TIMES` the size of a small file.
+    """
+    if total > LARGEST_FILE:
+        raise MinibatchError(f"its tensors fill {total:,} bytes, more than {LARGEST_FILE:,}: save fewer responses.")
+    if total > max(ALWAYS_UNPACKED, UNPACKED_TIMES * size):
+        raise MinibatchError(
+            f"its tensors fill {total:,} bytes, more than {UNPACKED_TIMES} times as many as the file, which no dump "
+            "of numbers does: save fewer responses, or without compression."
+        )
+
+
+def from_json(text: str | bytes, where: str) -> Any:
+    """Returns what JSON says; NaN and Infinity are numbers, as Python writes them.
+
+    Raises:
+        MinibatchError: no JSON, the same key twice, nested too deeply, or a number too long to read.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except MinibatchError as error:
+        raise MinibatchError(f"{where}: {error}") from error
+    except RecursionError as error:
+        raise MinibatchError(f"{where}: the JSON is nested too deeply to be read.") from error
+    except (ValueError, MemoryError) as error:
+        raise MinibatchError(f"{where}: this is no JSON: {str(error)[:80]}.") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise MinibatchError(f"the key {unquoted(twice)} stands there twice; keep one.")
+    return found
+
+
+def said_shape(shape: tuple[int, ...]) -> str:
+    """Spells a shape: [2, 8]."""
+    return f"[{', '.join(str(length) for length in shape)}]"
+
+
+WHOLE = "metadata"
+"""The key, array or line that holds all metadata as one JSON object."""
+
+JSON_KEYS = ("schema", "step", "hyperparameters", "logged", "names")
+"""Keys whose values are JSON; library, version, preset and layout are plain words (a version "0.9" is no number)."""
+
+
+def from_strings(strings: Mapping[str, str]) -> dict[str, Any]:
+    """Returns metadata from strings: those of `JSON_KEYS` read as JSON, a key `metadata` taken apart.
+
+    Raises:
+        MinibatchError: a value that should be JSON and is not.
+    """
+    nested = whole(strings[WHOLE], f"metadata, key {WHOLE}") if WHOLE in strings else {}
+    return nested | {
+        key: from_json(text, f"metadata, key {key}") if key in JSON_KEYS else text
+        for key, text in strings.items()
+        if key != WHOLE
+    }
+
+
+def whole(text: str | bytes, where: str) -> dict[str, Any]:
+    """Returns metadata that is one JSON object.
+
+    Raises:
+        MinibatchError: not an object.
+    """
+    found = from_json(text, where)
+    if not isinstance(found, dict):
+        raise MinibatchError(f"{where}: found {type(found).__name__}, expected a JSON object {{…}}.")
+    return found

@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.formats.columns import Columns
-from blueprint.dumps.formats.limits import LONGEST_HEADER, check_shape, check_total, from_json, from_strings
-from blueprint.dumps.formats.raw import Array, MinibatchError, Raw
+from blueprint.dumps.formats.raw import (
+    LONGEST_HEADER,
+    Array,
+    MinibatchError,
+    Raw,
+    check_shape,
+    check_total,
+    from_json,
+    from_strings,
+)
 from blueprint.quoting import unquoted
 
 _TYPES = {

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.limits import JSON_KEYS, WHOLE
-from blueprint.dumps.formats.raw import SCHEMA, Array, MinibatchError
+from blueprint.dumps.formats.raw import JSON_KEYS, SCHEMA, WHOLE, Array, MinibatchError
 from blueprint.saving import replacing
 
 
