@@ -2,7 +2,7 @@
 
 from blueprint.dumps.batch import Dump, Minibatch, Moments
 from blueprint.dumps.checks import rounding
-from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata_of, open_raw, save
+from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata_of, open_raw, require, save
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.kind import DumpKind, catalogue_of, dump_kinds
 from blueprint.dumps.mentioned import mentioned
@@ -46,6 +46,7 @@ __all__ = [
     "open_raw",
     "read_dump",
     "read_minibatch",
+    "require",
     "rounding",
     "rows_twice",
     "run_fields",

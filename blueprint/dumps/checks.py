@@ -5,7 +5,7 @@ from collections.abc import Collection
 import numpy as np
 
 from blueprint.dumps.batch import Minibatch
-from blueprint.dumps.formats import Array, MinibatchError
+from blueprint.dumps.formats import Array, MinibatchError, require
 from blueprint.dumps.given import said
 from blueprint.dumps.recognise import Recognised
 from blueprint.quoting import unquoted
@@ -32,10 +32,10 @@ def check_numbers(batch: Minibatch) -> None:
     Raises:
         MinibatchError: no token at all, NaN or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
     """
-    if not batch.mask.any():
-        raise MinibatchError(
-            f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first."
-        )
+    require(
+        bool(batch.mask.any()),
+        f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first.",
+    )
     for name, array in batch.tensors.items():
         if array.dtype.kind != "f":
             continue

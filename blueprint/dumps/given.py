@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from blueprint.dumps.formats import Array, MinibatchError, Raw, said_shape
+from blueprint.dumps.formats import Array, MinibatchError, Raw, require, said_shape
 from blueprint.dumps.names import NAMES
 from blueprint.dumps.recognise import Recognised
 
@@ -33,8 +33,7 @@ class Given:
             if called in raw.lengths and self[name].ndim == 2
         }
         self.shape = rows, width = self["logprobs_old"].shape
-        if not rows or not width:
-            raise MinibatchError(f"{self.called_by('logprobs_old')} is empty; there is no response in the file.")
+        require(rows * width > 0, f"{self.called_by('logprobs_old')} is empty; there is no response in the file.")
         for name in self.arrays:
             if len(self[name]) != rows:
                 raise self.disagreeing(name)
@@ -89,15 +88,13 @@ class Given:
             return array
         if array.dtype.kind == "b" or np.any((array != np.floor(array)) & ~np.isnan(array)) or np.any(np.isinf(array)):
             raise MinibatchError(f"{name}: found {array.dtype.name}, expected whole numbers.")
-        if np.any(np.abs(array) > 2.0**53):
-            raise MinibatchError(f"{name}: found a number beyond 2⁵³, expected whole numbers.")
+        require(not np.any(np.abs(array) > 2.0**53), f"{name}: found a number beyond 2⁵³, expected whole numbers.")
         return np.nan_to_num(array, nan=-1).astype(np.int64)
 
     def numbers(self, name: str) -> Array:
         """Returns numbers, one of a response or one of each token as logprobs_old has them. Raises MinibatchError."""
         array = self[name]
-        if array.dtype.kind == "b":
-            raise MinibatchError(f"{self.called_by(name)}: found true and false, expected numbers.")
+        require(array.dtype.kind != "b", f"{self.called_by(name)}: found true and false, expected numbers.")
         if array.ndim > 1 and array.shape != self.shape:
             raise self.disagreeing(name)
         return array if array.dtype.kind == "f" else array.astype(np.float64)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps.batch import Minibatch
-from blueprint.dumps.formats import MinibatchError, open_raw
+from blueprint.dumps.formats import MinibatchError, open_raw, require
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.names import NAMES, TENSOR
@@ -79,10 +79,10 @@ def inspect(path: str | PathLike[str]) -> Inspection:
     """
     raw = open_raw(Path(path))
     kind = kind_of_file(raw)
-    if kind.is_one is not None:
-        raise MinibatchError(
-            f"{path}: {kind.called}, and no step of RLHF: blueprint verify says what of it is understood."
-        )
+    require(
+        kind.is_one is None,
+        f"{path}: {kind.called}, and no step of RLHF: blueprint verify says what of it is understood.",
+    )
     with naming(Path(path)):
         found = recognise(raw)
         named = mentioned(raw.metadata, found.preset or found.library)

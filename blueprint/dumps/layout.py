@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats import Array, MinibatchError, said_shape
+from blueprint.dumps.formats import Array, MinibatchError, require, said_shape
 from blueprint.dumps.given import Given
 from blueprint.quoting import unquoted
 
@@ -27,10 +27,9 @@ def layout_of(given: Given, metadata: Mapping[str, Any], preset: str | None) -> 
     """
     named = metadata.get("layout")
     if named is not None:
-        if named not in LAYOUTS:
-            raise MinibatchError(
-                f"metadata, layout: found {unquoted(str(named))}, expected one of {', '.join(LAYOUTS)}."
-            )
+        require(
+            named in LAYOUTS, f"metadata, layout: found {unquoted(str(named))}, expected one of {', '.join(LAYOUTS)}."
+        )
         return str(named), "as the metadata say"
     width = given.shape[1]
     name = next((name for name in ("tokens", "attention_mask") if name in given), "")
@@ -44,8 +43,7 @@ def layout_of(given: Given, metadata: Mapping[str, Any], preset: str | None) -> 
         return SHIFTED, f"{whole} tokens and {width} log-probs in a row"
     if whole > width:
         return RESPONSE, f"{whole} tokens of prompt and response, {width} log-probs in a row"
-    if whole < width:
-        raise MinibatchError(f"{_shape(given, name)} has fewer columns than {_shape(given, 'logprobs_old')}.")
+    require(whole >= width, f"{_shape(given, name)} has fewer columns than {_shape(given, 'logprobs_old')}.")
     if preset == "nemo_rl" or not np.any(given["logprobs_old"][:, 0]):
         return SEQUENCE, "as many log-probs as tokens in a row, the first of them 0"
     raise MinibatchError(
@@ -101,8 +99,7 @@ def _fitted(given: Given, layout: str, name: str, mask: Array) -> Array:
     """Returns a mask with as many columns as logprobs_old; one of whole sequences loses its first token when shifted."""
     if layout == SHIFTED and mask.shape[1] == given.shape[1] + 1:
         mask = mask[:, 1:]
-    if mask.shape != given.shape:
-        raise MinibatchError(f"{given.shaped(name)} and {given.shaped('logprobs_old')} disagree.")
+    require(mask.shape == given.shape, f"{given.shaped(name)} and {given.shaped('logprobs_old')} disagree.")
     return mask
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
 
-from blueprint.dumps.formats import SCHEMA, MinibatchError
+from blueprint.dumps.formats import SCHEMA, MinibatchError, require
 from blueprint.quoting import unquoted
 
 COUNTED_IN = {"rank": "world_size", "epoch": "epochs", "minibatch": "minibatches", "microbatch": "microbatches"}
@@ -95,12 +95,13 @@ def run_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
         MinibatchError: a later schema than ours, and what is no number.
     """
     schema, version, step = metadata.get("schema", SCHEMA), metadata.get("version"), metadata.get("step")
-    if type(schema) is not int or schema < 1:
-        raise MinibatchError(f"metadata, schema: found {schema!r:.40}, expected a whole number, at present {SCHEMA}.")
-    if schema > SCHEMA:
-        raise MinibatchError(
-            f"metadata, schema: found {schema!r:.40}, this program knows {SCHEMA}; install a later one."
-        )
+    require(
+        type(schema) is int and schema >= 1,
+        f"metadata, schema: found {schema!r:.40}, expected a whole number, at present {SCHEMA}.",
+    )
+    require(
+        schema <= SCHEMA, f"metadata, schema: found {schema!r:.40}, this program knows {SCHEMA}; install a later one."
+    )
     return {
         "version": None if version is None else str(version),
         "step": None if step is None else whole_number(step, "step"),
@@ -141,8 +142,7 @@ def share_of(metadata: Mapping[str, Any]) -> Share | None:
     """
     nested, plain = _divisors(_info(metadata.get(INFO))), _divisors(metadata)
     for key in plain.keys() & nested.keys():
-        if nested[key] != plain[key]:
-            raise MinibatchError(f"metadata, {key}: found {plain[key]:g}, and {nested[key]:g} in {INFO}.")
+        require(nested[key] == plain[key], f"metadata, {key}: found {plain[key]:g}, and {nested[key]:g} in {INFO}.")
     found = nested | plain
     return Share(**{SHARE_KEYS[key]: each for key, each in found.items()}) if found else None
 
@@ -173,8 +173,9 @@ def _positive(found: Any, key: str) -> float:
         number = float(found) if isinstance(found, int | float | str) and not isinstance(found, bool) else 0.0
     except (ValueError, OverflowError):
         number = 0.0
-    if not isfinite(number) or number <= 0:
-        raise MinibatchError(f"metadata, {key}: found {unquoted(str(found))}, expected a number above 0.")
+    require(
+        isfinite(number) and number > 0, f"metadata, {key}: found {unquoted(str(found))}, expected a number above 0."
+    )
     return number
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blueprint.dumps.batch import Dump, Minibatch
 from blueprint.dumps.checks import check_numbers, without_critic
-from blueprint.dumps.formats import MinibatchError, Raw, open_raw
+from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
 from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.metadata import forward_option, run_fields, share_of
@@ -34,8 +34,7 @@ def read_minibatch(path: str | PathLike[str]) -> Minibatch:
     """Reads a dump of a training step of RLHF. Raises MinibatchError as `read_dump`, and for a dump of another kind."""
     raw = open_raw(Path(path))
     kind = kind_of_file(raw)
-    if kind.is_one is not None:
-        raise MinibatchError(f"{path}: {kind.called}, which is verified by itself: name this one file alone.")
+    require(kind.is_one is None, f"{path}: {kind.called}, which is verified by itself: name this one file alone.")
     return minibatch_from(raw, Path(path))
 
 

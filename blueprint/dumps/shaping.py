@@ -6,7 +6,7 @@ import numpy as np
 
 from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.checks import refuse_pairs
-from blueprint.dumps.formats import Array, MinibatchError, Raw, said_shape
+from blueprint.dumps.formats import Array, MinibatchError, Raw, require, said_shape
 from blueprint.dumps.given import TOKENWISE, Given
 from blueprint.dumps.layout import RESPONSE, SHIFTED, layout_of, mask_of
 from blueprint.dumps.names import NAMES
@@ -58,8 +58,10 @@ def check_enough(found: Recognised) -> None:
         likely = (unquoted(name) for name in found.unknown if "logp" in name.lower().replace("_", ""))
         near = next((f'; did you mean {name}? Say so in the metadata: "names"' for name in likely), "")
         raise MinibatchError(f"logprobs_old is missing ({NAMES.meanings['logprobs_old']}); the file has {has}{near}.")
-    if not any(name in found.called for name in _ONE_MORE):
-        raise MinibatchError(f"logprobs_old alone tells nothing; save at least one of {', '.join(_ONE_MORE)} with it.")
+    require(
+        any(name in found.called for name in _ONE_MORE),
+        f"logprobs_old alone tells nothing; save at least one of {', '.join(_ONE_MORE)} with it.",
+    )
 
 
 def _listed(rows: Array) -> str:
@@ -80,8 +82,9 @@ def _of_rows(given: Given) -> dict[str, Array]:
         found = {"ended": ~given.mask("truncated")}
     if "row_index" in given:
         found["row_index"] = index = given.whole("row_index")
-        if (index < 0).any():
-            raise MinibatchError(f"row_index: found {index.min()}, expected rows of the rollout, counted from 0.")
+        require(
+            bool((index >= 0).all()), f"row_index: found {index.min()}, expected rows of the rollout, counted from 0."
+        )
     return found
 
 
@@ -90,8 +93,7 @@ def _left_out(batch: Minibatch, given: Given) -> Minibatch:
     keep = given.mask("sample_mask") if "sample_mask" in given else np.ones(len(batch.slots), np.bool_)
     if keep.all():
         return batch
-    if not keep.any():
-        raise MinibatchError(f"{given.called_by('sample_mask')} is 0 in every row; nothing is left.")
+    require(bool(keep.any()), f"{given.called_by('sample_mask')} is 0 in every row; nothing is left.")
     out = np.flatnonzero(~keep)
     return replace(
         batch,
@@ -123,11 +125,11 @@ def tokens_of(given: Given, first: Array, slots: Array, layout: str) -> tuple[di
     start = _starts(given, tokens, ids) if layout == RESPONSE else first + (layout == SHIFTED)
     if start is None:
         return ids, _LEFT_ASIDE
-    if np.any(start < 0) or np.any(start + slots > tokens.shape[1]):
-        raise MinibatchError(
-            f"tokens {said_shape(tokens.shape)} do not hold the tokens of logprobs_old {said_shape(given.shape)} in the "
-            f"layout {layout}."
-        )
+    require(
+        bool(np.all(start >= 0) and np.all(start + slots <= tokens.shape[1])),
+        f"tokens {said_shape(tokens.shape)} do not hold the tokens of logprobs_old {said_shape(given.shape)} in the "
+        f"layout {layout}.",
+    )
     return {"prompt_ids": prompts(tokens, start), "response_ids": cut(tokens, start, slots)} | ids, ""
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from blueprint.dumps.batch import Minibatch
-from blueprint.dumps.formats import Array, MinibatchError, same_numbers
+from blueprint.dumps.formats import Array, MinibatchError, require, same_numbers
 from blueprint.dumps.metadata import COUNTED_IN, Place
 
 Key = tuple[int, int, int, int]
@@ -53,10 +53,10 @@ def _check_counts(batches: Sequence[Minibatch]) -> None:
         known = [(each.path, each.step if what == "step" else getattr(place_in(each), what)) for each in batches]
         known = [(path, number) for path, number in known if number is not None]
         for path, number in known[1:]:
-            if number != known[0][1]:
-                raise MinibatchError(
-                    f"{known[0][0]} says {what} {known[0][1]} and {path} {what} {number}: give the files of one step of one run."
-                )
+            require(
+                number == known[0][1],
+                f"{known[0][0]} says {what} {known[0][1]} and {path} {what} {number}: give the files of one step of one run.",
+            )
 
 
 def _twice(one: Minibatch, other: Minibatch) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.formats.columns import Columns, row_of
-from blueprint.dumps.formats.raw import LARGEST_TENSOR, LONGEST_LINE, WHOLE, MinibatchError, Raw, from_json
+from blueprint.dumps.formats.raw import LARGEST_TENSOR, LONGEST_LINE, WHOLE, MinibatchError, Raw, from_json, require
 from blueprint.quoting import unquoted
 
 _NUMBER = (int, float, bool, type(None))
@@ -47,8 +47,10 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yields the lines that are not empty, and their numbers from 1."""
     with path.open("rb") as file:
         for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
-            if len(line) > LONGEST_LINE:
-                raise MinibatchError(f"line {number}: longer than {LONGEST_LINE:,} bytes; write one response per line.")
+            require(
+                len(line) <= LONGEST_LINE,
+                f"line {number}: longer than {LONGEST_LINE:,} bytes; write one response per line.",
+            )
             if line.strip():
                 yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
 
@@ -72,10 +74,10 @@ class _Lines:
                 parsed = _parsed(name, value, where)
                 self.entries += len(parsed) if isinstance(parsed, np.ndarray) else 1
                 self.rows.setdefault(name, []).append(parsed)
-            if self.entries > 10 * LARGEST_TENSOR:
-                raise MinibatchError(
-                    f"{where}: more than {10 * LARGEST_TENSOR:,} numbers up to here; save fewer responses."
-                )
+            require(
+                self.entries <= 10 * LARGEST_TENSOR,
+                f"{where}: more than {10 * LARGEST_TENSOR:,} numbers up to here; save fewer responses.",
+            )
 
     def columns(self, size: int) -> Columns:
         """Returns everything as arrays; size: bytes of the file."""

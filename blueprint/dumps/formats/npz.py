@@ -18,6 +18,7 @@ from blueprint.dumps.formats.raw import (
     Raw,
     check_shape,
     check_total,
+    require,
     whole,
 )
 from blueprint.quoting import unquoted
@@ -37,8 +38,7 @@ def read_npz(path: Path, head_only: bool) -> Raw:
         check_total(sum(entry.file_size for entry in entries), found.size)
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
-            if name in seen:
-                raise MinibatchError(f"{unquoted(name)} stands in it twice; keep one.")
+            require(name not in seen, f"{unquoted(name)} stands in it twice; keep one.")
             seen.add(name)
             with file.open(entry) as stream:
                 array = _array(name, stream, entry.file_size)
@@ -55,8 +55,7 @@ def _array(name: str, stream: IO[bytes], size: int) -> Array:
     _check_dtype(name, dtype)
     check_shape(name, shape)
     needed = math.prod(shape) * dtype.itemsize
-    if needed > size:
-        raise MinibatchError(f"{unquoted(name)}: its header promises {needed:,} bytes, the entry has {size:,}.")
+    require(needed <= size, f"{unquoted(name)}: its header promises {needed:,} bytes, the entry has {size:,}.")
     array = np.empty(math.prod(shape), dtype)
     filled = _fill(array.view(np.uint8).data, stream) if needed else 0
     if filled < needed or stream.read(1):
@@ -91,18 +90,22 @@ def _fill(into: memoryview, stream: IO[bytes]) -> int:
 
 
 def _check_dtype(name: str, dtype: np.dtype[Any]) -> None:
-    if dtype.hasobject:
-        raise MinibatchError(
-            f"{unquoted(name)}: an array of Python objects is a pickle, which could run any code and is never opened; "
-            "save arrays of numbers, one row per response, padded to one length."
-        )
+    require(
+        not dtype.hasobject,
+        f"{unquoted(name)}: an array of Python objects is a pickle, which could run any code and is never opened; "
+        "save arrays of numbers, one row per response, padded to one length.",
+    )
     if dtype.kind == "U" and name == WHOLE and dtype.itemsize <= 4 * LONGEST_HEADER:
         return
-    if dtype.kind not in "biuf" or dtype.itemsize > 8:
-        raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(dtype))}, expected numbers or true and false.")
+    require(
+        dtype.kind in "biuf" and dtype.itemsize <= 8,
+        f"{unquoted(name)}: found {unquoted(str(dtype))}, expected numbers or true and false.",
+    )
 
 
 def _metadata(text: Array) -> dict[str, Any]:
-    if text.dtype.kind != "U" or text.ndim != 0:
-        raise MinibatchError("metadata: expected a text that holds JSON, numpy.array(json.dumps({…})).")
+    require(
+        text.dtype.kind == "U" and text.ndim == 0,
+        "metadata: expected a text that holds JSON, numpy.array(json.dumps({…})).",
+    )
     return whole(str(text), "metadata")

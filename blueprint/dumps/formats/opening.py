@@ -10,7 +10,7 @@ from typing import Any
 from blueprint.dumps.formats.jsonl import read_jsonl
 from blueprint.dumps.formats.npz import read_npz
 from blueprint.dumps.formats.parquet import read_parquet
-from blueprint.dumps.formats.raw import DAMAGE, MinibatchError, Raw
+from blueprint.dumps.formats.raw import DAMAGE, MinibatchError, Raw, require
 from blueprint.dumps.formats.safetensors_file import read_safetensors
 from blueprint.dumps.formats.torch_file import read_torch
 from blueprint.quoting import printable
@@ -49,8 +49,9 @@ def open_raw(path: Path) -> Raw:
     with _sentences(path):
         name, before = format_of(path), _state(path)
         raw = replace(READERS[name](path, False), format=name)
-        if _state(path) != before:
-            raise MinibatchError("it was written to while it was read; wait until it is whole, and read it again.")
+        require(
+            _state(path) == before, "it was written to while it was read; wait until it is whole, and read it again."
+        )
         return raw
 
 
@@ -106,10 +107,8 @@ def format_of(path: Path) -> str:
 
 
 def _head(path: Path) -> bytes:
-    if path.is_dir():
-        raise MinibatchError("this is a directory; name the file in it.")
-    if path.exists() and not path.is_file():
-        raise MinibatchError("this is a pipe or a device; save it as a file first.")
+    require(not path.is_dir(), "this is a directory; name the file in it.")
+    require(path.is_file() or not path.exists(), "this is a pipe or a device; save it as a file first.")
     try:
         with path.open("rb") as file:
             head = file.read(64)
@@ -117,8 +116,7 @@ def _head(path: Path) -> bytes:
         raise MinibatchError("there is no such file.") from error
     except (OSError, ValueError) as error:
         raise MinibatchError(f"it cannot be opened: {_first_line(error)}.") from error
-    if not head:
-        raise MinibatchError("the file is empty.")
+    require(head != b"", "the file is empty.")
     return head
 
 
@@ -129,8 +127,10 @@ def _zip_format(path: Path) -> str:
         return "torch"
     if any(name.endswith(".npy") for name in names):
         return "npz"
-    if "[Content_Types].xml" in names:
-        raise MinibatchError("this is a workbook; `blueprint numbers` and `blueprint rebuild` read those.")
+    require(
+        "[Content_Types].xml" not in names,
+        "this is a workbook; `blueprint numbers` and `blueprint rebuild` read those.",
+    )
     raise MinibatchError("this is a zip file without arrays (npz has entries that end in .npy); " + WAY_OUT + ".")
 
 

@@ -14,6 +14,7 @@ from blueprint.dumps.formats.raw import (
     Raw,
     check_total,
     from_strings,
+    require,
 )
 from blueprint.quoting import printable, unquoted
 
@@ -61,8 +62,7 @@ def _read_columns(file: Any, into: Columns) -> None:
     import pyarrow
 
     names = file.schema_arrow.names
-    if len(set(names)) < len(names):
-        raise MinibatchError("two columns have the same name; keep one.")
+    require(len(set(names)) == len(names), "two columns have the same name; keep one.")
     for name in names:
         column = file.read(columns=[name]).column(name).combine_chunks()
         column = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
@@ -95,11 +95,9 @@ def _rows(name: str, column: Any) -> tuple[Array, Array]:
     """Returns the numbers of a column of lists one after another, and how long each list is."""
     import pyarrow.compute
 
-    if column.null_count:
-        raise MinibatchError(f"{unquoted(name)}: {column.null_count} rows have no list; write an empty one.")
+    require(not column.null_count, f"{unquoted(name)}: {column.null_count} rows have no list; write an empty one.")
     flat = column.flatten()
-    if not _is_number(flat.type):
-        raise MinibatchError(f"{unquoted(name)}: found {unquoted(str(column.type))}, expected lists of numbers.")
+    require(_is_number(flat.type), f"{unquoted(name)}: found {unquoted(str(column.type))}, expected lists of numbers.")
     lengths = np.asarray(pyarrow.compute.list_value_length(column)).astype(np.int64)
     return _numbers(name, flat), lengths
 
@@ -108,6 +106,8 @@ def _numbers(name: str, column: Any) -> Array:
     """Returns numbers; a null is NaN, and refused among whole numbers."""
     import pyarrow
 
-    if column.null_count and not pyarrow.types.is_floating(column.type):
-        raise MinibatchError(f"{unquoted(name)}: {column.null_count} entries are missing (null); write numbers.")
+    require(
+        not column.null_count or pyarrow.types.is_floating(column.type),
+        f"{unquoted(name)}: {column.null_count} entries are missing (null); write numbers.",
+    )
     return np.asarray(column.to_numpy(zero_copy_only=False))

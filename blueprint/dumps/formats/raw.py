@@ -87,13 +87,15 @@ def check_shape(name: str, shape: tuple[int, ...]) -> None:
     Raises:
         MinibatchError: more entries or axes than a tensor here may have, or a negative length.
     """
-    if len(shape) > MOST_AXES or any(length < 0 for length in shape):
-        raise MinibatchError(f"{unquoted(name)}: found {said_shape(shape)}, expected one to {MOST_AXES} axes.")
-    if math.prod(shape) > LARGEST_TENSOR:
-        raise MinibatchError(
-            f"{unquoted(name)}: found {said_shape(shape)}, which is more than {LARGEST_TENSOR:,} entries; "
-            "save fewer responses, and no logits."
-        )
+    require(
+        len(shape) <= MOST_AXES and min(shape, default=0) >= 0,
+        f"{unquoted(name)}: found {said_shape(shape)}, expected one to {MOST_AXES} axes.",
+    )
+    require(
+        math.prod(shape) <= LARGEST_TENSOR,
+        f"{unquoted(name)}: found {said_shape(shape)}, which is more than {LARGEST_TENSOR:,} entries; "
+        "save fewer responses, and no logits.",
+    )
 
 
 def check_total(total: int, size: int) -> None:
@@ -104,13 +106,14 @@ def check_total(total: int, size: int) -> None:
     Raises:
         MinibatchError: more than `LARGEST_FILE` bytes, or more than `UNPACKED_TIMES` the size of a small file.
     """
-    if total > LARGEST_FILE:
-        raise MinibatchError(f"its tensors fill {total:,} bytes, more than {LARGEST_FILE:,}: save fewer responses.")
-    if total > max(ALWAYS_UNPACKED, UNPACKED_TIMES * size):
-        raise MinibatchError(
-            f"its tensors fill {total:,} bytes, more than {UNPACKED_TIMES} times as many as the file, which no dump "
-            "of numbers does: save fewer responses, or without compression."
-        )
+    require(
+        total <= LARGEST_FILE, f"its tensors fill {total:,} bytes, more than {LARGEST_FILE:,}: save fewer responses."
+    )
+    require(
+        total <= max(ALWAYS_UNPACKED, UNPACKED_TIMES * size),
+        f"its tensors fill {total:,} bytes, more than {UNPACKED_TIMES} times as many as the file, which no dump "
+        "of numbers does: save fewer responses, or without compression.",
+    )
 
 
 def from_json(text: str | bytes, where: str) -> Any:

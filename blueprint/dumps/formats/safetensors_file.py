@@ -22,6 +22,7 @@ from blueprint.dumps.formats.raw import (
     check_total,
     from_json,
     from_strings,
+    require,
 )
 from blueprint.quoting import unquoted
 
@@ -42,8 +43,10 @@ def read_safetensors(path: Path, head_only: bool) -> Raw:
     with path.open("rb") as file:
         header = _header(file, found.size)
         strings = header.pop("__metadata__", None) or {}
-        if not isinstance(strings, dict) or not all(isinstance(text, str) for text in strings.values()):
-            raise MinibatchError("header, __metadata__: expected texts by name.")
+        require(
+            isinstance(strings, dict) and all(isinstance(text, str) for text in strings.values()),
+            "header, __metadata__: expected texts by name.",
+        )
         if not head_only:
             begin = file.tell()
             tensors = [_Tensor(name, entry) for name, entry in header.items()]
@@ -56,10 +59,10 @@ def read_safetensors(path: Path, head_only: bool) -> Raw:
 def _header(file: BufferedReader, size: int) -> dict[str, Any]:
     """Returns the header, and leaves the file where the numbers begin."""
     length = int.from_bytes(file.read(8), "little")
-    if length > min(size - 8, LONGEST_HEADER):
-        raise MinibatchError(
-            f"its header should be {length:,} bytes long, the file has {size:,}: it is cut off or damaged."
-        )
+    require(
+        length <= min(size - 8, LONGEST_HEADER),
+        f"its header should be {length:,} bytes long, the file has {size:,}: it is cut off or damaged.",
+    )
     header: dict[str, Any] = from_json(file.read(length), "header")
     return header
 
@@ -78,19 +81,19 @@ class _Tensor:
         self.name, self.shape, (self.start, self.end) = name, shape, offsets
         self.dtype, self.stored = _TYPES[entry["dtype"]]
         needed = math.prod(shape) * np.dtype(self.stored).itemsize
-        if self.end - self.start != needed:
-            raise MinibatchError(
-                f"{unquoted(name)}: its shape needs {needed:,} bytes, it has {self.end - self.start:,}."
-            )
+        require(
+            self.end - self.start == needed,
+            f"{unquoted(name)}: its shape needs {needed:,} bytes, it has {self.end - self.start:,}.",
+        )
 
     def read(self, file: BufferedReader, begin: int) -> Array:
         """Returns the tensor; begin: where the numbers begin in the file."""
         piece = np.empty(self.end - self.start, np.uint8)
         file.seek(begin + self.start)
-        if file.readinto(piece.data) < piece.size:
-            raise MinibatchError(
-                f"{unquoted(self.name)}: the file became shorter while it was read; wait until it is written."
-            )
+        require(
+            file.readinto(piece.data) == piece.size,
+            f"{unquoted(self.name)}: the file became shorter while it was read; wait until it is written.",
+        )
         stored = piece.view(self.stored)
         if self.dtype == "bfloat16":
             stored = (stored.astype(np.uint32) << 16).view(np.float32)
@@ -108,10 +111,9 @@ def _check_places(tensors: list[_Tensor], size: int) -> None:
     check_total(sum(each.end - each.start for each in tensors), size)
     reached, before = 0, ""
     for tensor in sorted(tensors, key=lambda each: (each.start, each.end)):
-        if tensor.end > size:
-            raise MinibatchError(
-                f"{unquoted(tensor.name)}: it ends at byte {tensor.end:,} of {size:,}: the file is cut off or damaged."
-            )
-        if tensor.start < reached:
-            raise MinibatchError(f"{unquoted(tensor.name)}: its bytes overlap those of {unquoted(before)}.")
+        require(
+            tensor.end <= size,
+            f"{unquoted(tensor.name)}: it ends at byte {tensor.end:,} of {size:,}: the file is cut off or damaged.",
+        )
+        require(tensor.start >= reached, f"{unquoted(tensor.name)}: its bytes overlap those of {unquoted(before)}.")
         reached, before = tensor.end, tensor.name

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.raw import JSON_KEYS, SCHEMA, WHOLE, Array, MinibatchError
+from blueprint.dumps.formats.raw import JSON_KEYS, SCHEMA, WHOLE, Array, MinibatchError, require
 from blueprint.saving import replacing
 
 
@@ -104,10 +104,12 @@ def _array(path: Path, name: str, tensor: Array) -> Array:
 
 def _check(path: Path, arrays: Mapping[str, Array]) -> None:
     counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
-    if not counts or len(set(counts.values())) > 1:
-        raise MinibatchError(f"{path}: expected tensors with the same number of rows, found {counts or 'none'}.")
+    require(
+        len(set(counts.values())) == 1,
+        f"{path}: expected tensors with the same number of rows, found {counts or 'none'}.",
+    )
     for name, array in arrays.items():
-        if array.dtype.kind not in "biuf" or array.ndim > 2 or name == WHOLE:
-            raise MinibatchError(
-                f"{path}: {name}: found {array.dtype} of {array.ndim} axes, expected numbers, [B] or [B, T]."
-            )
+        require(
+            array.dtype.kind in "biuf" and array.ndim <= 2 and name != WHOLE,
+            f"{path}: {name}: found {array.dtype} of {array.ndim} axes, expected numbers, [B] or [B, T].",
+        )

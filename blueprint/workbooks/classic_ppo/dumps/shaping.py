@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps import Array, MinibatchError
+from blueprint.dumps import Array, MinibatchError, require
 from blueprint.quoting import unquoted
 from blueprint.workbooks.classic_ppo.dumps.rollout import ENVIRONMENT, OF_MINIBATCH, OF_STEPS, ORDERS, TIME, places
 
@@ -34,12 +34,6 @@ def shaped(
     return tensors | rows, at, notes
 
 
-def _require(holds: bool, otherwise: str) -> None:
-    """Raises MinibatchError, which says what was found and what was expected, where something does not hold."""
-    if not holds:
-        raise MinibatchError(otherwise)
-
-
 def _word(metadata: Mapping[str, Any], key: str) -> str | None:
     found = metadata.get(key)
     if found is not None and found not in ORDERS:
@@ -55,7 +49,7 @@ def _turned(name: str, array: Array, layout: str) -> Array:
         wide = wide[..., 0]
     if wide.ndim == axes - 1:
         wide = wide[:, None] if layout == TIME else wide[None]
-    _require(
+    require(
         wide.ndim == axes,
         f"{name}: found the shape {list(array.shape)}, expected [T, N]{'' if axes == 2 else ' and actions'}.",
     )
@@ -63,19 +57,17 @@ def _turned(name: str, array: Array, layout: str) -> Array:
 
 
 def _check_steps(steps: Mapping[str, Array]) -> None:
-    _require("rewards" in steps, "found no rewards of steps, expected `rewards` [T, N]: advantages are made of them.")
+    require("rewards" in steps, "found no rewards of steps, expected `rewards` [T, N]: advantages are made of them.")
     *_, environments, length = steps["rewards"].shape
-    _require(environments * length > 0, f"rewards: found {length} steps of {environments} environments, expected some.")
+    require(environments * length > 0, f"rewards: found {length} steps of {environments} environments, expected some.")
     for name, array in steps.items():
         found, expected = list(array.shape[1::-1]), [length, environments]
-        _require(
-            found == expected, f"{name}: found {found} steps and environments, expected {expected} as rewards has."
-        )
+        require(found == expected, f"{name}: found {found} steps and environments, expected {expected} as rewards has.")
 
 
 def _one_each(name: str, array: Array, environments: int) -> Array:
     flat = np.asarray(array, dtype=np.float64).reshape(-1)
-    _require(
+    require(
         len(flat) == environments,
         f"{name}: found {len(flat)} numbers, expected {environments}, one for each environment.",
     )
@@ -93,12 +85,12 @@ def _with_ends(tensors: dict[str, Array], starts: Array | None) -> tuple[dict[st
                 "the dones that Stable-Baselines3 passes to compute_returns_and_advantage)."
             )
         tensors["done"] = np.concatenate([starts[:, 1:], last[:, None]], axis=1)
-    _require(
+    require(
         "done" in tensors,
         "found no ends of episodes, expected `done` [T, N], or `episode_starts` [T, N] and `last_done` [N].",
     )
     for name in [each for each in ("done", "terminated") if each in tensors]:
-        _require(
+        require(
             bool(np.isin(tensors[name], (0, 1)).all()),
             f"{name}: found other numbers than 0 and 1, expected 1 where an episode ended after the step.",
         )
@@ -114,12 +106,12 @@ def _places(rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, A
     if rows is None:
         return np.argwhere(np.ones(shape, dtype=bool))
     flat = np.asarray(rows, dtype=np.float64).reshape(-1)
-    _require(
+    require(
         len(flat) > 0 and bool(np.isin(flat, np.arange(environments * steps)).all()),
         f"rows: expected whole numbers from 0 to {environments * steps - 1}, the steps of the flattened rollout.",
     )
     order = _word(metadata, "order") or ORDER.get(library or "")
-    _require(
+    require(
         order is not None or environments == 1,
         'rows number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
         'environment or "environment" for environment·steps + step.',
@@ -134,5 +126,5 @@ def _of_minibatch(name: str, array: Array, count: int, layout: str, listed: bool
     flat = np.asarray(turned, dtype=np.float64).reshape(-1, *actions)
     steps = "the steps of the rollout; add `rows` [M] if it is a minibatch of them"
     expected = f"{count}, {'the rows of the minibatch' if listed else steps}"
-    _require(len(flat) == count, f"{name}: found {len(flat)} numbers, expected {expected}.")
+    require(len(flat) == count, f"{name}: found {len(flat)} numbers, expected {expected}.")
     return flat

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.dumps import Array, MinibatchError
+from blueprint.dumps import Array, MinibatchError, require
 from blueprint.inputs import Numbers
 from blueprint.verifying import Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
@@ -61,10 +61,10 @@ def numbers_of(
     Raises MinibatchError for a rollout without values or log-probs, or with densities in place of probabilities.
     """
     lacking = [each for each in ("values_old", "logprobs_old") if each not in rollout.tensors]
-    if lacking or "advantages" not in found.rows:
-        raise MinibatchError(
-            f"{rollout.path} has no {' and no '.join(lacking or ['next_values'])}: a workbook begins at them"
-        )
+    require(
+        not lacking and "advantages" in found.rows,
+        f"{rollout.path} has no {' and no '.join(lacking or ['next_values'])}: a workbook begins at them",
+    )
     steps, new = rollout.tensors, {name: _of_steps(rollout, name) for name in ("logprobs", "values")}
     old_scores, new_scores, actions = _scores(rollout, new["logprobs"])
     usual = classic_presets().preset(preset).values
@@ -146,10 +146,10 @@ def _scores(rollout: Rollout, new: Array) -> tuple[Array, Array, Array]:
     tensors, old = rollout.tensors, rollout.tensors["logprobs_old"]
     if {"logits_old", "logits_new", "actions"} <= tensors.keys():
         return tensors["logits_old"], _of_steps(rollout, "logits"), tensors["actions"].astype(int)
-    if max(old.max(), new.max()) > 0:
-        raise MinibatchError(
-            f"{rollout.path} has log-probs above 0, densities of continuous actions: a workbook shows actions that can be counted"
-        )
+    require(
+        max(old.max(), new.max()) <= 0,
+        f"{rollout.path} has log-probs above 0, densities of continuous actions: a workbook shows actions that can be counted",
+    )
     return _two(old), _two(new), np.zeros(old.shape, dtype=int)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from blueprint.dumps import MinibatchError
+from blueprint.dumps import require
 from blueprint.verifying import (
     DIFFERS,
     NOTHING,
@@ -41,10 +41,10 @@ UNSAID = (
 
 def check_device(device: str) -> None:
     """Raises MinibatchError for another device than the processor."""
-    if device != "cpu":
-        raise MinibatchError(
-            f"--device {device}: a rollout of classic PPO is computed on the processor, in float64; leave it out"
-        )
+    require(
+        device == "cpu",
+        f"--device {device}: a rollout of classic PPO is computed on the processor, in float64; leave it out",
+    )
 
 
 def verify_rollouts(

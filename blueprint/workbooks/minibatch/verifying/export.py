@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, MinibatchError, rounding
+from blueprint.dumps import Array, Minibatch, require, rounding
 from blueprint.inputs.setting import dotted
 from blueprint.verifying import Chosen, Replay, Shown, Verdict, ViewOptions
 from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of
@@ -91,16 +91,20 @@ def stand_ins(batch: Minibatch) -> tuple[str, ...]:
 
 def _check(replay: Replay) -> None:
     for key in ("kl_estimator", "loss.kl_estimator"):
-        if replay.options[key] == "full":
-            raise MinibatchError(f"{key} is full: an exact KL needs every word's probability; --set {dotted(key)}=k1")
-    if number_of("policy_kl_coef", replay.options["policy_kl_coef"]):
-        raise MinibatchError("policy_kl_coef is not 0: the policy KL needs every word's probability, which no dump has")
+        require(
+            replay.options[key] != "full",
+            f"{key} is full: an exact KL needs every word's probability; --set {dotted(key)}=k1",
+        )
+    require(
+        not number_of("policy_kl_coef", replay.options["policy_kl_coef"]),
+        "policy_kl_coef is not 0: the policy KL needs every word's probability, which no dump has",
+    )
     for quantity in ("advantages", "ratio"):
         lacking = replay.missing.get(quantity)
-        if lacking and quantity not in replay.started and lacking != "logprobs_new":
-            raise MinibatchError(
-                f"{replay.batch.path} has no {lacking}, of which {quantity} are made: save it with the others"
-            )
+        require(
+            not lacking or quantity in replay.started or lacking == "logprobs_new",
+            f"{replay.batch.path} has no {lacking}, of which {quantity} are made: save it with the others",
+        )
 
 
 def _given(replay: Replay, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, MinibatchError
+from blueprint.dumps import Array, Minibatch, MinibatchError, require
 from blueprint.verifying import Replay, Verdict, ViewOptions
 
 NOWHERE: Mapping[int, int] = MappingProxyType({})
@@ -74,8 +74,10 @@ def window_of(verdict: Verdict, options: ViewOptions) -> Window:
     """
     found, spot = verdict.replayed, verdict.first.compared.spot if verdict.first else None
     by = options.by or ("ratio" if "logprobs_new" in found.batch.tensors else "advantage")
-    if options.rows is not None and options.worst is not None:
-        raise MinibatchError("--rows names the responses, --worst finds them: use one of the two")
+    require(
+        options.rows is None or options.worst is None,
+        "--rows names the responses, --worst finds them: use one of the two",
+    )
     if options.rows is not None:
         return chosen_window(found, options.rows, by, options.tokens)
     if options.worst is None and spot is not None:
@@ -135,8 +137,7 @@ def chosen_window(replay: Replay, rows: Sequence[int], by: str, tokens: int) -> 
 
 
 def _check_count(count: int) -> None:
-    if not 1 <= count <= MOST_RESPONSES:
-        raise MinibatchError(f"{count} responses are asked for: a workbook shows 1 to {MOST_RESPONSES}")
+    require(1 <= count <= MOST_RESPONSES, f"{count} responses are asked for: a workbook shows 1 to {MOST_RESPONSES}")
 
 
 def _around(
@@ -146,8 +147,10 @@ def _around(
 
     at: by response, the slot around which it is laid instead.
     """
-    if not FEWEST_TOKENS <= tokens <= MOST_TOKENS:
-        raise MinibatchError(f"{tokens} tokens are asked for: a window has {FEWEST_TOKENS} to {MOST_TOKENS}")
+    require(
+        FEWEST_TOKENS <= tokens <= MOST_TOKENS,
+        f"{tokens} tokens are asked for: a window has {FEWEST_TOKENS} to {MOST_TOKENS}",
+    )
     rows = replay.rows(episodes)
     mask = replay.batch.mask[list(episodes)]
     off = _off(rows, by, mask)
