@@ -12,7 +12,7 @@ from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
 from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
 from blueprint.workbooks.minibatch.verifying.logged_values import agreement, compared_with, logged_numbers, logged_rows
-from blueprint.workbooks.minibatch.verifying.window import Picked, Window, window_of
+from blueprint.workbooks.minibatch.verifying.window import Window, window_of
 
 ROWS = {
     "old.logprobs": "old_logprobs",
@@ -48,7 +48,7 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     """Shows a few words of a minibatch. Raises MinibatchError for rows that are not there, and other such wishes."""
     found, window = verdict.replayed, window_of(verdict, options)
     return Shown(
-        window.told,
+        window.label,
         stand_ins(found.batch),
         lambda name: numbers_of(found, window, name, verdict.preset, verdict),
         lambda arrays: agreement(arrays, found, window),
@@ -64,18 +64,17 @@ def numbers_of(
     Raises MinibatchError where the file has too little for a loss, and for an exact KL, which needs every word's probability.
     """
     _check(replay)
-    batch, picked, lines = replay.batch, Picked(window), verdict.lines if verdict else ()
+    batch, lines = replay.batch, verdict.lines if verdict else ()
     rows = replay.rows(window.episodes)
-    typed = _given(replay, picked, rows) | _responses(replay, picked, rows) | _whole(replay)
-    typed |= _rest(replay, picked, rows, typed)
-    typed |= logged_rows(replay, lines, picked, typed) | logged_numbers(replay, lines, typed)
-    step = f", step {batch.step}" if batch.step is not None else ""
-    notes = (*(compared_with(verdict) if verdict else ()), f"Shown: {window.told}.", *stand_ins(batch), *batch.notes)
+    typed = _given(replay, window, rows) | _responses(replay, window, rows) | _whole(replay)
+    typed |= _rest(replay, window, rows, typed)
+    typed |= logged_rows(replay, lines, window, typed) | logged_numbers(replay, lines, typed)
+    notes = (*(compared_with(verdict) if verdict else ()), f"Shown: {window.label}.", *stand_ins(batch), *batch.notes)
     return MinibatchNumbers(
         name=name,
-        title=f"{name}{step}",
+        title=name if batch.step is None else f"{name}, step {batch.step}",
         about=f"{len(window.episodes)} of {len(batch.slots)} responses of a training minibatch, by preset {preset}",
-        words=_words(batch, picked),
+        words=_words(batch, window),
         typed={key: _fifteen_digits(value) for key, value in typed.items()},
         ppo=_differences(replay.options, preset),
         conventions=Conventions(True, preset),
@@ -107,23 +106,23 @@ def _check(replay: Replay) -> None:
         )
 
 
-def _given(replay: Replay, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
+def _given(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[str, Array]:
     """Returns what the dump says of each word, as the replay read it; where computation starts, that row instead."""
-    batch, episodes = replay.batch, np.asarray(picked.episodes)
+    batch, episodes = replay.batch, np.asarray(window.episodes)
     texts = texts_of(batch, episodes, options_of(replay.options))
-    slots = picked.row(texts.slots[0].numpy(), 1)
-    columns = picked.row(batch.first[episodes][:, None] + np.arange(batch.mask.shape[1])[None, :])
+    slots = window.row(texts.slots[0].numpy(), 1)
+    columns = window.row(batch.first[episodes][:, None] + np.arange(batch.mask.shape[1])[None, :])
     found = {
-        "episode.number": np.array([float(batch.file_row(each)) for each in picked.episodes]),
-        "mask": picked.row(texts.mask[0].numpy()),
+        "episode.number": np.array([float(batch.file_row(each)) for each in window.episodes]),
+        "mask": window.row(texts.mask[0].numpy()),
         "slots": slots,
         "slot.column": np.where(slots[:, :-1] > 0, columns, -1),
         "response.ended": texts.ended[0].numpy(),
     }
     there = [name for name, each in ROWS.items() if name.endswith(".logprobs") or TENSORS[each] in batch.tensors]
-    found |= {name: picked.row(getattr(texts, ROWS[name])[0].numpy()) for name in there}
+    found |= {name: window.row(getattr(texts, ROWS[name])[0].numpy()) for name in there}
     score = texts.score[0].numpy()
-    return found | {name: score if name == "score.given" else picked.row(rows[name]) for name in _starts(replay)}
+    return found | {name: score if name == "score.given" else window.row(rows[name]) for name in _starts(replay)}
 
 
 def _starts(replay: Replay) -> tuple[str, ...]:
@@ -135,14 +134,14 @@ def _starts(replay: Replay) -> tuple[str, ...]:
     return ("score.placed",) if per_word(replay.batch) else ("score.given",)
 
 
-def _responses(replay: Replay, picked: Picked, rows: Mapping[str, Array]) -> dict[str, Array]:
+def _responses(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[str, Array]:
     """Returns what enters behind the window, and what is counted of each response."""
     names = ("response.padded", "policy.weight.length", "value.weight.length")
     return {
-        "after.words": picked.behind(rows["place.until"]),
-        "after.ahead": picked.behind(rows["gae.ahead"]),
-        "after.advantages": picked.behind(rows["advantages"]),
-        **{name: replay.responses[name][picked.episodes] for name in names},
+        "after.words": window.behind(rows["place.until"]),
+        "after.ahead": window.behind(rows["gae.ahead"]),
+        "after.advantages": window.behind(rows["advantages"]),
+        **{name: window.of(replay.responses[name]) for name in names},
     }
 
 
@@ -161,7 +160,7 @@ def _whole(replay: Replay) -> dict[str, Array]:
     return {name: np.asarray(each) for name, each in found.items()}
 
 
-def _rest(replay: Replay, picked: Picked, rows: Mapping[str, Array], typed: Mapping[str, Array]) -> dict[str, Array]:
+def _rest(replay: Replay, window: Window, rows: Mapping[str, Array], typed: Mapping[str, Array]) -> dict[str, Array]:
     """Returns the weighted sums over the words that are not shown: those of all words less those of the words shown.
 
     A guard that switches the losses off hides their sums; then all words are added up here.
@@ -173,16 +172,16 @@ def _rest(replay: Replay, picked: Picked, rows: Mapping[str, Array], typed: Mapp
         for part in ("policy", "value"):
             weight, row = WEIGHED[part]
             whole[part] = sum(float((tile[weight] * tile[row]).sum()) for _, tile in replay.tiles(WEIGHED[part]))
-    shown = {part: picked.row(rows[weight]) * picked.row(rows[row]) for part, (weight, row) in WEIGHED.items()}
-    shown["entropy"] = picked.row(rows["entropy.weight.row"]) * typed.get("policy.entropy", 0.0)
+    shown = {part: window.row(rows[weight]) * window.row(rows[row]) for part, (weight, row) in WEIGHED.items()}
+    shown["entropy"] = window.row(rows["entropy.weight.row"]) * typed.get("policy.entropy", 0.0)
     return {f"rest.{part}": np.asarray(whole[part] - float(each.sum())) for part, each in shown.items()}
 
 
-def _words(batch: Minibatch, picked: Picked) -> tuple[tuple[str, ...], ...]:
+def _words(batch: Minibatch, window: Window) -> tuple[tuple[str, ...], ...]:
     """Returns what stands for each word: its id, or its number within the response."""
     if "response_ids" not in batch.tensors:
-        return tuple(tuple(f"word {each + 1}" for each in row) for row in picked.at)
-    ids = picked.row(batch.tensors["response_ids"][picked.episodes].astype(float))
+        return tuple(tuple(f"word {each + 1}" for each in row) for row in window.slots())
+    ids = window.row(window.of(batch.tensors["response_ids"]).astype(float))
     return tuple(tuple(f"#{int(each)}" for each in row) for row in ids)
 
 

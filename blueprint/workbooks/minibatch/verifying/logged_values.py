@@ -7,7 +7,7 @@ import numpy as np
 from blueprint.dumps import Array
 from blueprint.verifying import Agreement, Line, Replay, Verdict, text_of
 from blueprint.workbooks.minibatch.library import WHOLE
-from blueprint.workbooks.minibatch.verifying.window import Picked, Window
+from blueprint.workbooks.minibatch.verifying.window import Window
 
 NEAR = 1e-12
 """How far |a − b| may be, over 1 + the largest of the row. Both are float64; a cell has 15 digits."""
@@ -25,10 +25,10 @@ OF_VALUES = ("value_loss", "adds.value_loss", "vf_coef.used", "value.")
 
 def agreement(values: Mapping[str, Array], replay: Replay, window: Window) -> Agreement:
     """Compares the values of a workbook's blocks, by their names, with the replay of the whole minibatch."""
-    rows, picked, left_out = replay.rows(window.episodes), Picked(window), _left_out(replay)
+    rows, left_out = replay.rows(window.episodes), _left_out(replay)
     slots = np.asarray(values["slots"], dtype=float)[:, :-1]
     found = {
-        name: _distance(np.asarray(array, dtype=float), name, replay, rows, picked, slots)
+        name: _distance(np.asarray(array, dtype=float), name, replay, rows, window, slots)
         for name, array in values.items()
         if array.dtype != object and not name.startswith(left_out)
     }
@@ -49,13 +49,13 @@ def _stretch(replay: Replay) -> float:
 
 
 def _distance(
-    values: Array, name: str, replay: Replay, rows: Mapping[str, Array], picked: Picked, slots: Array
+    values: Array, name: str, replay: Replay, rows: Mapping[str, Array], window: Window, slots: Array
 ) -> float | None:
     """Returns how far a row is, in the slots of its window, or a number; None if the replay has none of that name."""
     if values.ndim == 0 and name in replay.whole:
         return abs(float(values) - replay.whole[name]) / (1 + abs(replay.whole[name]))
     if values.ndim == 2 and name in rows and rows[name].ndim == 2:
-        theirs = picked.row(rows[name])
+        theirs = window.row(rows[name])
         off = np.abs(values[:, : slots.shape[1]] - theirs) * slots
         return float(off.max() / (1 + np.abs(theirs * slots).max()))
     return None
@@ -67,7 +67,7 @@ PLACED = {"score.place": "score.placed"}
 FROM_REWARDS = {"advantages", "advantages_used", "returns"}
 
 
-def logged_rows(replay: Replay, lines: Sequence[Line], picked: Picked, typed: Mapping[str, Array]) -> dict[str, Array]:
+def logged_rows(replay: Replay, lines: Sequence[Line], window: Window, typed: Mapping[str, Array]) -> dict[str, Array]:
     """Returns the library's rows of the words shown and what rounding allows, as far as the workbook computes such a row.
 
     lines: what was compared, and with which row.
@@ -77,7 +77,7 @@ def logged_rows(replay: Replay, lines: Sequence[Line], picked: Picked, typed: Ma
     for compared in (line.compared for line in lines if line.compared.logged is None):
         row, tensor = PLACED.get(compared.row, compared.row), replay.batch.tensors.get(compared.name)
         if tensor is not None and tensor.ndim == 2 and row in here:
-            logged = picked.row(tensor[picked.episodes].astype(float))
+            logged = window.row(window.of(tensor).astype(float))
             found |= {f"logged.{row}": logged, f"allowed.{row}": np.asarray(compared.allowed)}
     return found
 

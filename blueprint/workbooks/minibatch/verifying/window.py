@@ -24,7 +24,7 @@ class Measure:
 
     row: str
     from_: float
-    told: str
+    label: str
 
 
 MEASURES = {
@@ -45,20 +45,19 @@ class Window:
     first: tuple[int, ...]
     columns: int
     focus: int
-    told: str
+    label: str
 
+    def slots(self, more: int = 0) -> Array:
+        """Returns which slots of each response are shown, [N, columns], and so many behind them."""
+        return np.asarray(np.add.outer(self.first, np.arange(self.columns + more)))
 
-class Picked:
-    """Cuts the window out of rows of the chosen responses."""
+    def of(self, array: Array) -> Array:
+        """Returns what an array of the minibatch has of the responses shown."""
+        return np.asarray(array[list(self.episodes)])
 
-    def __init__(self, window: Window):
-        self.episodes = list(window.episodes)
-        self.at = np.arange(window.columns)[None, :] + np.asarray(window.first)[:, None]
-        self.end = self.at[:, -1] + 1
-
-    def row(self, values: Array, edge: int = 0) -> Array:
-        """Returns the columns of the window, and so many behind it; 0 where there are none."""
-        at = np.arange(self.at.shape[1] + edge)[None, :] + self.at[:, :1]
+    def row(self, values: Array, more: int = 0) -> Array:
+        """Cuts the columns of the window, and so many behind it, out of a row of the responses shown; 0 where there are none."""
+        at = self.slots(more)
         wide = np.pad(values, ((0, 0), (0, max(0, int(at.max()) + 1 - values.shape[1]))))
         return np.asarray(np.take_along_axis(wide, at, axis=1), dtype=float)
 
@@ -96,8 +95,8 @@ def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
     for first, rows in replay.tiles((MEASURES[by].row,)):
         worst = _off(rows, by, replay.batch.mask[first : first + len(rows[MEASURES[by].row])]).max(axis=1)
         found = nlargest(count, [*found, *((float(off), -first - at) for at, off in enumerate(worst))])
-    told = f"the {len(found)} responses with the largest {MEASURES[by].told}"
-    return _around(replay, [-at for _, at in found], by, tokens, told)
+    label = f"the {len(found)} responses with the largest {MEASURES[by].label}"
+    return _around(replay, [-at for _, at in found], by, tokens, label)
 
 
 def deviating_window(replay: Replay, row: int, column: int, by: str, tokens: int) -> Window:
@@ -106,10 +105,10 @@ def deviating_window(replay: Replay, row: int, column: int, by: str, tokens: int
     row: the response, as the minibatch counts them.
     """
     worst = [each for each in worst_window(replay, min(2, len(replay.batch.slots)), by, tokens).episodes if each != row]
-    told = f"the response that deviates first, row {replay.batch.file_row(row)}"
-    told += f", and the one with the largest {MEASURES[by].told}" if worst else ""
+    label = f"the response that deviates first, row {replay.batch.file_row(row)}"
+    label += f", and the one with the largest {MEASURES[by].label}" if worst else ""
     at = {row: column - int(replay.batch.first[row])}
-    return _around(replay, [row, *worst[:1]], by, tokens, told, at)
+    return _around(replay, [row, *worst[:1]], by, tokens, label, at)
 
 
 def episodes_in(batch: Minibatch, rows: Sequence[int]) -> list[int]:
@@ -141,7 +140,7 @@ def _check_count(count: int) -> None:
 
 
 def _around(
-    replay: Replay, episodes: Sequence[int], by: str, tokens: int, told: str, at: Mapping[int, int] = NOWHERE
+    replay: Replay, episodes: Sequence[int], by: str, tokens: int, label: str, at: Mapping[int, int] = NOWHERE
 ) -> Window:
     """Lays a window of so many columns around the worst word of each response, within its slots.
 
@@ -159,9 +158,9 @@ def _around(
     wished = [at.get(episode, int(worst)) for episode, worst in zip(episodes, off.argmax(axis=1), strict=True)]
     middle = [_with_a_word(slot, row, columns) for slot, row in zip(wished, mask, strict=True)]
     first = np.clip(np.asarray(middle) - columns // 2, 0, np.maximum(slots - columns, 0))
-    around = f"the word that deviates, or has the largest {MEASURES[by].told}" if at else "its worst word"
+    around = f"the word that deviates, or has the largest {MEASURES[by].label}" if at else "its worst word"
     shown = f"; {columns} columns of each, around {around}" if columns < slots.max() else ""
-    return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, int(wished[0] - first[0]), told + shown)
+    return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, int(wished[0] - first[0]), label + shown)
 
 
 def _with_a_word(slot: int, mask: Array, columns: int) -> int:
