@@ -1,7 +1,5 @@
 """A book: a blueprint with its numbers, ready to be shown, saved and proved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from blueprint import explaining
+from blueprint.frames import frame_of, frames_of, tensors_of
 from blueprint.language import (
     Axis,
     Block,
@@ -133,38 +132,32 @@ class Book:
 
     def formula(self, address: explaining.Address) -> str | None:
         """Returns the formula at an address where no block stands, or None."""
-        return self._own_formulas.get((address.sheet, address.row - 1, address.column - 1))
+        place = (address.sheet, address.row - 1, address.column - 1)
+        lives = (*self.layout.lives, *watch_of(self.layout).lives)
+        return next((live.formula for live in lives if (live.sheet, live.row, live.column) == place), None)
 
     def linked(self, address: explaining.Address) -> bool:
         """Says whether a link to a block stands in the row of an address."""
-        here = (link for link in self.layout.links if (link.sheet, link.row + 1) == (address.sheet, address.row))
-        return any(isinstance(link.target, Block) for link in here)
+        return any(
+            isinstance(link.target, Block)
+            for link in self.layout.links
+            if (link.sheet, link.row + 1) == (address.sheet, address.row)
+        )
 
-    @cached_property
-    def _own_formulas(self) -> dict[tuple[str, int, int], str]:
-        lives = (*self.layout.lives, *watch_of(self.layout).lives)
-        return {(live.sheet, live.row, live.column): live.formula for live in lives}
-
-    def __getitem__(self, block: Block | str) -> DataFrame:
+    def __getitem__(self, block: Block | str) -> "DataFrame":
         """Returns a block as a table, `book["height"]`; see `frame`."""
         return self.frame(block)
 
-    def frame(self, block: Block | str) -> DataFrame:
+    def frame(self, block: Block | str) -> "DataFrame":
         """Returns a block as a pandas table: a row per member of its first axis, columns for all others, all with their names."""
-        from blueprint.frames import frame_of
-
         return frame_of(self, self._block(block))
 
-    def frames(self, sheet: str) -> dict[str, DataFrame]:
+    def frames(self, sheet: str) -> dict[str, "DataFrame"]:
         """Returns the blocks of a sheet as tables, by name, in the order of the sheet. Raises NotationError for another sheet."""
-        from blueprint.frames import frames_of
-
         return frames_of(self, sheet)
 
     def tensors(self, device: str = "cpu") -> dict[str, Any]:
         """Returns the numbers of every block as torch tensors in float64, by name, edges included; words are left out."""
-        from blueprint.frames import tensors_of
-
         return tensors_of(self, device)
 
     def latex(self, block: Block | str) -> str:

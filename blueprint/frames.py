@@ -1,39 +1,42 @@
 """Arrays as tables: blocks as pandas DataFrames whose rows and columns say what they are of."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from blueprint.language import Axis, Block, NotationError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch import Tensor
 
     from blueprint.book import Book
 
 
-def frame_of(book: Book, block: Block) -> pd.DataFrame:
+def frame_of(book: "Book", block: Block) -> "pd.DataFrame":
     """Returns a block as a table: a row per member of its first axis, columns for all others; cells at edges are left out.
 
     Rows and columns are called what the axis is (week, day …). Members have the numbers that the sheets count by,
     or their words.
     """
+    import pandas as pd
+
     array = np.atleast_1d(book.values[block])
-    members = [_members(axis, book) for axis in block.axes] or [[block.name]]
-    called = [axis.meaning for axis in block.axes] or ["name"]
-    rows = pd.Index(members[0], name=called[0])
+    members = [[_member(axis, place, book) for place in range(book.values.size(axis))] for axis in block.axes]
+    called = [axis.meaning for axis in block.axes]
+    rows = pd.Index(members[0], name=called[0]) if block.axes else pd.Index([block.name], name="name")
     if array.ndim == 1:
         return pd.DataFrame({block.name: array}, index=rows)
     columns = pd.MultiIndex.from_product(members[1:], names=called[1:])
-    flat = columns if array.ndim > 2 else columns.get_level_values(0)
-    return pd.DataFrame(array.reshape(len(rows), -1), index=rows, columns=flat)
+    return pd.DataFrame(
+        array.reshape(len(rows), -1),
+        index=rows,
+        columns=columns if array.ndim > 2 else columns.get_level_values(0),
+    )
 
 
-def frames_of(book: Book, sheet: str) -> dict[str, pd.DataFrame]:
+def frames_of(book: "Book", sheet: str) -> dict[str, "pd.DataFrame"]:
     """Returns the blocks that stand on a sheet as tables, by name. Raises NotationError for a sheet that is not there."""
     if sheet not in book.sheets:
         near = get_close_matches(sheet, book.sheets, 1)
@@ -42,7 +45,7 @@ def frames_of(book: Book, sheet: str) -> dict[str, pd.DataFrame]:
     return {name: frame_of(book, book.blocks[name]) for name, spot in book.spots.items() if spot.sheet == sheet}
 
 
-def tensors_of(book: Book, device: str) -> dict[str, Tensor]:
+def tensors_of(book: "Book", device: str) -> dict[str, "Tensor"]:
     """Returns the numbers of every block as torch tensors, by name, on a device; words are left out."""
     import torch
 
@@ -50,13 +53,9 @@ def tensors_of(book: Book, device: str) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array.astype(np.float64)).to(device) for name, array in arrays.items()}
 
 
-def _members(axis: Axis, book: Book) -> list[object]:
-    """Returns what the members of an axis are called."""
-    parts = (book.values.part(axis, member) for member in range(book.values.size(axis)))
-    return [_member(part, number, book) for part, number in parts]
-
-
-def _member(part: Axis, number: int, book: Book) -> object:
+def _member(axis: Axis, place: int, book: "Book") -> object:
+    """Returns what a member of an axis is called."""
+    part, number = book.values.part(axis, place)
     known = book.blueprint.names.get(part, part.letter if part.size == 1 else "")
     if isinstance(known, Block):
         return book.values.cell(known, number)

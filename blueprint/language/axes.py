@@ -54,10 +54,14 @@ class Axis:
         return Axis(letter, self.meaning, self.start, of=self.extent)
 
     def __add__(self, by: int) -> Position:
-        return Position(self, _step(self, by))
+        if type(by) is not int or by not in (-1, 1):
+            raise NotationError(
+                f"{self} {by:+} is too far: only {self} - 1 and {self} + 1 can be read; make the farther one a step of its own"
+            )
+        return Position(self, by)
 
     def __sub__(self, by: int) -> Position:
-        return Position(self, _step(self, -by))
+        return self + -by
 
     def __str__(self) -> str:
         return self.letter
@@ -110,11 +114,3 @@ def join(letter: str, meaning: str, *parts: Axis) -> Axis:
     if len(set(parts)) < len(parts):
         raise NotationError(f"{letter} joins an axis to itself: give each part a letter of its own")
     return Axis(letter, meaning, parts=parts)
-
-
-def _step(axis: Axis, by: int) -> int:
-    if type(by) is not int or by not in (-1, 1):
-        raise NotationError(
-            f"{axis} {by:+} is too far: only {axis} - 1 and {axis} + 1 can be read; make the farther one a step of its own"
-        )
-    return by

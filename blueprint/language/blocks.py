@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, End, NotationError, Position
 from blueprint.language.nodes import Arithmetic, Expr, Index, Lookup, Operand, Ref, wrap
-from blueprint.language.trees import free_axes, is_limit, is_text, letters_of, overlap, refuse_equation, refuse_repeated
+from blueprint.language.trees import is_limit, is_text, overlap, refuse_equation, refuse_repeated
 
 At = Index | Axis | End | Arithmetic
 
@@ -94,7 +94,6 @@ class Block(Arithmetic):
         target = tuple(self._write(index, axis) for index, axis in self._slots(at))
         expr = wrap(value)
         self._check_new(target)
-        self._check_free(target, expr)
         refuse_repeated(self.name, target)
         refuse_equation(self.name, target, expr)
         self.edges |= {(index.axis, index.side) for index in target if isinstance(index, Edge)}
@@ -141,16 +140,9 @@ class Block(Arithmetic):
     def _check_new(self, target: tuple[Index, ...]) -> None:
         if self.typed:
             raise NotationError(f"{self.name} is typed in: it cannot have an equation as well")
-        written = ", ".join(map(str, target))
         if any(overlap(self.axes, target, other.target) for other in self.definitions):
+            written = ", ".join(map(str, target))
             raise NotationError(f"{self.name}[{written}] is defined already: an equation is written once")
-
-    def _check_free(self, target: tuple[Index, ...], expr: Expr) -> None:
-        for axis in sorted(free_axes(expr).difference(letters_of(target)), key=str):
-            raise NotationError(
-                f"{self.name}[{', '.join(map(str, target))}] does not say which {axis.letter} ({axis.meaning}) its equation"
-                f" reads: sum over {axis.letter}, or give {self.name} that axis"
-            )
 
     def _usage(self) -> str:
         return f"{self.name}[{', '.join(axis.letter for axis in self.axes)}]" if self.axes else self.name

@@ -1,9 +1,8 @@
 """Where a computation ends: the cell, and in its equation the step, that has no number although all that it reads has one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import Any
+from contextlib import suppress
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class NoNumber(NotationError):
         self.block, self.places, self.reason, self.equation, self.values = block, places, reason, equation, values
         super().__init__(self._sentence(""))
 
-    def at(self, address: str) -> NoNumber:
+    def at(self, address: str) -> Self:
         """Adds to the sentence where the cell stands on the page."""
         self.args = (self._sentence(address),)
         return self
@@ -55,25 +54,20 @@ class NoNumber(NotationError):
 
 def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber:
     """Returns the exception that says why a computed cell, given by 0-based places, has no number, and where that began."""
-    cell = Cell(block, places)
-    while before := next(_lost_before(cell, values), None):
-        cell = before
-    filled = filled_by(*cell, values)
-    assert filled is not None
-    expr, members = filled.definition.expr, filled.members
+    before: Cell | None = Cell(block, places)
+    while before:
+        cell, filled = before, filled_by(*before, values)
+        assert filled is not None
+        expr, members = filled.definition.expr, filled.members
+        before = next(_lost_in(expr, members, values), None)
     equation = f"{cell.block.symbol} = {expr}"
     if not any(isinstance(node, Find) or (isinstance(node, Ref) and lookups_in(node)) for node in walk(expr)):
         equation += f" = {with_numbers(expr, members, values)}"  # what leads nowhere has no numbers to put in
     return NoNumber(*cell, _reason(expr, members, values), equation, values)
 
 
-def _lost_before(cell: Cell, values: Values) -> Iterator[Cell]:
-    """Yields the computed cells without a number that a cell reads."""
-    filled = filled_by(*cell, values)
-    return _lost_in(filled.definition.expr, filled.members, values) if filled else iter(())
-
-
 def _lost_in(expr: Expr, members: Members, values: Values) -> Iterator[Cell]:
+    """Yields the computed cells without a number that an expression reads."""
     match expr:
         case Reduce(_, axes, body):
             inner = [(body, here) for here in along(axes, members, values)]
@@ -84,17 +78,10 @@ def _lost_in(expr: Expr, members: Members, values: Values) -> Iterator[Cell]:
     for each, here in inner:
         yield from _lost_in(each, here, values)
     if isinstance(expr, Ref) and not expr.block.typed and _lost(value_of(expr, members, values)):
-        yield from _in_range(expr, members, values)
-
-
-def _in_range(ref: Ref, members: Members, values: Values) -> Iterator[Cell]:
-    """Yields the cell of a reference, if an equation fills it and it has no number: a look-up may also lead outside."""
-    try:
-        cell = Cell(ref.block, places_of(ref, members, values))
-        if _lost(values.cell(cell.block, *cell.places)) and filled_by(*cell, values):
-            yield cell
-    except (ValueError, IndexError):
-        return
+        with suppress(ValueError, IndexError):  # a look-up may also lead outside
+            cell = Cell(expr.block, places_of(expr, members, values))
+            if _lost(values.cell(cell.block, *cell.places)) and filled_by(*cell, values):
+                yield cell
 
 
 def _reason(expr: Expr, members: Members, values: Values) -> str:

@@ -39,23 +39,22 @@ def minimum(a: Operand, b: Operand) -> Op:
 
 def less(a: Operand, b: Operand) -> Op:
     """Gives 1 where a < b, else 0."""
-    return _condition("less", wrap(a), wrap(b))
+    return Op("less", _flat("less", a, b))
 
 
 def at_most(a: Operand, b: Operand) -> Op:
     """Gives 1 where a ≤ b, else 0."""
-    return _condition("at_most", wrap(a), wrap(b))
+    return Op("at_most", _flat("at_most", a, b))
 
 
 def equal(a: Operand, b: Operand) -> Op:
     """Gives 1 where a = b, else 0."""
-    return _condition("equal", wrap(a), wrap(b))
+    return Op("equal", _flat("equal", a, b))
 
 
 def filled(cell: Operand) -> Op:
     """Gives 1 where a typed cell holds something, 0 where it is blank."""
-    held = wrap(cell)
-    _refuse_nesting("filled", (held,))
+    (held,) = _flat("filled", cell)
     if not (isinstance(held, Ref) and (held.block.typed or held.block.text)):
         raise NotationError(f"filled({held}): only a typed cell, or a cell of words, can be blank")
     return Op("filled", (held,))
@@ -77,9 +76,8 @@ def where(condition: Operand, then: Operand, otherwise: Operand) -> Op:
             f"where({test}, …) asks for a condition: write less(a, b), at_most(a, b), equal(a, b), filled(a) or"
             " is_off(a)"
         )
-    branches = wrap(then), wrap(otherwise)
-    _refuse_nesting("where", (*test.args, *branches))
-    return Op("where", (test, *branches))
+    *_, yes, no = _flat("where", *test.args, then, otherwise)
+    return Op("where", (test, yes, no))
 
 
 def choose(number: Operand, **alternatives: Operand) -> Op:
@@ -139,15 +137,13 @@ def changes() -> Changes:
     return Changes()
 
 
-def _condition(name: str, *args: Expr) -> Op:
-    _refuse_nesting(name, args)
-    return Op(name, args)
-
-
-def _refuse_nesting(name: str, args: tuple[Expr, ...]) -> None:
+def _flat(name: str, *operands: Operand) -> tuple[Expr, ...]:
+    """Returns the operands of a condition or a choice, and refuses another one inside them."""
+    args = tuple(map(wrap, operands))
     inner = (node for arg in args for node in walk(arg) if isinstance(node, Op))
     if nested := next((node.name for node in inner if node.name in (*CONDITIONS, "where")), ""):
         raise NotationError(f"{nested}(…) inside {name}(…) would nest two IFs: make the inner one a step of its own")
+    return args
 
 
 def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:

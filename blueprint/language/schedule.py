@@ -7,8 +7,6 @@ again with what is left (a running sum along one axis inside a recursion along a
 computed for all cells at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -24,7 +22,7 @@ class Loop:
 
     axis: Axis
     way: int
-    steps: tuple[Step, ...]
+    steps: tuple["Step", ...]
 
 
 Step = Block | Loop

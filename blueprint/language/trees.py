@@ -64,7 +64,12 @@ def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
 
 
 def refuse_equation(name: str, target: tuple[Index, ...], expr: Expr) -> None:
-    """Refuses what would stand still in a sum, words where numbers are calculated, and calculating with a limit that is off."""
+    """Refuses members that nothing names, what would stand still in a sum, words for numbers, and limits that may be off."""
+    for free in sorted(free_axes(expr).difference(letters_of(target)), key=str):
+        raise NotationError(
+            f"{name}[{', '.join(map(str, target))}] does not say which {free.letter} ({free.meaning}) its equation"
+            f" reads: sum over {free.letter}, or give {name} that axis"
+        )
     for node in walk(expr):
         if axis := next((axis for axis in bound_axes(node) if axis in letters_of(target)), None):
             raise NotationError(
@@ -82,7 +87,7 @@ def _takes_word_for_number(node: Expr) -> bool:
     match node:
         case Op("where" | "choose", (_, *branches)):
             limits = any(map(is_limit, branches))
-            words = [each for each in branches if not (limits and (is_limit(each) or _is_off(each)))]
+            words = [each for each in branches if not (limits and (is_limit(each) or is_off_word(each)))]
             return {is_text(branch) for branch in words} | ({False} if limits else set()) == {True, False}
         case Op("equal", (one, other)) | Find("match", _, one, other):
             return is_text(one) != is_text(other)
@@ -145,5 +150,6 @@ def is_limit(expr: Expr) -> bool:
     return False
 
 
-def _is_off(expr: Expr) -> bool:
+def is_off_word(expr: Expr) -> bool:
+    """Tells whether an expression is the word off."""
     return isinstance(expr, Constant) and expr.value == OFF_WORD

@@ -7,7 +7,7 @@ import numpy as np
 
 from blueprint.language.axes import Axis, NotationError, Position
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
-from blueprint.language.trees import OFF_WORD, is_limit
+from blueprint.language.trees import is_limit, is_off_word, lookups_in
 from blueprint.language.values import Array, At, Values
 
 Getter = Callable[[At], Any]
@@ -46,12 +46,12 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Constant(value):
             return lambda at: value
         case Ref():
-            return _lookup(expr, frame, values) if _looks_up(expr) else _aligned(expr, frame, values)
+            return _lookup(expr, frame, values) if lookups_in(expr) else _aligned(expr, frame, values)
         case Op(name, args):
             parts = [_part(arg, name, expr, frame, values) for arg in args]
             function = NUMPY[name]
             return lambda at: function(*[part(at) for part in parts])
-        case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not _looks_up(left, right):
+        case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
             return _dot(left, right, axes, frame, values)
         case Reduce(name, axes, body):
             inner = compiled(body, frame + axes, values)
@@ -74,11 +74,10 @@ LAZY = ("where", "choose", "filled", "is_off")
 
 def _part(arg: Expr, name: str, inside: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
     """Compiles an operand; infinity is only what a limit may be, and the word off among limits is that."""
-    if is_limit(inside) and isinstance(arg, Constant) and arg.value == OFF_WORD:
+    if is_limit(inside) and is_off_word(arg):
         return lambda at: np.inf
     part = compiled(arg, frame, values)
-    as_it_is = name in LAZY or values.beyond or is_limit(arg)
-    return part if as_it_is else lambda at: _finite(part(at))
+    return part if name in LAZY or values.beyond or is_limit(arg) else lambda at: _finite(part(at))
 
 
 def _finite(cells: Any) -> Any:
@@ -114,10 +113,6 @@ def _safe(ids: Any, size: int) -> Any:
 
 def _holds_words(cells: Any) -> bool:
     return np.asarray(cells).dtype.kind in "OU"
-
-
-def _looks_up(*refs: Ref) -> bool:
-    return any(isinstance(index, Lookup) for ref in refs for index in ref.at)
 
 
 def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:

@@ -179,18 +179,13 @@ def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, Tensor]) -> N
     checks = (name.removesuffix(".tolerance") for name in batch.files[0] if name.endswith(".tolerance"))
     for name in (each for each in checks if each in distances):
         distance = distances[name]
-        inside = distance * _exists(batch, distance.dim())
-        worst = inside.flatten(1).amax(dim=1) if distance.dim() > 1 else inside
+        inside = distance * {2: batch.exists[..., 0], 3: batch.exists}.get(distance.dim(), 1.0)
+        worst = inside.reshape(len(batch.files), -1).amax(dim=1)
         fails = worst > batch.typed(f"{name}.tolerance")
         failed = failed + fails
         rows.add({name: distance, f"{name}.worst": worst, f"{name}.failed": failed})
         rows.add_words(f"{name}.verdict", _verdicts(fails))
     rows.add_words("check.master", _verdicts(failed > 0))
-
-
-def _exists(batch: Batch, axes: int) -> Tensor | float:
-    """Returns ones where a file has the episode and position, for distances of so many axes."""
-    return batch.exists if axes == 3 else batch.exists[..., 0] if axes == 2 else 1.0
 
 
 def _verdicts(fails: Tensor) -> list[str]:

@@ -31,7 +31,8 @@ def chosen_device(name: str, dtype: torch.dtype) -> torch.device:
     or cannot compute in the number format.
     """
     if name == "auto":
-        return torch.device(_best(dtype))
+        mps = dtype == torch.float32 and torch.backends.mps.is_available()
+        return torch.device("cuda" if torch.cuda.is_available() else "mps" if mps else "cpu")
     try:
         device = torch.device(name)
         torch.empty(0, dtype=dtype, device=device)
@@ -41,12 +42,6 @@ def chosen_device(name: str, dtype: torch.dtype) -> torch.device:
             f"the witness cannot compute on {name!r} in {dtype}: {reason}; write 'auto' or 'cpu'"
         ) from error
     return device
-
-
-def _best(dtype: torch.dtype) -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if dtype == torch.float32 and torch.backends.mps.is_available() else "cpu"
 
 
 @contextmanager

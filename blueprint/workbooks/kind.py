@@ -97,8 +97,8 @@ class Kind:
 
     def built_in(self) -> dict[str, Path]:
         """Return the built-in numbers files by name, the default first."""
-        files = sorted(self.numbers.glob("*.toml")) if self.numbers else []
-        return {path.stem: path for path in sorted(files, key=lambda path: path.stem != "default")}
+        files = self.numbers.glob("*.toml") if self.numbers else ()
+        return {path.stem: path for path in sorted(files, key=lambda path: (path.stem != "default", path))}
 
 
 def imported(part: Any) -> Any:

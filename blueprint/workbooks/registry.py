@@ -1,7 +1,5 @@
 """The kinds of workbooks there are: those of the folders beside this file, those of installed packages, and a user's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -65,8 +63,8 @@ def kinds() -> list[Kind]:
 
 @cache
 def _own() -> dict[str, Kind]:
-    folders = sorted(path.parent.name for path in Path(__file__).parent.glob("*/kind.py"))
-    names = sorted(folders, key=lambda name: name != FIRST)
+    folders = (path.parent.name for path in Path(__file__).parent.glob("*/kind.py"))
+    names = sorted(folders, key=lambda name: (name != FIRST, name))
     return {name: import_module(f"blueprint.workbooks.{name}.kind").KIND for name in names}
 
 
@@ -127,7 +125,7 @@ def kind_of(numbers: Any) -> Kind:
     return kind_named(numbers.kind)
 
 
-def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
+def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Blueprint":
     """Make the blueprint of numbers of any kind, with its notes and what helps to read it.
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
@@ -138,15 +136,17 @@ def blueprint_of(numbers: Any, witnessed: Witnessed | None = None) -> Blueprint:
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
     outline = build(numbers, witnessed) if witnessed else build(numbers)
-    made = with_notes(outline, kind.notes, imported(kind.settings) or {})
-    presets = kind.part("presets")() if kind.presets else None
-    measured = bool(kind.measured) and kind.part("measured")(numbers)
-    return with_guides(made, measured, kind.models, presets)
+    return with_guides(
+        with_notes(outline, kind.notes, imported(kind.settings) or {}),
+        measured=bool(kind.measured) and kind.part("measured")(numbers),
+        models=kind.models,
+        presets=kind.part("presets")() if kind.presets else None,
+    )
 
 
 def witness_of(
     files: Sequence[Mapping[str, Any]], device: str = "auto", dtype: str = "float64"
-) -> blueprint.witness.Witnessed:
+) -> "blueprint.witness.Witnessed":
     """Recompute files of any kind that has a witness in torch, many at once; see `blueprint.witness.witness`."""
     from blueprint.witness import witness
 

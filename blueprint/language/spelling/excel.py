@@ -123,5 +123,5 @@ def _index(ref: Ref, lookups: list[int], addresses: Addresses, render: Render) -
         raise NotationError(f"{ref.block.name} is looked up along two axes at once: make one of them a step of its own")
     slot, index = ref.block.axes[lookups[0]], ref.at[lookups[0]]
     assert isinstance(index, Lookup)
-    along = tuple(Position(slot) if i is index else i for i in ref.at)
-    return f"INDEX({addresses.span(Ref(ref.block, along), (slot,))},{_plus_one(index.id, render)})"
+    along = Ref(ref.block, tuple(Position(slot) if i is index else i for i in ref.at))
+    return f"INDEX({addresses.span(along, (slot,))},{_plus_one(index.id, render)})"
