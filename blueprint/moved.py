@@ -1,7 +1,5 @@
 """Where rooms have gone: an import of an old path ends in a sentence that names the new one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType

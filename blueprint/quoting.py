@@ -4,8 +4,6 @@ A cell, a sheet's name, a tensor's name or a key may hold anything: escape seque
 that turn the direction of the line, forty thousand letters. Whatever is quoted goes through here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 LONGEST, LONGEST_FORMULA = 60, 400

@@ -4,8 +4,6 @@ Several axes downwards lie one inside the other: each member of an outer one has
 `n→2/12 t→8(start,end) v↓8`: two weeks every 12 columns, 8 days with a start and an end cell, 8 cities downwards.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

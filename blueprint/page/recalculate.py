@@ -5,8 +5,6 @@ cell carries a cached value of ours, and an engine that kept it would only compa
 every formula anew; LibreOffice does so only when its profile orders it (`soffice.PROFILE`).
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sys

@@ -1,7 +1,5 @@
 """Formulas as a file has them, cell by cell; read alone they take a third of the time that openpyxl takes for a file."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """What dumps come to, of whichever kind: a verdict for each file, one for all files of a step, and what explains a deviation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Charts, as data: what is drawn over what, and what the picture says to somebody who cannot see it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from blueprint.language import Block

@@ -1,7 +1,5 @@
 """What may stand under a heading: rows and tables of blocks, sentences, and views of blocks that stand elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

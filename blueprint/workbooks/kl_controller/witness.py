@@ -4,8 +4,6 @@ Source: Ziegler et al. 2019 (Fine-Tuning Language Models from Human Preferences)
 β ← β·(1 + K_β·e); openai/lm-human-preferences has K_β = n/horizon. Tensors are [F, U] or [F, U, I]: file, update, response.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

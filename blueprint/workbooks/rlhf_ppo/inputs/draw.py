@@ -3,8 +3,6 @@
 Every part has a stream of random numbers of its own, named after it: to give one part leaves the others as they were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 
