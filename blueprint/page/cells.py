@@ -96,10 +96,9 @@ def _columns(target: Ref, at: Members, along: list[Axis], layout: Layout) -> tup
     first = places_of(target, dict(at) | dict.fromkeys(along, 0), values)
     columns, starts = [place.cell(block, first)[1]], [grid.GROUPS]
     for axis in along:
-        members = range(values.size(axis))
-        by_group = steps[axis] if axis in place.groups else 0
-        columns = [column + steps[axis] * member for column in columns for member in members]
-        starts = [start + by_group * member for start in starts for member in members]
+        along_axis = [steps[axis] * member for member in range(values.size(axis))]
+        columns = [column + step for column in columns for step in along_axis]
+        starts = [start + step * (axis in place.groups) for start in starts for step in along_axis]
     return columns, starts
 
 

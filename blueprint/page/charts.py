@@ -106,8 +106,8 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     unnamed = list(range(len(chart.series), len(chart.series) + len(words)))
     made.set_legend({"position": "bottom", "delete_series": unnamed} if len(chart.series) > 1 else {"none": True})
     made.set_size({"width": _width(chart), "height": HEIGHT})
-    offset = {"x_offset": hung.right * (WIDTH + GAP), "object_position": 3}
-    page.insert_chart(hung.row, grid.LEFT, made, offset | {"description": f"{chart.title}. {chart.tells}"})
+    placed = {"x_offset": hung.right * (WIDTH + GAP), "object_position": 3}
+    page.insert_chart(hung.row, grid.LEFT, made, placed | {"description": f"{chart.title}. {chart.tells}"})
 
 
 def right_of(hung: Hung) -> int:
@@ -158,8 +158,8 @@ def _words(chart: Chart, series: Series, layout: Layout) -> list[dict[str, Any]]
 
 
 def _axis(scale: Scale) -> dict[str, Any]:
-    ends = {end: at for end, at in (("min", scale.low), ("max", scale.high)) if at is not None}
-    return {"name": scale.title, "name_font": {"bold": False, "size": 10}} | ends
+    # The writer takes None for an end that is free.
+    return {"name": scale.title, "name_font": {"bold": False, "size": 10}, "min": scale.low, "max": scale.high}
 
 
 def _corners(block: Block, layout: Layout) -> tuple[str, int, int, int, int]:
@@ -174,8 +174,8 @@ def _corners(block: Block, layout: Layout) -> tuple[str, int, int, int, int]:
 def _cells_of(block: Block, layout: Layout) -> str:
     """Returns the range of cells that are drawn."""
     sheet, top, left, bottom, right = _corners(block, layout)
-    first, last = grid.address(top, left, fixed=True), grid.address(bottom, right, fixed=True)
-    return f"{grid.quoted(sheet)}!{first}:{last}"
+    cells = f"{grid.address(top, left, fixed=True)}:{grid.address(bottom, right, fixed=True)}"
+    return f"{grid.quoted(sheet)}!{cells}"
 
 
 def _cells_across(block: Block, layout: Layout) -> int:
@@ -186,6 +186,5 @@ def _cells_across(block: Block, layout: Layout) -> int:
 
 def _members(block: Block, layout: Layout) -> list[str]:
     """Returns the address of every member's cell, without those at the edges."""
-    place, members = layout.places[block], product(*(range(layout.values.size(axis)) for axis in block.axes))
-    cells = (grid.address(*place.cell(block, at), fixed=True) for at in members)
-    return [f"={grid.quoted(place.sheet)}!{cell}" for cell in cells]
+    members = product(*(range(layout.values.size(axis)) for axis in block.axes))
+    return [f"={layout.address(block, at, fixed=True)}" for at in members]

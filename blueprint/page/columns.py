@@ -4,9 +4,9 @@ from functools import cached_property
 
 from blueprint.language import Block
 from blueprint.page import grid, styles
-from blueprint.page.layout import Layout
+from blueprint.page.layout import Label, Layout
 from blueprint.page.outline import Sheet, blocks_on
-from blueprint.page.ruler import Ruler, Text, pixels, texts_on
+from blueprint.page.ruler import Ruler, pixels, texts_on
 
 MARGIN, GAP, THIN, SUM, EDGE, LEAST, NUMBER = 12, 10, 12, 18, 40, 46, 57
 """Pixels: the left margin, between groups, an empty column, an empty Σ, the cells before and after a group, a weight, a
@@ -33,7 +33,7 @@ class Columns:
         self.sizes = [layout.values.size(axis) for axis in sheet.across]
         self.corners = {block: layout.corners(block) for block in blocks_on(sheet)}
         self.single = [block for block in self.corners if layout.places[block].column == grid.SINGLE]
-        self.texts = list(texts_on(sheet.title, layout))
+        self.texts = texts_on(sheet.title, layout)
         self.lines, self.cut = dict[int, int](), dict[int, str]()
         symbol = self.names(grid.SYMBOL, SYMBOL)
         name = max(self.names(grid.NAME, NAME), self.titles(symbol))
@@ -48,23 +48,22 @@ class Columns:
 
     def names(self, column: int, least: int) -> int:
         """Returns the width of symbols, or of names."""
-        here = (x for x in self.texts if x.column == column and x.style in NAMES)
-        return max([least, *map(self.measured, here)])
+        return max([least, *(self.measured(x) for x in self.texts if x.column == column and x.style in NAMES)])
 
     def titles(self, symbol: int) -> int:
         """Returns the width of names that titles need beside which something stands; symbol: the width of symbols."""
         full = {text.row for text in self.texts if text.column == grid.LEFT}
-        titles = (x for x in self.texts if x.style == "section" and x.row in full)
-        return max(map(self.measured, titles), default=0) - symbol
+        titles = (self.measured(x) for x in self.texts if x.style == "section" and x.row in full)
+        return max(titles, default=0) - symbol
 
-    def measured(self, text: Text) -> int:
+    def measured(self, text: Label) -> int:
         """Returns the pixels that a text needs."""
-        return self.ruler(text.text, styles.label_style(text.style))
+        return self.ruler(str(text.text), styles.label_style(text.style))
 
     def needs(self, block: Block) -> int:
         """Returns the pixels that the cells of a block need."""
-        kind = "typed" if block.typed else "formula"
-        style = styles.cell_style(kind, self.layout.roles[block], block.about.decimals, edge=False)
+        kind, role = "typed" if block.typed else "formula", self.layout.roles[block]
+        style = styles.cell_style(kind, role, block.about.decimals, edge=False)
         return self.ruler.block(block, self.layout.values, style)
 
     def given(self) -> dict[int, int]:
@@ -105,10 +104,10 @@ class Columns:
         return used
 
     @cached_property
-    def equations(self) -> list[Text]:
+    def equations(self) -> list[Label]:
         """The equations that stand left of numbers, and the links that say where numbers come from."""
-        here = (text for text in self.texts if text.column == grid.LEFT and text.style in ("equation", "link"))
-        return [text for text in here if text.row in self.filled]
+        left = (text for text in self.texts if text.column == grid.LEFT and text.row in self.filled)
+        return [text for text in left if text.style in ("equation", "link")]
 
     @cached_property
     def filled(self) -> dict[int, int]:
@@ -131,9 +130,9 @@ class Columns:
             if text.style == "link" or self.measured(text) <= has:
                 continue
             if self.used:
-                self.cut[text.row] = self.ruler.cut(text.text, style, has)
+                self.cut[text.row] = self.ruler.cut(str(text.text), style, has)
             else:
-                self.lines[text.row] = self.ruler.lines(text.text, style, self.widths[grid.LEFT])
+                self.lines[text.row] = self.ruler.lines(str(text.text), style, self.widths[grid.LEFT])
 
     def groups(self) -> dict[int, int]:
         """Returns the widths of all groups: start, members, end, Σ, gap."""

@@ -51,8 +51,8 @@ def holds(block: Block) -> str:
 
 def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order, and links to the first sheet."""
-    headings = dict(enumerate(COLUMNS))
-    pen = sheet_of_its_own(CONTENTS, LEAD + _example(layout.blueprint), layout, 0, FIRST_ROW, headings)
+    lead = LEAD + _example(layout.blueprint)
+    pen = sheet_of_its_own(CONTENTS, lead, layout, 0, FIRST_ROW, dict(enumerate(COLUMNS)))
     reads = {block: [each for each in dict.fromkeys(need.read for need in needs(block)) if each is not block]
              for block in layout.places}  # fmt: skip
     readers: dict[Block, list[Block]] = {block: [] for block in layout.places}

@@ -24,10 +24,10 @@ def with_wide_weights(blueprint: Blueprint, values: Values) -> Blueprint:
     place = 0
     for number, sheet in enumerate(blueprint.sheets):
         place = place if moved else number
-        sections = (
+        sections = [
             replace(section, items=tuple(kept for item in section.items for kept in _kept(item, sheet, values, moved)))
             for section in sheet.sections
-        )
+        ]
         sheets.append(replace(sheet, sections=tuple(sections)))
     if moved:
         lead = "weights with more columns than fit beside the rows that they multiply"

@@ -31,11 +31,6 @@ def start_column(group: int, members: int) -> int:
     return GROUPS + group * stride(members)
 
 
-def sum_column(group: int, members: int) -> int:
-    """Returns the Σ column of a group."""
-    return start_column(group, members) + members + 2
-
-
 @cache
 def letters(column: int) -> str:
     """Returns the letters of a 0-based column: 0 → A, 26 → AA."""
@@ -66,8 +61,7 @@ def area(top: int, left: int, bottom: int, right: int, fixed: bool = False) -> s
 
 def quoted(sheet: str) -> str:
     """Returns a sheet's name as formulas write it."""
-    plain = sheet.isidentifier() and sheet.isascii()
-    return sheet if plain else "'" + sheet.replace("'", "''") + "'"
+    return sheet if sheet.isidentifier() and sheet.isascii() else "'" + sheet.replace("'", "''") + "'"
 
 
 def unquoted(sheet: str) -> str:

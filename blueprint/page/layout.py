@@ -122,11 +122,11 @@ class Layout:
     runs: list[Run] | None = None
     watch: Watch | None = None
 
-    def address(self, block: Block, places: tuple[int, ...], seen_from: str = "") -> str:
-        """Returns the address of a block's cell, with its sheet unless it is seen from there."""
+    def address(self, block: Block, places: tuple[int, ...], seen_from: str = "", fixed: bool = False) -> str:
+        """Returns the address of a block's cell, with its sheet unless it is seen from there; fixed: with the signs $."""
         place = self.places[block]
-        sheet = "" if place.sheet == seen_from else f"{grid.quoted(place.sheet)}!"
-        return sheet + grid.address(*place.cell(block, places))
+        cell = grid.address(*place.cell(block, places), fixed=fixed)
+        return cell if place.sheet == seen_from else f"{grid.quoted(place.sheet)}!{cell}"
 
     def corners(self, block: Block) -> tuple[int, int, int, int]:
         """Returns the first row and column and the last row and column of a block, edges included."""

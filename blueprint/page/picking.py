@@ -78,9 +78,7 @@ class Picker:
         """Returns what a member is called, as a formula and as text."""
         called = self.layout.blueprint.names[axis]
         if isinstance(called, Block):
-            place = self.layout.places[called]
-            cell = grid.address(*place.cell(called, (member,)), fixed=True)
-            return f"{grid.quoted(place.sheet)}!{cell}", str(self.values.cell(called, member))
+            return self.layout.address(called, (member,), fixed=True), str(self.values.cell(called, member))
         text = called.format(axis.start + member)
         return f'"{text}"', text
 
@@ -114,19 +112,13 @@ class Picker:
 
     def _weight(self, leaf: Ref) -> str:
         """Spells the cell of a weight; the member whose weights are meant is the one of a line."""
-        place, block = self.layout.places[leaf.block], leaf.block
-        members = dict(zip(block.axes, places_of(leaf, self.at, self.values), strict=True))
-        ids = {axis: index.id for axis, index in zip(block.axes, leaf.at, strict=True) if isinstance(index, Lookup)}
-        looked_up = next((axis for axis, id in ids.items() if isinstance(id, Ref)), None)
-
-        def cell(more: dict[Axis, int]) -> str:
-            return grid.address(*place.cell(block, tuple((members | more).values())), fixed=True)
-
-        sheet = grid.quoted(place.sheet)
-        if looked_up is None:
-            return f"{sheet}!{cell({})}"
-        first, last = cell({looked_up: 0}), cell({looked_up: self.values.size(looked_up) - 1})
-        return f"INDEX({sheet}!{first}:{last},{self.cell_of(ids[looked_up])}+1)"
+        place, block, at = self.layout.places[leaf.block], leaf.block, places_of(leaf, self.at, self.values)
+        for number, (axis, index) in enumerate(zip(block.axes, leaf.at, strict=True)):
+            if isinstance(index, Lookup) and isinstance(index.id, Ref):
+                ends = ((*at[:number], end, *at[number + 1 :]) for end in (0, self.values.size(axis) - 1))
+                first, last = (grid.address(*place.cell(block, end), fixed=True) for end in ends)
+                return f"INDEX({grid.quoted(place.sheet)}!{first}:{last},{self.cell_of(index.id)}+1)"
+        return self.layout.address(block, at, fixed=True)
 
     def rows(self, block: Block, top: int, height: int = 0, ends: int = 0) -> str:
         """Returns the range of whole rows, from the first group's start column to the last one's end column, or Σ column.

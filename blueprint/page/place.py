@@ -128,8 +128,7 @@ def parse_shape(text: str) -> tuple[Along, ...]:
         match = _AXIS.fullmatch(word)
         if not match or match["step"] == "0":
             raise ValueError(f"{quoted(word)} says not how a block lies")
-        step = int(match["step"] or 1)
-        edges = (match["edges"] or "").split(",")
-        down, right = (step, 0) if match["way"] == "↓" else (0, step)
-        found.append(Along(match["letter"], int(match["size"]), down, right, "start" in edges, "end" in edges))
+        step, edges = int(match["step"] or 1), (match["edges"] or "").split(",")
+        steps = (step, 0) if match["way"] == "↓" else (0, step)
+        found.append(Along(match["letter"], int(match["size"]), *steps, "start" in edges, "end" in edges))
     return tuple(found)

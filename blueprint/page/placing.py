@@ -20,10 +20,18 @@ WIDE = 15
 def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     """Places every block of the outline; raises NotationError, before anything is written, where a page has no room."""
     layout = place_blocks(blueprint, values)
-    for echo in layout.echoes:
-        formula = f"={layout.address(echo.block, echo.places, seen_from=echo.sheet)}"
-        value = values.cell(echo.block, *echo.places)
-        layout.lives.append(Live(echo.sheet, echo.row, echo.column, formula, value, echo.style, repeats=True))
+    layout.lives += [
+        Live(
+            echo.sheet,
+            echo.row,
+            echo.column,
+            f"={layout.address(echo.block, echo.places, seen_from=echo.sheet)}",
+            values.cell(echo.block, *echo.places),
+            echo.style,
+            repeats=True,
+        )
+        for echo in layout.echoes
+    ]
     for lay in (lay_walk, lay_delivered, lay_formulas, lay_contents):
         lay(layout)
     return layout
@@ -118,7 +126,7 @@ class SheetPlacer(SheetPen):
         self.row += 1
         for member in range(self.values.size(down)):
             self.member(down, member, self.row + member, grid.SYMBOL, "symbol")
-        self.put_table(block, down, across, role or "weights")
+        self.put_table(block, across, role or "weights")
         self.row += self.values.size(down)
 
     def rows(self, item: Row) -> None:
@@ -139,7 +147,7 @@ class SheetPlacer(SheetPen):
         if self.values.before(block, inner):
             self.label(self.row - 1, grid.NAME, f"before the first {inner.meaning}", "note")
         if beside is not None:
-            self.put_table(beside, beside.axes[0], _second_axis(beside), "weights")
+            self.put_table(beside, _second_axis(beside), "weights")
         place = self.put(block, item.role)
         for row, axis, member in nest.headings(place):
             self.label(row, grid.NAME, f"{axis.meaning} {member + axis.start}", "name")
@@ -155,9 +163,9 @@ class SheetPlacer(SheetPen):
         self.headings(weights, _second_axis(weights))
         self.head(weights, grid.LEFT)
 
-    def put_table(self, block: Block, down: Axis, across: Axis | None, role: str) -> None:
+    def put_table(self, block: Block, across: Axis | None, role: str) -> None:
         """Places a block of weights or words in the left area."""
-        steps = {down: (1, 0)} | ({across: (0, 1)} if across is not None else {})
+        steps = {axis: (0, 1) if axis is across else (1, 0) for axis in block.axes}
         self.settle(block, Place(self.title, self.row, grid.LEFT, steps), role)
 
     def put(self, block: Block, role: str) -> Place:
@@ -170,7 +178,7 @@ class SheetPlacer(SheetPen):
             if time in steps:
                 column, steps[time] = grid.start_column(0, members) + 1, (0, 1)
             elif in_groups:
-                column = grid.sum_column(0, members)
+                column = grid.start_column(0, members) + members + 2
             if in_groups:
                 steps[groups[0]] = (0, grid.stride(members))
         return self.settle(block, Place(self.title, self.row, column, steps, groups), role)
@@ -178,9 +186,9 @@ class SheetPlacer(SheetPen):
     def settle(self, block: Block, place: Place, role: str) -> Place:
         """Notes a block's place, and returns it; it has only one."""
         if block in self.layout.places:
-            first = self.layout.places[block].sheet
             raise NotationError(
-                f"{block.name} stands on {first} and again on {place.sheet}: use link(…) for the second"
+                f"{block.name} stands on {self.layout.places[block].sheet} and again on {place.sheet}: "
+                "use link(…) for the second"
             )
         self.layout.places[block] = place
         self.layout.roles[block] = role

@@ -1,13 +1,12 @@
 """The ruler: how many pixels a text takes on the screen in its style."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 
 from blueprint.language import Block, Values
-from blueprint.page.layout import Layout
+from blueprint.page.layout import Label, Layout
 from blueprint.page.styles import SCIENTIFIC, Properties
 
 MEASURED_AT = 11
@@ -87,23 +86,12 @@ def _as_typed(number: float, decimals: int) -> str:
     return f"{whole}.{fraction[:decimals]}{fraction[decimals:].rstrip('0')}"
 
 
-class Text(NamedTuple):
-    """A text in a cell, and its style."""
-
-    row: int
-    column: int
-    text: str
-    style: str
-
-
-def texts_on(title: str, layout: Layout) -> Iterator[Text]:
-    """Yields the texts of a sheet: fixed ones, links, and words that are shown again."""
-    for label in layout.labels:
-        if label.sheet == title:
-            yield Text(label.row, label.column, str(label.text), label.style)
-    for link in layout.links:
-        if link.sheet == title:
-            yield Text(link.row, link.column, layout.leads_to(link)[1], link.style)
-    for live in layout.lives:
-        if live.sheet == title and live.repeats and isinstance(live.value, str):
-            yield Text(live.row, live.column, live.value, live.style)
+def texts_on(title: str, layout: Layout) -> list[Label]:
+    """Returns the texts of a sheet: fixed ones, links, and words that are shown again."""
+    links = [link for link in layout.links if link.sheet == title]
+    words = [live for live in layout.lives if live.sheet == title and live.repeats and isinstance(live.value, str)]
+    return [
+        *(label for label in layout.labels if label.sheet == title),
+        *(Label(title, link.row, link.column, layout.leads_to(link)[1], link.style) for link in links),
+        *(Label(title, live.row, live.column, live.value, live.style) for live in words),
+    ]

@@ -59,8 +59,8 @@ class SheetSetup:
         rows = [line.row for line in self.layout.walk if line.sheet == self.sheet.title]
         if rows:
             corners = min(rows), min(UNITS), max(rows), max(UNITS)
-            large = f"ABS({grid.address(*corners[:2])})>={MOST:.0f}"
-            self.where(corners, large, "large", {"num_format": LARGE_FORMAT})
+            condition = f"ABS({grid.address(*corners[:2])})>={MOST:.0f}"
+            self.where(corners, condition, "large", {"num_format": LARGE_FORMAT})
 
     @property
     def has_verdicts(self) -> bool:
@@ -73,8 +73,7 @@ class SheetSetup:
         """Marks the number of the chosen column at the head of the sheet."""
         choice = self.layout.blueprint.chosen
         if choice is not None and self.sheet.across == choice.across and self.layout.finder is not None:
-            last = grid.start_column(self.groups, self.sizes[-1])
-            corners = grid.NUMBER_ROW, grid.GROUPS, grid.NUMBER_ROW, last
+            corners = grid.NUMBER_ROW, grid.GROUPS, grid.NUMBER_ROW, grid.start_column(self.groups, self.sizes[-1])
             self.where(corners, f"COLUMN()-{grid.GROUPS}={names.CHOSEN_PLACE}", "chosen", styles.CHOSEN)
 
     def label(self, row: int, column: int, text: str | int, style: str) -> None:
@@ -105,20 +104,20 @@ class SheetSetup:
 
     def grey(self, group: int, mask: int) -> None:
         """Fades the columns of a group that do not count, those where the row of the mask is 0."""
-        left = grid.start_column(group, self.sizes[-1]) + 1
-        first, last = self.layout.body[self.sheet.title], self.layout.end[self.sheet.title]
+        left, title = grid.start_column(group, self.sizes[-1]) + 1, self.sheet.title
+        corners = self.layout.body[title], left, self.layout.end[title], left + self.sizes[-1] - 1
         faded = {"font_color": styles.FADED, "bold": False}
-        corners = first, left, last, left + self.sizes[-1] - 1
         self.where(corners, f"{grid.letters(left)}${mask + 1}=0", "faded", faded)
 
 
 def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> None:
     """Colours the words that say how a check went, and errors, which say that it could not be made."""
-    for word, colours in styles.VERDICTS.items():
-        rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
+    rules = [
+        {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
+        for word, colours in styles.VERDICTS.items()
+    ]
+    for rule in (*rules, {"type": "errors", "format": look("error", styles.BAD)}):
         page.conditional_format(0, grid.LEFT, last_row, last_column, rule)
-    errors = {"type": "errors", "format": look("error", styles.BAD)}
-    page.conditional_format(0, grid.LEFT, last_row, last_column, errors)
 
 
 OWN_WIDTHS: dict[str, Callable[[Layout], Iterable[float]]] = {

@@ -140,25 +140,18 @@ def read_as(reads: str) -> str:
 def label_style(style: str) -> Properties:
     """Returns how a label looks, or a cell of the page's own (`live 4 key`: a formula, decimals, one that one looks for)."""
     style, _, reads = style.partition(READS)
-    return _label_style(style) | ({"num_format": reads} if reads else {})
-
-
-def _label_style(style: str) -> Properties:
     family, _, more = style.partition(" ")
     if family == "sample":
         kind, role, *faded = more.split("/")
         sides = SIDES if role == "weights" else ()
         made = cell_style(kind, role.removeprefix("edge"), 4, edge=role == "edge", sides=sides)
         return made | {"align": "right"} | ({"font_color": FADED} if faded else {})
-    if family in LIVE:
-        return BASE | LIVE[family] | _decimals(more)
-    return BASE | LABELS[style]
-
-
-def _decimals(words: str) -> Properties:
-    decimals, *key = words.split(" ")
-    look: Properties = {"align": "center"} if decimals == "word" else {"num_format": number_format(int(decimals))}
-    return look | (ROLES["key"] if key else {})
+    own: Properties = {"num_format": reads} if reads else {}
+    if family not in LIVE:
+        return BASE | LABELS[style] | own
+    decimals, *key = more.split(" ")
+    shown: Properties = {"align": "center"} if decimals == "word" else {"num_format": number_format(int(decimals))}
+    return BASE | LIVE[family] | shown | (ROLES["key"] if key else {}) | own
 
 
 def number_format(decimals: int, may_be_finer: bool = False) -> str:

@@ -117,8 +117,8 @@ class BookWriter(CellsWriter):
         """Says at every typed cell what it is for, and refuses what does not belong there."""
         for block, place in self.layout.places.items():
             if block.typed:
-                rule = rule_of(block, self.layout)
-                code = self.sheets[place.sheet].data_validation(*self.layout.corners(block), rule)
+                area = self.layout.corners(block)
+                code = self.sheets[place.sheet].data_validation(*area, rule_of(block, self.layout))
                 refuse_left_out(code, block.name)
 
 
@@ -144,17 +144,16 @@ def rule_of(block: Block, layout: Layout) -> Rule:
     if block.text:
         return {"validate": "any"} | _message(block, "a word")
     low, high = known.ranges.get(block, (0.0 if block.limit else -LARGEST, LARGEST))
-    expected = f"{low:g} … {high:g}" + ", or off" * block.limit
+    kind = "decimal" if block.about.decimals else "integer"
+    expected = f"{low:g} … {high:g}" if block in known.ranges else "a number"
+    rule: Rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
     if block.limit:
-        cell = grid.address(*layout.corners(block)[:2])
-        number = f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))'
-        rule: Rule = {"validate": "custom", "value": number}
-    else:
-        expected = expected if block in known.ranges else "a number"
-        kind = "decimal" if block.about.decimals else "integer"
-        rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
-    error = f"{block.about.meaning}: {expected}"[:MESSAGE_LETTERS]
-    return rule | _message(block, expected) | {"error_message": error}
+        cell, expected = grid.address(*layout.corners(block)[:2]), f"{low:g} … {high:g}, or off"
+        rule = {
+            "validate": "custom",
+            "value": f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))',
+        }
+    return rule | _message(block, expected) | {"error_message": f"{block.about.meaning}: {expected}"[:MESSAGE_LETTERS]}
 
 
 def _picked(block: Block, layout: Layout) -> Rule:
@@ -172,10 +171,9 @@ def _picked(block: Block, layout: Layout) -> Rule:
 def _message(block: Block, expected: str) -> Rule:
     """Says what the cell is for; the title is the key by which files and commands know it."""
     name, symbol = block.name.removesuffix(".yours"), block.symbol.removesuffix("_yours")
-    title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name
+    title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name[:TITLE_LETTERS]
     about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", expected))
-    message = f"{about}: {expected}"[:MESSAGE_LETTERS]
-    return {"input_title": title[:TITLE_LETTERS], "input_message": message, "ignore_blank": True}
+    return {"input_title": title, "input_message": f"{about}: {expected}"[:MESSAGE_LETTERS], "ignore_blank": True}
 
 
 LETTERS_PER_LINE, LINE_HEIGHT = 62, 15
@@ -185,11 +183,9 @@ WIDTH = 400
 def note_of(block: Block, layout: Layout) -> str:
     """Returns the note of a block, "" where there is nothing to say besides the name of the row."""
     about, more = block.about, layout.blueprint.notes.get(block.name, "")
-    if not (more or about.source or about.unit):
-        return ""
-    symbol = f"{about.symbol} ({block.name}): {about.meaning}."
     unit, source = f"Range: {about.unit}." * bool(about.unit), f"Source: {about.source}." * bool(about.source)
-    return "\n".join(part for part in (symbol, more, unit, source) if part)
+    parts = [part for part in (more, unit, source) if part]
+    return "\n".join([f"{about.symbol} ({block.name}): {about.meaning}.", *parts] if parts else [])
 
 
 def note_options(text: str) -> dict[str, object]:
