@@ -71,7 +71,7 @@ MAY_READ |= {
 }
 # Who alone may import a package.
 KEEPERS = {
-    "xlsxwriter": ("page.write", "page.write_cells"),
+    "xlsxwriter": ("page.write", "page.sheet_setup"),
     "openpyxl": ("page.read", "page.written", "page.found", "page.archive"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),

@@ -60,8 +60,7 @@ def template(block: Block, definition: Definition, at: Members, layout: Layout) 
 
 def _refuse_open(node: Reduce) -> None:
     """Refuses a sum over a whole row unless one factor is empty or 0 between the groups and in their edge columns."""
-    refs = (ref for ref in walk(node.body) if isinstance(ref, Ref))
-    if not any(_closed(ref.block) and not _shifted(ref) for ref in refs):
+    if not any(isinstance(ref, Ref) and _closed(ref.block) and not _shifted(ref) for ref in walk(node.body)):
         raise NotationError(f"{node} would count edge cells: one factor must be 0 or empty there, such as the mask")
 
 

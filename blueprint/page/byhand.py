@@ -2,7 +2,7 @@
 of the walk, where the chosen column is, and the constants by which numbers are printed: no formula hides one of them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -94,7 +94,7 @@ CONSTANTS = {
 """By key: symbol, meaning, value and style."""
 LAST = "last"
 """The key of the number of the last member, which hangs on how many there are."""
-APART, PLACE, FIRST = 0, 1, 2
+PLACE, FIRST = 1, 2
 LINES = FIRST + len(CONSTANTS) + 3
 """The lines, from the first one on: how far apart the groups stand, the chosen place, the constants; and how many there are."""
 LEVELS = (*MORE, MORE[-1] + 1)
@@ -125,9 +125,17 @@ def lay_constants(
     """
     pen, row = Pen(finder[0], layout), finder[1]
     *outer, time = across
-    for line, (symbol, meaning, value, style) in enumerate(
-        _named(outer[0].meaning if outer else "", time, layout), row
-    ):
+    members = layout.values.size(time)
+    apart = f"columns from one {outer[0].meaning if outer else ''} to the next"
+    lines: tuple[tuple[str, str, float | str, str], ...] = (
+        ("apart", apart, float(grid.stride(members)), "live 0"),
+        ("place", f"the chosen {time.meaning}’s place in every row", "", ""),
+        *CONSTANTS.values(),
+        (time.letter.upper(), f"the last {time.meaning}", float(time.start + members - 1), "live 0"),
+        ("more", "decimals beyond the fewest, to be tried", "", ""),
+        ("tried", "decimals tried; the last: none is enough", "", ""),
+    )
+    for line, (symbol, meaning, value, style) in enumerate(lines, row):
         pen.name(line, symbol, meaning)
         pen.label(line, grid.LEFT, value, style)
     pen.live(row + PLACE, grid.LEFT, *place, "live 0")
@@ -135,14 +143,3 @@ def lay_constants(
     for column, more in enumerate(LEVELS, grid.LEFT):
         pen.label(tried - 1, column, float(more), "live 0")
         pen.live(tried, column, f"={dec}+{grid.address(tried - 1, column)}", float(least + more), "live 0")
-
-
-def _named(outer: str, time: Axis, layout: Layout) -> Iterator[tuple[str, str, float | str, str]]:
-    """Yields symbol, meaning, number and style of each line; "" for a number that is a formula's."""
-    members = layout.values.size(time)
-    yield "apart", f"columns from one {outer} to the next", float(grid.stride(members)), "live 0"
-    yield "place", f"the chosen {time.meaning}’s place in every row", "", ""
-    yield from CONSTANTS.values()
-    yield time.letter.upper(), f"the last {time.meaning}", float(time.start + members - 1), "live 0"
-    yield "more", "decimals beyond the fewest, to be tried", "", ""
-    yield "tried", "decimals tried; the last: none is enough", "", ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from blueprint.language import Block
 from blueprint.page import grid
@@ -18,14 +18,8 @@ LETTER, LINE, AWAY = 6.0, 14.0, 7.0
 """Pixels of a letter's width, of a word's height, and from a dot to the word beside it."""
 
 
-class Dot(NamedTuple):
-    """Where a dot stands, and the word that belongs to it; one left of the picture is out of sight."""
-
-    x: float
-    y: float
-    word: str
-
-
+Dot = tuple[float, float, str]
+"""Where a dot stands, and the word that belongs to it; one left of the picture is out of sight."""
 Box = tuple[float, float, float, float]
 """The area that a word takes, in pixels: its left, bottom, right and top."""
 
@@ -37,16 +31,16 @@ def sides(dots: list[Dot], ends: tuple[float | None, float | None]) -> list[str]
     different sides.
     """
     low, high = (0.0 if ends[0] is None else ends[0], 1.0 if ends[1] is None else ends[1])
-    heights = [dot.y for dot in dots if dot.x >= low] or [0.0]
+    heights = [y for x, y, _ in dots if x >= low] or [0.0]
     bottom, tall = min(heights), max(max(heights) - min(heights), 1.0)
     boxes = list[Box]()
     found = []
-    for number, dot in enumerate(dots):
-        at = (dot.x - low) / (high - low) * WIDE, (dot.y - bottom) / tall * HIGH
-        order = [*SIDES] if dot.x >= low else [[*SIDES][number % len(SIDES)]]
-        near = {side: _box(at, dot.word, side) for side in order}
+    for number, (x, y, word) in enumerate(dots):
+        at = (x - low) / (high - low) * WIDE, (y - bottom) / tall * HIGH
+        order = [*SIDES] if x >= low else [[*SIDES][number % len(SIDES)]]
+        near = {side: _box(at, word, side) for side in order}
         side = next((side for side in order if not any(_meet(near[side], box) for box in boxes)), order[0])
-        boxes += [near[side]] * (dot.x >= low)
+        boxes += [near[side]] * (x >= low)
         found.append(side)
     return found
 
@@ -148,7 +142,7 @@ def _words(chart: Chart, series: Series, layout: Layout) -> list[dict[str, Any]]
     if series.words is None or layout.values[series.values].size > MOST_WORDS:
         return []
     x, y, words = (layout.values[block].ravel().tolist() for block in (series.over, series.values, series.words))
-    found = sides([Dot(*each) for each in zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
+    found = sides([*zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
     members = (_members(block, layout) for block in (series.words, series.over, series.values))
     bare = {"line": {"none": True}, "marker": {"type": "none"}}
     return [

@@ -55,7 +55,11 @@ def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
             raise NotationError(f"there is no {axis.meaning} at all: an axis on a page has at least one member")
     _refuse_same_names(blueprint)
     for sheet in blueprint.sheets:
-        _refuse_title(sheet.title)
+        if not _TITLE.fullmatch(sheet.title) or sheet.title.lower() in map(str.lower, names.SHEETS):
+            raise NotationError(
+                f"a sheet cannot be called {sheet.title!r}: take 1 to 31 letters, none of [ ] : * ? / \\, no apostrophe "
+                f"at either end, and neither {' nor '.join(names.SHEETS)}"
+            )
         if sheet.across:
             _refuse_wide(sheet.across, values)
         for item in sheet.items():
@@ -75,14 +79,6 @@ def _refuse_same_names(blueprint: Blueprint) -> None:
         first = known.setdefault(name, block)
         if first is not block:  # the same block twice is refused where it is placed
             raise NotationError(f"{first.name} and {block.name} would both be called {name} in a sheet: rename one")
-
-
-def _refuse_title(title: str) -> None:
-    if not _TITLE.fullmatch(title) or title.lower() in map(str.lower, names.SHEETS):
-        raise NotationError(
-            f"a sheet cannot be called {title!r}: take 1 to 31 letters, none of [ ] : * ? / \\, no apostrophe "
-            f"at either end, and neither {' nor '.join(names.SHEETS)}"
-        )
 
 
 def _refuse_wide(across: tuple[Axis, ...], values: Values) -> None:

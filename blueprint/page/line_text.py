@@ -7,7 +7,6 @@ from blueprint.language import (
     ANYTHING,
     ATOM,
     TEXT,
-    Block,
     Constant,
     Expr,
     Lookup,
@@ -36,8 +35,7 @@ def meaning(leaf: Leaf, whole: str) -> str:
         return f"{neighbour(leaf)}: {leaf.block.symbol}"
     ids = ((each.axis, each.id) for each in leaf.at if isinstance(each, Lookup) and not isinstance(each.id, Constant))
     for axis, id in ids:
-        what = axis.meaning.removesuffix(" id")
-        return f"{leaf.block.symbol} of {what} {text(id, frozenset(leaf.block.axes))}"
+        return f"{leaf.block.symbol} of {axis.meaning.removesuffix(' id')} {text(id, frozenset(leaf.block.axes))}"
     return leaf.block.about.meaning
 
 
@@ -54,18 +52,15 @@ def is_limit(leaf: Leaf) -> bool:
 
 def is_whole(leaf: Leaf) -> bool:
     """Tells whether a quantity is printed as it stands: what is counted, and what may be the word off."""
-    return is_limit(leaf) or max(map(_decimals, blocks_of(leaf))) == 0
+    return is_limit(leaf) or not any(block.about.decimals for block in blocks_of(leaf))
 
 
 def style_of(leaf: Leaf, is_word: bool, derived: bool) -> str:
     """Returns the style of a value: whole numbers as such, others with the decimals by which one checks them."""
-    shown = "0" if is_whole(leaf) and not is_limit(leaf) else str(max(SHOWN, *map(_decimals, blocks_of(leaf))))
+    most = max(SHOWN, *(block.about.decimals for block in blocks_of(leaf)))
+    shown = "0" if is_whole(leaf) and not is_limit(leaf) else str(most)
     reads = "" if isinstance(leaf, Reduce) else leaf.block.about.reads
     return f"live {'word' if is_word else shown}" + " key" * derived + read_as(reads)
-
-
-def _decimals(block: Block) -> int:
-    return block.about.decimals
 
 
 PRINT: dict[str, Rule] = {**TEXT, WITHIN: Rule("{1} ≤ {2} < {3}", ANYTHING, (ANYTHING,) * 4)}
@@ -104,15 +99,10 @@ def pieces(expr: Expr) -> list[str | Number]:
                 return Spelled(f"“{value}”" if isinstance(value, str) else str(value), ATOM)
         raise AssertionError(f"{inner} has no number of its own")
 
-    return _split(render(expr).text, numbers)
-
-
-def _split(marked: str, numbers: list[Expr]) -> list[str | Number]:
-    """Cuts a marked text at its numbers; the marks that are left are brackets."""
-    parts = _NUMBER.split(marked)  # by turns a text, the place of a number in brackets, and that of one without
-    found: list[str | Number] = [parts[0]]
-    for bracketed, plain, following in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-        found += [Number(numbers[int(bracketed or plain)], bracketed is not None), following]
+    # By turns a text, the place of a number in brackets, and that of one without; marks that are left are brackets.
+    first, *parts = _NUMBER.split(render(expr).text)
     brackets = str.maketrans({OPEN: "(", CLOSE: ")"})
-    cut = (piece.translate(brackets) if isinstance(piece, str) else piece for piece in found)
-    return [piece for piece in cut if piece != ""]
+    found: list[str | Number] = [first.translate(brackets)]
+    for bracketed, plain, following in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        found += [Number(numbers[int(bracketed or plain)], bracketed is not None), following.translate(brackets)]
+    return [piece for piece in found if piece != ""]

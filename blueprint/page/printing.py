@@ -69,9 +69,8 @@ class Plan:
 
 def plan(area: Area) -> Plan:
     """Returns the way that takes the fewest pages; of several, the one with the largest letters."""
-    ways = [
-        way for landscape in (True, False) for columns in {(), area.columns} for way in _ways(area, landscape, columns)
-    ]
+    papers = product((True, False), {(), area.columns})
+    ways = (way for landscape, columns in papers for way in _ways(area, landscape, columns))
     return min(ways, key=lambda way: (way.across > len(way.columns) + 1, way.pages, way.full, -way.percent))
 
 
@@ -105,9 +104,9 @@ def _room(landscape: bool, a4: bool) -> tuple[float, float]:
 
 def _parts(area: Area, columns: tuple[int, ...]) -> list[int]:
     """Returns how wide each page's part of the columns is, with what it repeats."""
-    ends = [0, *columns, len(area.widths)]
     names = HEADERS[0] + sum(area.widths[: area.names])
-    return [names + sum(area.widths[max(a, area.names) : b]) for a, b in pairwise(ends)]
+    parts = pairwise([0, *columns, len(area.widths)])
+    return [names + sum(area.widths[max(first, area.names) : end]) for first, end in parts]
 
 
 def _row_breaks(area: Area, high: float, full: float) -> Iterator[int]:

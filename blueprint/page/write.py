@@ -1,4 +1,4 @@
-"""Writing: it turns a layout into a workbook, and says of cells what may be typed there and what a row is about."""
+"""Writing: it turns a layout into a workbook, each cell in its style."""
 
 import os
 from datetime import UTC, datetime
@@ -9,16 +9,15 @@ from typing import Any
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
-from blueprint.language import Block
-from blueprint.page import contents, delivered, formulas, grid, names
-from blueprint.page.cells import runs
+from blueprint.page import contents, delivered, formulas, grid, names, styles
+from blueprint.page.cells import Run, runs
 from blueprint.page.charts import hang
-from blueprint.page.layout import Layout
+from blueprint.page.layout import Label, Layout
 from blueprint.page.ruler import Ruler
-from blueprint.page.sheet_setup import SheetSetup, set_up_own
+from blueprint.page.sheet_setup import PlainSheet, SheetSetup, set_up_own
 from blueprint.page.steps import VALUE
-from blueprint.page.watch import fingerprint
-from blueprint.page.write_cells import CellsWriter, PlainSheet, refuse_left_out
+from blueprint.page.validation import note_of, note_options, rule_of
+from blueprint.page.watch import fingerprint, watch_of
 from blueprint.program import PROGRAM
 from blueprint.saving import SaveError, saved_whole
 
@@ -52,8 +51,15 @@ def _made() -> datetime:
         raise SaveError(f"SOURCE_DATE_EPOCH: found {given}, expected {expected}") from error
 
 
-class BookWriter(CellsWriter):
-    """Writes one workbook, feature by feature."""
+class BookWriter:
+    """Writes one workbook, feature by feature; `book` is the file format's writer."""
+
+    def __init__(self, layout: Layout, book: Any):
+        self.layout, self.blueprint, self.book = layout, layout.blueprint, book
+        self.sheets: dict[str, Any] = {}
+        self.formats: dict[Any, Any] = {}
+        self.long: dict[tuple[str, int], str | None] = {}
+        self.formulas = 0
 
     def write(self, made: datetime) -> int:
         """Writes everything and returns the number of formulas; made: when the file says it was made."""
@@ -80,12 +86,11 @@ class BookWriter(CellsWriter):
     def properties(self, made: datetime) -> None:
         """Notes in the file what it is and what it was made from."""
         self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": made})
-        sizes = " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items())
         axes = dict.fromkeys(axis for block in self.layout.places for axis in block.axes)
         facts = {
             "layout": contents.LAYOUT_VERSION,
             "blocks": str(len(self.layout.places)),
-            "sizes": sizes,
+            "sizes": " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items()),
             "axes": _fitting("; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in axes)),
             "formulas": fingerprint(self.layout),
             **self.blueprint.facts,
@@ -121,74 +126,72 @@ class BookWriter(CellsWriter):
                 code = self.sheets[place.sheet].data_validation(*area, rule_of(block, self.layout))
                 refuse_left_out(code, block.name)
 
+    def look(self, key: Any, style: styles.Properties) -> Any:
+        """Returns the writer's format for a style, made once."""
+        if key not in self.formats:
+            self.formats[key] = self.book.add_format(style)
+        return self.formats[key]
+
+    def label_look(self, style: str) -> Any:
+        """Returns the format of a label."""
+        return self.look(style, styles.label_style(style))
+
+    def labels(self) -> None:
+        """Writes the fixed texts and numbers."""
+        for label in self.layout.labels:
+            if label.style == "section":
+                for column in range(grid.SYMBOL, grid.SINGLE + 1):
+                    self.sheets[label.sheet].write_blank(label.row, column, None, self.label_look("rule"))
+        for label in (*self.layout.labels, *watch_of(self.layout).labels):
+            self.label(label)
+
+    def label(self, label: Label) -> None:
+        """Writes a fixed text; an equation that is too long for its row is broken into lines, or cut."""
+        style, text, at = label.style, label.text, (label.sheet, label.row)
+        if style == "equation" and label.column == grid.LEFT and at in self.long:
+            style = style if self.long[at] else "broken equation"
+            text = self.long[at] or text
+        self.sheets[label.sheet].put(label.row, label.column, text, self.label_look(style))
+
+    def run(self, run: Run) -> None:
+        """Writes the cells of one row of a block."""
+        page = self.sheets[run.sheet]
+        for i, (column, look, value) in enumerate(zip(run.columns, self.looks(run), run.values, strict=True)):
+            if run.formulas is None:
+                page.put(run.row, column, value, look)
+            else:
+                page.write_formula(run.row, column, run.formulas[i], look, value)
+        self.formulas += len(run.formulas or ())
+
+    def looks(self, run: Run) -> list[Any]:
+        """Returns the format of each cell of a run; only weights, which have an outline, need more than one."""
+        block, role = run.block, self.layout.roles[run.block]
+        key = contents.kind_of(block), role, block.about.decimals, run.edge, block.about.reads
+        if role != "weights":
+            return [self.look(key, styles.cell_style(*key))] * len(run.columns)
+        top, left, bottom, right = self.layout.corners(block)
+        at_row = tuple(side for side, line in (("top", top), ("bottom", bottom)) if line == run.row)
+        ends = [tuple(side for side, end in (("left", left), ("right", right)) if end == x) for x in run.columns]
+        return [self.look((*key, at_row + sides), styles.cell_style(*key, at_row + sides)) for sides in ends]
+
+    def views(self) -> None:
+        """Writes the page's own formulas, those that show other cells again among them, and the links."""
+        for live in (*self.layout.lives, *watch_of(self.layout).lives):
+            look = self.label_look(live.style)
+            self.sheets[live.sheet].write_formula(live.row, live.column, live.formula, look, live.value)
+            self.formulas += 1
+        for link in self.layout.links:
+            (target, text), look = self.layout.leads_to(link), self.label_look(link.style)
+            code = self.sheets[link.sheet].write_url(link.row, link.column, f"internal:{target}", look, text)
+            refuse_left_out(code, text)
+
+
+def refuse_left_out(code: int, what: str) -> None:
+    """Raises where the writer, which reports some failures only by a number, has left something out."""
+    if code:
+        raise SaveError(f"the writer left out {what} (its code {code})")
+
 
 def _fitting(text: str) -> str:
     """Returns as many parts of a text, parted by semicolons, as a property of a document holds."""
     return text if len(text) <= LONGEST_PROPERTY else text[:LONGEST_PROPERTY].rpartition(";")[0]
-
-
-Rule = dict[str, Any]
-LARGEST = 1e6
-TITLE_LETTERS, MESSAGE_LETTERS = 32, 255
-
-
-def rule_of(block: Block, layout: Layout) -> Rule:
-    """Returns the rule of a typed block: a list of words, a range of numbers, any number, or any word."""
-    known = layout.blueprint
-    if block in known.picked:
-        return _picked(block, layout) | _message(block, "pick one")
-    if block in known.choices:
-        return {"validate": "list", "source": f"={layout.range(known.choices[block])}"} | _message(
-            block, "pick one, or leave it empty"
-        )
-    if block.text:
-        return {"validate": "any"} | _message(block, "a word")
-    low, high = known.ranges.get(block, (0.0 if block.limit else -LARGEST, LARGEST))
-    kind = "decimal" if block.about.decimals else "integer"
-    expected = f"{low:g} … {high:g}" if block in known.ranges else "a number"
-    rule: Rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
-    if block.limit:
-        cell, expected = grid.address(*layout.corners(block)[:2]), f"{low:g} … {high:g}, or off"
-        rule = {
-            "validate": "custom",
-            "value": f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))',
-        }
-    return rule | _message(block, expected) | {"error_message": f"{block.about.meaning}: {expected}"[:MESSAGE_LETTERS]}
-
-
-def _picked(block: Block, layout: Layout) -> Rule:
-    """Offers the numbers of the members: those at the head of a sheet along time, else a list."""
-    choice, axis = layout.blueprint.chosen, layout.blueprint.picked[block]
-    assert choice is not None
-    size = layout.values.size(axis)
-    if axis is not choice.across[-1]:
-        return {"validate": "list", "source": [str(number + axis.start) for number in range(size)]}
-    sheet = next(sheet.title for sheet in layout.blueprint.sheets if sheet.across == choice.across)
-    first, last = (grid.address(grid.NUMBER_ROW, grid.GROUPS + number, fixed=True) for number in (1, size))
-    return {"validate": "list", "source": f"={grid.quoted(sheet)}!{first}:{last}"}
-
-
-def _message(block: Block, expected: str) -> Rule:
-    """Says what the cell is for; the title is the key by which files and commands know it."""
-    name, symbol = block.name.removesuffix(".yours"), block.symbol.removesuffix("_yours")
-    title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name[:TITLE_LETTERS]
-    about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", expected))
-    return {"input_title": title, "input_message": f"{about}: {expected}"[:MESSAGE_LETTERS], "ignore_blank": True}
-
-
-LETTERS_PER_LINE, LINE_HEIGHT = 62, 15
-WIDTH = 400
-
-
-def note_of(block: Block, layout: Layout) -> str:
-    """Returns the note of a block, "" where there is nothing to say besides the name of the row."""
-    about, more = block.about, layout.blueprint.notes.get(block.name, "")
-    unit, source = f"Range: {about.unit}." * bool(about.unit), f"Source: {about.source}." * bool(about.source)
-    parts = [part for part in (more, unit, source) if part]
-    return "\n".join([f"{about.symbol} ({block.name}): {about.meaning}.", *parts] if parts else [])
-
-
-def note_options(text: str) -> dict[str, object]:
-    """Returns the size of a note's box, so that its text fits."""
-    lines = sum(1 + len(line) // LETTERS_PER_LINE for line in text.split("\n"))
-    return {"width": WIDTH, "height": LINE_HEIGHT * (lines + 1), "font_size": 9, "color": "#FFFFE1"}

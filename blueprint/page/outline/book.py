@@ -163,18 +163,12 @@ def on_one_sheet(title: str, blocks: Sequence[Block], across: Axis, numbers: Map
 
     numbers: those of every typed block; the sizes of the axes follow from them. Raises NotationError for another shape.
     """
-    sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,), first=None)
-    return Blueprint(title, (sheet,), _sizes(numbers), numbers)
-
-
-def _sizes(numbers: Mapping[Block, object]) -> dict[Axis, int]:
-    """Reads the sizes of the axes off the shapes of the typed numbers."""
     sizes: dict[Axis, int] = {}
     for block, given in numbers.items():
         shape = np.asarray(given, dtype=object).shape
         if len(shape) != len(block.axes):
             raise NotationError(f"{block.name} has {len(block.axes)} axes, but its numbers have {len(shape)}")
         for axis, cells in zip(block.axes, shape, strict=True):
-            edges = sum(edge in block.edges for edge in ((axis, -1), (axis, 1)))
-            sizes.setdefault(axis.extent, cells - edges)
-    return sizes
+            sizes.setdefault(axis.extent, cells - sum(edge in block.edges for edge in ((axis, -1), (axis, 1))))
+    sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,), first=None)
+    return Blueprint(title, (sheet,), sizes, numbers)
