@@ -25,6 +25,7 @@ from blueprint.language import (
 )
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Blueprint, on_one_sheet
+from blueprint.page.place import Address, Spot
 from blueprint.page.placing import lay_out, place_blocks
 from blueprint.page.recalculate import Proof, prove
 from blueprint.page.watch import expected, watch_of
@@ -100,7 +101,7 @@ class Book:
         return explaining.numbers_along(block, axis, self.values)
 
     @cached_property
-    def spots(self) -> dict[str, explaining.Spot]:
+    def spots(self) -> Mapping[str, Spot]:
         """Where the blocks stand, by name."""
         return explaining.spots_on(self.layout)
 
@@ -130,13 +131,13 @@ class Book:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
         return ""
 
-    def formula(self, address: explaining.Address) -> str | None:
+    def formula(self, address: Address) -> str | None:
         """Returns the formula at an address where no block stands, or None."""
         place = (address.sheet, address.row - 1, address.column - 1)
         lives = (*self.layout.lives, *watch_of(self.layout).lives)
         return next((live.formula for live in lives if (live.sheet, live.row, live.column) == place), None)
 
-    def linked(self, address: explaining.Address) -> bool:
+    def linked(self, address: Address) -> bool:
         """Says whether a link to a block stands in the row of an address."""
         return any(
             isinstance(link.target, Block)

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from blueprint.language import Axis
 from blueprint.page import grid
-from blueprint.page.formula_parts import Place, same, same_in_place, spelled
+from blueprint.page.formula_parts import same, same_in_place, spelled
 from blueprint.page.found import Found
 from blueprint.page.moved import Moved
+from blueprint.page.place import Address
 from blueprint.page.read import Opened, ReadError
 from blueprint.page.written import Written, written_in
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
@@ -27,7 +28,7 @@ FEWEST_BLOCKS = 0.9
 ANOTHER_VERSION = "another version of this program wrote it (blueprint rebuild writes it anew)"
 _AGAIN = re.compile(r"(?<![A-Za-z0-9$!])([A-Z]{1,3}[0-9]+)=\(")
 
-Value = Callable[[Place], Any]
+Value = Callable[[Address], Any]
 """What a cell of the file shows."""
 
 
@@ -97,7 +98,7 @@ def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compar
     others: list[Other] = []
     unsure = 0
     meant = [
-        (Place(sheet, *cell), text) for sheet, formulas in fresh.formulas.items() for cell, text in formulas.items()
+        (Address(sheet, *cell), text) for sheet, formulas in fresh.formulas.items() for cell, text in formulas.items()
     ]
     for place, text in meant:
         at = moved.to_file(place)
@@ -109,7 +110,7 @@ def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compar
     return Compared(tuple(others), len(meant), unsure)
 
 
-def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Moved) -> bool | None:
+def _agrees(written: str | None, at: Address, meant: str, place: Address, moved: Moved) -> bool | None:
     """Says whether what stands in a cell is what should; None where that is not sure."""
     if written is None or (written == meant and moved.nowhere):
         return written is not None
@@ -118,7 +119,7 @@ def _agrees(written: str | None, at: Place, meant: str, place: Place, moved: Mov
     return same(written, at, meant, place, moved.to_fresh)
 
 
-def _other(at: Place, written: str | None, meant: str, value: Value) -> Other:
+def _other(at: Address, written: str | None, meant: str, value: Value) -> Other:
     text = "" if written is None else f"={written}".replace("_xlfn.", "")
     stands = unquoted(text, LONGEST_FORMULA) if text else _shown(value(at))
     return Other(f"{unquoted(at.sheet)}!{_address(at)}", stands, unquoted(f"={meant}", LONGEST_FORMULA))
@@ -144,11 +145,11 @@ def _shown_off(fresh: Fresh, moved: Moved, value: Value) -> Off:
     return frozenset(limit for limit, at in _limits(fresh, moved) if value(at) == OFF)
 
 
-def _limits(fresh: Fresh, moved: Moved) -> list[tuple[tuple[str, int], Place]]:
+def _limits(fresh: Fresh, moved: Moved) -> list[tuple[tuple[str, int], Address]]:
     """Lists the computed limits with their cells in the file."""
     there = ((limit, moved.to_file(place)) for limit, place in fresh.limits.items())
     return [(limit, at) for limit, at in there if at]
 
 
-def _address(at: Place) -> str:
+def _address(at: Address) -> str:
     return f"{grid.letters(at.column - 1)}{at.row}"

@@ -3,10 +3,10 @@
 from blueprint.explaining.explaining import block_named, explain, is_address
 from blueprint.explaining.formats import to_json
 from blueprint.explaining.members import label, numbers_along
-from blueprint.explaining.spots import Address, Spot, block_at, parse_address, spots_on
+from blueprint.explaining.spots import block_at, parse_address, spots_on
 from blueprint.explaining.tree import Explanation, Shown, shown
 
 __all__ = [
-    "Address", "Explanation", "Shown", "Spot", "block_at", "block_named", "explain", "is_address", "label", "numbers_along",
+    "Explanation", "Shown", "block_at", "block_named", "explain", "is_address", "label", "numbers_along",
     "parse_address", "shown", "spots_on", "to_json",
 ]  # fmt: skip

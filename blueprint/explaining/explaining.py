@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from blueprint.explaining.members import places
-from blueprint.explaining.spots import Address, Spots, block_at, parse_address, repeated
+from blueprint.explaining.spots import Spots, block_at, parse_address, repeated
 from blueprint.explaining.tree import Explanation, explanation
 from blueprint.language import Axis, Block, Cell, NotationError, Values, origin, printed
 from blueprint.page.names import defined_name
 from blueprint.page.outline import blocks_on
+from blueprint.page.place import Address
 
 if TYPE_CHECKING:
     from blueprint.book import Book
@@ -58,7 +59,7 @@ def _target(shown: str, here: Address, book: Book) -> Address | None:
     """Returns the address that a reference in a formula means; None if it is no cell."""
     for name, block in book.blocks.items():
         if defined_name(name).casefold() == shown.casefold() and not block.axes and name in book.spots:
-            return book.spots[name].address(())
+            return book.spots[name].stands(())
     try:
         return parse_address(shown if "!" in shown else f"{here.sheet}!{shown}", book.sheets)
     except NotationError:

@@ -3,61 +3,16 @@
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from itertools import product
-from typing import NamedTuple
 
 from blueprint.language import NotationError
 from blueprint.page import grid
 from blueprint.page.layout import Layout
-from blueprint.page.place import Along, shape_of
+from blueprint.page.place import Address, Spot, shape_of
 
 _ADDRESS = re.compile(r"(?P<sheet>.+)!\$?(?P<letters>[A-Za-z]{1,3})\$?(?P<row>[1-9][0-9]*)", re.DOTALL)
 _PLAIN = re.compile(r"=(?P<reference>(?:'(?:[^']|'')+'!|[^'!(),:+*/<>&\"^ -]+!)?[$\w.]+)")
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 """Where every sheet ends, in every spreadsheet program."""
-
-
-class Address(NamedTuple):
-    """A cell of a workbook: its sheet, row and column, counted from 1."""
-
-    sheet: str
-    row: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{grid.quoted(self.sheet)}!{grid.letters(self.column - 1)}{self.row}"
-
-
-class Spot(NamedTuple):
-    """Where a block stands: its sheet, its first row and column (edge cells included), and how it lies there."""
-
-    sheet: str
-    top: int
-    left: int
-    shape: tuple[Along, ...]
-
-    def address(self, places: tuple[int, ...]) -> Address:
-        """Returns the address of a cell by 0-based places; −1 and the size are the edges."""
-        at = [place + along.start for place, along in zip(places, self.shape, strict=True)]
-        row = self.top + sum(along.down * i for along, i in zip(self.shape, at, strict=True))
-        column = self.left + sum(along.right * i for along, i in zip(self.shape, at, strict=True))
-        return Address(self.sheet, row, column)
-
-    def cells(self) -> Iterable[tuple[int, ...]]:
-        """Yields the places of all cells."""
-        return product(*(range(-along.start, along.size + along.end) for along in self.shape))
-
-    def rows(self) -> range:
-        """Returns the rows from the first to the last cell."""
-        return range(self.top, self.top + 1 + sum(along.down * (along.cells - 1) for along in self.shape))
-
-    def columns(self) -> str:
-        """Names the columns: `columns Q to X and AC to AJ`."""
-        held = sorted({self.address(places).column for places in self.cells()})
-        firsts = [column for column in held if column - 1 not in held]
-        lasts = [column for column in held if column + 1 not in held]
-        named = " and ".join(_span(*ends) for ends in zip(firsts, lasts, strict=True))
-        return f"column {named}" if named.isalpha() else f"columns {named}"
 
 
 Spots = Mapping[str, Spot]
@@ -116,12 +71,7 @@ def block_at(address: Address, spots: Spots) -> tuple[str, tuple[int, ...]] | No
     """Returns the block that has a cell at an address, and the cell's places; None if no block has."""
     for name, spot in spots.items():
         if spot.sheet == address.sheet and address.row in spot.rows():
-            for places in spot.cells():
-                if spot.address(places) == address:
+            for places in spot.places():
+                if spot.stands(places) == address:
                     return name, places
     return None
-
-
-def _span(first: int, last: int) -> str:
-    one = grid.letters(first - 1)
-    return one if first == last else f"{one} to {grid.letters(last - 1)}"

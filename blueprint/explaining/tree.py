@@ -146,7 +146,7 @@ def _spans(found: tuple[Read, ...], book: Book) -> Iterator[Span]:
 def _address(cells: tuple[Cell, ...], book: Book) -> str:
     """Returns where cells of one block stand; nothing if it stands nowhere."""
     spot = book.spots.get(cells[0].block.name)
-    return range_of(spot.address(cell.places) for cell in cells) if spot else ""
+    return range_of(spot.stands(cell.places) for cell in cells) if spot else ""
 
 
 class Shown(NamedTuple):

@@ -7,22 +7,13 @@ the names of sheets, and the name of the formula's own sheet. All that is left o
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
 
 from blueprint.page import grid
+from blueprint.page.place import Address
 
-
-class Place(NamedTuple):
-    """A cell: its sheet, and its row and column, counted from 1."""
-
-    sheet: str
-    row: int
-    column: int
-
-
-Locate = Callable[[Place], Place | None]
+Locate = Callable[[Address], Address | None]
 """Says where a cell stands elsewhere; None for a cell of which that is not known."""
-Part = str | tuple[Place, ...]
+Part = str | tuple[Address, ...]
 """A function, name, number, text or sign, or the corners of a range."""
 
 _PARTS = re.compile(
@@ -42,7 +33,7 @@ _NEWER = re.compile(r"^(?:_xlfn\.)?(?:_xlws\.)?(?:of:)?")
 _BEFORE_A_SIGN = {"(", ",", "=", "<", ">", "<=", ">=", "<>", "+", "-", "*", "/", "&", "^", ";", "{"}
 
 
-def same(written: str, at: Place, meant: str, place: Place, locate: Locate) -> bool | None:
+def same(written: str, at: Address, meant: str, place: Address, locate: Locate) -> bool | None:
     """Says whether a formula of a file is the one that is meant; None where that hangs on a cell that was not found.
 
     at, place: the cell in which each of them stands. locate: where a cell of the file would stand in a fresh one.
@@ -68,7 +59,7 @@ def same(written: str, at: Place, meant: str, place: Place, locate: Locate) -> b
 @lru_cache(maxsize=20_000)
 def same_in_place(written: str, meant: str, sheet: str) -> bool:
     """Says the same where no cell was moved; files of one program have the same spellings, so that it is known at once."""
-    at = Place(sheet, 1, 1)
+    at = Address(sheet, 1, 1)
     return bool(same(written, at, meant, at, lambda cell: cell))
 
 
@@ -113,10 +104,10 @@ def spelled(formula: str, sheet: str, locate: Locate) -> str:
     return _PARTS.sub(moved, formula).replace("_xlfn.", "")
 
 
-def _corners(match: re.Match[str], sheet: str) -> tuple[Place, ...]:
+def _corners(match: re.Match[str], sheet: str) -> tuple[Address, ...]:
     """Returns the corners of a range, of a single cell the one."""
     title = grid.unquoted(match["sheet"] or sheet)
-    return tuple(dict.fromkeys(Place(title, *cell_at(match[end] or match["first"])) for end in ("first", "last")))
+    return tuple(dict.fromkeys(Address(title, *cell_at(match[end] or match["first"])) for end in ("first", "last")))
 
 
 @lru_cache(maxsize=20_000)
@@ -127,10 +118,10 @@ def cell_at(address: str) -> tuple[int, int]:
     return int(plain[len(letters) :]), grid.column_of(letters) + 1
 
 
-def _address(place: Place, like: str) -> str:
+def _address(place: Address, like: str) -> str:
     """Spells an address with the signs $ of another one."""
     return "$" * like.startswith("$") + grid.letters(place.column - 1) + "$" * ("$" in like[1:]) + str(place.row)
 
 
-def _is(one: Place, other: Place) -> bool:
+def _is(one: Address, other: Address) -> bool:
     return one.row == other.row and one.column == other.column and one.sheet.casefold() == other.sheet.casefold()

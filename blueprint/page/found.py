@@ -6,7 +6,6 @@ widened and rows inserted above. How a block lies in its range stands on the Con
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from blueprint.page.archive import ReadError
 from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, WORDS
 from blueprint.page.names import CONTENTS_RANGE
 from blueprint.page.parse_cell import limit_or_blank, number_or_blank, word_or_blank
-from blueprint.page.place import Along, parse_shape
+from blueprint.page.place import Spot, parse_shape
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
@@ -31,8 +30,8 @@ Range = tuple[str, int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Found:
-    """Where a block stands in a file, how it lies there, what it holds, which blocks it reads, and what its range is called.
+class Found(Spot):
+    """A block of a file: where it stands, what it holds, which blocks it reads, and what its range is called.
 
     line: everything that the Contents sheet says of it, by its columns.
     """
@@ -40,10 +39,6 @@ class Found:
     name: str
     kind: str
     words: bool
-    sheet: str
-    top: int
-    left: int
-    shape: tuple[Along, ...]
     reads: tuple[str, ...] = ()
     called: str = ""
     limit: bool = False
@@ -56,22 +51,6 @@ class Found:
         """
         read = word_or_blank if self.words else limit_or_blank if self.limit else number_or_blank
         return read(value, self.kind == "typed")
-
-    def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
-        """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
-        for at in product(*(range(along.cells) for along in self.shape)):
-            yield at, *self.address(at)
-
-    def cell(self, at: tuple[int, ...]) -> str:
-        """Returns the address of a cell, without its sheet, by its index, edge cells counted."""
-        row, column = self.address(at)
-        return grid.address(row - 1, column - 1)
-
-    def address(self, at: tuple[int, ...]) -> tuple[int, int]:
-        """Returns row and column (1-based) of a cell by its index, edge cells counted."""
-        down = sum(along.down * i for along, i in zip(self.shape, at, strict=True))
-        right = sum(along.right * i for along, i in zip(self.shape, at, strict=True))
-        return self.top + down, self.left + right
 
 
 def noted(book: Any) -> dict[str, str]:
@@ -146,7 +125,7 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
         )
     reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
     words, limit = line["holds"] == WORDS, line["holds"] == LIMITS
-    return Found(line["name"], line["kind"], words, sheet, top, left, shape, reads, called, limit, line)
+    return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
 
 
 def _destination(book: Any, name: str, path: Path) -> Range:

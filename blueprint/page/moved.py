@@ -13,20 +13,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from blueprint.page.formula_parts import Place, shape_of
+from blueprint.page.formula_parts import shape_of
 from blueprint.page.found import Found
-from blueprint.page.place import Along
+from blueprint.page.place import Address, Spot
 from blueprint.page.written import Cell, Written
 
 Signature = tuple[tuple[str, ...], ...]
 Formulas = Mapping[Cell, str]
-
-
-class Stands(NamedTuple):
-    """Where a block of a fresh workbook stands, and how it lies there."""
-
-    at: Place
-    shape: tuple[Along, ...]
 
 
 class Lines:
@@ -56,21 +49,21 @@ class Way(NamedTuple):
 
     sheets: Mapping[str, str]
     lines: Mapping[str, tuple[Lines, Lines]]
-    alone: dict[Place, Place]
+    alone: dict[Address, Address]
 
-    def to(self, place: Place) -> Place | None:
+    def to(self, place: Address) -> Address | None:
         """Returns where a cell stands in the other file; None where that is not sure."""
         if place in self.alone or place.sheet.casefold() not in self.sheets:
             return self.alone.get(place)
         rows, columns = self.lines[place.sheet.casefold()]
         row, column = rows.there(place.row), columns.there(place.column)
-        return Place(self.sheets[place.sheet.casefold()], row, column) if row and column else None
+        return Address(self.sheets[place.sheet.casefold()], row, column) if row and column else None
 
 
 class Moved:
     """The way of every cell from a fresh workbook into a file, and back. Rows and columns are counted from 1."""
 
-    def __init__(self, fresh: Written, blocks: Mapping[str, Stands], file: Written, places: Mapping[str, Found]):
+    def __init__(self, fresh: Written, blocks: Mapping[str, Spot], file: Written, places: Mapping[str, Found]):
         """Finds the sheets and lines; blocks: where they stand in the fresh workbook, places: in the file."""
         alike = [name for name, block in blocks.items() if name in places and places[name].shape == block.shape]
         both = [(blocks[name], places[name]) for name in alike]
@@ -81,7 +74,7 @@ class Moved:
         }
         self._into = Way(_folded(sheets), _folded(lines), {})
         for block, found in both:
-            if self.to_file(block.at) != Place(found.sheet, found.top, found.left):
+            if self.to_file(Address(block.sheet, block.top, block.left)) != (found.sheet, found.top, found.left):
                 self._into.alone.update(_cells_of(block, found))
         back = {titles: tuple(each.reversed() for each in lines[sheet]) for sheet, titles in sheets.items()}
         alone = {there: here for here, there in self._into.alone.items()}
@@ -90,11 +83,11 @@ class Moved:
         still = all(each.still for pair in lines.values() for each in pair)
         self.nowhere = not alone and still and all(sheet == title for sheet, title in sheets.items())
 
-    def to_file(self, place: Place) -> Place | None:
+    def to_file(self, place: Address) -> Address | None:
         """Returns where a cell of the fresh workbook stands in the file; None where that is not sure."""
         return self._into.to(place)
 
-    def to_fresh(self, place: Place) -> Place | None:
+    def to_fresh(self, place: Address) -> Address | None:
         """Returns where a cell of the file stands in the fresh workbook; None where that is not sure.
 
         A cell of a sheet that the fresh workbook has not stays what it is.
@@ -104,8 +97,8 @@ class Moved:
         return None if self._lost else place
 
 
-def _on(sheet: str, title: str, pairs: list[tuple[Stands, Found]]) -> list[tuple[Stands, Found]]:
-    return [(block, found) for block, found in pairs if (block.at.sheet, found.sheet) == (sheet, title)]
+def _on(sheet: str, title: str, pairs: list[tuple[Spot, Found]]) -> list[tuple[Spot, Found]]:
+    return [(block, found) for block, found in pairs if (block.sheet, found.sheet) == (sheet, title)]
 
 
 def _folded(by_sheet: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,11 +106,11 @@ def _folded(by_sheet: Mapping[str, Any]) -> dict[str, Any]:
     return {sheet.casefold(): known for sheet, known in by_sheet.items()}
 
 
-def _sheets(fresh: Written, pairs: Iterable[tuple[Stands, Found]], file: Written) -> dict[str, str]:
+def _sheets(fresh: Written, pairs: Iterable[tuple[Spot, Found]], file: Written) -> dict[str, str]:
     """Returns what each sheet is called in the file: that of its blocks, of its name, or of most of its formulas."""
     called: dict[str, Counter[str]] = {}
     for block, found in pairs:
-        called.setdefault(block.at.sheet, Counter())[found.sheet] += 1
+        called.setdefault(block.sheet, Counter())[found.sheet] += 1
     sheets = {sheet: votes.most_common(1)[0][0] for sheet, votes in called.items()}
     free = [title for title in file if title not in sheets.values()]
     for sheet in (each for each in fresh if each not in sheets):
@@ -136,14 +129,14 @@ def _most_like(formulas: Formulas, sheets: Mapping[str, Formulas]) -> str | None
     return best if best is not None and 2 * shared[best] > len(formulas) else None
 
 
-def _lines(fresh: Formulas, file: Formulas, pairs: list[tuple[Stands, Found]]) -> tuple[Lines, Lines]:
+def _lines(fresh: Formulas, file: Formulas, pairs: list[tuple[Spot, Found]]) -> tuple[Lines, Lines]:
     """Returns the rows and the columns of a sheet."""
     rows, columns = [], []
     for block, found in pairs:
         high = sum((each.cells - 1) * each.down for each in block.shape)
         wide = sum((each.cells - 1) * each.right for each in block.shape)
-        rows += [(block.at.row, found.top), (block.at.row + high, found.top + high)]
-        columns += [(block.at.column, found.left), (block.at.column + wide, found.left + wide)]
+        rows += [(block.top, found.top), (block.top + high, found.top + high)]
+        columns += [(block.left, found.left), (block.left + wide, found.left + wide)]
     return _matched(rows, fresh, file, lambda cell: cell[0]), _matched(columns, fresh, file, lambda cell: cell[1])
 
 
@@ -191,8 +184,7 @@ def _by_formulas(
     return {here[i + k]: there[j + k] for i, j, size in matcher.get_matching_blocks() for k in range(size)}
 
 
-def _cells_of(block: Stands, found: Found) -> dict[Place, Place]:
+def _cells_of(block: Spot, found: Found) -> dict[Address, Address]:
     """Returns the cells of a block that stands alone, each with its place in the file."""
-    down, right = found.top - block.at.row, found.left - block.at.column
-    there = (Place(found.sheet, row, column) for _, row, column in found.cells())
-    return {Place(block.at.sheet, each.row - down, each.column - right): each for each in there}
+    pairs = zip(block.cells(), found.cells(), strict=True)
+    return {Address(block.sheet, *here): Address(found.sheet, *there) for (_, *here), (_, *there) in pairs}

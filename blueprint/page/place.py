@@ -11,6 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Values
+from blueprint.page import grid
 from blueprint.quoting import quoted
 
 
@@ -132,3 +133,62 @@ def parse_shape(text: str) -> tuple[Along, ...]:
         steps = (step, 0) if match["way"] == "↓" else (0, step)
         found.append(Along(match["letter"], int(match["size"]), *steps, "start" in edges, "end" in edges))
     return tuple(found)
+
+
+class Address(NamedTuple):
+    """A cell of a workbook: its sheet, row and column, counted from 1."""
+
+    sheet: str
+    row: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{grid.quoted(self.sheet)}!{grid.letters(self.column - 1)}{self.row}"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a block stands in a file: its sheet, its first row and column (edge cells included), and how it lies there."""
+
+    sheet: str
+    top: int
+    left: int
+    shape: tuple[Along, ...]
+
+    def address(self, at: tuple[int, ...]) -> tuple[int, int]:
+        """Returns row and column (1-based) of a cell by its index, edge cells counted."""
+        down = sum(along.down * i for along, i in zip(self.shape, at, strict=True))
+        right = sum(along.right * i for along, i in zip(self.shape, at, strict=True))
+        return self.top + down, self.left + right
+
+    def cell(self, at: tuple[int, ...]) -> str:
+        """Returns the address of a cell, without its sheet, by its index, edge cells counted."""
+        row, column = self.address(at)
+        return grid.address(row - 1, column - 1)
+
+    def cells(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
+        """Yields index, row and column (1-based) of every cell, edge cells as first and last along their axis."""
+        for at in product(*(range(along.cells) for along in self.shape)):
+            yield at, *self.address(at)
+
+    def stands(self, places: tuple[int, ...]) -> Address:
+        """Returns where a cell stands by 0-based places; −1 and the size are the edges."""
+        at = tuple(place + along.start for place, along in zip(places, self.shape, strict=True))
+        return Address(self.sheet, *self.address(at))
+
+    def places(self) -> Iterator[tuple[int, ...]]:
+        """Yields the places of all cells."""
+        return product(*(range(-along.start, along.size + along.end) for along in self.shape))
+
+    def rows(self) -> range:
+        """Returns the rows from the first to the last cell."""
+        return range(self.top, self.top + 1 + sum(along.down * (along.cells - 1) for along in self.shape))
+
+    def columns(self) -> str:
+        """Names the columns: `columns Q to X and AC to AJ`."""
+        held = sorted({column for _, _, column in self.cells()})
+        firsts = [grid.letters(column - 1) for column in held if column - 1 not in held]
+        lasts = [grid.letters(column - 1) for column in held if column + 1 not in held]
+        ends = zip(firsts, lasts, strict=True)
+        named = " and ".join(first if first == last else f"{first} to {last}" for first, last in ends)
+        return f"column {named}" if named.isalpha() else f"columns {named}"

@@ -1,16 +1,17 @@
 """The book of a file: it computes with what is typed there, and says where the file shows something else."""
 
-from functools import cached_property
+from collections.abc import Mapping
 from math import nan
 from typing import Any
 
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.explaining import Address, Spot, block_at, parse_address
+from blueprint.explaining import block_at, parse_address
 from blueprint.inputs.setting import STORED_OFF
 from blueprint.language import Block, Cell, NotationError, Step, Values, printed, schedule
 from blueprint.page.outline import Blueprint
+from blueprint.page.place import Address, Spot
 from blueprint.page.read import Opened
 
 SAME = 1e-9
@@ -29,10 +30,10 @@ class SavedBook(Book):
         self.file = file
         super().__init__(blueprint)
 
-    @cached_property
-    def spots(self) -> dict[str, Spot]:
+    @property
+    def spots(self) -> Mapping[str, Spot]:
         """Where the blocks stand in the file."""
-        return {name: Spot(found.sheet, found.top, found.left, found.shape) for name, found in self.file.places.items()}
+        return self.file.places
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns where a cell stands in the file."""
@@ -113,7 +114,7 @@ class SavedBook(Book):
 
     def _shown(self, cell: Cell) -> Any:
         spot = self.spots.get(cell.block.name)
-        return self.file.value(*spot.address(cell.places)) if spot else None
+        return self.file.value(*spot.stands(cell.places)) if spot else None
 
 
 def _index(cell: Cell, values: Values) -> tuple[int, ...]:

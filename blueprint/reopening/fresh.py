@@ -14,8 +14,7 @@ import numpy as np
 
 from blueprint.explaining import spots_on
 from blueprint.language import Axis, Block, Values
-from blueprint.page.formula_parts import Place
-from blueprint.page.moved import Stands
+from blueprint.page.place import Address, Spot
 from blueprint.page.placing import lay_out
 from blueprint.page.read import Opened
 from blueprint.page.watch import fingerprint, formulas_of
@@ -33,8 +32,8 @@ class Fresh(NamedTuple):
     """A fresh workbook: its formulas by sheet and cell, its blocks, the cells of computed limits, its fingerprint and axes."""
 
     formulas: Written
-    blocks: dict[str, Stands]
-    limits: dict[tuple[str, int], Place]
+    blocks: dict[str, Spot]
+    limits: dict[tuple[str, int], Address]
     fingerprint: str
     axes: dict[str, tuple[Axis, ...]]
 
@@ -88,14 +87,13 @@ def _made(alike: Like, off: Off) -> Fresh:
         formulas[each.sheet][each.row + 1, each.column + 1] = each.formula.removeprefix("=")
     spots = spots_on(layout)
     limits = {
-        (block.name, number): Place(*spots[block.name].address(places))
+        (block.name, number): spots[block.name].stands(places)
         for block in layout.places
         if block.limit and not block.typed
-        for number, places in enumerate(spots[block.name].cells())
+        for number, places in enumerate(spots[block.name].places())
     }
-    stands = {name: Stands(Place(*spot[:3]), spot.shape) for name, spot in spots.items()}
     axes = {block.name: block.axes for block in layout.places}
-    return Fresh(formulas, stands, limits, fingerprint(layout), axes)
+    return Fresh(formulas, spots, limits, fingerprint(layout), axes)
 
 
 def _filled(block: Block, values: Values, off: Off) -> np.ndarray:

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from os import PathLike
 
-from blueprint.explaining import Address
 from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Ref, Step, components, printed, typed
 from blueprint.page.found import Found
 from blueprint.page.outline import Blueprint, Section, Sheet
+from blueprint.page.place import Address
 from blueprint.page.read import Opened
 from blueprint.page.written import Area, read_by
 from blueprint.reopening.book import SavedBook
@@ -44,7 +44,7 @@ class OwnBook(SavedBook):
 
     def reads(self, cell: Cell) -> tuple[Read, ...]:
         """Returns what the formula of a cell reads: cells of blocks, range by range, in its order."""
-        here = self.spots[cell.block.name].address(cell.places)
+        here = self.spots[cell.block.name].stands(cell.places)
         found: dict[tuple[Cell, ...], Read] = {}
         for area in read_by(self.formula(here) or "", here.sheet, self.file.named):
             for block, cells in self._inside(area).items():
@@ -56,7 +56,7 @@ class OwnBook(SavedBook):
 
     def spelled(self, cell: Cell) -> tuple[str, str]:
         """Returns the equation that Contents says of a block, "" of a typed one, and a cell's own formula with its value."""
-        formula = self.formula(self.spots[cell.block.name].address(cell.places))
+        formula = self.formula(self.spots[cell.block.name].stands(cell.places))
         shown = printed(self.values.cell(cell.block, *cell.places))
         return str(
             self.file.places[cell.block.name].line["equation"] or ""
@@ -78,7 +78,7 @@ class OwnBook(SavedBook):
     def _cells(self) -> dict[Address, Cell]:
         """The cells of the blocks by where they stand."""
         return {
-            spot.address(at): Cell(self.blocks[name], at) for name, spot in self.spots.items() for at in spot.cells()
+            spot.stands(at): Cell(self.blocks[name], at) for name, spot in self.spots.items() for at in spot.places()
         }
 
     def _inside(self, area: Area) -> dict[Block, list[Cell]]:

@@ -83,7 +83,7 @@ def cells_of(of: Book, seed: int, most: int) -> Iterator[Explanation]:
     pick = random.Random(seed)
     for each in of.blocks.values():
         spot = of.spots[each.name]
-        listed = list(spot.cells())
+        listed = list(spot.places())
         for places in pick.sample(listed, min(most, len(listed))):
             if not each.link:
                 members = {axis.letter: place + axis.start for axis, place in zip(each.axes, places, strict=True)}

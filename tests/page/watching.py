@@ -100,7 +100,7 @@ class Watched:
 
     def of(self, name: str, *at: int) -> Spot:
         """Returns a cell of a block by its members, counted from 0."""
-        sheet, row, column = self.book.spots[name].address(at)
+        sheet, row, column = self.book.spots[name].stands(at)
         return sheet, row, column
 
     def says(self) -> tuple[object, object]:

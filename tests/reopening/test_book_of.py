@@ -12,9 +12,9 @@ import openpyxl
 import pytest
 
 from blueprint import Book, NotationError
-from blueprint.explaining import Address
 from blueprint.explaining.spots import repeated
 from blueprint.page.layout import Echo, Live
+from blueprint.page.place import Address
 from blueprint.reopening import book_of
 from tests.audit import formulas, spoil
 from tests.page.basic import Change, edit
