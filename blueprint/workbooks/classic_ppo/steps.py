@@ -49,6 +49,13 @@ CRITICS = {
 """The critics, and the title under which each is asked what it foresaw."""
 
 
+OF_LOSS = {
+    **{name: name for name in ("policy.logprobs", "old.logprobs", "advantages_used", "returns")},
+    **{"critic.values": "values.new", "old_critic.values": "values.old", "response.words": "count"},
+}
+"""What the loss is made of: by its name in RLHF what it is called here."""
+
+
 class Derived(NamedTuple):
     """The sheets Advantage, Loss and Diagnostics, and what the checks read of them besides single blocks."""
 
@@ -90,13 +97,9 @@ def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
 def _loss(known: Blocks, norm: str, use: Choices) -> tuple[Sheet, Total]:
     """Defines and outlines ratio, clip, value loss and entropy of every step, their means, and the total."""
     p_log_p = link("loss.p_log_p", known["policy.p_log_p"])
-    given = linked(
-        common.Given(
-            logp_new=known["policy.logprobs"], logp_old=known["old.logprobs"], advantages=known["advantages_used"],
-            V_new=known["values.new"], V_old=known["values.old"], returns=known["returns"], words=known["count"],
-        )
-    )  # fmt: skip
-    made = common.loss(given._replace(entropy=entropy("policy", p_log_p, use=use)), use, norm=norm, shared=False)
+    given = linked({name: known[here] for name, here in OF_LOSS.items()})
+    undecided = entropy("policy", p_log_p, use=use)
+    made = common.loss({**given, "policy.entropy": undecided}, use, norm=norm, shared=False)
     outline = sections(made, note=NORMS[norm], spread=(p_log_p,))
     return Sheet("Loss", LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
 

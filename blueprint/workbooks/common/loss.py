@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Sum, maximum
 from blueprint.workbooks.common.definitions import (
@@ -35,6 +35,7 @@ from blueprint.workbooks.common.definitions import (
     value_loss,
     weights,
 )
+from blueprint.workbooks.common.sheets import Rows
 
 WEIGHED = {
     "policy_loss": "policy",
@@ -46,54 +47,8 @@ WEIGHED = {
 """By whose weights each part is averaged, by the name of its mean."""
 GUARDED = ("policy_loss", "value_loss")
 """The parts that the guard of the mean ratio switches off."""
-
-
-class Rest(NamedTuple):
-    """What is typed of the whole batch, of which only a part stands here: counts, and the sums over words not shown.
-
-    sums: by the name of the mean of which each is a part.
-    """
-
-    mean_ratio: Block
-    policy: Totals
-    value: Totals
-    sums: Mapping[str, Block]
-
-
-class Counts(NamedTuple):
-    """Where conventions choose which words count: the response (a row), the slot behind it (n, t), which responses ended (n).
-
-    most: slots of the longest response.
-    """
-
-    response: Block
-    first_past: Block
-    ended: Block
-    most: Block
-    rest: Rest | None = None
-
-
-class Given(NamedTuple):
-    """What the loss is made of: rows (n, t); None for what there is not, and so is no part of the total.
-
-    policy_kl: the exact KL of the old policy to the new one. logp_ref: where the KL to the reference may be paid in the
-    loss; exact: the same, exactly. counting: where conventions choose what counts; else `m` is 1 on what counts, which is
-    `words` in number, and elsewhere log-probs and values are 0.
-    """
-
-    logp_new: Block
-    logp_old: Block
-    advantages: Block
-    V_new: Block | None = None
-    V_old: Block | None = None
-    returns: Block | None = None
-    entropy: Block | None = None
-    policy_kl: Block | None = None
-    logp_ref: Block | None = None
-    exact: Block | None = None
-    counting: Counts | None = None
-    m: Row = EVERYWHERE
-    words: Block | None = None
+REST = {"policy_loss": "rest.policy", "value_loss": "rest.value", "entropy": "rest.entropy", "kl_loss": "rest.kl"}
+"""What words add that are not shown, where only a part of the batch is, by the name of the mean of which it is a part."""
 
 
 class Averaging(NamedTuple):
@@ -112,7 +67,7 @@ class Loss:
     value_counted: where the value loss counts. coefficients: those that are made for the total.
     """
 
-    given: Given
+    given: Rows
     clip: Clip
     value_counted: Row
     value: ValueLoss | None
@@ -128,40 +83,54 @@ class Loss:
         return self.value
 
 
-def loss(given: Given, use: Choices, *, norm: str = L2, shared: bool = True) -> Loss:
-    """Runs the definitions from the ratio to the total. norm: of the value loss. shared: whether words have shares of it."""
-    by, counted, value, kl = given.counting, cast(Row, EVERYWHERE), None, None
-    held = clip(given.logp_new, given.logp_old, given.advantages, use, by.response if by else EVERYWHERE)
-    if given.V_new is not None and given.V_old is not None and given.returns is not None:
-        counted = counted_values(by.response, by.first_past, use) if by else EVERYWHERE
-        value = value_loss(given.V_new, given.V_old, given.returns, use, counted, given.m, norm)
-    if given.logp_ref is not None:
-        kl = kl_estimates(NEW, given.logp_new, given.logp_ref, given.exact, use)
+def loss(given: Rows, use: Choices, *, norm: str = L2, shared: bool = True) -> Loss:
+    """Runs the definitions from the ratio to the total. norm: of the value loss. shared: whether words have shares of it.
+
+    given: by the names of blocks, log-probs of the new policy and the old one, and the advantages; and of values, returns,
+    entropy, and the exact KL of the policies what there is: the others are no part of the total. With `response`,
+    conventions choose what counts, and the KL to the reference may be paid here; of a larger batch there is more (`REST`).
+    Else `mask` is 1 on what counts (without one: everything), which is `response.words` in number, and elsewhere log-probs
+    and values are 0.
+    """
+    M, logp_new = given.get("response", EVERYWHERE), given["policy.logprobs"]
+    counted: Row = EVERYWHERE
+    value, kl = None, None
+    held = clip(logp_new, given["old.logprobs"], given["advantages_used"], use, M)
+    if {"critic.values", "old_critic.values", "returns"} <= set(given):
+        V_new, V_old, R = (given[name] for name in ("critic.values", "old_critic.values", "returns"))
+        counted = counted_values(M, given["place.first_past"], use) if isinstance(M, Block) else M
+        value = value_loss(V_new, V_old, R, use, counted, _mask(given), norm)
+    if "response" in given:
+        kl = kl_estimates(NEW, logp_new, given["reference.logprobs"], given.get("kl_new.exact"), use)
     averaging = _averaging(given, held, counted, use)
     parts, coefficients = _parts(given, held, value, kl, averaging, use)
     return Loss(given, held, counted, value, kl, averaging, coefficients, total(parts, use, shared=shared))
 
 
-def _averaging(given: Given, held: Clip, of_value: Row, use: Choices) -> Averaging:
+def _mask(given: Rows) -> Row:
+    """Returns what is 1 where something counts, unless conventions choose that."""
+    return EVERYWHERE if "response" in given else given.get("mask", EVERYWHERE)
+
+
+def _averaging(given: Rows, held: Clip, of_value: Row, use: Choices) -> Averaging:
     """Weighs the words: all alike, or as the conventions say."""
-    by = given.counting
-    if by is None:
-        assert given.words is not None
-        return Averaging(dict.fromkeys(WEIGHED, Average(given.m, given.words)))
-    rest, words = by.rest, maximum(Sum((use.n, use.t), by.response[use.at]), 1)
-    ratio = rest.mean_ratio if rest else mean("loss.mean_ratio", held.ratio, Counting(by.response, words, words), use)
-    kept, guarded = filtered(by.response, by.ended, use), guard(ratio, use)
+    if "response" not in given:
+        return Averaging(dict.fromkeys(WEIGHED, Average(_mask(given), given["response.words"])))
+    M, part = given["response"], "rest.policy" in given
+    words = maximum(Sum((use.n, use.t), M[use.at]), 1)
+    ratio = given["loss.mean_ratio"] if part else mean("loss.mean_ratio", held.ratio, Counting(M, words, words), use)
+    kept, guarded = filtered(M, given["response.ended"], use), guard(ratio, use)
     counted = {
         "policy": kept.counted,
         "value": of_value,
-        "entropy": kept.counted if given.entropy is not None else None,
+        "entropy": kept.counted if "policy.entropy" in given else None,
     }
     found = {
-        of: weights(of, row, by.most, use, rest and (rest.value if of == "value" else rest.policy))
+        of: weights(of, row, given["response.most"], use, _totals(given, of) if part else None)
         for of, row in counted.items()
         if isinstance(row, Block)
     }
-    keep, others = guarded.keep[use.lead], rest.sums if rest else {}
+    keep, others = guarded.keep[use.lead], {name: given[rest] for name, rest in REST.items() if part}
     averages = {
         name: Average(found[of].row, 1, others.get(name, 0), keep if name in GUARDED else 1)
         for name, of in WEIGHED.items()
@@ -170,8 +139,14 @@ def _averaging(given: Given, held: Clip, of_value: Row, use: Choices) -> Averagi
     return Averaging(averages, kept, guarded, found)
 
 
+def _totals(given: Rows, of: str) -> Totals:
+    """Returns how many words and responses of the whole batch a loss counts, and how many words of each response."""
+    name = "value" if of == "value" else "policy"
+    return Totals(*(given[f"{name}.{each}"] for each in ("words", "responses", "weight.length")))
+
+
 def _parts(
-    given: Given, held: Clip, value: ValueLoss | None, kl: Estimates | None, averaging: Averaging, use: Choices
+    given: Rows, held: Clip, value: ValueLoss | None, kl: Estimates | None, averaging: Averaging, use: Choices
 ) -> tuple[list[Part], tuple[Block, ...]]:
     """Lists the parts that there are, and the coefficients made for them. A critic trained apart is in no total."""
     joint, vf_coef = use.switch["loss.joint"].says("on"), use.used["vf_coef"]
@@ -180,8 +155,8 @@ def _parts(
     listed: dict[str, tuple[Block | None, Arithmetic | int]] = {
         "policy_loss": (held.smaller, 1),
         "value_loss": (value.loss if value else None, vf.cell),
-        "entropy": (given.entropy, use.used["ent_coef"]),
-        "policy_kl": (given.policy_kl, use.used.get("policy_kl_coef", 0)),
+        "entropy": (given.get("policy.entropy"), use.used["ent_coef"]),
+        "policy_kl": (given.get("policy_kl.exact"), use.used.get("policy_kl_coef", 0)),
         "kl_loss": (kl.used if kl else None, beta.cell if beta else 0),
     }
     parts = [Part(name, x, averaging.of[name], coef) for name, (x, coef) in listed.items() if x is not None]

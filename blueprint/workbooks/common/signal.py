@@ -32,63 +32,18 @@ from blueprint.workbooks.common.definitions import (
     where_paid,
     whitened_advantages,
 )
-
-
-class Slots(NamedTuple):
-    """The slots of responses, used or not, and what lies where in them. S: (n, t), 1 in every slot. counts: how many."""
-
-    S: Block
-    at: Places
-    counts: tuple[Block, ...] = ()
-
-
-class Scored(NamedTuple):
-    """The score of each response, whether it ended in the end word, and whether a slot was left over; (n)."""
-
-    given: Block
-    by_word: Block
-    by_pad: Block
-
-
-class Batch(NamedTuple):
-    """What is typed of the whole batch, of which only a part stands here: moments, and what enters behind the last column."""
-
-    rewards: Moments
-    advantages: Moments
-    after: After
-
-
-class Given(NamedTuple):
-    """What the signal is made of: rows (n, t), but for the score and the number of words; None for what there is not.
-
-    m: 1 on the response. words: how many words there are. values: of the state before the decision; with slots those of
-    every slot, else of the response alone. exact: the exact KL. slots: where conventions choose among slots. placed: the score
-    on its slot; scored: what it is made of. rewards, advantages: where they are given instead. before: rows to be shown
-    above the values.
-    """
-
-    m: Block
-    logp_old: Block
-    logp_ref: Block
-    words: Block | None = None
-    values: Block | None = None
-    exact: Block | None = None
-    slots: Slots | None = None
-    placed: Block | None = None
-    scored: Scored | None = None
-    rewards: Block | None = None
-    advantages: Block | None = None
-    batch: Batch | None = None
-    before: tuple[Block, ...] = ()
+from blueprint.workbooks.common.sheets import Rows
 
 
 class Signal(NamedTuple):
     """From the score to the advantage; None for what is given instead, or cannot be made of what is given.
 
-    used: the advantage that the loss uses. V: the values kept.
+    given: what it is made of. at: the places in a response, where conventions choose among slots. used: the advantage that
+    the loss uses. V: the values kept.
     """
 
-    given: Given
+    given: Rows
+    at: Places | None
     counted: Counted
     kl: Estimates | None
     scored: Score | None
@@ -102,75 +57,90 @@ class Signal(NamedTuple):
     @property
     def placed(self) -> Block | None:
         """The score, on its slot."""
-        return self.scored.placed if self.scored else self.given.placed
+        return self.scored.placed if self.scored else self.given.get("score.placed")
 
     @property
-    def whole(self) -> "Whole":
-        """The same, where nothing is missing."""
-        found = (self.kl, self.placed, self.paid, self.rewards, self.gae, self.white)
-        assert all(each is not None for each in found)
-        return Whole(self.given, self.counted, *found)  # type: ignore[arg-type]
+    def rows(self) -> dict[str, Block]:
+        """What the loss and the metrics read of it, by the names by which they do."""
+        found = {
+            "advantages_used": self.used,
+            "kl.used": self.kl and self.kl.used,
+            "returns": self.gae and self.gae.returns,
+        }
+        if self.at:
+            found |= {"response": self.counted.response, "old_critic.values": self.V}
+        return {name: row for name, row in found.items() if row is not None}
+
+    @property
+    def estimates(self) -> Gae:
+        """The advantages before whitening, in a workbook that computes them."""
+        assert self.gae is not None
+        return self.gae
 
 
-class Whole(NamedTuple):
-    """A signal of which nothing was given instead: everything from the score to the advantage is there."""
+def signal(given: Rows, use: Choices) -> Signal:
+    """Runs the definitions from the score to the advantage.
 
-    given: Given
-    counted: Counted
-    kl: Estimates
-    placed: Block
-    paid: Paid
-    rewards: Rewards
-    gae: Gae
-    white: Whitened
-
-
-def signal(given: Given, use: Choices) -> Signal:
-    """Runs the definitions from the score to the advantage."""
-    slots, batch, m = given.slots, given.batch, given.m
-    counts, S = (counted(slots.S, m, slots.at, use), slots.S) if slots else (Counted(m, m), m)
-    kl, scored, paid, made = _rewards(given, counts, S, use)
+    given: by the names of blocks, the mask, log-probs of the old policy and the reference, and as far as they are there:
+    the old critic's values (`values.masked`, where they are kept already), and the exact KL. With `slots`, conventions
+    choose among the slots by their places, and the score is that of a response; else it stands on its slot
+    (`score.placed`), and values are those of the response alone. Rewards or advantages may be given instead; of a larger
+    batch, its moments and what enters behind the last column.
+    """
+    m, S = given["mask"], given.get("slots", given["mask"])
+    at = Places(*(given[f"place.{place}"] for place in Places._fields)) if "slots" in given else None
+    counts = counted(S, m, at, use) if at else Counted(m, m)
+    kl, scored, paid, made = _rewards(given, at, counts, S, use)
     V = _values(given, counts, use)
-    reward = made.used if made else given.rewards
-    if given.advantages is not None or reward is None or V is None:
-        assert given.advantages is not None
-        return Signal(given, counts, kl, scored, paid, made, V, None, None, given.advantages)
-    found = gae(reward, V, Reach(S, holes(S, counts.kept, use)), use, batch.after if batch else None)
+    reward = made.used if made else given.get("rewards")
+    if "advantages_used" in given or reward is None or V is None:
+        return Signal(given, at, counts, kl, scored, paid, made, V, None, None, given["advantages_used"])
+    after = After(given["after.ahead"], given["after.advantages"]) if "after.ahead" in given else None
+    found = gae(reward, V, Reach(S, holes(S, counts.kept, use)), use, after)
     white = _whitened(found.advantages, given, counts, S, use)
-    return Signal(given, counts, kl, scored, paid, made, V, found, white, white.used)
+    return Signal(given, at, counts, kl, scored, paid, made, V, found, white, white.used)
 
 
 def _rewards(
-    given: Given, counts: Counted, S: Block, use: Choices
+    given: Rows, at: Places | None, counts: Counted, S: Block, use: Choices
 ) -> tuple[Estimates | None, Score | None, Paid | None, Rewards | None]:
     """Makes the reward of each word, unless it is given, or there is nothing to make it of."""
-    if given.rewards is not None or (given.scored is None and given.placed is None):
+    if "rewards" in given or not {"score.given", "score.placed"} & set(given):
         return None, None, None, None
-    at = given.slots.at if given.slots else None
-    kl = kl_estimates(OLD, given.logp_old, given.logp_ref, given.exact, use)
-    scored = score(*given.scored, at, use) if given.scored and at else None
-    placed = scored.placed[use.at] if scored else given.placed[use.n, use.t]  # type: ignore[index]
+    kl = kl_estimates(OLD, given["old.logprobs"], given["reference.logprobs"], given.get("kl.exact"), use)
+    scored = None
+    if at and "score.given" in given:
+        scored = score(given["score.given"], given["response.ended"], given["response.padded"], at, use)
+    placed = scored.placed[use.at] if scored else given["score.placed"][use.n, use.t]
     paid = penalised(kl.used, use, where_paid(counts.response, at, use) if at else EVERYWHERE)
-    made = rewards(paid, placed, use, counts.kept, S, given.batch.rewards if given.batch else None)
-    return kl, scored, paid, made
+    return kl, scored, paid, rewards(paid, placed, use, counts.kept, S, _moments(given, "reward"))
 
 
-def _values(given: Given, counts: Counted, use: Choices) -> Block | None:
+def _values(given: Rows, counts: Counted, use: Choices) -> Block | None:
     """Keeps the values where a convention keeps them; without slots they are those of the response alone."""
-    if given.values is None or given.slots is None:
-        return given.values
-    end: Operand = given.batch.after.ahead[use.n] if given.batch else 0
-    made = use.row("values.kept")
-    return kept_values(made, given.values, counts.kept, None if given.advantages is not None else end)
+    values = given.get("old_critic.values")
+    if values is None or "slots" not in given:
+        return given.get("values.masked", values)
+    end: Operand = given["after.ahead"][use.n] if "after.ahead" in given else 0
+    return kept_values(use.row("values.kept"), values, counts.kept, None if "advantages_used" in given else end)
 
 
-def _whitened(A: Block, given: Given, counts: Counted, S: Block, use: Choices) -> Whitened:
+def _whitened(A: Block, given: Rows, counts: Counted, S: Block, use: Choices) -> Whitened:
     """Whitens the advantages over the batch: over all slots or the response, or over the words of it."""
     M = counts.response
-    if given.slots is None:
-        assert given.words is not None
-        over = Counting(M, given.words, maximum(given.words - 1, 1))
+    if "slots" not in given:
+        words = given["response.words"]
+        over = Counting(M, words, maximum(words - 1, 1))
         return whitened_advantages(A, statistics("advantage", A, over, use), use)
-    whole = given.batch.advantages if given.batch else None
+    whole = _moments(given, "advantage")
     over = counting("advantage", M, S, use, whole)
     return whitened_advantages(A, statistics("advantage", A, over, use, whole), use, M)
+
+
+def _moments(given: Rows, name: str) -> Moments | None:
+    """Returns count, mean and variance of the whole batch, where only a part of it stands here."""
+    return (
+        Moments(*(given[f"{name}.{part}"] for part in ("count", "mean", "variance")))
+        if f"{name}.count" in given
+        else None
+    )

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping
 from blueprint.language import Axis, Block, typed
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet
 from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions import Moments, Totals
 
 Blocks = Mapping[str, Block]
 
@@ -92,16 +91,6 @@ def _typed(
     }  # fmt: skip
 
 
-def moments(given: Blocks, name: str) -> Moments:
-    """Returns count, mean and variance of the whole batch."""
-    return Moments(given[f"{name}.count"], given[f"{name}.mean"], given[f"{name}.variance"])
-
-
-def totals(given: Blocks, name: str) -> Totals:
-    """Returns how many words and responses of the whole batch a loss counts, and how many words of each response."""
-    return Totals(given[f"{name}.words"], given[f"{name}.responses"], given[f"{name}.weight.length"])
-
-
 def dump_sheet(given: Blocks, notes: tuple[str, ...]) -> Sheet:
     """Outlines what the dump says. notes: where it comes from, and what the dump has not."""
     ends = listed(given, "mask", "slots", "response.ended", "response.padded")
@@ -124,7 +113,7 @@ def dump_sheet(given: Blocks, notes: tuple[str, ...]) -> Sheet:
 
 def batch_sheet(given: Blocks, words: Block, means: Blocks) -> Sheet:
     """Outlines what is typed of the whole batch, and means over the words shown (their number), for the first sheet."""
-    statistics = _lines(*moments(given, "advantage"), *moments(given, "reward"))
+    statistics = _lines(*listed(given, *(name for name in BATCH if name.startswith(("advantage.", "reward.")))))
     counts = listed(
         given, "policy.words", "policy.responses", "value.words", "value.responses", "response.most", "loss.mean_ratio"
     )

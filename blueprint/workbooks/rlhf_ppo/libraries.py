@@ -11,7 +11,7 @@ from blueprint.workbooks.common.conventions.data import GROUPS
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.definitions import Choices, Places
 from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.metrics import Metrics
+from blueprint.workbooks.common.metrics import by_name
 from blueprint.workbooks.common.metrics import metrics as metrics_of
 from blueprint.workbooks.common.settings import PRESET, Switch
 from blueprint.workbooks.common.sheets import InView, Rows
@@ -19,8 +19,9 @@ from blueprint.workbooks.common.sheets.loss import sections as sections_of_loss
 from blueprint.workbooks.common.sheets.signal import sections as sections_of_signal
 from blueprint.workbooks.common.signal import signal
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
-from blueprint.workbooks.rlhf_ppo.steps import Steps, loss_given, metric_inputs, signal_given
+from blueprint.workbooks.rlhf_ppo.steps import Steps
 
+Sections = tuple[Section, ...]
 LIBRARY = Axis("l", "library", start=1)
 LEAD = (
     "the same words, log-probs, values and scores by the conventions of several libraries: find the row where they part"
@@ -72,12 +73,12 @@ def compared(steps: Steps, chosen: Chosen) -> tuple[Sheet, Sheet]:
     like = _preferred(chosen)
     use = like.choices(chosen.settings.switch)
     start = {name: link(f"libraries.{again}", steps.rows[name]) for name, again in START.items()}
-    rows = {**steps.rows, **start}
-    made = signal(signal_given(rows, rows["mask"]), use)
-    out = losses.loss(loss_given(rows, made), use)
-    metrics = metrics_of(metric_inputs(rows, made, out), use)
+    given = {**start, **{name: steps.rows[name] for name in ("mask", "explained_variance.floor")}}
+    made = signal(given, use)
+    out = losses.loss({**given, **made.rows}, use)
+    metrics = metrics_of(out, use)
     outline = (*sections_of_signal(made), *sections_of_loss(out))
-    libraries = _libraries(start, rows["mask"], outline, metrics, steps.head.on("libraries"))
+    libraries = _libraries(start, given["mask"], outline, metrics, steps.head.on("libraries"))
     return libraries, _which(like, out, metrics, chosen)
 
 
@@ -101,7 +102,7 @@ def _preferred(chosen: Chosen) -> Preferred:
     return Preferred(names, number, rows, words)
 
 
-def _libraries(start: Rows, mask: Block, outline: tuple[Section, ...], metrics: Metrics, head: InView) -> Sheet:
+def _libraries(start: Rows, mask: Block, outline: tuple[Section, ...], metrics: Sections, head: InView) -> Sheet:
     """Outlines the rows: what all start from, then every step, of which only the results are unfolded."""
     sections = [Section("What all start from", (Note(FIXED), Note(WHERE), *map(minor, start.values())))]
     placed = {*start.values(), mask}
@@ -109,7 +110,7 @@ def _libraries(start: Rows, mask: Block, outline: tuple[Section, ...], metrics: 
         items = tuple(item for item in map(_folded, section.items) if item.block not in placed)
         placed |= {item.block for item in items}
         sections.append(Section(section.title, items))
-    logged = tuple(item for section in metrics.sections for item in map(_folded, section.items))
+    logged = tuple(item for section in metrics for item in map(_folded, section.items))
     sections.append(Section("What is watched", logged))
     return replace(sheet_of("Libraries", LEAD, sections, head, first=0), closed=True)
 
@@ -122,7 +123,7 @@ def _folded(item: Item) -> Row:
     return minor(item)
 
 
-def _which(like: Preferred, out: losses.Loss, metrics: Metrics, chosen: Chosen) -> Sheet:
+def _which(like: Preferred, out: losses.Loss, metrics: Sections, chosen: Chosen) -> Sheet:
     """Outlines what each library does, where that differs from the settings in use, what comes of it, and why."""
     flags, count = _differences(like, chosen)
     why = block("library.why", (LIBRARY,), "why", "what sets it apart")
@@ -163,12 +164,12 @@ def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
     return flags, count
 
 
-def _results(out: losses.Loss, metrics: Metrics) -> tuple[Item, ...]:
+def _results(out: losses.Loss, metrics: Sections) -> tuple[Item, ...]:
     """Repeats the numbers of every library, with links to their rows."""
-    means = out.total.means
+    means, logged = out.total.means, by_name(metrics, "library.")
     key_rows = (means["policy_loss"], means["value_loss"], out.total.total)
     others = (
-        out.coefficients[0], means["kl_loss"], means["entropy"], *(metrics.named[name] for name in SHOWN),
+        out.coefficients[0], means["kl_loss"], means["entropy"], *(logged[name] for name in SHOWN),
     )  # fmt: skip
     named = {row: transposed(f"which.{row.name.removeprefix('library.')}", row) for row in (*key_rows, *others)}
     return (*(key(named[row]) for row in key_rows), *(named[row] for row in others))

@@ -3,17 +3,14 @@
 Where log-probs and values are taken in every slot of a response, used or not, conventions choose among the slots.
 """
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
-from blueprint.language import Block, Max, Sum, block, link, maximum
-from blueprint.page.outline import Sheet
+from blueprint.language import Block, Max, Sum, block, maximum
+from blueprint.page.outline import Section, Sheet
 from blueprint.workbooks.common import loss as losses
 from blueprint.workbooks.common.axes import n, t
 from blueprint.workbooks.common.definitions import (
-    EVERYWHERE,
     Choices,
-    Places,
-    Row,
     clip_flags,
     ends,
     exact_kl,
@@ -21,15 +18,18 @@ from blueprint.workbooks.common.definitions import (
     policy_kl,
     variance_floor,
 )
-from blueprint.workbooks.common.metrics import MetricInputs, Metrics
+from blueprint.workbooks.common.metrics import by_name
 from blueprint.workbooks.common.metrics import metrics as metrics_of
-from blueprint.workbooks.common.sheets import InView, Rows, named, rows_on, several
+from blueprint.workbooks.common.sheets import InView, Rows, named, repeated, rows_on
 from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets.signal import LEAD, TITLE, sections
-from blueprint.workbooks.common.signal import Given, Scored, Signal, Slots, signal
+from blueprint.workbooks.common.signal import Signal, signal
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 
-LINKED = {"logp_old": "logp_old", "logp_ref": "logp_ref", "placed": "score", "values": "values", "exact": "exact_kl"}
+LINKED = {
+    "old.logprobs": "logp_old", "reference.logprobs": "logp_ref", "score.placed": "score", "old_critic.values": "values",
+    "kl.exact": "exact_kl", "slots": "S",
+}  # fmt: skip
 """What the sheet of rewards repeats from other sheets, and what it is called there."""
 
 
@@ -52,7 +52,7 @@ class Steps(NamedTuple):
     head: InView
     signal: Signal
     loss: losses.Loss
-    metrics: Metrics | None
+    metrics: tuple[Section, ...]
     sheets: tuple[Sheet, ...]
     rows: Rows
 
@@ -61,13 +61,15 @@ def steps_of(models: Models, use: Choices) -> Steps:
     """Runs the definitions from the reward to the loss, and outlines their sheets."""
     head, below, live = models.head.on("signal"), models.head.on("loss"), "slots" in models.rows
     rows = {**models.rows, **named(variance_floor()), **(slot_rows(models.rows) if live else {})}
-    made = signal(linked(signal_given(rows, rows["mask"] if live else head.mask)), use)
-    out = losses.loss(loss_sheet.linked(loss_given(rows, made, below.mask)), use)
+    scored = {} if live else {"mask": head.mask, "score.placed": rows["reward.score"]}
+    made = signal(repeated({**rows, **scored}, "signal", LINKED), use)
+    out = losses.loss(loss_sheet.linked({**rows, "mask": below.mask, **made.rows}), use)
+    metrics: tuple[Section, ...] = ()
     if live:
-        metrics = metrics_of(metric_inputs(rows, made, out), use)
-        outline, logged = loss_sheet.sections(out, cross=rows["kl_new.cross"]), metrics.named
+        metrics = metrics_of(out, use)
+        outline, logged = loss_sheet.sections(out, cross=rows["kl_new.cross"]), by_name(metrics)
     else:
-        metrics, flags = None, clip_flags(out.clip, use)
+        flags = clip_flags(out.clip, use)
         moved = policy_kl(out.clip.log_ratio, out.clip.free_log_ratio, use).steps
         outline, logged = loss_sheet.sections(out, flags=(flags.by_loss, flags.by_ratio), moved=moved), named(*flags)
     sheets = (
@@ -76,8 +78,8 @@ def steps_of(models: Models, use: Choices) -> Steps:
         *models.between,
         sheet_of("Loss", loss_sheet.LEAD, outline, below),
     )
-    whole = made.whole
-    rows |= rows_on(*sheets) | logged | {"score": whole.placed, "values": whole.gae.V}
+    assert made.placed is not None
+    rows |= rows_on(*sheets) | logged | {"score": made.placed, "values": made.estimates.V}
     return Steps(models.head, made, out, metrics, sheets, rows)
 
 
@@ -93,53 +95,3 @@ def slot_rows(models: Rows) -> dict[str, Block]:
     score = block("score.given", (n,), "s_n", "score of the response, as given")
     score[n] = models["reward_model.score"][n] if placed is None else Sum(t, placed[n, t])
     return named(*at, slots, *ended, most, *kl, score)
-
-
-def signal_given(rows: Rows, m: Block) -> Given:
-    """Takes what the reward and the advantage are made of. m: the mask."""
-    given = Given(
-        m, rows["old.logprobs"], rows["reference.logprobs"], values=rows["old_critic.values"], exact=rows["kl.exact"]
-    )
-    if "slots" not in rows:
-        return given._replace(words=rows["response.words"], placed=rows["reward.score"])
-    at = Places(*(rows[f"place.{place}"] for place in Places._fields))
-    counts = (rows["response.slots"], rows["response.most"])
-    scored = Scored(rows["score.given"], rows["response.ended"], rows["response.padded"])
-    return given._replace(slots=Slots(rows["slots"], at, counts), scored=scored)
-
-
-def linked(given: Given) -> Given:
-    """Repeats on the sheet of rewards what comes from other sheets, as far as it is there."""
-    found = {name: getattr(given, name) for name in LINKED}
-    again: dict[str, Any] = {
-        name: link(f"signal.{LINKED[name]}", row) for name, row in found.items() if row is not None
-    }
-    slots = given.slots and given.slots._replace(S=link("signal.S", given.slots.S))
-    return given._replace(slots=slots, **again)
-
-
-def loss_given(rows: Rows, made: Signal, m: Row = EVERYWHERE) -> losses.Given:
-    """Takes what the loss is made of. m: the mask, which counts where there are no slots."""
-    found = made.whole.gae
-    given = losses.Given(
-        logp_new=rows["policy.logprobs"], logp_old=rows["old.logprobs"], advantages=made.used, V_new=rows["critic.values"],
-        V_old=rows["old_critic.values"], returns=found.returns, entropy=rows["policy.entropy"], policy_kl=rows["policy_kl.exact"],
-    )  # fmt: skip
-    if "slots" not in rows:
-        return given._replace(m=m, words=rows["response.words"])
-    first_past, ended, most = several(rows, "place.first_past", "response.ended", "response.most")
-    return given._replace(
-        V_old=found.V, logp_ref=rows["reference.logprobs"], exact=rows["kl_new.exact"],
-        counting=losses.Counts(made.counted.response, first_past, ended, most),
-    )  # fmt: skip
-
-
-def metric_inputs(rows: Rows, made: Signal, out: losses.Loss) -> MetricInputs:
-    """Takes what a library's metrics are made of."""
-    given = out.given
-    assert given.counting is not None
-    there = {name: cast(Block, getattr(given, name)) for name in ("V_old", "V_new", "returns", "entropy")}
-    return MetricInputs(
-        S=rows["slots"], M=given.counting.response, clip=out.clip, value=out.critic,
-        value_counted=cast(Block, out.value_counted), kl=made.whole.kl.used, floor=rows["explained_variance.floor"], **there,
-    )  # fmt: skip

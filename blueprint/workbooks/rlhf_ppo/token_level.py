@@ -27,10 +27,20 @@ from blueprint.workbooks.common.definitions import (
 )
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import INPUT_WIDTHS, settings, settings_sections
-from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, rows_on, start_sheet, walk
+from blueprint.workbooks.common.sheets import (
+    Made,
+    Witnessed,
+    beside,
+    charts,
+    checks_sheet,
+    named,
+    rows_on,
+    start_sheet,
+    walk,
+)
 from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
 from blueprint.workbooks.common.sheets.signal import TITLE, sections
-from blueprint.workbooks.common.signal import Given, signal
+from blueprint.workbooks.common.signal import signal
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
 from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_signal
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal
@@ -65,9 +75,9 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     words = count("response.words", mask, use)
     made = signal(_given(mask, words), use)
-    gae = made.whole.gae
+    gae = made.estimates
     outline = Sheet(TITLE, SIGNAL_LEAD, tuple(sections(made)), (n, t), (writes, mask), mask)
-    rows = rows_on(outline) | {"score": made.whole.placed, "values": gae.V}
+    rows = rows_on(outline) | {"score": made.given["score.placed"], "values": gae.V}
     means = means_of([rows[name] for name in MEANS], Counting(mask, words, words))
     added = checks.adds_up(gae.advantages, gae.V, gae.returns)
     residuals = [checks.all_in_range(chosen), checks.not_negative("k3", rows["kl.k3"]), added]
@@ -109,19 +119,17 @@ def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
     return link(f"{sheet}.writes", writes), link(f"{sheet}.mask", mask)
 
 
-def _given(mask: Block, words: Block) -> Given:
+def _given(mask: Block, words: Block) -> dict[str, Block]:
     """Types what the numbers give: log-probs, scores and values."""
     values = typed("old_critic.values", (n, t), "v", "value of the state before the word", edges=(t.last + 1,))
-    kept = kept_values(ROWS.row("values.masked"), values, mask, values[n, t.last + 1])
-    return Given(
-        m=mask,
-        logp_old=typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
-        logp_ref=typed("reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"),
-        words=words,
-        values=kept,
-        placed=typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
-        before=(values,),
-    )
+    return named(mask, values, kept_values(ROWS.row("values.masked"), values, mask, values[n, t.last + 1])) | {
+        "response.words": words,
+        "old.logprobs": typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
+        "reference.logprobs": typed(
+            "reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"
+        ),
+        "score.placed": typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
+    }
 
 
 def _clip_table(use: Choices) -> tuple[Sheet, charts.Points]:

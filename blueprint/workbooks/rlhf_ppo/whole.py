@@ -75,7 +75,7 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     parts, pieces = parts_of(total), pieces_of({**rows, **rows_on(metrics)})
     shown = list(dict.fromkeys(piece.shown for piece in (*parts, *pieces)))
     outside = beside(witnessed, shown) if witnessed else None
-    known = identities(steps.signal.whole.gae, rows["rewards"], use)
+    known = identities(steps.signal.estimates, rows["rewards"], use)
     checked, judged, tolerances = checks_sheet(head.on("checks").rows, _residuals(start, steps), known, outside)
     picked, first_choice = walk.choice(episode=1, decision=start.first)
     pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)
@@ -147,7 +147,7 @@ def _residuals(start: Start, steps: Steps) -> list[Block | Identity]:
 
 def _drawn(steps: Steps, chosen: Settings, use: Choices) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn."""
-    rows, total, gae = steps.rows, steps.loss.total, steps.signal.whole.gae
+    rows, total, gae = steps.rows, steps.loss.total, steps.signal.estimates
     words, mask, used = rows["word_written"], rows["mask"], rows["advantages_used"]
     bars = charts.advantage_picture(words, rows["advantages"], used, mask)
     policies = {"π_old": rows["old.p"], "π_ref": rows["reference.p"], "π_θ": rows["policy.p"]}

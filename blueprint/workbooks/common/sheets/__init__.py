@@ -1,7 +1,7 @@
 """The sheets that every workbook has: the first one, the derivation of one number, checks and charts."""
 
 from blueprint.workbooks.common.sheets.checks import Beside, Witnessed, beside, checks_sheet
-from blueprint.workbooks.common.sheets.rows import Rows, named, rows_on, several
+from blueprint.workbooks.common.sheets.rows import Rows, named, repeated, rows_on, several
 from blueprint.workbooks.common.sheets.start import (
     CHECKING,
     COLUMNS,
@@ -43,6 +43,7 @@ __all__ = [
     "checks_sheet",
     "made_by",
     "named",
+    "repeated",
     "rows_on",
     "several",
     "start_sheet",

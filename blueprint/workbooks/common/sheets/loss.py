@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from blueprint.language import Block, link
+from blueprint.language import Block
 from blueprint.page.outline import Item, Note, Section, key
 from blueprint.workbooks.common.definitions import ValueLoss, rows
-from blueprint.workbooks.common.loss import Given, Loss
+from blueprint.workbooks.common.loss import Loss
+from blueprint.workbooks.common.sheets.rows import Rows, repeated, several
 from blueprint.workbooks.common.sheets.signal import minors
 from blueprint.workbooks.common.sheets.walk import Titled
 
@@ -14,22 +15,17 @@ Items = tuple[Item, ...]
 LEAD = "how much better the new policy does, held near the old one; how far the new critic is off; and the total"
 
 
-HERE = ("exact", "m", "words")
-"""What is not repeated: it is made on the sheet of the loss, or stays in view there."""
+LINKED = {
+    "policy.logprobs": "logp_new", "old.logprobs": "logp_old", "reference.logprobs": "logp_ref",
+    "advantages_used": "advantages", "critic.values": "V_new", "old_critic.values": "V_old", "returns": "returns",
+    "policy.entropy": "entropy", "policy_kl.exact": "policy_kl", "response": "response", "place.first_past": "first_past",
+}  # fmt: skip
+"""What the sheet of the loss repeats from others, and what it is called there."""
 
 
-def linked(given: Given, sheet: str = "loss") -> Given:
+def linked(given: Rows, sheet: str = "loss") -> dict[str, Block]:
     """Repeats on the sheet of the loss what comes from others."""
-    again = {
-        name: link(f"{sheet}.{name}", row)
-        for name, row in given._asdict().items()
-        if isinstance(row, Block) and name not in HERE
-    }
-    counting = given.counting
-    if counting:
-        response, past = (link(f"{sheet}.{name}", getattr(counting, name)) for name in ("response", "first_past"))
-        counting = counting._replace(response=response, first_past=past)
-    return given._replace(**again, counting=counting)
+    return repeated(given, sheet, LINKED)
 
 
 def sections(
@@ -46,24 +42,25 @@ def sections(
     flags: of what the clip changed. moved: estimates of the policy KL. cross: Σ p log q of the new policy and the reference.
     note: on the value loss. spread: of what the entropy is made here.
     """
-    given, held, by, means = made.given, made.clip, made.given.counting, made.total.means
-    ratio = rows(by and by.response, given.logp_new, given.logp_old, held.free_log_ratio, held.log_ratio)
+    given, held, means = made.given, made.clip, made.total.means
+    probs = several(given, "policy.logprobs", "old.logprobs")
+    ratio = rows(given.get("response"), *probs, held.free_log_ratio, held.log_ratio)
     yield Section("Importance ratio of new to old probability", (*ratio, key(held.ratio)))
     yield from _policy_sections(made, flags)
     if made.value:
         yield from _value_sections(made, made.value, note)
-    if given.entropy is not None:
-        bonus = (*_weights(made, "entropy"), *spread, given.entropy, key(means["entropy"]))
+    if "policy.entropy" in given:
+        bonus = (*_weights(made, "entropy"), *spread, given["policy.entropy"], key(means["entropy"]))
         yield Section("Entropy bonus", bonus)
-    if given.policy_kl is not None:
-        far = (given.policy_kl, *moved, key(means["policy_kl"]))
+    if "policy_kl.exact" in given:
+        far = (given["policy_kl.exact"], *moved, key(means["policy_kl"]))
         yield Section("Policy KL: how far the update moved the policy", far)
     if made.kl:
-        there: Items = (*rows(given.logp_ref), *minors(cross), *rows(given.exact))
+        there: Items = (given["reference.logprobs"], *minors(cross), *rows(given.get("kl_new.exact")))
         drift: Items = (*there, *made.kl.steps, made.kl.used, key(means["kl_loss"]))
         yield Section("KL to the reference as a loss (used if it is chosen)", drift)
     title = "Total loss: the policy loss and what the others add to it"
-    if by and by.rest:
+    if "rest.policy" in given:
         title = "Total loss of the whole batch: words shown and words not shown"
     yield Section(title, (*made.coefficients, *made.total.adds, key(made.total.total)))
     if made.total.share is not None:
@@ -72,7 +69,7 @@ def sections(
 
 def _policy_sections(made: Loss, flags: Items) -> Iterator[Section]:
     held, mean, chosen = made.clip, key(made.total.means["policy_loss"]), made.averaging
-    surrogate: Items = (made.given.advantages, *held.steps, key(held.smaller), *flags)
+    surrogate: Items = (made.given["advantages_used"], *held.steps, key(held.smaller), *flags)
     if chosen.filter is None or chosen.guard is None:
         yield Section("Clipped surrogate: the smaller of two, so that nothing is pushed too far", (*surrogate, mean))
         return
@@ -83,12 +80,13 @@ def _policy_sections(made: Loss, flags: Items) -> Iterator[Section]:
 
 
 def _value_sections(made: Loss, value: ValueLoss, note: str) -> Iterator[Section]:
-    given, by, mean = made.given, made.given.counting, key(made.total.means["value_loss"])
+    given, mean = made.given, key(made.total.means["value_loss"])
     counted = made.value_counted if isinstance(made.value_counted, Block) else None
-    there = rows(by and by.first_past, counted, given.V_new, given.V_old, given.returns)
+    past = given["place.first_past"] if counted is not None else None
+    there = rows(past, counted, *several(given, "critic.values", "old_critic.values", "returns"))
     steps: Items = (*([Note(note)] if note else []), *there, *value.ways, key(value.loss))
     title = "Value loss: how far the new value is from the return"
-    if by is None:
+    if counted is None:
         yield Section(title, (*steps, mean))
         return
     yield Section(title, steps)

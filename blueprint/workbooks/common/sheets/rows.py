@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from blueprint.language import Block
+from blueprint.language import Block, link
 from blueprint.page.outline import Sheet, blocks_on
 
 Rows = Mapping[str, Block]
@@ -21,3 +21,8 @@ def rows_on(*sheets: Sheet) -> dict[str, Block]:
 def several(rows: Rows, *names: str) -> tuple[Block, ...]:
     """Returns the blocks of some names, in that order."""
     return tuple(rows[name] for name in names)
+
+
+def repeated(rows: Rows, sheet: str, names: Mapping[str, str]) -> dict[str, Block]:
+    """Returns rows of which some are repeated on a sheet. names: what they are called there, those that there are."""
+    return {**rows, **{name: link(f"{sheet}.{again}", rows[name]) for name, again in names.items() if name in rows}}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from blueprint.language import Block
 from blueprint.page.outline import Item, Section, key, minor
 from blueprint.workbooks.common.definitions import Statistics, rows
+from blueprint.workbooks.common.sheets.rows import several
 from blueprint.workbooks.common.signal import Signal
 
 TITLE = "Reward & advantage"
@@ -22,31 +23,34 @@ def sections(made: Signal) -> Iterator[Section]:
         made.gae,
         made.white,
     )
-    if given.slots:
-        S, at, counts = given.slots
-        steps = (S, *minors(*at), *counts, *map(key, made.counted))
+    if made.at:
+        counts = several(given, "response.slots", "response.most") if "response.slots" in given else ()
+        steps = (given["slots"], *minors(*made.at), *counts, *map(key, made.counted))
         yield Section("Slots: what counts as response, and what is kept behind it", steps)
     if kl:
-        steps = (given.logp_old, given.logp_ref, *kl.steps, key(kl.used), *rows(given.exact))
+        probs = several(given, "old.logprobs", "reference.logprobs")
+        steps = (*probs, *kl.steps, key(kl.used), *rows(given.get("kl.exact")))
         yield Section("How far from the reference?", steps)
-    if scored and given.scored:
-        steps = (*given.scored, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
+    if scored:
+        score = several(given, "score.given", "response.ended", "response.padded")
+        steps = (*score, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
         yield Section("Score: corrected, clipped, and put on one slot", steps)
     if paid and found:
         last = key(found.used if found.raw is None else found.raw)
-        yield Section("Reward", (*rows(*paid, None if scored else given.placed), last))
+        yield Section("Reward", (*rows(*paid, None if scored else made.placed), last))
     if found and found.white:
         of, whitened, shifted = found.white
         steps = (*_statistics(of), whitened, shifted, key(found.used))
         yield Section("Whitening of the rewards (used if it is on)", steps)
-    values = (*given.before, *rows(given.values if given.slots else None))
+    typed = given.get("old_critic.values")
+    values = rows(None if made.V is typed else typed)
     if gae and white:
         over = minors(gae.reach.over, gae.ahead) if isinstance(gae.reach.over, Block) else ()
         steps = (*values, gae.V, *over, gae.td_errors, key(gae.advantages), key(gae.returns))
         yield Section("Advantage (GAE) and return", steps)
         steps = (*_statistics(white.of), white.whitened, *rows(white.shifted), key(white.used))
         yield Section("Whitening of the advantages: mean 0 and variance 1", steps)
-    elif made.V is not None and given.slots:
+    elif made.V is not None:
         yield Section("Old values, for the value loss", (*values, made.V))
 
 

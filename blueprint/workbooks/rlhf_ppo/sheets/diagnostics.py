@@ -47,8 +47,7 @@ def diagnostics(steps: Steps, use: Choices) -> Sheet:
     over, each = Counting(head.mask, words, words), Counting(EVERYWHERE, responses, responses)
     see = Inputs({**steps.rows, **named(wrote, responses)}, over, each, use)
     means = means_section(means_of(averaged_rows(steps.rows), over))
-    more = steps.metrics.sections if steps.metrics else ()
-    return sheet_of("Diagnostics", LEAD, (*(outline(see) for outline in OUTLINE), means, *more), head)
+    return sheet_of("Diagnostics", LEAD, (*(outline(see) for outline in OUTLINE), means, *steps.metrics), head)
 
 
 def _clip_fractions(see: Inputs) -> Section:
