@@ -129,8 +129,7 @@ class Case:
     ) -> Verdict:
         """Verifies a minibatch under the conventions of all files; see `verify`."""
         given = batch, self.settings, self.preset, self.watch, self.options.tolerance
-        device = self.options.device
-        return verify(*given, device=device, whole=whole, known=known, explain=explain, shares=shares)
+        return verify(*given, device=self.options.device, whole=whole, known=known, explain=explain, shares=shares)
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,7 @@ def per_word(batch: Minibatch) -> bool:
 def entropy_everywhere(batch: Minibatch) -> bool:
     """Tells whether the entropy is a number in every slot, behind the last tokens, too."""
     entropy = np.asarray(batch.tensors["entropy"])
-    slots = np.arange(entropy.shape[1]) < np.asarray(batch.slots)[:, None]
-    return bool((np.isfinite(entropy) | ~slots).all())
+    return bool((np.isfinite(entropy) | ~(np.arange(entropy.shape[1]) < np.asarray(batch.slots)[:, None])).all())
 
 
 def _score(batch: Minibatch, rows: Rows, mask: Tensor, options: Options) -> Tensor:
@@ -110,8 +109,7 @@ def _ended(batch: Minibatch, rows: Rows, slots: Tensor, mask: Tensor, options: O
     """Returns 1 for responses that ended: as the file says, else where a slot is left over behind the last token."""
     if "ended" in batch.tensors:
         return tensor(batch, "ended", rows, options)
-    until = mask.flip(-1).cummax(dim=-1).values.flip(-1)
-    return ((slots * (1 - until)).sum(dim=-1) > 0).to(mask.dtype)
+    return ((slots * (1 - mask.flip(-1).cummax(dim=-1).values.flip(-1))).sum(dim=-1) > 0).to(mask.dtype)
 
 
 def _checked(batch: Minibatch, rows: Rows, name: str, found: Tensor, read: Tensor) -> Tensor:

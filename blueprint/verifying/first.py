@@ -64,8 +64,7 @@ def _checked(batch: Minibatch, pairs: Sequence[tuple[str, str]]) -> First:
         says, row_off = AGREES, each.has_a_row_off(most)
         if row_off or not each.size() <= usual:
             like = patterns(batch, each, usual)
-            wrong = row_off or each.size() > most or any(one.telling for one in like)
-            says = DIFFERS if wrong else TOO_COARSE
+            says = DIFFERS if (row_off or each.size() > most or any(one.telling for one in like)) else TOO_COARSE
             said += _sentences(batch, each, (dtype, why), [one.said for one in like])
         lines.append(_line(batch, each, dtype, says))
     if PAIRS[0] in pairs and "logprobs_new" not in gaps:

@@ -121,8 +121,7 @@ def _longer(batch: Minibatch) -> Minibatch:
 def _shorter(batch: Minibatch) -> Minibatch:
     """Lets every mask end one token earlier."""
     mask = batch.mask.astype(bool)
-    behind = np.cumsum(mask[:, ::-1], axis=1)[:, ::-1]
-    return _with(batch, response_mask=mask & (behind > 1))
+    return _with(batch, response_mask=mask & (np.cumsum(mask[:, ::-1], axis=1)[:, ::-1] > 1))
 
 
 SHIFTED = ("values_old", "values_new", "logprobs_old", "logprobs_ref", "logprobs_new")

@@ -118,8 +118,7 @@ def straight(raw: Array, logged: Array, keeps_mean: bool = False, fewest: int = 
     """Returns the line of logged numbers over raw ones, by least squares; None where there are too few, or it does not rise."""
     if len(raw) < fewest or np.ptp(raw) == 0:
         return None
-    line = np.stack([raw, np.ones_like(raw)], axis=1)
-    slope, constant = np.linalg.lstsq(line, logged, rcond=None)[0]
+    slope, constant = np.linalg.lstsq(np.stack([raw, np.ones_like(raw)], axis=1), logged, rcond=None)[0]
     return Straight(float(slope), float(constant), keeps_mean) if slope > 0 else None
 
 

@@ -32,8 +32,7 @@ class Pattern(NamedTuple):
 
 def patterns(batch: Minibatch, gap: Gap, usual: float) -> tuple[Pattern, ...]:
     """Returns what a difference is like that is larger than usual; nothing if it is scattered evenly."""
-    whole = [*_shifted(gap), *_permuted(batch, gap)]
-    return tuple(whole or [*_some_rows(batch, gap, usual), *_sloped(batch, gap)])
+    return tuple([*_shifted(gap), *_permuted(batch, gap)] or [*_some_rows(batch, gap, usual), *_sloped(batch, gap)])
 
 
 def _shifted(gap: Gap) -> Iterator[Pattern]:
@@ -42,8 +41,7 @@ def _shifted(gap: Gap) -> Iterator[Pattern]:
         old = np.roll(gap.old, -by, axis=1)
         both = gap.tokens & np.roll(gap.tokens, -by, axis=1)
         both[:, -1 if by == 1 else 0] = False
-        left = rms(((gap.new - old) / gap.unit)[both])
-        if both.sum() >= FEWEST_TOKENS and left <= EXPLAINS * rms(gap.apart[both]):
+        if both.sum() >= FEWEST_TOKENS and rms(((gap.new - old) / gap.unit)[both]) <= EXPLAINS * rms(gap.apart[both]):
             yield Pattern(f"it is the old number of the word {whose} it: one of the two tensors is a column off", True)
 
 

@@ -69,8 +69,7 @@ def _side_by_side(deviation: Deviation, few: Minibatch, neighbours: Sequence[Nei
         )
     row = found["advantages" if deviation.quantity.whitened else deviation.compared.row].cpu().numpy()
     if deviation.quantity.name == "scores":
-        theirs = np.nan_to_num(np.asarray(few.tensors["scores"], dtype=np.float64))
-        row = row * theirs.sum(axis=1, keepdims=True)
+        row = row * np.nan_to_num(np.asarray(few.tensors["scores"], dtype=np.float64)).sum(axis=1, keepdims=True)
     return list(row)
 
 

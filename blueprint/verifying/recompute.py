@@ -71,8 +71,7 @@ class Replay:
     def row(self, name: str) -> Array:
         """Returns what a row comes to in all responses, also where the file's own stands in its place; without an edge, [B, T]."""
         slots = self.batch.mask.shape[1]
-        tiles = self.tiles((name, f"computed.{name}"))
-        return np.concatenate([computed(rows, name)[:, :slots] for _, rows in tiles])
+        return np.concatenate([computed(rows, name)[:, :slots] for _, rows in self.tiles((name, f"computed.{name}"))])
 
     def number(self, name: str) -> float:
         """Returns what a number of the whole batch comes to, also where the file's own stands in its place."""
@@ -99,8 +98,7 @@ def replay(
         raise MinibatchError(f"{batch.path} has no responses, or responses of no slots: {batch.mask.shape}")
     settings = laid_over(options)
     started = starts(batch.tensors, settings)
-    taken = tuple(dict.fromkeys((*started, *given)))
-    work = Work(batch, settings, taken, numbers or {}, tile_tokens, progress, device)
+    work = Work(batch, settings, tuple(dict.fromkeys((*started, *given))), numbers or {}, tile_tokens, progress, device)
     work.count()
     with one_thread():
         gathered = _gathered(work)

@@ -146,8 +146,7 @@ def _left_by(deviation: Deviation, neighbour: Neighbour) -> tuple[Compared, ...]
         found = deviation.again(batch, neighbour.over(deviation.settings))
     except MinibatchError:
         return None
-    compared = Judge(batch, found, deviation.judge.factor).compared().values()
-    return tuple(each for each in compared if not each.agrees)
+    return tuple(each for each in Judge(batch, found, deviation.judge.factor).compared().values() if not each.agrees)
 
 
 def _agrees_as_it_is(deviation: Deviation) -> bool:

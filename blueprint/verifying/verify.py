@@ -107,8 +107,7 @@ def _as_the_preset_has_it(judge: Judge, straight: dict[str, Compared]) -> dict[s
 
     Advantages that agree as those before whitening may not have been whitened at all: then that is what went wrong.
     """
-    wrong = next(name for name, each in straight.items() if not each.agrees)
-    earlier = before(wrong)
+    earlier = before(next(name for name, each in straight.items() if not each.agrees))
     if not any(straight[name].means for name in earlier if name in straight):
         return straight
     return judge.compared(meant={name: row for name, row in _meant(straight).items() if name not in earlier})

@@ -69,10 +69,9 @@ class Summary:
     @property
     def quantities(self) -> dict[str, list[StepSummary]]:
         """The steps in which each quantity deviates, by itself or because another does."""
-        names = dict.fromkeys(name for step in self.steps for name in step.quantities)
         return {
             name: [step for step in self.steps if name in step.quantities and step.quantities[name].says in DEVIATES]
-            for name in names
+            for name in dict.fromkeys(name for step in self.steps for name in step.quantities)
         }
 
     def stretches(self) -> Iterator[list[StepSummary]]:

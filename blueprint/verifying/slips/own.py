@@ -50,8 +50,7 @@ class Own:
         """Returns the same responses with other inputs, by their names in the witness, or other rows."""
         inputs = {name: each for name, each in given.items() if name in TENSORS}
         rows = {name: each for name, each in given.items() if name not in TENSORS}
-        texts = replace(self.texts, **inputs)
-        return replace(self, texts=texts, rows=self.rows | rows, altered=self.altered | rows)
+        return replace(self, texts=replace(self.texts, **inputs), rows=self.rows | rows, altered=self.altered | rows)
 
     def __getitem__(self, name: str) -> Tensor:
         """Returns a row without the columns behind the slots."""
@@ -81,8 +80,7 @@ class Own:
             raise MinibatchError(f"{batch.path} has no {name}")
         rows = (np.arange(len(batch.slots))[self.at] - down) % len(batch.slots)
         values = np.asarray(batch.tensors[name][rows], dtype=np.float64)
-        found = moved(np.where(np.isfinite(values), values, 0.0), self.options)[None]
-        return across_by(found, across, around)
+        return across_by(moved(np.where(np.isfinite(values), values, 0.0), self.options)[None], across, around)
 
 
 def across_by(values: Tensor, by: int, around: bool = False) -> Tensor:

@@ -16,8 +16,7 @@ def surrogates(own: Own) -> Named:
     """Returns ratio and surrogates."""
     found = own.rows | losses.ratio_rows(own.texts, own.rows, own.options) | own.altered
     high = 1 + own.options.number("loss.clip_range_high")
-    clipped = losses.between(found["ratio"], losses.lowest_ratio(own.options), high)
-    found |= {"ratio.clipped": clipped} | own.altered
+    found |= {"ratio.clipped": losses.between(found["ratio"], losses.lowest_ratio(own.options), high)} | own.altered
     return found | losses.surrogate_rows(found, own.options)
 
 
