@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from blueprint.dumps import Minibatch, Moments, Share, joined, key_of, missing_in, unsaid
 from blueprint.verifying.lines import StepLine, settled
 from blueprint.verifying.needs import missing, starts
-from blueprint.verifying.parts import BATCH, NO_LINES, RANK, Lines, Scope, group_of, scope_of, share_among
+from blueprint.verifying.parts import BATCH, NO_LINES, RANK, SCOPES, Lines, Scope, group_of, share_among
 from blueprint.verifying.settings import Settings, VerifyOptions, laid_over
 from blueprint.verifying.tiled_passes import Work, moments_in
 from blueprint.verifying.verdict import Match, Verdict, Watch
@@ -55,7 +55,7 @@ class Case:
     @property
     def scope(self) -> Scope:
         """How their library treats a step of several files."""
-        return scope_of(self.preset)
+        return SCOPES.get(self.preset, Scope(BATCH))
 
     @property
     def placed(self) -> list[Minibatch]:

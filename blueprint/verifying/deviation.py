@@ -21,6 +21,9 @@ from blueprint.verifying.verdict import unseen
 OVERHEAD = 1 << 14
 """A file of few tokens takes as long as one of so many."""
 
+ROWS, FEW = 32, 8
+"""Responses that are looked at first for a slip, and for a convention; a batch of fewer than four times as many is taken whole."""
+
 
 @dataclass(frozen=True)
 class Deviation:
@@ -114,6 +117,26 @@ class Deviation:
         theirs = np.asarray(self.batch.tensors[self.compared.name])[np.asarray(self.cells)]
         largest = float(np.abs(theirs[np.isfinite(theirs)]).max(initial=0.0))
         return max(self.compared.allowed, self.judge.tolerance(self.quantity) * (1 + largest))
+
+    def looked_at(self, most: int) -> Array:
+        """Returns so many responses, the first that deviates among them; all of them where there are not many more."""
+        size, slots = self.batch.mask.shape
+        fit = max(1, self.local.work.tile_tokens // slots)
+        spot = self.compared.spot
+        if spot is None or size <= min(4 * most - 1, fit):
+            return np.arange(size)
+        return np.unique([spot.episode, *np.linspace(0, size - 1, min(most, fit)).astype(int)])
+
+    def apart(self, ours: Array, chosen: Array) -> float:
+        """Returns how far the file's tensor is from chosen responses of a row; where it is whitened, from the nearest straight
+        line of the row before whitening."""
+        cells = np.asarray(self.cells)[chosen]
+        theirs = np.asarray(self.batch.tensors[self.quantity.name][chosen], dtype=np.float64)[cells]
+        seen = ours[:, : cells.shape[1]][cells]
+        if self.quantity.whitened or self.settings["reward.whiten"] == "on":
+            line = np.stack([seen, np.ones_like(seen)], axis=1)
+            seen = line @ np.linalg.lstsq(line, theirs, rcond=None)[0]
+        return float(np.abs(seen - theirs).max(initial=0.0))
 
     @property
     def moves(self) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Array, Minibatch, MinibatchError
-from blueprint.witness import Named, Options, Texts
-from blueprint.witness.ppo import compared_rows, read_rows
+from blueprint.witness import Named, Options, Texts, ppo
 
 Rows = slice | Sequence[int] | Array
 
@@ -64,7 +63,7 @@ def texts_of(batch: Minibatch, rows: Rows, options: Options) -> Texts:
     score, ended = _score(batch, rows, mask, options), _ended(batch, rows, slots, mask, options)
     empty = dict.fromkeys([each.name for each in fields(Texts)], torch.zeros_like(mask))
     texts = Texts(**{**empty, "slots": slots, "mask": mask, "score": score, "ended": ended})
-    read = read_rows(texts, options)
+    read = ppo.read_rows(texts, options)
     held = {name: tensor(batch, each, rows, options) for name, each in TENSORS.items() if each in batch.tensors}
     found = {name: _checked(batch, rows, name, each, read[name]) for name, each in held.items()}
     if "entropy" in found:  # where a mean over all slots is watched; `missing` says so if it is no number there
@@ -149,7 +148,7 @@ EDGED = ("advantages",)
 
 def given_rows(batch: Minibatch, rows: Rows, options: Options, texts: Texts, names: Collection[str]) -> Named:
     """Returns rows of the file by the names of the rows that they stand for; not a number wherever the file says nothing."""
-    where = compared_rows(texts, options) if names else {}
+    where = ppo.compared_rows(texts, options) if names else {}
     found = {}
     for name in names:
         called, row, place = PLACES[name]

@@ -7,10 +7,9 @@ from functools import partial
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch
-from blueprint.inputs.catalogue import Catalogue
-from blueprint.inputs.setting import OFF
+from blueprint.inputs import OFF, Catalogue
 from blueprint.verifying.compare import Compared
-from blueprint.verifying.meanings import FINE, MEANINGS, TOGETHER, VALUES
+from blueprint.verifying.meanings import MEANINGS, TOGETHER, VALUES
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, shown
 from blueprint.witness import WORDS
 
@@ -74,11 +73,6 @@ def values_of(name: str, known: Catalogue) -> list[Setting]:
         return [word for word in WORDS[name] if word != "full"]
     listed = [*(preset.values[name] for preset in known.presets.values()), *VALUES.get(name, ())]
     return list(dict.fromkeys(number_of(name, each) for each in listed))
-
-
-def paired(names: Collection[str], settings: Settings, known: Catalogue) -> list[Neighbour]:
-    """Returns the other values of conventions that are tried two at a time."""
-    return list(by_conventions([name for name in names if not name.endswith(FINE)], settings, known))
 
 
 def by_presets(settings: Settings, own: str, known: Catalogue, moving: Collection[str]) -> Iterator[Neighbour]:

@@ -57,25 +57,18 @@ SCOPES = MappingProxyType(
         "torchtune": Scope(RANK),
     }
 )
-"""By preset. Read in: trl 1.12.0, experimental/ppo/ppo_trainer.py:781 (the rows of a process; the loss of a microbatch is its
+"""By preset; of those that are not listed the whole batch counts.
+
+Read in: trl 1.12.0, experimental/ppo/ppo_trainer.py:781 (the rows of a process; the loss of a microbatch is its
 own mean, which accelerate divides); trl 0.11.4, trainer/ppo_trainer.py:1150; verl 0.9.1, trainer/ppo/core_algos.py:258 and
 :1171, workers/utils/losses.py:65; OpenRLHF 0.11.2, trainer/ppo_utils/experience_maker.py:324 and utils/loss_utils.py:54."""
 
 
-def scope_of(preset: str) -> Scope:
-    """Returns how the library of a preset treats a step of several files; of those that are not listed the whole batch counts."""
-    return SCOPES.get(preset, Scope(BATCH))
-
-
 def group_of(batch: Minibatch, whitens: str) -> tuple[int, ...]:
     """Returns what is equal for files that are whitened together, over every epoch of the same rollout."""
-    rank, epoch, minibatch, microbatch = key_of(batch)
-    return {
-        BATCH: (),
-        RANK: (rank,),
-        MINIBATCH: (rank, epoch, minibatch),
-        MICROBATCH: (rank, epoch, minibatch, microbatch),
-    }[whitens]
+    return key_of(batch)[
+        : {BATCH: 0, RANK: 1, MINIBATCH: 3, MICROBATCH: 4}[whitens]
+    ]  # rank, epoch, minibatch, microbatch
 
 
 def share_among(batches: Sequence[Minibatch], scope: Scope) -> Share:

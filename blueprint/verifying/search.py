@@ -9,6 +9,7 @@ from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.fitted import fitted, permuted, whitened_elsewhere
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import TENSORS
+from blueprint.verifying.meanings import FINE
 from blueprint.verifying.neighbours import (
     Explained,
     Neighbour,
@@ -17,11 +18,17 @@ from blueprint.verifying.neighbours import (
     by_factors,
     by_microbatches,
     by_presets,
-    paired,
     values_of,
 )
-from blueprint.verifying.prefilter import possible
-from blueprint.verifying.trying import can_be_alone, explained_alone, made_of_logged, parts_explain, slips_of, tried
+from blueprint.verifying.trying import (
+    can_be_alone,
+    explained_alone,
+    made_of_logged,
+    parts_explain,
+    possible,
+    slips_of,
+    tried,
+)
 from blueprint.verifying.verdict import Causes, Match, Watch, ranked
 from blueprint.workbooks.common.conventions.data import rlhf
 
@@ -182,7 +189,8 @@ def _fitted(deviation: Deviation) -> Iterator[Neighbour]:
 
 def _pairs(deviation: Deviation) -> list[Neighbour]:
     """Returns conventions two at a time; of what is made of logged rows only those that change nothing before it."""
-    alone, singles = made_of_logged(deviation), paired(deviation.moves, deviation.settings, rlhf())
+    alone, coarse = made_of_logged(deviation), [name for name in deviation.moves if not name.endswith(FINE)]
+    singles = by_conventions(coarse, deviation.settings, rlhf())
     both = (
         Neighbour(f"{one.said}, and {other.said}", {**one.changes, **other.changes}, rank=4)
         for one, other in combinations([each for each in singles if not alone or can_be_alone(deviation, each)], 2)

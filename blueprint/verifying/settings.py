@@ -6,10 +6,8 @@ from dataclasses import dataclass
 import torch
 
 from blueprint.dumps import Dump, MinibatchError, catalogue_of
-from blueprint.inputs.catalogue import Catalogue, Preset
-from blueprint.inputs.errors import NumbersError, nearest, suggestion
-from blueprint.inputs.setting import OFF, dotted, says_off
-from blueprint.inputs.setting import Setting as Known
+from blueprint.inputs import OFF, Catalogue, NumbersError, Preset, dotted, nearest, says_off, suggestion
+from blueprint.inputs import Setting as Known
 from blueprint.quoting import unquoted
 from blueprint.witness import NUMBERS, WORDS, Options
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from blueprint.dumps import Dump, Minibatch, MinibatchError, in_order, read_dump, rows_twice
-from blueprint.inputs.setting import dotted
+from blueprint.inputs import dotted
 from blueprint.verifying.case import Case, Prepared, Verified
 from blueprint.verifying.kind import verifier_of
 from blueprint.verifying.lines import AGREES, StepLine, first_line, following, step_lines

@@ -12,8 +12,7 @@ from blueprint.dumps import Minibatch, Moments
 from blueprint.verifying.file_inputs import Rows, given_rows, per_word, tensor, texts_of
 from blueprint.verifying.settings import Settings, number_of, options_of
 from blueprint.verifying.verdict import Progress, unseen
-from blueprint.witness import Named, Options, Spread, Texts, Tiled
-from blueprint.witness.ppo import counts, recompute, signal
+from blueprint.witness import Named, Options, Spread, Texts, Tiled, ppo
 
 FLOOR = 1e-12
 """The variance of the returns up to which the explained variance is 0."""
@@ -88,13 +87,13 @@ class Work:
         with one_thread():
             texts, options, given = self.inputs(rows)
             given |= {name: texts.mask.new_full((1,), each) for name, each in self.numbers.items()}
-            return recompute(texts, options, texts.mask.new_full((1,), FLOOR), given)
+            return ppo.recompute(texts, options, texts.mask.new_full((1,), FLOOR), given)
 
     def before_losses(self, rows: Rows) -> tuple[Texts, Options, Named]:
         """Returns the inputs of some responses, the options, and the rows as far as the advantages."""
         with one_thread():
             texts, options, given = self.inputs(rows)
-            return texts, options, signal(texts, options, given)
+            return texts, options, ppo.signal(texts, options, given)
 
     def inputs(self, rows: Rows) -> tuple[Texts, Options, Named]:
         """Returns the inputs of some responses, the options, and the file's own rows that stand in place of computed ones."""
@@ -114,7 +113,7 @@ class Work:
         with one_thread():
             for rows in self.tiles:
                 texts, options, found = self.before_losses(rows)
-                counts(texts, found, options)
+                ppo.counts(texts, found, options)
                 self._done(rows)
 
     def _done(self, rows: slice) -> None:

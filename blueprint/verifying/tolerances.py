@@ -46,8 +46,10 @@ def held_in(batch: Minibatch) -> dict[str, str]:
     jsonl come as float64, and all of them may be float32 numbers.
     """
     named = {name: dtype for name, dtype in batch.dtypes.items() if dtype in TOLERANCES and name in batch.tensors}
-    wide = {name: dtype == "float64" and name in TELLING for name, dtype in named.items()}
-    return {name: _rounded_to(batch, name) if wide[name] else dtype for name, dtype in named.items()}
+    return {
+        name: _rounded_to(batch, name) if dtype == "float64" and name in TELLING else dtype
+        for name, dtype in named.items()
+    }
 
 
 def coarsest(dtypes: Mapping[str, str], names: Collection[str]) -> str:

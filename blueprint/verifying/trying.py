@@ -1,23 +1,24 @@
 """Causes tried: on the deviating quantity alone, made again from the file's own rows before it, or in all that leads to it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import torch
 
-from blueprint.dumps import Minibatch
+from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.compare import Compared, Rows, Tally, compare_number, compare_tiles
-from blueprint.verifying.deviation import Deviation, as_given
+from blueprint.verifying.deviation import FEW, Deviation, as_given
 from blueprint.verifying.file_inputs import cut
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import TENSORS
 from blueprint.verifying.neighbours import Explained, Neighbour
-from blueprint.verifying.settings import Settings
+from blueprint.verifying.settings import Settings, number_of
 from blueprint.verifying.slips import Own, tables
 from blueprint.verifying.slips.trying import WHITENED, Sums, tried_alone
-from blueprint.verifying.tiled_passes import passes
-from blueprint.witness import rewards, totals
+from blueprint.verifying.tiled_passes import one_thread, passes
+from blueprint.witness import Options, Texts, ppo, rewards, totals
 
 WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps",
              "whiten_eps")  # fmt: skip
@@ -28,6 +29,10 @@ BEFORE = frozenset({"batch.response_mask", "loss.ratio_threshold"})
 
 JOINS = frozenset({"vf_coef", "ent_coef", "policy_kl_coef", "loss.joint", "loss.kl_coef", "reward.kl_in"})
 """Conventions of how parts become a total."""
+
+
+AT_ONCE = 64
+"""So many conventions are computed side by side at most, as files that have the same responses."""
 
 
 def slips_of(deviation: Deviation) -> Sequence[Any]:
@@ -61,12 +66,10 @@ def can_be_alone(deviation: Deviation, neighbour: Neighbour) -> bool:
         return True
     if neighbour.microbatch:
         return made_of_logged(deviation)
-    own = (
-        {*deviation.quantity.moves, "clip_range", "loss.clip_range_high"} - BEFORE
-        if name in tables.AS_THEY_ARE
-        else set()
-    )
-    return bool(changes) and changes <= (JOINS if name == "total_loss" else own)
+    if name == "total_loss":
+        return bool(changes) and changes <= JOINS
+    own = {*deviation.quantity.moves, "clip_range", "loss.clip_range_high"} - BEFORE
+    return name in tables.AS_THEY_ARE and bool(changes) and changes <= own
 
 
 def made_of_logged(deviation: Deviation) -> bool:
@@ -157,3 +160,41 @@ def parts_explain(deviation: Deviation, neighbour: Neighbour) -> bool:
         if quantity.needs not in local.missing and not compare_number(quantity.name, row, "", both, allowed).agrees:
             return False
     return True
+
+
+def possible(deviation: Deviation, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+    """Returns the neighbours that a few responses do not rule out for a tensor, the first that deviates among them.
+
+    Advantages are compared before whitening, which needs no statistics of the batch: whatever whitening did, the file's
+    must then be a straight line of them. Rewards that are whitened, and microbatches, are not ruled out here.
+    """
+
+    def whitens_rewards(neighbour: Neighbour) -> bool:
+        return bool(number_of("reward.whiten", neighbour.over(deviation.settings)["reward.whiten"]))
+
+    rows = deviation.looked_at(FEW)
+    few = cut(deviation.batch, rows)
+    tested = [each for each in neighbours if not each.microbatch and not whitens_rewards(each)]
+    height = int(np.clip(deviation.local.work.tile_tokens // few.mask.size, 1, AT_ONCE))
+    out = set[int]()
+    for start in range(0, len(tested), height):
+        some = tested[start : start + height]
+        found = zip(some, _side_by_side(deviation, few, some), strict=True)
+        out |= {id(each) for each, ours in found if deviation.apart(ours, rows) > deviation.allowed}
+    return [each for each in neighbours if id(each) not in out]
+
+
+def _side_by_side(deviation: Deviation, few: Minibatch, neighbours: Sequence[Neighbour]) -> list[Array]:
+    """Returns the row that each neighbour makes of a few responses, before whitening."""
+    works = [deviation.work(each.of(few), each.over(deviation.settings)) for each in neighbours]
+    texts, options, given = zip(*(work.inputs(slice(0, len(few.slots))) for work in works), strict=True)
+    with one_thread():
+        found = ppo.signal(
+            Texts(**{each.name: torch.cat([getattr(one, each.name) for one in texts]) for each in fields(Texts)}),
+            Options({name: torch.cat([one.values[name] for one in options]) for name in options[0].values}),
+            {name: torch.cat([one[name] for one in given]) for name in given[0]},
+        )
+    row = found["advantages" if deviation.quantity.whitened else deviation.compared.row].cpu().numpy()
+    if deviation.quantity.name == "scores":
+        row = row * np.nan_to_num(np.asarray(few.tensors["scores"], dtype=np.float64)).sum(axis=1, keepdims=True)
+    return list(row)

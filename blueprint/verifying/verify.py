@@ -132,8 +132,7 @@ def _meant(straight: Mapping[str, Compared]) -> dict[str, str]:
 
 def _uncompared(judge: Judge) -> dict[str, str]:
     logged = [*judge.tensors, *(each for each, _, _ in judge.numbers)]
-    lacks = judge.found.missing
-    return {each.name: lacks[each.needs] for each in logged if each.needs in lacks}
+    return {each.name: judge.found.missing[each.needs] for each in logged if each.needs in judge.found.missing}
 
 
 def _notes(batch: Minibatch, found: Replay) -> Iterator[str]:

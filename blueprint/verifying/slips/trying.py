@@ -8,9 +8,8 @@ from torch import Tensor
 
 from blueprint.dumps import Array, MinibatchError
 from blueprint.verifying.compare import Compared, Rows, Tally
-from blueprint.verifying.deviation import Deviation
+from blueprint.verifying.deviation import ROWS, Deviation
 from blueprint.verifying.neighbours import Neighbour
-from blueprint.verifying.prefilter import apart, looked_at
 from blueprint.verifying.settings import Setting, laid_over, number_of
 from blueprint.verifying.slips.own import Own
 from blueprint.verifying.slips.slip import Slip, TensorSlip, Words
@@ -51,7 +50,7 @@ def tried_alone(
     deviation: Deviation, slips: Sequence[TensorSlip], neighbours: Sequence[Neighbour]
 ) -> Iterator[tuple[Tried, Compared]]:
     """Yields the slips, and the neighbours that change no more than the whitening, with which the tensor agrees."""
-    work, chosen, row = _work(deviation), looked_at(deviation), deviation.compared.row
+    work, chosen, row = _work(deviation), deviation.looked_at(ROWS), deviation.compared.row
     few = Own.of(work, deviation.local.whole, chosen)
     causes: list[tuple[TensorSlip, Neighbour | None]] = [(slip, None) for slip in slips]
     causes += [(TensorSlip(each.said, lambda own: own[WHITENED[row]]), each) for each in neighbours]
@@ -92,7 +91,7 @@ def _work(deviation: Deviation) -> Work:
 
 def _ruled_out(deviation: Deviation, few: Own, slip: TensorSlip, chosen: Array) -> bool:
     try:
-        return apart(deviation, _as_array(slip.made(few)), chosen) > deviation.allowed
+        return deviation.apart(_as_array(slip.made(few)), chosen) > deviation.allowed
     except MinibatchError:  # it reads what this file has not
         return True
 
