@@ -57,17 +57,9 @@ def uniforms(seed: int, sizes: Sizes) -> Array:
     return _stream(seed, "rollout.draws").integers(3, 98, (sizes.episodes, sizes.columns)) / 100
 
 
-def weights(seed: int, name: str, sizes: Sizes) -> Array:
-    """Draw the weights called `name`, such as `old.E`."""
-    return _normal(seed, name, _spread(name, sizes))
-
-
-def nudge(seed: int, name: str, sizes: Sizes) -> Array:
-    """Draw a small change of weights, in the shape of the part that `name` ends in."""
-    return _normal(seed, name, _STEP * _spread(name, sizes))
-
-
-def _normal(seed: int, name: str, spread: Array) -> Array:
+def weights(seed: int, name: str, sizes: Sizes, part: float = 1.0) -> Array:
+    """Draw the weights called `name`, such as `old.E`, or, where they are less spread out by `part`, a change of them."""
+    spread = part * _spread(name, sizes)
     drawn = _stream(seed, name).normal(size=spread.shape) * spread
     rounded = np.where(spread < _ONE_DECIMAL_FROM, drawn.round(2), drawn.round(1))
     return np.asarray(rounded + 0.0)  # + 0.0 makes 0 of -0, which would print with its sign
@@ -80,20 +72,16 @@ def _spread(name: str, sizes: Sizes) -> Array:
         case "E":
             return np.full((sizes.vocabulary, sizes.embedding), 0.6)
         case "W":
-            return np.repeat(_row_spread(sizes)[:, None], sizes.hidden, axis=1)
+            reads = 0.55 * min(1.0, (3 / sizes.embedding) ** 0.5)
+            recurs = 0.45 / sizes.hidden**0.5  # below 0.5/√hidden: a larger gain makes an RNN chaotic
+            rows = np.repeat([reads, recurs, 0.3], [sizes.embedding, sizes.hidden, 1])
+            return np.repeat(rows[:, None], sizes.hidden, axis=1)
         case "Y":
             return np.full((sizes.hidden, sizes.vocabulary), wide)
         case "w":
             return np.full(sizes.hidden, wide)
         case _:
             return np.array(0.3)
-
-
-def _row_spread(sizes: Sizes) -> Array:
-    """Give the spread of each row of W; recurrent rows stay below 0.5/√hidden: a larger gain makes an RNN chaotic."""
-    reads = 0.55 * min(1.0, (3 / sizes.embedding) ** 0.5)
-    recurs = 0.45 / sizes.hidden**0.5
-    return np.repeat([reads, recurs, 0.3], [sizes.embedding, sizes.hidden, 1])
 
 
 def draws(seed: int, given: list[list[float]] | None, prompts: list[list[str]], sizes: Sizes) -> Array:
@@ -115,7 +103,7 @@ def all_weights(seed: int, parts: Mapping[str, Any], sizes: Sizes) -> dict[str, 
     done: dict[str, Array] = {}
     for name in WEIGHTS:
         given = parts.get(name)
-        done[name] = _left_out(seed, name, parts, sizes, done) if given is None else np.array(given, dtype=float)
+        done[name] = np.array(given, dtype=float) if given is not None else _left_out(seed, name, parts, sizes, done)
     return done
 
 
@@ -133,11 +121,8 @@ def is_drawn(name: str, parts: Collection[str]) -> bool:
 def _left_out(seed: int, name: str, parts: Mapping[str, Any], sizes: Sizes, done: Mapping[str, Array]) -> Array:
     """Fill one part: an update is 0 and a reference the old policy where those are given; the rest is drawn."""
     base, is_update = base_of(name), "delta_" in name
-    if not base:
-        return weights(seed, name, sizes)
     if not is_drawn(name, parts):
         return np.zeros_like(done[base]) if is_update else done[base].copy()
-    if is_update:
-        return nudge(seed, name, sizes)
+    drawn = weights(seed, name, sizes, _STEP if base else 1.0)
     # A reference near the old policy, but not it: else every KL would be 0.
-    return (done[base] + nudge(seed, name, sizes)).round(2) + 0.0
+    return drawn if is_update or not base else (done[base] + drawn).round(2) + 0.0

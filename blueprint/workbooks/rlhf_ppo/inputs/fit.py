@@ -17,7 +17,7 @@ def fitting(parts: Mapping[str, Any], sizes: Sizes, spare: Collection[str]) -> d
     kept: dict[str, Any] = {}
     for key, value in parts.items():
         try:
-            _check(key, value, sizes, kept.get("text.vocabulary"))
+            _check(key, value, sizes, kept.get("text.vocabulary") or draw.vocabulary(sizes.vocabulary))
         except NumbersError:
             if key not in spare:
                 raise
@@ -26,7 +26,7 @@ def fitting(parts: Mapping[str, Any], sizes: Sizes, spare: Collection[str]) -> d
     return kept
 
 
-def _check(key: str, value: Any, sizes: Sizes, vocabulary: list[str] | None) -> None:
+def _check(key: str, value: Any, sizes: Sizes, vocabulary: list[str]) -> None:
     match key.split("."):
         case ["sizes", _]:
             return  # settled before
@@ -34,9 +34,9 @@ def _check(key: str, value: Any, sizes: Sizes, vocabulary: list[str] | None) -> 
             _check_count(key, len(value), sizes.vocabulary, "word")
             check_vocabulary(value)
         case ["text", "prompts"]:
-            _check_prompts(value, vocabulary or draw.vocabulary(sizes.vocabulary), sizes)
+            _check_prompts(value, vocabulary, sizes)
         case ["rollout", "responses"]:
-            _check_responses(value, vocabulary or draw.vocabulary(sizes.vocabulary), sizes)
+            _check_responses(value, vocabulary, sizes)
         case ["rollout", "draws"] if value and {len(row) for row in value} == {sizes.columns}:
             _check_shape(key, value, ("episodes", "columns"), sizes)
         case [_, part]:
@@ -60,14 +60,10 @@ def _check_prompts(prompts: list[list[str]], vocabulary: list[str], sizes: Sizes
         raise refusal("text.prompts", f"a longest prompt of {counted(longest, 'word')}", str(sizes.prompt))
     for row, prompt in enumerate(prompts, start=1):
         for item, word in enumerate(prompt, start=1):
-            _check_prompt_word(f"text.prompts, row {row}, item {item}", word, vocabulary)
-
-
-def _check_prompt_word(where: str, word: str, vocabulary: list[str]) -> None:
-    end, *others = vocabulary
-    if word == end:
-        raise refusal(where, shown(word), "a word that does not end the text")
-    check_known(where, word, others)
+            where = f"text.prompts, row {row}, item {item}"
+            if word == vocabulary[0]:
+                raise refusal(where, shown(word), "a word that does not end the text")
+            check_known(where, word, vocabulary[1:])
 
 
 def check_known(where: str, word: str, words: Sequence[str]) -> None:

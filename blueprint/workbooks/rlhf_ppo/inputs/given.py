@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Array, Draft, Level, Numbers, NumbersError, Part, Values, refusal
+from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, NumbersError, Part, refusal
 from blueprint.inputs.entries import Flag, LogProb, Number, Ratio, Token, Word
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.fit import check_known, check_vocabulary
@@ -51,7 +51,8 @@ def _numbers(draft: Draft) -> RlhfNumbers:
             check_known(f"text.responses, row {row}, item {item}", word, vocabulary)
     end = parts.setdefault("text.end_word", vocabulary[0])
     check_known("text.end_word", end, vocabulary)
-    parts.setdefault("text.mask", _up_to_the_end(words, end))
+    is_end = np.array([[word == end for word in row] for row in words])
+    parts.setdefault("text.mask", np.asarray(np.cumsum(is_end, axis=1) - is_end == 0, dtype=float))
     rows = _rows(parts.pop("text.episodes", None), len(words))
     per_response = [part.key for part in LOGITS.parts if part.axes[:1] == ("response",)]
     parts |= {key: np.array(parts[key])[rows] for key in per_response if key != "text.responses"}
@@ -60,22 +61,12 @@ def _numbers(draft: Draft) -> RlhfNumbers:
     return RlhfNumbers(**draft.head, ppo=settings, parts=head, conventions=replace(conventions, live=True))
 
 
-def _up_to_the_end(words: tuple[tuple[str, ...], ...], end: str) -> Array:
-    """Mark the words up to and including the first end word."""
-    is_end = np.array([[word == end for word in row] for row in words])
-    return np.asarray(np.cumsum(is_end, axis=1) - is_end == 0, dtype=float)
-
-
 def _rows(episodes: list[int] | None, count: int) -> list[int]:
     """Pick the episodes that the file names, counted from 1; all of them if it names none."""
     chosen = list(range(1, count + 1)) if episodes is None else episodes
     if not chosen or len(set(chosen)) < len(chosen) or not all(1 <= each <= count for each in chosen):
         raise refusal("text.episodes", str(chosen), f"numbers from 1 to {count}, each once")
     return [each - 1 for each in chosen]
-
-
-def _values(numbers: RlhfNumbers) -> Values:
-    return values_of(numbers.conventions) | dict(numbers.parts)
 
 
 LOGITS = Level(
@@ -106,7 +97,7 @@ LOGITS = Level(
     presets=rlhf,
     limits={"response": ROWS, "slot": (1, LONGEST), "word": LIMITS["vocabulary"]},
     make=_numbers,
-    values=_values,
+    values=lambda numbers: values_of(numbers.conventions) | dict(numbers.parts),
 )  # fmt: skip
 
 

@@ -103,17 +103,15 @@ def check_plain(settings: Settings) -> None:
 
 def _is_plain(key: str, value: float | str) -> bool:
     """Tell whether the plain build knows a setting, and may hold this value."""
-    if key not in PRESET_DEFAULT:
-        return False
-    setting = PRESET_DEFAULT[key]
-    return value in setting.words if setting.words else setting.low <= float(value) <= setting.high
+    setting = PRESET_DEFAULT.get(key)
+    return setting is not None and (value in setting.words if setting.words else setting.holds(float(value)))
 
 
 def values_of(conventions: Conventions) -> dict[str, object]:
     """Return what a file states of live conventions; nothing where they are not live."""
     if not conventions.live:
         return {}
-    compare: dict[str, object] = {"compare": conventions.compare} if conventions.compare else {}
+    compare = {"compare": conventions.compare} if conventions.compare else {}
     return {"preset": conventions.preset, "conventions": "live", **compare}
 
 

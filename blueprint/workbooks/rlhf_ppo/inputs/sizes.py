@@ -1,6 +1,6 @@
 """Find the six sizes from what is given: stated under [sizes], else the shape of a part, else the default's."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -71,15 +71,14 @@ def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
     return sizes
 
 
-def _rank(claim: Claim, spare: Collection[str]) -> tuple[bool, bool, bool]:
-    """Order the claims; fixed responses come last of all, because they may be shorter than what is allowed."""
-    return claim.source == "rollout.responses", claim.source in spare, not claim.source.startswith("sizes.")
-
-
 def claims_of(parts: Mapping[str, Any], spare: Collection[str]) -> dict[str, Claim]:
-    """Take the first claim for each size, and check it."""
+    """Take the first claim for each size, and check it; fixed responses come last of all, since they may be shorter."""
+    claims = [Claim(key, size, number) for key, value in parts.items() for size, number in _sizes_in(key, value)]
+    claims.sort(
+        key=lambda each: (each.source == "rollout.responses", each.source in spare, each.source[:6] != "sizes.")
+    )
     settled: dict[str, Claim] = {}
-    for claim in sorted(_claims(parts), key=lambda claim: _rank(claim, spare)):
+    for claim in claims:
         if claim.size not in settled:
             _check_limits(claim)
             settled[claim.size] = claim
@@ -92,12 +91,6 @@ def _check_limits(claim: Claim) -> None:
         found = shown(claim.value)
         stated = claim.source == f"sizes.{claim.size}"
         raise refusal(claim.source, found if stated else f"{claim.size} = {found}", f"{low} to {high}")
-
-
-def _claims(parts: Mapping[str, Any]) -> Iterator[Claim]:
-    for key, value in parts.items():
-        for size, number in _sizes_in(key, value):
-            yield Claim(key, size, number)
 
 
 def _sizes_in(key: str, value: Any) -> list[tuple[str, int]]:
@@ -113,12 +106,8 @@ def _sizes_in(key: str, value: Any) -> list[tuple[str, int]]:
             longest = max(map(len, value), default=0)
             return [("episodes", len(value)), *([("max_new_tokens", longest)] if longest else [])]
         case [_, part] if axes := SHAPES[part.removeprefix("delta_")]:
-            lengths = (len(value), _width(value)) if len(axes) == 2 else (len(value),)
+            lengths = (len(value), len(value[0]) if value else 0) if len(axes) == 2 else (len(value),)
             found = dict(zip(axes, lengths, strict=True))
             embedding = found.pop("joined", 0) - found.get("hidden", 0) - 1
             return [*found.items(), *([("embedding", embedding)] if embedding > 0 else [])]
     return []
-
-
-def _width(rows: list[list[float]]) -> int:
-    return len(rows[0]) if rows else 0

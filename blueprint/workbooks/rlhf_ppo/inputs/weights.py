@@ -75,7 +75,7 @@ def _given(draft: Draft) -> Values:
 
 def _values(numbers: WeightNumbers) -> Values:
     (words, embedding), hidden = numbers.weights["old.E"].shape, numbers.weights["old.W"].shape[1]
-    prompt = max(map(len, numbers.prompts))
+    prompt, responses = max(map(len, numbers.prompts)), numbers.responses
     sizes = Sizes(words, embedding, hidden, len(numbers.prompts), prompt, numbers.max_new_tokens)
     return {
         "seed": numbers.seed,
@@ -84,14 +84,14 @@ def _values(numbers: WeightNumbers) -> Values:
         "text.vocabulary": numbers.vocabulary,
         "text.prompts": [" ".join(prompt) for prompt in numbers.prompts],
         "rollout.draws": _draws(numbers, sizes),
-        **({"rollout.responses": [_joined(each) for each in numbers.responses]} if numbers.responses else {}),
+        # As a string, or, where the draw decides on a word before others, as a list with "" for that word.
+        **(
+            {"rollout.responses": [" ".join(each) if all(each) else list(each) for each in responses]}
+            if responses
+            else {}
+        ),
         **numbers.weights,
     }
-
-
-def _joined(response: Sequence[str]) -> str | list[str]:
-    """Return a response as a string, or, where the draw decides on a word before others, as a list with "" for that word."""
-    return " ".join(response) if all(response) else list(response)
 
 
 def _draws(numbers: WeightNumbers, sizes: Sizes) -> list[list[float]]:
@@ -134,12 +134,6 @@ def _remarks(numbers: WeightNumbers, key: str) -> Sequence[str]:
     return rows.get(key.rpartition(".")[2].removeprefix("delta_"), ())
 
 
-def _size(name: str, about: str) -> Part:
-    """Describe a size that may be left out; its limits are checked in `sizes.py`."""
-    low, high = LIMITS[name]
-    return Part(f"sizes.{name}", Whole, (), about, None, schema={"minimum": low, "maximum": high})
-
-
 LEVEL = Level(
     "rlhf_ppo",
     "weights",
@@ -147,7 +141,10 @@ LEVEL = Level(
     parts=(
         Part("seed", Seed, (), "fills whatever is left out", 1),
         *PARTS,
-        *(_size(name, about) for name, about in _SIZES.items()),
+        *(
+            Part(f"sizes.{name}", Whole, (), about, None, schema=dict(zip(("minimum", "maximum"), LIMITS[name], strict=True)))
+            for name, about in _SIZES.items()
+        ),
         Part("text.vocabulary", Word, ("word",), "the first word ends a text; words differ by more than capitals", None,
              otherwise="default words"),
         Part("text.prompts", Prompt, ("episode",), "an episode each: words of the vocabulary, blanks between them", None),
