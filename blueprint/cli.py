@@ -17,7 +17,7 @@ COMMANDS = {
     "diff": ("rebuild:diff", "Say where two workbooks part, and what follows from it."),
     "explain": ("explain:explain", "Show where one number comes from, step by step."),
     "import": ("verify:import_", "Make a workbook of a few words of a training minibatch."),
-    "inspect": ("inspect:inspect", "Say what a dump of a training step holds."),
+    "inspect": ("inspect:inspect_dump", "Say what a dump of a training step holds."),
     "list": ("presets:list_numbers", "Name the numbers that workbooks can be built from."),
     "numbers": ("numbers:numbers", "Write all numbers of a workbook as a TOML file."),
     "presets": ("presets:presets", "List the libraries whose conventions can be chosen."),

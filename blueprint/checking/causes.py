@@ -44,14 +44,14 @@ def cause_of(file: Checked, spot: Spot) -> tuple[Cause, str]:
     forms = _forms(file, spot)
     here = forms.pop(spot.at)
     if forms and here not in forms.values():
-        said = "a number stands there" if here is None else f"its formula is {_shown(here)}"
+        said = "a number stands there" if here is None else f"its formula is {unquoted(here, LONGEST_FORMULA)}"
         usual = Counter(forms.values()).most_common(1)[0][0]
-        others = "numbers" if usual is None else _shown(usual)
+        others = "numbers" if usual is None else unquoted(usual, LONGEST_FORMULA)
         seen = f"(as seen from {file.places[spot.name].cell(spot.at)})"
         return Cause.FORMULA, f"{said}; the cells beside it have {others} {seen}"
     if here is None:
         return Cause.FORMULA, "numbers stand there instead of formulas"
-    return _of_value(file, spot, _shown(here))
+    return _of_value(file, spot, unquoted(here, LONGEST_FORMULA))
 
 
 def _of_value(file: Checked, spot: Spot, formula: str) -> tuple[Cause, str]:
@@ -94,10 +94,6 @@ def _same(computed: object, shown: object) -> bool:
 
 def _print(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else quoted(value)
-
-
-def _shown(formula: str) -> str:
-    return unquoted(formula, LONGEST_FORMULA)
 
 
 class Roots:

@@ -4,8 +4,6 @@ Every computed block of a file should be compared with a row of the witness, and
 the file, so that nothing is passed over in silence. A row that somebody renamed on the Contents sheet breaks both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,7 +46,7 @@ class Outcome(NamedTuple):
         return all(verdict.agrees for verdict in self.verdicts)
 
     @property
-    def frame(self) -> DataFrame:
+    def frame(self) -> "DataFrame":
         """A table with a row for each quantity of each file: cells compared, cells that differ, the largest difference."""
         import pandas as pd
 
@@ -178,6 +176,5 @@ def _unlike(file: Checked, name: str, row: Array) -> str:
     shape, words = file.arrays[name].shape, file.places[name].words
     if shape != row.shape:
         return f"the Contents sheet says that it lies as {shape}, expected {row.shape}"
-    if words != (row.dtype == object):
-        return f"the Contents sheet says that it holds {'words' if words else 'numbers'}"
-    return ""
+    unlike = words != (row.dtype == object)
+    return f"the Contents sheet says that it holds {'words' if words else 'numbers'}" if unlike else ""

@@ -7,14 +7,11 @@ follows from a row of words may differ by a part of that row's largest number.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
 from blueprint.checking.files import Checked
 from blueprint.language import Array
-
-Odd = Mapping[str, Collection[tuple[int, ...]]]
 
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5}
 """Two honest computations differ by rounding, which grows with the largest number of a row, not with each number: a
@@ -61,17 +58,18 @@ def compare(
     witness: Mapping[str, Array],
     tolerance: float,
     wider: Mapping[str, float],
-    odd: Odd = MappingProxyType({}),
-    carried: Mapping[str, float] = MappingProxyType({}),
+    odd: Mapping[str, Collection[tuple[int, ...]]] | None = None,
+    carried: Mapping[str, float] | None = None,
 ) -> list[Deviation]:
     """Compares every quantity that both have, in the witness's order.
 
     wider: by quantity, how many times more than usual may differ (whitening divides by a small σ). odd: by quantity,
     cells that show no number at all, which is never right. carried: by quantity, what may differ at least.
     """
+    least, errors = carried or {}, odd or {}
     return [
         _compared(
-            name, sheet[name], theirs, tolerance * wider.get(name, 1.0), carried.get(name, 0.0), odd.get(name, ())
+            name, sheet[name], theirs, tolerance * wider.get(name, 1.0), least.get(name, 0.0), errors.get(name, ())
         )
         for name, theirs in witness.items()
         if name in sheet

@@ -1,6 +1,6 @@
 """Verdicts: what a check of one file comes to, as records, as a table for people, and as plain data for programs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -94,7 +94,7 @@ def line_of(verdict: Verdict) -> str:
 
 def findings(verdict: Verdict) -> str:
     """Prints what deviates first, why, and what merely follows."""
-    parts = [f"{first}{_follows(first.follows)}" for first in verdict.firsts]
+    parts = list(map(_shown, verdict.firsts))
     if verdict.missed:
         named = "; ".join(f"{unquoted(name)}: {why}" for name, why in [*verdict.missed.items()][:MOST_MISSED])
         more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
@@ -180,9 +180,11 @@ def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, .
     return line.name, verdict.file.range(line.name), str(line.cells), f"{line.largest:.1e}", where, says
 
 
-def _follows(names: Sequence[str], most: int = 6) -> str:
-    listed = ", ".join(names[:most]) + (" …" if len(names) > most else "")
-    return f"\n  {len(names)} quantities follow from it: {listed}" if names else ""
+def _shown(first: First) -> str:
+    """Prints what deviates, and names the first quantities that follow from it."""
+    names = first.follows
+    listed = ", ".join(names[:MOST_MISSED]) + (" …" if len(names) > MOST_MISSED else "")
+    return f"{first}\n  {len(names)} quantities follow from it: {listed}" if names else str(first)
 
 
 def _print(value: float | str) -> str:

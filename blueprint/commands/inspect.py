@@ -11,8 +11,7 @@ import click
 
 from blueprint.commands.console import say
 from blueprint.commands.door import Unreadable
-from blueprint.dumps import Inspection
-from blueprint.dumps import inspect as look
+from blueprint.dumps import Inspection, inspect
 from blueprint.inputs import shown_value
 from blueprint.quoting import printable, table, unquoted
 
@@ -29,15 +28,15 @@ Exit codes: 0 it can be replayed, 2 wrong use, 3 it cannot be read or not replay
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command("inspect", epilog=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
-def inspect(file: Path, as_json: bool) -> None:
+def inspect_dump(file: Path, as_json: bool) -> None:
     """Say what a dump of a training step holds: recognised, missing, unknown, and what can be recomputed.
 
     Nothing in the file is ever unpickled. docs/minibatch.md tells the names, docs/dump-hooks.md how to write one.
     """
-    found = look(file)
+    found = inspect(file)
     say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))
     if found.refusal:
         raise Unreadable(f"{found.path}: {found.refusal}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -57,7 +58,8 @@ def numbers(
     if schema:
         _deliver(_schema(), output, force)
     elif show:
-        _show(_source(source), options)
+        for line in table([list(each) for each in origins(_source(source), options)]):
+            say(line)
     else:
         _write(_source(source), [each for _, each in options], output, force)
 
@@ -80,11 +82,9 @@ def _source(name: str) -> Source:
 def _is_workbook(name: str) -> bool:
     if name.lower().endswith(".xlsx"):
         return True
-    try:
-        with open(name, "rb") as file:
-            return file.read(len(ZIP)) == ZIP
-    except (OSError, ValueError):  # no file: a name, or a path that `read` refuses in a sentence of its own
-        return False
+    with suppress(OSError, ValueError), open(name, "rb") as file:
+        return file.read(len(ZIP)) == ZIP
+    return False  # no file: a name, or a path that `read` refuses in a sentence of its own
 
 
 def _write(found: Source, overrides: list[str], output: Path | None, force: bool) -> None:
@@ -125,9 +125,3 @@ def _deliver(text: str, output: Path | None, force: bool) -> None:
     refuse_existing(output, force)
     with saved_whole(output) as unfinished:
         unfinished.write_bytes(text.encode())
-
-
-def _show(found: Source, options: list[tuple[str, str]]) -> None:
-    """Prints a line for every key: its value, and where that comes from."""
-    for line in table([list(each) for each in origins(found, options)]):
-        say(line)

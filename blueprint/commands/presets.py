@@ -4,7 +4,6 @@ import click
 
 from blueprint.commands.console import say
 from blueprint.inputs import Level, Preset, names, shown_value
-from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kinds
 
 EXAMPLES = """\b
@@ -35,20 +34,15 @@ def presets(name: str | None, keys: bool) -> None:
         found = next((level for _, level in offered if name in level.presets().presets), offered[0][1])
         return _tell(found, found.presets().preset(name))
     for kind, level in offered:
-        click.echo(_heading(kind))
+        built_in = next(iter(kind.built_in()), "FILE")
+        of = "" if built_in == "default" else f" --numbers {built_in}"
+        click.echo(f"{kind.title[0].upper()}{kind.title[1:]}: blueprint build{of} --preset NAME")
         if keys:
             _tell_keys(level)
         else:
             for preset in level.presets().presets.values():
                 _tell(level, preset)
         click.echo()
-
-
-def _heading(kind: Kind) -> str:
-    """Says what chooses a preset of a kind: with its first built-in numbers, if it has any."""
-    numbers = next(iter(kind.built_in()), "FILE")
-    of = "" if numbers == "default" else f" --numbers {numbers}"
-    return f"{kind.title[0].upper()}{kind.title[1:]}: blueprint build{of} --preset NAME"
 
 
 def _tell_keys(level: Level) -> None:

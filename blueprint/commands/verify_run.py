@@ -112,8 +112,7 @@ def _gone_through(found: Found, settings: VerifyOptions, options: RunOptions, le
 
 def _executor(found: Found, settings: VerifyOptions, options: RunOptions) -> Executor:
     """Returns what goes through the steps; processes that share one accelerator share its memory."""
-    work = partial(record_of, found.folder.absolute(), settings=settings)
-    on_cpu = settings.device.startswith("cpu")
+    work, on_cpu = partial(record_of, found.folder.absolute(), settings=settings), settings.device.startswith("cpu")
     if options.ray:
         return OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
     return Processes(work, options.workers or (cores() if on_cpu else 1))

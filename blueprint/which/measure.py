@@ -74,11 +74,9 @@ def differences(values: _Values, default: _Values) -> list[str]:
 
 def _answer(preset: Preset, numbers: Mapping[str, float], without: list[tuple[str, Mapping[str, float]]]) -> Answer:
     """Says what each convention adds: the loss with it, less the loss without it, which may be endless."""
-    loss = "policy loss"
-    effects = [Effect(key, numbers[loss] - found[loss]) for key, found in without]
-    return Answer(
-        preset, numbers, tuple(sorted(effects, key=lambda effect: -inf if isnan(effect.adds) else -abs(effect.adds)))
-    )
+    effects = [Effect(key, numbers["policy loss"] - found["policy loss"]) for key, found in without]
+    effects.sort(key=lambda effect: -inf if isnan(effect.adds) else -abs(effect.adds))
+    return Answer(preset, numbers, tuple(effects))
 
 
 def _yours(book: Book, default: Preset) -> list[Preset]:

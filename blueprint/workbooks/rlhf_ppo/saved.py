@@ -1,25 +1,20 @@
 """The way back: the numbers of a saved workbook of RLHF PPO, level by level."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from blueprint.inputs import Numbers
+from blueprint.inputs import Array, Numbers
+from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 from blueprint.workbooks.rlhf_ppo.weights_level import block_name
-
-if TYPE_CHECKING:
-    from blueprint.inputs import Array
-    from blueprint.reopening.saved import Saved
 
 GIVEN_WORDS = "rollout.response"
 LIBRARIES = "library.names"

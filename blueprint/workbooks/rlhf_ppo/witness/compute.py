@@ -71,7 +71,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
         compute_tokens(batch, rows)
         return ()
     start = compute_ppo(batch, rows)
-    add_metrics(batch, rows, start.mask, "score.placed" if TABLE in file else "reward.score")
+    add_metrics(batch, rows, start.mask, "score.placed" if TABLE in file else SCORES)
     add_libraries(batch, rows, texts_of(rows, start.mask))
     add_charts(batch, rows, start)
     add_checks(batch, rows, start.mask)
@@ -141,7 +141,10 @@ def compute_tokens(batch: Batch, rows: Rows) -> None:
         _refuse_holes(numbers(file, "mask"))
     count = mask.sum(dim=(-2, -1)).clamp(min=1)
     rows.know({"slots": with_end(mask), SCORES: batch.typed(SCORES)})
-    rows.add({"response.words": count, "values.masked": _values(batch, mask)})
+    # Values count inside the mask, and one that is typed behind the last decision of a file.
+    behind = torch.nn.functional.pad(batch.exists, (1, 0)) * (1 - with_end(batch.exists))
+    values = batch.typed("old_critic.values") * (with_end(mask) + behind)
+    rows.add({"response.words": count, "values.masked": values})
     add_signal(batch, rows, mask)
     rows.add(mean_rows(rows, MEANS, mask, count))
     if "case.ratio" in batch.files[0]:
@@ -162,12 +165,6 @@ def _refuse_holes(mask: Array) -> None:
                 f"the mask of episode {episode} has a hole at decision {gap + 1}: a workbook has no rows for holes yet;"
                 " write 1 from the first response word to the last"
             )
-
-
-def _values(batch: Batch, mask: Tensor) -> Tensor:
-    """Returns the typed values inside the mask, and what is typed behind the last decision of each file."""
-    behind = torch.nn.functional.pad(batch.exists, (1, 0)) * (1 - with_end(batch.exists))
-    return batch.typed("old_critic.values") * (with_end(mask) + behind)
 
 
 def add_signal(batch: Batch, rows: Rows, mask: Tensor) -> None:

@@ -33,11 +33,14 @@ def add_libraries(batch: Batch, rows: Rows, texts: Texts) -> None:
     if "library.names" not in batch.files[0]:
         return
     places = [[column(file, each) for each in np.atleast_1d(file["library.names"])] for file in batch.files]
-    stated = {name: _stated(batch, name, places) for name in held(batch.files[0])}
+    of_files = list(zip(batch.files, places, strict=True))
+    stated = {
+        name: [[of_preset(file, name, each) for each in of_file] for file, of_file in of_files]
+        for name in held(batch.files[0])
+    }
     rows.add({"library.number": batch.padded([np.array(each, dtype=float) for each in places])}, whole=True)
     found = _add_settings(batch, rows, stated)
-    why = zip(batch.files, places, strict=True)
-    rows.add_words("library.why", [block(file, "presets.why")[of_file] for file, of_file in why])
+    rows.add_words("library.why", [block(file, "presets.why")[of_file] for file, of_file in of_files])
     count = len(places[0])
     repeated = {each.name: getattr(texts, each.name).repeat_interleave(count, dim=0) for each in fields(Texts)}
     floor = batch.typed("explained_variance.floor").repeat_interleave(count)
@@ -47,13 +50,6 @@ def add_libraries(batch: Batch, rows: Rows, texts: Texts) -> None:
     differs = [number != batch.setting(name)[..., 0] for name, number in found.items()]
     together = torch.stack(differs, dim=1).to(batch.dtype)
     rows.add({"library.differs": together, "library.differences": together.sum(dim=1)}, whole=True)
-
-
-def _stated(batch: Batch, name: str, places: list[list[int]]) -> list[list[Setting]]:
-    """Returns what the libraries of every file say about a convention."""
-    return [
-        [of_preset(file, name, each) for each in of_file] for file, of_file in zip(batch.files, places, strict=True)
-    ]
 
 
 def _add_settings(batch: Batch, rows: Rows, stated: dict[str, list[list[Setting]]]) -> Named:

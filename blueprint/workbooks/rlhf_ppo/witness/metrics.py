@@ -87,8 +87,7 @@ def explained_rows(returns: Tensor, values: Tensor, mask: Tensor, words: Tensor,
 
 def mean_rows(rows: Held, names: tuple[str, ...], mask: Tensor, words: Tensor) -> Named:
     """Returns the masked means of rows, without their end columns."""
-    columns = mask.shape[-1]
-    return {f"mean.{name}": masked_mean(rows[name][..., :columns], mask, words) for name in names}
+    return {f"mean.{name}": masked_mean(rows[name][..., : mask.shape[-1]], mask, words) for name in names}
 
 
 def onward(rows: Rows, decay: Tensor) -> Tensor:

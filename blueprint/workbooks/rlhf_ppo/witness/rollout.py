@@ -82,7 +82,7 @@ def replay(batch: Batch, policy: Held, prompts: Held, temperature: Tensor) -> tu
         drawn, margin = draw(torch.bmm(memory, policy["Y"]) / temperature, u[..., column])
         allowed = (room >= 1).to(u.dtype) * (1 - last[..., column])
         mask = (1 - given[..., column + 1]) * (1 - ended) * allowed * exists[..., column]
-        token = drawn if forced is None else typed_or_drawn(forced[..., column], drawn)
+        token = drawn if forced is None else torch.where(forced[..., column] >= 0, forced[..., column], drawn)
         written = given_id[..., column + 1] + mask.long() * token
         steps.append((written, mask, ended, room, allowed, drawn, margin))
     written, mask, ended, room, *inner = (torch.stack(each, dim=-1) for each in zip(*steps, strict=True))
@@ -96,7 +96,7 @@ def text_rows(mask: Tensor, drawn: Tensor, forced: Tensor | None, others: Held) 
     written, dtype = others["rollout.written"], mask.dtype
     is_end = (written == 0).to(dtype)
     rows = {"mask": with_end(mask), "rollout.read": written[..., :-1], "rollout.drawn": drawn}
-    rows |= {} if forced is None else {"rollout.forced": typed_or_drawn(forced, drawn)}
+    rows |= {} if forced is None else {"rollout.forced": torch.where(forced >= 0, forced, drawn)}
     rows |= {**others, "rollout.is_end": is_end[..., 1:], "rollout.ends": mask * is_end}
     return {name: each.to(dtype) for name, each in rows.items()}
 
@@ -112,11 +112,6 @@ def slot_rows(batch: Batch, given: Tensor) -> Named:
     writes[..., -1] = 0
     slots = free * writes * (number <= batch.typed("max_new_tokens")[:, None, None])
     return {"slots.number": with_start(number), "slots": with_end(slots)}
-
-
-def typed_or_drawn(typed: Tensor, drawn: Tensor) -> Tensor:
-    """Returns the ids that are typed, and where none is (−1) those that are drawn."""
-    return torch.where(typed >= 0, typed, drawn)
 
 
 def draw(logits: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
