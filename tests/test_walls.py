@@ -25,7 +25,7 @@ MAY_READ = {
     "page": ("page", "language", "program", "quoting", "saving"),
     "inputs": ("inputs", "quoting", "workbooks.registry"),
     "workbooks.registry": ("witness", "workbooks.common", "workbooks.kind", *KERNEL),
-    "workbooks.kind": ("dumps.kind", "verifying.kind", "workbooks.common", *KERNEL),
+    "workbooks.kind": ("verifying.kind", "workbooks.common", *KERNEL),
     "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
     "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "saving"),
     "verifying": (

@@ -12,8 +12,7 @@ import click
 
 from blueprint.commands.console import say
 from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable, ending_in
-from blueprint.dumps import MinibatchError
-from blueprint.dumps.kind import dump_kinds
+from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.verifying import VerifyOptions, known_device
 from blueprint.verifying.runs.finding import Found, find
 from blueprint.verifying.runs.going import Run

@@ -4,11 +4,19 @@ from blueprint.dumps.batch import Dump, Minibatch, Moments
 from blueprint.dumps.checks import rounding
 from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata_of, open_raw, require, save
 from blueprint.dumps.inspecting import Inspection, inspect
-from blueprint.dumps.kind import DumpKind, catalogue_of, dump_kinds
 from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields, whole_number
 from blueprint.dumps.names import TENSOR, UNUSED, Names
-from blueprint.dumps.read import minibatch_from, naming, not_understood, read_dump, read_minibatch
+from blueprint.dumps.read import (
+    DumpKind,
+    catalogue_of,
+    dump_kinds,
+    minibatch_from,
+    naming,
+    not_understood,
+    read_dump,
+    read_minibatch,
+)
 from blueprint.dumps.recognise import names_in_metadata
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.formats import MinibatchError, open_raw, require
-from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.names import NAMES, TENSOR
-from blueprint.dumps.read import minibatch_of, naming
+from blueprint.dumps.read import kind_of_file, minibatch_of, naming
 from blueprint.dumps.recognise import METADATA, recognise
 from blueprint.workbooks.common.conventions.data import rlhf
 
@@ -117,8 +116,9 @@ def _needs(preset: str | None, named: Mentioned) -> Mapping[str, tuple[str, ...]
     """Returns what is computed from what; rewards need no reference where the KL is not paid in them."""
     known = rlhf().presets
     usual = known[preset].values["reward.kl_in"] if preset and preset in known else "reward"
-    paid = named.settings.get("reward.kl_in", usual)
-    return NEEDS if paid in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
+    return (
+        NEEDS if named.settings.get("reward.kl_in", usual) in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
+    )
 
 
 def _lacking(name: str, needs: Mapping[str, tuple[str, ...]], has: set[str]) -> tuple[str, ...]:

@@ -1,22 +1,55 @@
-"""Reads a dump of any format and library into a minibatch under neutral names, checked inside its mask."""
+"""Reads a dump of any kind, format and library: how kinds are told from each other, and a minibatch checked inside its mask."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
 from blueprint.dumps.batch import Dump, Minibatch
 from blueprint.dumps.checks import check_numbers, without_critic
 from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
-from blueprint.dumps.kind import kind_of_file
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.metadata import forward_option, run_fields, share_of
 from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, Names, nearest
 from blueprint.dumps.recognise import METADATA, Recognised, recognise
 from blueprint.dumps.shaping import shape
+from blueprint.inputs.catalogue import Catalogue
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.registry import kind_named, kinds
+
+
+@dataclass(frozen=True)
+class DumpKind:
+    """A kind of dump.
+
+    called: how one is spoken of. catalogue: the presets by which it may be computed.
+    is_one: tells by names and metadata whether a file is one; without it, a file is one that is none of the others.
+    read: makes a dump of a file as it was read, and raises MinibatchError in a sentence that begins with the path.
+    """
+
+    called: str
+    catalogue: Callable[[], Catalogue]
+    read: Callable[[Raw, Path], Dump]
+    is_one: Callable[[Raw], bool] | None = None
+
+
+def dump_kinds() -> list[DumpKind]:
+    """Returns the kinds of dumps; last the one that a file is which is none of the others."""
+    found: list[DumpKind] = [kind.part("dumps") for kind in kinds() if kind.dumps]
+    return sorted(found, key=lambda each: each.is_one is None)
+
+
+def kind_of_file(raw: Raw) -> DumpKind:
+    """Returns which kind of dump a file is."""
+    return next(each for each in dump_kinds() if each.is_one is None or each.is_one(raw))
+
+
+def catalogue_of(dump: Dump) -> Catalogue:
+    """Returns the presets by which a dump may be computed."""
+    found: DumpKind = kind_named(dump.kind).part("dumps")
+    return found.catalogue()
 
 
 def read_dump(path: str | PathLike[str]) -> Dump:
@@ -63,7 +96,6 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         MinibatchError: as `read_dump`, without the path.
     """
     named = mentioned(raw.metadata, found.preset or found.library)
-    known = run_fields(raw.metadata)
     shaped = shape(raw, found)
     check_numbers(shaped)
     return replace(
@@ -77,7 +109,7 @@ def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
         share=share_of(raw.metadata),
         hyperparameters=named.settings,
         logged=named.logged,
-        **known,
+        **run_fields(raw.metadata),
     )
 
 

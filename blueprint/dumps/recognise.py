@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from blueprint.dumps.formats import MinibatchError, Raw, same_numbers
+from blueprint.dumps.formats import MinibatchError, Raw, require, same_numbers
 from blueprint.dumps.metadata import FORWARD_OPTIONS, INFO, PLACE_KEYS, SHARE_KEYS
 from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
 from blueprint.inputs.errors import NumbersError
@@ -78,8 +78,10 @@ def names_in_metadata(raw: Raw, names: Names, none: str) -> dict[str, str]:
     """Returns what metadata say in `names`: {name in the file: neutral name}. none: what any other name is."""
     given = raw.metadata.get("names", {})
     known = names.neutral(TENSOR, AID) | {UNUSED}
-    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
-        raise MinibatchError('metadata, names: expected {"name in the file": "neutral name", …}.')
+    require(
+        isinstance(given, dict) and all(isinstance(each, str) for each in given.values()),
+        'metadata, names: expected {"name in the file": "neutral name", …}.',
+    )
     for name, neutral in given.items():
         if name not in raw.tensors:
             raise MinibatchError(
@@ -140,8 +142,10 @@ def preset_of(library: str, version: str | None) -> str | None:
 
 def _word(metadata: Mapping[str, Any], key: str) -> str | None:
     found = metadata.get(key)
-    if found is not None and not isinstance(found, str | int | float):
-        raise MinibatchError(f"metadata, {key}: found {type(found).__name__}, expected a word.")
+    require(
+        found is None or isinstance(found, str | int | float),
+        f"metadata, {key}: found {type(found).__name__}, expected a word.",
+    )
     return None if found is None else str(found)
 
 

@@ -47,7 +47,7 @@ class Kind:
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
         measured: whether numbers are those in which the changes that First hour proposes were measured.
         former: how files of older versions differ.
-        dumps, verifier: how dumps of real runs are read (`dumps.kind.DumpKind`), and how they are verified and made into numbers
+        dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.kind.Verifier`).
     """
 

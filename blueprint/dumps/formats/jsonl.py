@@ -30,8 +30,9 @@ def read_jsonl(path: Path, head_only: bool) -> Raw:
     for number, line in _lines(path):
         where = f"line {number}"
         found = from_json(line, where)
-        if not isinstance(found, dict):
-            raise MinibatchError(f"{where}: found {type(found).__name__}, expected an object {{…}} per response.")
+        require(
+            isinstance(found, dict), f"{where}: found {type(found).__name__}, expected an object {{…}} per response."
+        )
         if set(found) != {WHOLE} or lines.rows or metadata:
             lines.add(found, where)
         elif isinstance(found[WHOLE], dict):
@@ -97,15 +98,12 @@ class _Lines:
 def _responses(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yields the responses of a line: several where every list has the same length and some hold lists (NeMo-RL: 1)."""
     lists = {name: value for name, value in line.items() if isinstance(value, list)}
-    if len(set(map(len, lists.values()))) == 1 and any(_nested(value) for value in lists.values()):
+    nested = any(value and all(isinstance(each, list) for each in value) for value in lists.values())
+    if nested and len(set(map(len, lists.values()))) == 1:
         for number in range(len(next(iter(lists.values())))):
             yield {name: value[number] if name in lists else value for name, value in line.items()}
     else:
         yield line
-
-
-def _nested(value: list[Any]) -> bool:
-    return bool(value) and all(isinstance(each, list) for each in value)
 
 
 def _parsed(name: str, value: Any, where: str) -> Any:

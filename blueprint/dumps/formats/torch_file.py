@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.formats.columns import Columns
-from blueprint.dumps.formats.raw import WHOLE, Array, MinibatchError, Raw, check_shape, check_total
+from blueprint.dumps.formats.raw import WHOLE, Array, MinibatchError, Raw, check_shape, check_total, require
 from blueprint.quoting import unquoted
 
 
@@ -19,8 +19,7 @@ def read_torch(path: Path, head_only: bool) -> Raw:
     """
     found = _loaded(path, head_only)
     metadata = found.pop(WHOLE, {})
-    if not isinstance(metadata, dict):
-        raise MinibatchError(f"{WHOLE}: found {type(metadata).__name__}, expected a dictionary.")
+    require(isinstance(metadata, dict), f"{WHOLE}: found {type(metadata).__name__}, expected a dictionary.")
     columns = Columns(path.stat().st_size)
     if not head_only:
         _add_all(found, columns)
@@ -76,7 +75,9 @@ def _array(name: str, tensor: Any) -> tuple[Array, str]:
 
     check_shape(name, tuple(tensor.shape))
     dtype = str(tensor.dtype).removeprefix("torch.")
-    if tensor.is_quantized or tensor.is_sparse or tensor.is_complex() or tensor.layout != torch.strided:
-        raise MinibatchError(f"{unquoted(name)}: found {dtype}, expected a dense tensor of real numbers.")
+    require(
+        tensor.layout == torch.strided and not (tensor.is_quantized or tensor.is_sparse or tensor.is_complex()),
+        f"{unquoted(name)}: found {dtype}, expected a dense tensor of real numbers.",
+    )
     plain = tensor.detach()
     return np.asarray((plain.float() if dtype == "bfloat16" else plain).numpy()), dtype

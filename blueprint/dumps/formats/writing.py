@@ -74,8 +74,10 @@ def save(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, 
         raise MinibatchError(f"{path}: found the ending {path.suffix or 'none'}, expected one of {', '.join(WRITERS)}.")
     arrays = {name: _array(path, name, tensor) for name, tensor in tensors.items()}
     _check(path, arrays)
-    if not isinstance(metadata, Mapping | None):
-        raise MinibatchError(f"{path}: metadata is {type(metadata).__name__}, expected a dictionary.")
+    require(
+        isinstance(metadata, Mapping | None),
+        f"{path}: metadata is {type(metadata).__name__}, expected a dictionary.",
+    )
     complete = {"schema": SCHEMA, "layout": "response"} | dict(metadata or {})
     try:
         json.dumps(complete)

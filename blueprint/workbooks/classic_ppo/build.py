@@ -98,8 +98,10 @@ def _inputs(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
     """Outlines the sheet of the settings: the preset in use, numbers, switches, the presets and where they come from."""
     used, others = settings_sections(chosen)
     rows = tuple(Line((table.rows[key],)) for key in CLASSIC)
-    presets = classic_presets().presets.values()
-    sources = (f"{each.name}: {each.title}, {each.version}. {each.why} ({each.source})" for each in presets)
+    sources = (
+        f"{each.name}: {each.title}, {each.version}. {each.why} ({each.source})"
+        for each in classic_presets().presets.values()
+    )
     sections = (
         Section("The preset in use", (Note(PICK), Line((table.chosen, table.number)))),
         used,

@@ -36,9 +36,8 @@ def shaped(
 
 def _word(metadata: Mapping[str, Any], key: str) -> str | None:
     found = metadata.get(key)
-    if found is not None and found not in ORDERS:
-        raise MinibatchError(f"metadata, {key}: found {unquoted(str(found))}, expected {' or '.join(ORDERS)}.")
-    return found
+    require(found in (None, *ORDERS), f"metadata, {key}: found {unquoted(str(found))}, expected {' or '.join(ORDERS)}.")
+    return None if found is None else str(found)
 
 
 def _turned(name: str, array: Array, layout: str) -> Array:
