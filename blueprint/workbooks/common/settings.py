@@ -129,7 +129,7 @@ def _line(made: Settings, key: str, setting: Setting, presets: PresetTable | Non
 
 
 def _number(made: Settings, key: str, setting: Setting, line: tuple[Block, Block, Block]) -> None:
-    """Adds the range of a number, and how far it is outside."""
+    """Adds the range of a number, and how far it and the numbers above it are outside theirs; off is never outside."""
     used, mine, _ = line
     decimals = 0 if setting.limit else setting.decimals
     low, high = (
@@ -138,17 +138,12 @@ def _number(made: Settings, key: str, setting: Setting, line: tuple[Block, Block
     )
     made.typed |= {low: setting.low, high: setting.largest}
     made.ranges[mine] = (setting.low, setting.largest)
-    made.numbers.append((*line, low, high, _outside(made, key, used, low, high)))
-
-
-def _outside(made: Settings, key: str, used: Block, low: Block, high: Block) -> Block:
-    """Adds how far a number is outside its range to what the lines above are outside theirs; off is never outside."""
     outside = block(f"{key}.outside", (), f"{used.symbol}_out", "outside the ranges, up to this line")
     beyond = maximum(0, maximum(low - used, used - high))
-    own = where(is_off(used), 0, beyond) if used.limit else beyond
-    outside[()] = own if made.outside is None else made.outside + own
+    this = where(is_off(used), 0, beyond) if used.limit else beyond
+    outside[()] = this if made.outside is None else made.outside + this
     made.outside = outside
-    return outside
+    made.numbers.append((*line, low, high, outside))
 
 
 def _switch(made: Settings, key: str, setting: Setting, line: tuple[Block, Block, Block]) -> None:

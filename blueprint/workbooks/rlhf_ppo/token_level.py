@@ -85,8 +85,8 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     known = identities(gae, rows["rewards"], use)
     checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), residuals, known, outside)
     table, points = _clip_table(use) if "cases.ratios" in numbers.parts else (None, None)
-    bars = charts.advantage_picture(writes, gae.advantages, rows["advantages_used"], mask)
-    drawn = [bars.drawn, charts.gae_picture(gae, bars.words, with_lambda(gae, use))]
+    bars, below = charts.advantage_picture(writes, gae.advantages, rows["advantages_used"], mask)
+    drawn = [bars, charts.gae_picture(gae, below, with_lambda(gae, use))]
     drawn[:0] = [charts.clip_picture(points, use)] if points else []
     pictures, in_pictures = charts.charts_sheet(drawn, _head("charts", writes, mask))
     picked, first_choice = walk.choice(episode=1, decision=1)

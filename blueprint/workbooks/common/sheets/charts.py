@@ -40,13 +40,6 @@ class Drawn(NamedTuple):
     typed: dict[Block, object]
 
 
-class Bars(NamedTuple):
-    """A drawing and the row of words below it."""
-
-    drawn: Drawn
-    words: Block
-
-
 class Points(NamedTuple):
     """What the clip is shown for: ratios, advantages, surrogates, the words beside them, and a mask (none: all count)."""
 
@@ -78,7 +71,7 @@ def clip_picture(points: Points, use: Choices) -> Drawn:
     dots = _dots(points, low, high)
     given |= {low: LOW, high: HIGH}
     curves = (good, *upper.steps, upper.smaller, bad, *lower.steps, lower.smaller)
-    below = [Line((each,)) for each in rows(*given, lowest, reach, ratio, *curves)]
+    corners = rows(*given, lowest, reach, ratio, *curves)
     chart = Chart(
         "Clip: surrogate of each word, per unit of advantage", "scatter",
         (Series("advantage +1", upper.smaller, ratio), Series("advantage −1", lower.smaller, ratio),
@@ -86,7 +79,10 @@ def clip_picture(points: Points, use: Choices) -> Drawn:
         Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
         "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
     )  # fmt: skip
-    return Drawn(chart, Section("The clip: curves and dots", (*below, *_dot_rows(points, dots))), given)
+    # dots lie below their decisions, or, for given cases, side by side
+    parked: tuple[Item, ...] = (Note(PARKED), *dots) if points.mask is not None else ()
+    lines = (*corners, *dots) if points.mask is None else corners
+    return Drawn(chart, Section("The clip: curves and dots", (*(Line((each,)) for each in lines), *parked)), given)
 
 
 def _corners(use: Choices) -> tuple[Block, dict[Block, object], Step]:
@@ -121,13 +117,8 @@ def _dots(points: Points, low: Block, high: Block) -> tuple[Block, Block, Block]
     return x, size, y
 
 
-def _dot_rows(points: Points, dots: tuple[Block, ...]) -> tuple[Item, ...]:
-    """Lays the dots out: below their decisions, or, for given cases, side by side."""
-    return tuple(Line((dot,)) for dot in dots) if points.mask is None else (Note(PARKED), *dots)
-
-
-def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> Bars:
-    """Draws the advantages, raw and as the loss uses them, word by word."""
+def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> tuple[Drawn, Block]:
+    """Draws the advantages, raw and as the loss uses them, word by word; returns the row of words below the bars, too."""
     named = block("bar.word", (n, t), "word", "word of the response, below its bars")
     defined(named, where(equal(m[n, t], 1), words[n, t], ""))
     chart = Chart(
@@ -137,7 +128,7 @@ def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> Bars:
         "Bars above 0: the word went better than the critic expected and becomes more likely; below 0: less likely.",
         SHORT,
     )  # fmt: skip
-    return Bars(Drawn(chart, Section("The words below the bars", (named,)), {}), named)
+    return Drawn(chart, Section("The words below the bars", (named,)), {}), named
 
 
 def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
