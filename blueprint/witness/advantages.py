@@ -34,8 +34,9 @@ def gae_rows(slots: Tensor, rows: Held, options: Options, behind: Tensor | None 
     over = options.says("advantage.gae_holes", "carry") * slots * (1 - rows["kept"])
     ahead = sums_from((1 - over) * values[..., :-1], over, values[..., -1])
     decay = slots * torch.where(over > 0, 1.0, gamma * options.number("gae_lambda"))
-    found = gae(rows["rewards"], values[..., :-1], ahead[..., 1:], slots * (1 - over), gamma, decay, behind)
-    return {"gae.over": over, "gae.ahead": ahead} | found
+    return {"gae.over": over, "gae.ahead": ahead} | gae(
+        rows["rewards"], values[..., :-1], ahead[..., 1:], slots * (1 - over), gamma, decay, behind
+    )
 
 
 def moment_rows(name: str, values: Tensor, counted: Tensor, options: Options) -> Named:

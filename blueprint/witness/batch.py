@@ -83,8 +83,10 @@ class Batch:
 
     def used(self, name: str) -> list[Setting]:
         """Returns a setting of every file. Raises WitnessError where a file has none of that name."""
-        pairs = zip(self.files, self.settings, strict=True)
-        return [settings[name] if name in settings else single(file, f"{name}.yours") for file, settings in pairs]
+        return [
+            settings[name] if name in settings else single(file, f"{name}.yours")
+            for file, settings in zip(self.files, self.settings, strict=True)
+        ]
 
     def setting(self, name: str) -> Tensor:
         """Returns a setting, or for a switch the number of its option in the file, of every file as [F, 1, 1]."""

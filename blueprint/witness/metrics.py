@@ -19,10 +19,13 @@ def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
     over_all, eps = options.says("metrics.over", "all"), options.number("advantage.mean_eps", 1)
     over = torch.where(over_all, texts.slots, rows["response"])
     watched_eps = torch.where(over_all.flatten(), 0.0, eps)
-    found = {"watch.over": over, "watch.eps": watched_eps}
-    found |= _mean_rows("watch.slots", over, watched_eps, options)
-    found |= _mean_rows("watch.words", rows["response"], eps, options)
-    return found | _mean_rows("watch.values", rows["value.counted"], eps, options)
+    return {
+        "watch.over": over,
+        "watch.eps": watched_eps,
+        **_mean_rows("watch.slots", over, watched_eps, options),
+        **_mean_rows("watch.words", rows["response"], eps, options),
+        **_mean_rows("watch.values", rows["value.counted"], eps, options),
+    }
 
 
 def _mean_rows(name: str, counted: Tensor, eps: Tensor, options: Options) -> Named:
@@ -82,10 +85,13 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
     for name, values in {"returns": returns, "residual_old": old, "residual_new": new}.items():
         found |= _variance_rows(f"ev.{name}", response, values, (count, free), options)
     mse = options.sums.total("ev.mse", new.square()) / count
-    errors = {f"var_{whose}": found[f"ev.residual_{whose}.variance"] for whose in ("old", "new")}
-    error = options.pick("metrics.explained", errors | {"mse_new": mse})
-    used = explained(error, found["ev.returns.variance"], floor, options.number("metrics.ev_eps", 1))
-    return found | {"ev.mse": mse, "ev.error": error, "ev.used": used}
+    variances = {f"var_{whose}": found[f"ev.residual_{whose}.variance"] for whose in ("old", "new")}
+    error = options.pick("metrics.explained", variances | {"mse_new": mse})
+    return found | {
+        "ev.mse": mse,
+        "ev.error": error,
+        "ev.used": explained(error, found["ev.returns.variance"], floor, options.number("metrics.ev_eps", 1)),
+    }
 
 
 def explained(error: Tensor, variance: Tensor, floor: Number, eps: Number = 0.0) -> Tensor:

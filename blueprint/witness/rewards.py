@@ -96,8 +96,8 @@ def estimate_rows(name: str, log_ratio: Tensor, exact: Tensor, options: Options)
     chosen = options.pick(estimator, found | {"full": exact})
     clamped = within(chosen, options.number(f"{clamp}_out"))
     holds = ~alone | options.says(estimator, "k3")
-    found = {"free": log_ratio, "held": held} | found | {"chosen": chosen, "clamped": clamped}
-    found |= {"used": torch.where(holds, clamped, chosen), "holds": holds.to(chosen.dtype).flatten()}
+    used = {"used": torch.where(holds, clamped, chosen), "holds": holds.to(chosen.dtype).flatten()}
+    found = {"free": log_ratio, "held": held} | found | {"chosen": chosen, "clamped": clamped} | used
     return {f"{name}.{row}": each for row, each in found.items()}
 
 
@@ -106,8 +106,10 @@ def kl_rows(texts: Texts, options: Options) -> Named:
     of_old, of_new = (
         texts.slots * each - texts.slots * texts.reference_logprobs for each in (texts.old_logprobs, texts.logprobs)
     )
-    found = estimate_rows("kl", of_old, texts.slots * texts.kl_old_reference, options)
-    return found | estimate_rows("kl_new", of_new, texts.slots * texts.kl_new_reference, options)
+    return {
+        **estimate_rows("kl", of_old, texts.slots * texts.kl_old_reference, options),
+        **estimate_rows("kl_new", of_new, texts.slots * texts.kl_new_reference, options),
+    }
 
 
 def price_rows(rows: Held, options: Options) -> Named:

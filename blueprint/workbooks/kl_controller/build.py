@@ -62,9 +62,9 @@ def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     head, outside = (link("checks.kl", rows["kl.fed"]),), beside(witnessed, [final]) if witnessed else None
     checked, judged, tolerances = checks_sheet(head, residuals, [product], outside)
     facts = facts_of(numbers.name, "controller")
+    sections = (*settings_sections(chosen), Section("What libraries feed", tuple(map(Note, STATISTICS))))
     lead = "the settings; the KL of the responses is typed on Controller"
-    statistics = Section("What libraries feed", tuple(map(Note, STATISTICS)))
-    inputs = Sheet("Inputs", lead, (*settings_sections(chosen), statistics), widths=(12,) * 8)
+    inputs = Sheet("Inputs", lead, sections, widths=(12,) * 8)
     start = _start(f"{numbers.title}: {numbers.about}", rows, judged.verdict, made_by(facts))
     sums, lengths = numbers["responses.kl_sums"], np.array(numbers["responses.lengths"], dtype=float)
     return Blueprint(
@@ -102,8 +102,10 @@ def controlled(use: Choices) -> Rows:
     updates = use.one("updates", size(u))
     last = use.one("last_update", updates - 1)
     final = use.one("final_kl_coef", after[last])
-    fed_rows = named(sums, lengths, responses, per_token, seq_sum, token_mean, fed)
-    return fed_rows | named(raw, error, factor, before, after, updates, last, final)
+    return named(
+        *(sums, lengths, responses, per_token, seq_sum, token_mean, fed),
+        *(raw, error, factor, before, after, updates, last, final),
+    )
 
 
 def checks_of(rows: Rows, chosen: Settings, use: Choices) -> tuple[list[Block], Identity]:

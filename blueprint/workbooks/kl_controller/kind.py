@@ -11,6 +11,6 @@ KIND = Kind(
     "blueprint.workbooks.kl_controller.build:kl_controller",
     settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",
-    saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.saved:numbers_in")},
+    saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.schema:numbers_in")},
     witness="blueprint.workbooks.kl_controller.witness:WITNESS",
 )
