@@ -14,8 +14,7 @@ from click.testing import CliRunner, Result
 
 from blueprint.cli import main
 from blueprint.commands.rebuild import DIFF_EXAMPLES
-from blueprint.reopening import back_from, book_of
-from blueprint.reopening.unheld import typed_of
+from blueprint.reopening import back_from, book_of, typed_of
 from tests.checking.cells import change
 from tests.page.workshop import made
 from tests.reopening.kinds import KINDS, book_of_kind

@@ -1,9 +1,8 @@
 """Explanations: the chain of one cell down to the inputs, as a tree, as text, in LaTeX and as JSON."""
 
+from blueprint.explaining.cells import block_at, label, numbers_along, parse_address, spots_on
 from blueprint.explaining.explaining import block_named, explain, is_address
 from blueprint.explaining.formats import to_json
-from blueprint.explaining.members import label, numbers_along
-from blueprint.explaining.spots import block_at, parse_address, spots_on
 from blueprint.explaining.tree import Explanation, Shown, shown
 
 __all__ = [

@@ -7,8 +7,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from blueprint.explaining.members import places
-from blueprint.explaining.spots import Spots, block_at, parse_address, repeated
+from blueprint.explaining.cells import Spots, block_at, parse_address, places, repeated
 from blueprint.explaining.tree import Explanation, explanation
 from blueprint.language import Axis, Block, Cell, NotationError, Values, origin, printed
 from blueprint.page.names import defined_name

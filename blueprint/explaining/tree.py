@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from blueprint.explaining.cells import label, places, range_of, span_label
 from blueprint.explaining.formats import as_latex, text, to_dict
-from blueprint.explaining.members import label, places, span_label
-from blueprint.explaining.spots import range_of
 from blueprint.language import Block, Cell, Read, Values, chain, equations
 from blueprint.page.cells import formula_at
 

@@ -67,23 +67,20 @@ class SavedBook(Book):
 
         A cell in which one types is what it is: only how it is understood is said, if it is blank, text or a formula.
         """
+        shown, value = self._shown(cell), self.values.cell(cell.block, *cell.places)
+        if cell.block.typed and shown is None:
+            return "blank, counted as 0" if value == 0 else ""
         if cell.block.typed:
-            return self._understood(cell)
-        given, said = printed(self.values.cell(cell.block, *cell.places)), self.said(cell)
+            return self._remark(cell.block, _index(cell, self.values)) if cell.block.name in self.file.places else ""
+        given, said = printed(value), self.said(cell)
         if said is not None:
             return (
                 f"the file says {printed(said)}, its inputs give {given}: "
                 "it was saved without recalculation, or a formula on the way was overwritten"
             )
-        if self._shown(cell) is None and given not in (printed(nan), printed("")):
+        if shown is None and given not in (printed(nan), printed("")):
             return f"the file says nothing here, its inputs give {given}: it was saved without recalculation"
         return ""
-
-    def _understood(self, cell: Cell) -> str:
-        """Says how a typed cell is understood: a blank one, a number in quotes, a formula."""
-        if self._shown(cell) is None:
-            return "blank, counted as 0" if self.values.cell(cell.block, *cell.places) == 0 else ""
-        return self._remark(cell.block, _index(cell, self.values)) if cell.block.name in self.file.places else ""
 
     def remarks(self) -> list[str]:
         """Lists the typed cells that are text or formulas, each with its place and how it is understood."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.explaining import spots_on
-from blueprint.language import Axis, Block, Values
+from blueprint.language import Axis, Values
 from blueprint.page.place import Address, Spot
 from blueprint.page.placing import lay_out
 from blueprint.page.read import Opened
@@ -42,12 +42,6 @@ Off = frozenset[tuple[str, int]]
 """Computed limits that were delivered as off: the name of the block, and which of its cells, edges included."""
 
 
-def witnessed_in(file: Opened) -> Witnessed | None:
-    """Returns which numbers of a witness stand beside a file's own, all of them 0; None where none do."""
-    names = [name.removeprefix(WITNESS) for name in file.places if name.startswith(WITNESS) and name != NEAREST]
-    return Witnessed(dict.fromkeys(names, 0.0), "") if names else None
-
-
 def of_witness(name: str, file: Mapping[str, object]) -> bool:
     """Tells whether a block belongs to the witness's numbers beside a file's own; file: its blocks by name."""
     return NEAREST in file and name.startswith(OWN)
@@ -56,11 +50,13 @@ def of_witness(name: str, file: Mapping[str, object]) -> bool:
 class Like:
     """A file's kind and sizes: files are alike that differ in nothing but name, title, text and what is typed in them.
 
-    Raises ReadError where the file is of no kind that is known.
+    witnessed: which numbers of a witness stand beside the file's own, all of them 0; None where none do. Raises ReadError
+    where the file is of no kind that is known.
     """
 
     def __init__(self, file: Opened):
-        self.numbers, self.witnessed = numbers_of(file), witnessed_in(file)
+        names = [name.removeprefix(WITNESS) for name in file.places if name.startswith(WITNESS) and name != NEAREST]
+        self.numbers, self.witnessed = numbers_of(file), Witnessed(dict.fromkeys(names, 0.0), "") if names else None
         nameless = replace(self.numbers, name="", title="", about="about" if self.numbers.about else "")
         self._key = f"{nameless!r} {self.witnessed!r}"
 
@@ -80,7 +76,9 @@ def _made(alike: Like, off: Off) -> Fresh:
     blueprint = blueprint_of(alike.numbers, alike.witnessed)
     values = Values(blueprint.sizes)
     for block in blueprint.blocks():
-        values.arrays[block] = _filled(block, values, off)
+        filled = np.full(values.shape(block), SOME_WORD if block.text else 1.0, dtype=object if block.text else float)
+        filled.flat[[number for name, number in off if name == block.name]] = inf
+        values.arrays[block] = filled
     layout = lay_out(blueprint, values)
     formulas: Written = {sheet: {} for sheet in layout.body}
     for each in formulas_of(layout):
@@ -94,9 +92,3 @@ def _made(alike: Like, off: Off) -> Fresh:
     }
     axes = {block.name: block.axes for block in layout.places}
     return Fresh(formulas, spots, limits, fingerprint(layout), axes)
-
-
-def _filled(block: Block, values: Values, off: Off) -> np.ndarray:
-    filled = np.full(values.shape(block), SOME_WORD if block.text else 1.0, dtype=object if block.text else float)
-    filled.flat[[number for name, number in off if name == block.name]] = inf
-    return filled

@@ -42,9 +42,10 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, Array]:
 
     for cell, why in _faults(file, arrays, wrong):
         raise ReadError(f"{cell}: {why}")
+    off = {block: np.where(array == STORED_OFF, OFF, array) for block, array in arrays.items() if block.limit}
     return {
         block.name: array if block.text or block in tested else np.nan_to_num(array, nan=0.0, posinf=OFF)
-        for block, array in ((block, _without_stored_off(block, array)) for block, array in arrays.items())
+        for block, array in (arrays | off).items()  # older versions wrote a number for off
     }
 
 
@@ -54,11 +55,6 @@ def _faults(file: Opened, arrays: Arrays, wrong: Callable[[Block, Any], str]) ->
         for at, value in np.ndenumerate(array):
             if why := wrong(block, value):
                 yield file.where(block.name, at), why
-
-
-def _without_stored_off(block: Block, array: Array) -> Array:
-    """Returns an array with off where a limit holds the number that older versions wrote for it."""
-    return np.where(array == STORED_OFF, OFF, array) if block.limit else array
 
 
 def _check_alike(blueprint: Blueprint, file: Opened) -> None:

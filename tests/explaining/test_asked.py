@@ -7,7 +7,7 @@ import re
 import pytest
 
 from blueprint import Book, NotationError
-from blueprint.explaining.spots import repeated
+from blueprint.explaining.cells import repeated
 from blueprint.page import grid
 from tests.page.workshop import made
 

@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 
 from blueprint import Book, NotationError
-from blueprint.explaining.spots import repeated
+from blueprint.explaining.cells import repeated
 from blueprint.page.layout import Echo, Live
 from blueprint.page.place import Address
 from blueprint.reopening import book_of
