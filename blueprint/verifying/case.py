@@ -142,11 +142,6 @@ class Verified:
     lines: Sequence[StepLine]
 
 
-def agrees_in(verdict: Verdict, name: str) -> bool:
-    """Whether a quantity agrees in a file that has it."""
-    return all(line.compared.agrees for line in verdict.lines if line.compared.name == name)
-
-
 def match_of(said: str, verdicts: Iterable[Verdict], name: str) -> Match:
     """Returns a cause with which a quantity agrees in all files, and what else deviates in some of them then."""
     lines = [line for each in verdicts for line in each.lines]

@@ -7,9 +7,9 @@ dropped when the ledger is opened the next time.
 import json
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 try:
     import fcntl
@@ -36,7 +36,7 @@ def is_ledger(path: Path) -> bool:
     return False
 
 
-class Ledger:
+class Ledger(AbstractContextManager["Ledger"]):
     """The records of a run by their keys, in a file; in memory stands only where each begins.
 
     failed: why nothing can be written any more, "" as long as it can; from then on records are kept in memory.
@@ -136,10 +136,6 @@ class Ledger:
     def close(self) -> None:
         """Lets go of the file and of its lock."""
         self._files.close()
-
-    def __enter__(self) -> Self:
-        """Returns itself."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Closes it."""

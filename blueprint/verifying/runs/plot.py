@@ -37,7 +37,10 @@ def check_plot(path: Path) -> None:
 
 
 def draw(found: Summary, path: Path) -> None:
-    """Draws a run into a file, in the format that its ending names. Raises OSError."""
+    """Draws a run into a file, in the format that its ending names. Raises OSError.
+
+    A step stands at its number, or, if one has none, at its place in the run.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -45,7 +48,8 @@ def draw(found: Summary, path: Path) -> None:
     figure = Figure(figsize=(10, 2.4 * (1 + len(shown)) + 0.8), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1 + len(shown), 1, sharex=True, squeeze=False)[:, 0]
-    places = _places(found.steps)
+    numbers = [step.number for step in found.steps if step.number is not None]
+    places = numbers if len(numbers) == len(found.steps) else list(range(len(found.steps)))
     _draw_deviations(panels[0], found, places)
     for panel, name in zip(panels[1:], shown, strict=True):
         _draw_number(panel, found.steps, places, name)
@@ -56,12 +60,6 @@ def draw(found: Summary, path: Path) -> None:
             panel.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     panels[-1].set_xlabel("step")
     figure.savefig(path, dpi=110)
-
-
-def _places(steps: list[StepSummary]) -> list[int]:
-    """Returns where each step stands: at its number, or, if one has none, at its place in the run."""
-    numbers = [step.number for step in steps if step.number is not None]
-    return numbers if len(numbers) == len(steps) else list(range(len(steps)))
 
 
 def _draw_deviations(panel: Any, found: Summary, places: list[int]) -> None:

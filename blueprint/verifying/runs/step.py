@@ -58,14 +58,11 @@ def program() -> str:
     paths = sorted(
         path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in (".py", ".csv", ".toml")
     )
-    return f"{_version()}+{_digest(path.read_bytes() for path in paths)}"
-
-
-def _version() -> str:
     try:
-        return version("rlhf-blueprint")
+        installed = version("rlhf-blueprint")
     except PackageNotFoundError:  # run from a folder of sources
-        return "unknown"
+        installed = "unknown"
+    return f"{installed}+{_digest(path.read_bytes() for path in paths)}"
 
 
 def _digest(parts: Iterable[bytes]) -> str:

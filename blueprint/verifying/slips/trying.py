@@ -50,7 +50,10 @@ def tried_alone(
     deviation: Deviation, slips: Sequence[TensorSlip], neighbours: Sequence[Neighbour]
 ) -> Iterator[tuple[Tried, Compared]]:
     """Yields the slips, and the neighbours that change no more than the whitening, with which the tensor agrees."""
-    work, chosen, row = _work(deviation), deviation.looked_at(ROWS), deviation.compared.row
+    work, row = deviation.work(deviation.batch, deviation.settings), deviation.compared.row
+    if passes(work.settings) > 2:  # what rewards are whitened with is only found where they are
+        work.count()
+    chosen = deviation.looked_at(ROWS)
     few = Own.of(work, deviation.local.whole, chosen)
     causes: list[tuple[TensorSlip, Neighbour | None]] = [(slip, None) for slip in slips]
     causes += [(TensorSlip(each.said, lambda own: own[WHITENED[row]]), each) for each in neighbours]
@@ -79,14 +82,6 @@ def tried_alone(
         if not left:
             return
     yield from ((each, each.tally.found) for each in left)
-
-
-def _work(deviation: Deviation) -> Work:
-    """The file's own tensors before the deviating one; what rewards are whitened with is only found where they are."""
-    work = deviation.work(deviation.batch, deviation.settings)
-    if passes(work.settings) > 2:
-        work.count()
-    return work
 
 
 def _ruled_out(deviation: Deviation, few: Own, slip: TensorSlip, chosen: Array) -> bool:
