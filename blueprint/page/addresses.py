@@ -3,6 +3,7 @@
 All cells of a row have one formula in relative form, so it is spelled once per row and not once per cell.
 """
 
+from itertools import product
 from typing import NamedTuple
 
 from blueprint.language import (
@@ -77,10 +78,8 @@ class RowAddresses:
     """Spells addresses as seen from a row; collects the holes in the order of spelling."""
 
     def __init__(self, target: Block, written: tuple[Index, ...], at: Members, layout: Layout):
-        self.layout = layout
-        self.values = layout.values
+        self.layout, self.values, self.at = layout, layout.values, at
         self.home = layout.places[target]
-        self.at = at
         self.running = [index.axis for index in written if isinstance(index, Position) and index.axis not in at]
         self.here = self._corner(Ref(target, written), {})
         self.holes: list[Hole] = []
@@ -104,18 +103,16 @@ class RowAddresses:
     def _refuse_between(self, ref: Ref, axes: tuple[Axis, ...]) -> None:
         """Refuses a range in which cells of other members stand: one over groups, in whose columns other members are."""
         place = self.layout.places[ref.block]
-        steps = {slot: max(place.steps[slot]) for slot in ref.block.axes}
         indices = zip(ref.block.axes, ref.at, strict=True)
         over = {slot for slot, index in indices if isinstance(index, Position) and index.axis in axes}
-        for way in (0, 1):
-            widest = max((steps[slot] for slot in over if place.steps[slot][way]), default=0)
-            for slot in ref.block.axes:
-                if slot not in over and 0 < place.steps[slot][way] < widest and self.values.size(slot) > 1:
-                    spanned = " and ".join(axis.letter for axis in axes)
-                    raise NotationError(
-                        f"{ref} over {spanned}: cells of other {slot.meaning}s stand between; sum over {slot.letter} as "
-                        "well, or link a block beside it that lies otherwise"
-                    )
+        for way, slot in product((0, 1), (slot for slot in ref.block.axes if slot not in over)):
+            widest = max((place.steps[each][way] for each in over), default=0)
+            if 0 < place.steps[slot][way] < widest and self.values.size(slot) > 1:
+                spanned = " and ".join(axis.letter for axis in axes)
+                raise NotationError(
+                    f"{ref} over {spanned}: cells of other {slot.meaning}s stand between; sum over {slot.letter} as "
+                    "well, or link a block beside it that lies otherwise"
+                )
 
     def number(self, axis: Axis) -> str:
         """Returns the address of the head's cell that holds the number of the member at hand."""

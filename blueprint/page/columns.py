@@ -149,10 +149,9 @@ class Columns:
     @cached_property
     def member(self) -> int:
         """The width of a member's column; where there are no groups, their words find room."""
-        most = WIDEST_IN_GROUPS if len(self.sizes) > 1 else WIDEST
         along = [b for b in self.corners if self.sheet.across[-1] in b.axes and self.layout.roles[b] != "paragraph"]
-        across = (block for block in along if self.layout.places[block].column >= grid.GROUPS)
-        return max(NUMBER, min(most, max(map(self.needs, across), default=0)))
+        needs = (self.needs(block) for block in along if self.layout.places[block].column >= grid.GROUPS)
+        return max(NUMBER, min(WIDEST_IN_GROUPS if len(self.sizes) > 1 else WIDEST, max(needs, default=0)))
 
     def edge(self, side: int) -> int:
         """Returns the width of the column before (−1) or after the members: as theirs where numbers stand there."""

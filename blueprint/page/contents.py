@@ -88,8 +88,8 @@ def heights(layout: Layout) -> dict[int, float]:
     lines: dict[int, int] = {}
     for label in layout.labels:
         if label.sheet == CONTENTS and label.style == "wrapped":
-            width = WIDTHS[COLUMNS[label.column]]
-            lines[label.row] = max(lines.get(label.row, 1), ceil(LETTERS_WIDER * len(str(label.text)) / width))
+            takes = LETTERS_WIDER * len(str(label.text)) / WIDTHS[COLUMNS[label.column]]
+            lines[label.row] = max(lines.get(label.row, 1), ceil(takes))
     return {row: LINE_HEIGHT * count for row, count in lines.items()}
 
 
@@ -115,9 +115,9 @@ def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block
 def _link_back(layout: Layout) -> None:
     """Adds the links below the title of every sheet but the first."""
     first, *others = layout.body
+    links = [("A1", f"← {first}")]
+    if first in layout.maps:
+        links.append((grid.address(layout.maps[first], grid.SYMBOL), "map of the flow"))
     for sheet in others:
-        column = 0 if sheet == CONTENTS else grid.SYMBOL
-        layout.links.append(Link(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!A1", f"← {first}"))
-        if first in layout.maps:
-            target = f"{grid.quoted(first)}!{grid.address(layout.maps[first], grid.SYMBOL)}"
-            layout.links.append(Link(sheet, grid.BANNER_ROW, column + 1, target, "map of the flow"))
+        for column, (cell, text) in enumerate(links, 0 if sheet == CONTENTS else grid.SYMBOL):
+            layout.links.append(Link(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!{cell}", text))

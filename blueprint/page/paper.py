@@ -42,11 +42,10 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
     """Measures the rows of a sheet of the outline."""
     folds = {row for title, first, last in layout.folds if title == sheet.title for row in range(first, last + 1)}
     rows = Rows(folds=folds, closed=sheet.closed)
-    pictures = any(hung.sheet == sheet.title for hung in layout.charts)
     low = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
     if sheet.tight:
         rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in layout.sections(sheet.title)}
-    elif sheet.across and not pictures:
+    elif sheet.across and not any(hung.sheet == sheet.title for hung in layout.charts):
         rows.heights |= dict.fromkeys(low, LOW)
     style = styles.label_style("walk numbers")
     tall = {

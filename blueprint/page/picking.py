@@ -127,8 +127,8 @@ class Picker:
         """
         groups, members = self.values.size(self.outer[0]) if self.outer else 1, self.values.size(self.time)
         last = grid.start_column(groups - 1, members) + members + 1 + ends
-        area = grid.area(top, grid.GROUPS, top + height, last, fixed=True)
-        return f"{grid.quoted(self.layout.places[block].sheet)}!{area}"
+        sheet = grid.quoted(self.layout.places[block].sheet)
+        return f"{sheet}!{grid.area(top, grid.GROUPS, top + height, last, fixed=True)}"
 
 
 def shift(leaf: Leaf) -> int:

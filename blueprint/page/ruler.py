@@ -74,16 +74,11 @@ def _widest(block: Block, values: Values) -> list[str]:
     if not known.size or block.about.reads:
         return []
     decimals = block.about.decimals
-    if block.typed and 0 < decimals <= SCIENTIFIC:
-        return [max((_as_typed(each, decimals) for each in known.tolist()), key=len)]
+    if block.typed and 0 < decimals <= SCIENTIFIC:  # its cells show up to two decimals more, where they have them
+        finer = (f"{each:.{decimals + 2}f}" for each in known.tolist())
+        return [max((each[:-2] + each[-2:].rstrip("0") for each in finer), key=len)]
     code = ".0E" if decimals > SCIENTIFIC else f".{decimals}f"
     return [f"{end:{code}}" for end in (known.min(), known.max())]
-
-
-def _as_typed(number: float, decimals: int) -> str:
-    """Prints a typed number as its cell shows it: with up to two decimals more, where it has them."""
-    whole, _, fraction = f"{number:.{decimals + 2}f}".partition(".")
-    return f"{whole}.{fraction[:decimals]}{fraction[decimals:].rstrip('0')}"
 
 
 def texts_on(title: str, layout: Layout) -> list[Label]:

@@ -117,11 +117,10 @@ class SheetSetup:
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", styles.label_style("banner")))
         title = f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
         self.label(grid.BANNER_ROW, start, title.capitalize(), "banner")
-        for head, column in ((SIDES[-1], start), (SIDES[1], start + members + 1), ("Σ", start + members + 2)):
-            if head in self.columns.ends:
+        heads = (SIDES[-1], *range(time.start, time.start + members), SIDES[1], "Σ")
+        for column, head in enumerate(heads, start):
+            if isinstance(head, int) or head in self.columns.ends:
                 self.label(grid.NUMBER_ROW, column, head, "head number")
-        for member in range(members):
-            self.label(grid.NUMBER_ROW, start + 1 + member, member + time.start, "head number")
 
     def grey(self, group: int, mask: int) -> None:
         """Fades the columns of a group that do not count, those where the row of the mask is 0."""

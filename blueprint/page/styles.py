@@ -105,7 +105,9 @@ OUTLINES = {"typed": (2, "#C00000"), "formula": (1, INK)}
 FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
 LIVE: dict[str, Properties] = {"live": FRAME, "delivered": FRAME | {"font_color": GREY}, "beside": {"align": "left"}}
 EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
-TYPED_FILL: Properties = {"bg_color": PALE_YELLOW}
+FILLED: Properties = {"bg_color": PALE_YELLOW}
+TYPED: dict[str, Properties] = {"line": FILLED, "": FILLED, "text": FILLED, "fixed": {"font_color": GREY}}
+"""What typed cells add, by role."""
 
 
 def cell_style(
@@ -122,13 +124,10 @@ def cell_style(
         | ROLES[role]
         | {"num_format": reads or number_format(decimals, kind == "typed" or role == "weights")}
     )
-    if kind == "typed" and role in ("line", "", "text"):
-        made |= TYPED_FILL
-    if kind == "typed" and role == "fixed":
-        made |= {"font_color": GREY}
+    if kind == "typed":
+        made |= TYPED.get(role, {})
     for side in sides:
-        thick, colour = OUTLINES[kind]
-        made |= {side: thick, f"{side}_color": colour}
+        made |= {side: OUTLINES[kind][0], f"{side}_color": OUTLINES[kind][1]}
     return made | (EDGE if edge and role != "head" else {})
 
 

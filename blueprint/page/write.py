@@ -3,6 +3,7 @@
 import os
 from datetime import UTC, datetime
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -138,10 +139,9 @@ class BookWriter:
 
     def labels(self) -> None:
         """Writes the fixed texts and numbers."""
-        for label in self.layout.labels:
-            if label.style == "section":
-                for column in range(grid.SYMBOL, grid.SINGLE + 1):
-                    self.sheets[label.sheet].write_blank(label.row, column, None, self.label_look("rule"))
+        sections = (label for label in self.layout.labels if label.style == "section")
+        for label, column in product(sections, range(grid.SYMBOL, grid.SINGLE + 1)):
+            self.sheets[label.sheet].write_blank(label.row, column, None, self.label_look("rule"))
         for label in (*self.layout.labels, *watch_of(self.layout).labels):
             self.label(label)
 
