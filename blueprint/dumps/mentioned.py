@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from blueprint.dumps.formats import MinibatchError
+from blueprint.dumps.formats import MinibatchError, require
 from blueprint.dumps.names import LOGGED, NAMES, SETTING, Alias, Names, Row
 from blueprint.inputs.setting import OFF, Setting, dotted, says_off
 from blueprint.quoting import unquoted
@@ -59,9 +59,8 @@ def mentioned(
 
 
 def _table(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
-    found = metadata.get(key) or {}
-    if not isinstance(found, dict):
-        raise MinibatchError(f"metadata, {key}: found {type(found).__name__}, expected names with values.")
+    found: dict[str, Any] = metadata.get(key) or {}
+    require(isinstance(found, dict), f"metadata, {key}: found {type(found).__name__}, expected names with values.")
     return found
 
 

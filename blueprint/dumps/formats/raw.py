@@ -173,7 +173,6 @@ def whole(text: str | bytes, where: str) -> dict[str, Any]:
     Raises:
         MinibatchError: not an object.
     """
-    found = from_json(text, where)
-    if not isinstance(found, dict):
-        raise MinibatchError(f"{where}: found {type(found).__name__}, expected a JSON object {{…}}.")
+    found: dict[str, Any] = from_json(text, where)
+    require(isinstance(found, dict), f"{where}: found {type(found).__name__}, expected a JSON object {{…}}.")
     return found

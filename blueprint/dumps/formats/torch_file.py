@@ -37,14 +37,13 @@ def _loaded(path: Path, mmap: bool) -> dict[Any, Any]:
     with zipfile.ZipFile(path) as file:
         check_total(sum(entry.file_size for entry in file.infolist()), path.stat().st_size)
     try:
-        found = torch.load(path, weights_only=True, map_location="cpu", mmap=mmap)
+        found: dict[Any, Any] = torch.load(path, weights_only=True, map_location="cpu", mmap=mmap)
     except Exception as error:  # torch raises pickle's, zip's and its own errors alike
         raise MinibatchError(
             "torch finds more in it than plain tensors, or it is damaged; it is not opened, because a pickle could run any "
             'code; save tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors").'
         ) from error
-    if not isinstance(found, dict):
-        raise MinibatchError(f"found {type(found).__name__}, expected a dictionary of tensors by name.")
+    require(isinstance(found, dict), f"found {type(found).__name__}, expected a dictionary of tensors by name.")
     return found
 
 
