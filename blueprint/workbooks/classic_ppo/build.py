@@ -7,14 +7,14 @@ import numpy as np
 from blueprint.inputs import Numbers
 from blueprint.language import Block, typed
 from blueprint.page.outline import Blueprint, Line, Note, Section, Sheet
-from blueprint.workbooks.classic_ppo.rollout import Blocks, a, by_name, choices_of, head, n, rollout, t
+from blueprint.workbooks.classic_ppo.rollout import Blocks, a, choices_of, head, n, rollout, t
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.start import shown, start
 from blueprint.workbooks.classic_ppo.steps import Derived, derived
 from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Choices, Identity, below, checks, identities
 from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
-from blueprint.workbooks.common.sheets import Witnessed, beside, checks_sheet
+from blueprint.workbooks.common.sheets import Witnessed, beside, checks_sheet, rows_on
 
 LEAD = "the settings; everything else that is typed stands on Rollout"
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
@@ -38,7 +38,7 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     built = typed("value_norm.built", (), "norm_built", "norm of the value loss in this file", text=True)
     run, use = rollout(), choices_of(chosen, norm)
     made = derived(run, norm, use)
-    blocks = by_name(run, *made.sheets)
+    blocks = rows_on(run, *made.sheets)
     parts, pieces = shown(blocks)
     outside = beside(witnessed, list(dict.fromkeys(each.shown for each in (*parts, *pieces)))) if witnessed else None
     checked, judged, tolerances = checks_sheet(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from blueprint.language import Axis, Block, link, size, typed
-from blueprint.page.outline import Note, Row, Section, Sheet, blocks_on, key, minor
+from blueprint.page.outline import Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import EVERYWHERE, Choices, chosen_logprobs, fixed, softmax
 from blueprint.workbooks.common.labels import labels
@@ -33,11 +33,6 @@ ENDS = "done marks the step after which an episode ended; the next column begins
 TERMINATED = "terminated is 1 where the task itself ended, 0 where only a time limit cut the episode off."
 
 Blocks = Mapping[str, Block]
-
-
-def by_name(*sheets: Sheet) -> Blocks:
-    """Returns the blocks of some sheets by their names."""
-    return {block.name: block for sheet in sheets for block in blocks_on(sheet)}
 
 
 def head(blocks: Blocks, sheet: str) -> tuple[Block, ...]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link, maximum, typed
 from blueprint.page.outline import Note, Row, Section, Sheet, key
-from blueprint.workbooks.classic_ppo.rollout import Blocks, by_name, head, n, t
+from blueprint.workbooks.classic_ppo.rollout import Blocks, head, n, t
 from blueprint.workbooks.common import loss as common
 from blueprint.workbooks.common.definitions import (
     EVERYWHERE,
@@ -28,6 +28,7 @@ from blueprint.workbooks.common.definitions import (
     statistics,
     whitened_advantages,
 )
+from blueprint.workbooks.common.sheets import rows_on
 from blueprint.workbooks.common.sheets.loss import LEAD, linked, sections
 
 LEAD_ADVANTAGE = (
@@ -67,9 +68,9 @@ class Derived(NamedTuple):
 
 def derived(run: Sheet, norm: str, use: Choices) -> Derived:
     """Defines and outlines everything that follows from a rollout; norm: of the value loss."""
-    advantage, found, white = _advantage(by_name(run), use)
-    loss, total = _loss(by_name(run, advantage), norm, use)
-    return Derived((advantage, loss, _diagnostics(by_name(run, advantage, loss), use)), found, white, total)
+    advantage, found, white = _advantage(rows_on(run), use)
+    loss, total = _loss(rows_on(run, advantage), norm, use)
+    return Derived((advantage, loss, _diagnostics(rows_on(run, advantage, loss), use)), found, white, total)
 
 
 def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
