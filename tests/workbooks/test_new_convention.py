@@ -37,7 +37,7 @@ import json
 from blueprint.book import Book
 from blueprint.dumps.mentioned import mentioned
 from blueprint.inputs import load, schema_of, toml_of
-from blueprint.which.words import said
+from blueprint.which.page import phrase_of
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.dumps.pages import SETTING, names
@@ -52,7 +52,7 @@ print(json.dumps({
     "file": [line for line in toml_of(load("default", ["value.scale=2"])).splitlines() if line.startswith("scale")],
     "schema": schema_of()["$defs"]["weights"]["properties"]["value"]["properties"]["scale"],
     "mentioned": mentioned({"hyperparameters": {"critic.loss_scale": 3}}, "verl").settings["value.scale"],
-    "said": said("value.scale", values),
+    "said": phrase_of("value.scale", values),
 }))
 """
 
