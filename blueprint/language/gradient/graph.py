@@ -1,0 +1,153 @@
+"""The way from a loss to what it is differentiated by: which blocks lie on it, and who reads whom, by which slope."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from blueprint.language.axes import Axis, Edge
+from blueprint.language.blocks import Block, Definition
+from blueprint.language.errors import NotationError
+from blueprint.language.gradient.algebra import Term, same
+from blueprint.language.gradient.declared import Declared
+from blueprint.language.gradient.rules import Atom, atoms, slope
+from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref, wrap
+
+
+@dataclass(frozen=True)
+class Use:
+    """One equation reads a block.
+
+    reader, definition: whose equation; ref: the cell that is read, behind links.
+    slope:  how much the equation's result grows with it, or with the sum in which it stands.
+    inside: what it is multiplied by within that sum; bound: the letters of the sum.
+    """
+
+    reader: Block
+    definition: Definition
+    ref: Ref
+    slope: Term
+    inside: tuple[Expr, ...] = ()
+    bound: tuple[Axis, ...] = ()
+
+
+class Graph:
+    """The blocks between a loss and its leaves. `order` goes from the loss down; `uses` says who reads each of them."""
+
+    def __init__(
+        self, loss: Block, leaves: Collection[Block], constant: Collection[Block], declared: Mapping[Block, Declared]
+    ):
+        self.ends = {*leaves, *constant}
+        self.leaves, self.declared = leaves, declared
+        reached = self._reached(loss)
+        self.moving = self._moving(reached)
+        self.order = [block for block in reached if block in self.moving]
+        self.uses: dict[Block, list[Use]] = {block: [] for block in self.order}
+        for block in self.order:
+            for use in () if block in self.ends or block in declared else self._uses_in(block):
+                self.uses[use.ref.block].append(use)
+
+    def moves(self, expr: Expr) -> bool:
+        """Tells whether an expression hangs on the leaves."""
+        return any(read in self.moving for atom in atoms(expr) for read in _read_by(atom))
+
+    def _reads(self, block: Block) -> Iterator[Block]:
+        if block in self.ends:
+            return
+        if block in self.declared:
+            yield from map(behind_links, self.declared[block].shares)
+            return
+        for definition in block.definitions:
+            for atom in atoms(definition.expr):
+                yield from _read_by(atom)
+
+    def _reached(self, loss: Block) -> list[Block]:
+        """Returns every block that is read on the way, each after those that read it (but for loops)."""
+        done: dict[Block, None] = {}
+        path = [(loss, self._reads(loss))]
+        seen = {loss}
+        while path:
+            block, ahead = path[-1]
+            if (read := next((each for each in ahead if each not in seen), None)) is not None:
+                seen.add(read)
+                path.append((read, self._reads(read)))
+            else:
+                done[block] = None
+                path.pop()
+        return list(reversed(done))
+
+    def _moving(self, reached: list[Block]) -> set[Block]:
+        moving = {block for block in reached if block in self.leaves}
+        grown = True
+        while grown:
+            more = {block for block in reached if block not in moving and not moving.isdisjoint(self._reads(block))}
+            moving |= more
+            grown = bool(more)
+        return moving
+
+    def _uses_in(self, block: Block) -> Iterator[Use]:
+        for definition in block.definitions:
+            taken: list[Atom] = []
+            for atom in atoms(definition.expr):
+                if self.moves(atom) and not any(same(atom, other) for other in taken):
+                    taken.append(atom)
+                    yield from self._uses_of(atom, block, definition)
+
+    def _uses_of(self, atom: Atom, block: Block, definition: Definition) -> Iterator[Use]:
+        if any(isinstance(index, Edge) for index in definition.target):
+            cell = Ref(block, definition.target)
+            raise NotationError(
+                f"the edge {cell} hangs on what is differentiated by, and has no adjoint: hold it constant"
+            )
+        grows = slope(definition.expr, atom, self.moves, Ref(block, definition.target))
+        if isinstance(atom, Ref):
+            yield Use(block, definition, linked(atom), grows)
+            return
+        for factor, inside in _factors(atom):
+            if self.moves(factor):
+                yield Use(block, definition, linked(factor), grows, inside, atom.axes)
+
+
+def _factors(summed: Reduce) -> Iterator[tuple[Ref, tuple[Expr, ...]]]:
+    """Yields each cell within a sum, with what it is multiplied by there."""
+    match summed.name, summed.body:
+        case "max", Ref() as body:
+            # Of several largest each gets the whole slope.
+            yield body, (Op("equal", (body, summed)),)
+        case _, Op("mul", (Ref() as a, Ref() as b)) if same(a, b):
+            yield a, (wrap(2), a)
+        case _, Op("mul", (Ref() as a, Ref() as b)):
+            yield a, (b,)
+            yield b, (a,)
+        case _, Ref() as body:
+            yield body, ()
+
+
+def _read_by(atom: Atom) -> Iterator[Block]:
+    for ref, _ in [(atom, ())] if isinstance(atom, Ref) else _factors(atom):
+        yield behind_links(ref.block)
+
+
+def behind_links(block: Block) -> Block:
+    """Returns what a link repeats, through all links."""
+    while block.link and (target := _repeated(block)) is not None:
+        block = target
+    return block
+
+
+def linked(ref: Ref) -> Ref:
+    """Returns the cell that a link's cell repeats."""
+    return Ref(behind_links(ref.block), ref.at)
+
+
+def _repeated(link: Block) -> Block | None:
+    """Returns the block that a link repeats cell by cell, be it laid in the other direction."""
+    for definition in link.definitions:
+        match definition.expr:
+            case Ref(target, at) if len(at) == len(definition.target) and all(map(_stays, at, definition.target)):
+                return target
+    return None
+
+
+def _stays(index: object, own: object) -> bool:
+    return index == own or (isinstance(index, Lookup) and not isinstance(index.id, Constant))

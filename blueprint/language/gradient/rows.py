@@ -1,0 +1,102 @@
+"""The rows that a gradient needs: adjoints, steps on the way to them, zeros beyond the ends, and rows of 1 and 0."""
+
+from __future__ import annotations
+
+from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.blocks import Block
+from blueprint.language.functions import equal, number
+from blueprint.language.gradient.algebra import Product, expression, same
+from blueprint.language.gradient.graph import Use, linked
+from blueprint.language.making import block
+from blueprint.language.nodes import Expr, Ref
+from blueprint.language.trees import free_axes
+
+
+def whole(made: Block) -> Ref:
+    """Returns a block at its own letters."""
+    return Ref(made, tuple(map(Position, made.axes)))
+
+
+class Rows:
+    """Makes the blocks of one gradient, each once, and keeps them in their order.
+
+    of: the adjoint of each block that has a row; home: beside which block each of them belongs.
+    """
+
+    def __init__(self, loss: Block, suffix: str):
+        self.loss, self.suffix = loss, suffix
+        self.made: list[Block] = []
+        self.of: dict[Block, Block] = {}
+        self.home: dict[Block, Block] = {}
+        self._steps: list[tuple[Block, tuple[Axis, ...], Expr, Block]] = []
+
+    def adjoint(self, of: Block) -> Block:
+        """Returns the block of ∂loss/∂of; it joins the others when it is `defined`."""
+        if of not in self.of:
+            meaning = f"what one more of {of.symbol} would add to {self.loss.symbol}"
+            self.of[of] = block(f"{of.name}.{self.suffix}", of.axes, f"∂{self.loss.symbol}/∂{of.symbol}", meaning)
+            self.home[self.of[of]] = of
+        return self.of[of]
+
+    def step(self, use: Use, product: Product, axes: tuple[Axis, ...], tail: str, of: Block | None = None) -> Ref:
+        """Returns a row with a product on the way from a reader to what it reads; the same one for the same product."""
+        beside = use.reader if of is None else of
+        equation = expression(product.term)
+        for home, letters, known, made in self._steps:
+            if home is beside and letters == axes and same(known, equation):
+                return whole(made)
+        name, count = f"{beside.name}.{self.suffix}.{tail}", 1
+        while any(made.name == name + str(count) * (count > 1) for made in self.made):
+            count += 1
+        mark = str(count) * (count > 1)
+        meaning = (
+            f"what {use.reader.symbol} sends to the {beside.symbol} that it reads beside it"
+            if of is not None
+            else f"∂{self.loss.symbol}/∂{use.reader.symbol}, taken through to what is summed inside"
+        )
+        row = self._new(name + mark, axes, f"∂{self.loss.symbol}/∂{beside.symbol}_{tail}{mark}", meaning, beside)
+        row[axes] = equation
+        self._steps.append((beside, axes, equation, row))
+        return whole(row)
+
+    def one_hot(self, axis: Axis, id: Expr) -> Ref:
+        """Returns a row that is 1 at the member of a number, else 0: which row of a table was read."""
+        id = linked(id) if isinstance(id, Ref) else id
+        axes = (*sorted(free_axes(id), key=lambda each: each.letter), axis)
+        equation = equal(id, number(axis) - axis.start)
+        for _, letters, known, made in self._steps:
+            if letters == axes and same(known, equation):
+                return whole(made)
+        symbol = id.block.symbol if isinstance(id, Ref) else str(id)
+        home = id.block if isinstance(id, Ref) else self.loss
+        name = f"{home.name}.is.{axis.letter}"
+        row = self._new(name, axes, f"is_{symbol}", f"1 for the {axis.meaning} of {symbol}, else 0", home, decimals=0)
+        row[axes] = equation
+        self._steps.append((home, axes, equation, row))
+        return whole(row)
+
+    def transposed(self, table: Block) -> Block:
+        """Returns a table with its two axes exchanged: what is summed along runs downwards in both factors."""
+        axes = table.axes[::-1]
+        for home, _, known, made in self._steps:
+            if home is table and isinstance(known, Ref) and known.block is table:
+                return made
+        about = table.about
+        meaning = f"{about.meaning}; rows and columns exchanged"
+        row = self._new(f"{table.name}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals)
+        row[axes] = equation = table[table.axes]
+        self._steps.append((table, axes, equation, row))
+        return row
+
+    def zero_beyond(self, made: Block, axis: Axis, by: int) -> None:
+        """Puts a 0 beyond the end of a row, where a neighbour reads."""
+        if (axis, by) not in made.edges:
+            made[tuple(Edge(axis, by) if each is axis else each for each in made.axes)] = 0
+
+    def _new(
+        self, name: str, axes: tuple[Axis, ...], symbol: str, meaning: str, home: Block, decimals: int = 4
+    ) -> Block:
+        made = block(name, axes, symbol, meaning, decimals=decimals)
+        self.made.append(made)
+        self.home[made] = home
+        return made

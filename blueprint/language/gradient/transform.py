@@ -1,0 +1,187 @@
+"""The transform: from a loss to the adjoint of every block on the way to its weights, each with an equation of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.blocks import Block
+from blueprint.language.errors import NotationError
+from blueprint.language.gradient.algebra import Product, Term, expression, plus
+from blueprint.language.gradient.declared import Declared
+from blueprint.language.gradient.graph import Graph, Use, behind_links
+from blueprint.language.gradient.moving import moved_product
+from blueprint.language.gradient.rows import Rows, whole
+from blueprint.language.gradient.sums import share
+from blueprint.language.nodes import Lookup, Ref
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The adjoints of one loss: `gradient[W]` is ∂L/∂W, a block over W's axes like any other.
+
+    loss:   what was differentiated.
+    blocks: every block that was made, from the loss down, for a page to lay out.
+    home:   for each of them the block beside which it belongs: of an adjoint what it is the adjoint of.
+    """
+
+    loss: Block
+    blocks: tuple[Block, ...]
+    home: dict[Block, Block]
+    found: dict[Block, Product]
+
+    def __getitem__(self, of: Block) -> Block:
+        """Returns the adjoint of a block; where it is cell by cell another's, that one's.
+
+        Raises NotationError for a block through which no derivative goes, and for one that needed no row.
+        """
+        product = self.found.get(behind_links(of))
+        if product is None:
+            raise NotationError(f"∂{self.loss.symbol}/∂{of.symbol}: no derivative goes through {of.name}")
+        if product.bare is None or product.sign < 0:
+            raise NotationError(
+                f"∂{self.loss.symbol}/∂{of.symbol} is {product.term} and has no row: ask for it with keep="
+            )
+        return product.bare.block
+
+
+def gradient(
+    total: Block,
+    wrt: Sequence[Block],
+    constant: Iterable[Block] = (),
+    declared: Iterable[Declared] = (),
+    keep: Iterable[Block] = (),
+    suffix: str = "grad",
+) -> Gradient:
+    """Makes the adjoint of every block between a loss and what it is differentiated by: reverse-mode differentiation.
+
+    total: the loss, a block without axes. wrt: weights, or any other blocks; what they are made of is not followed.
+    constant: blocks through which no derivative goes (`detach`, stop-gradient), whether one would or not.
+    declared: derivatives of groups of steps, used instead of those of the steps.
+    keep: blocks whose adjoint gets a row although it equals another's.
+    suffix: what is added to a block's name for its adjoint's: `ratio.grad`.
+    Raises NotationError for a loss with axes, for a block that is both differentiated by and constant, and for what has
+    no derivative. Of two equal arguments of a maximum or minimum see `rules`. An adjoint that equals another's has no row.
+    Source: Baydin, Pearlmutter, Radul and Siskind 2018, Automatic Differentiation in Machine Learning, section 3.2.
+    """
+    if total.axes:
+        raise NotationError(
+            f"{total.name} has one number for each {total.axes[0].meaning}: only a single number has a gradient"
+        )
+    still = {behind_links(block) for block in constant}
+    leaves = dict.fromkeys(behind_links(block) for block in wrt)
+    for block in still.intersection(leaves):
+        raise NotationError(f"{block.name} is held constant: it cannot be differentiated by as well")
+    graph = Graph(total, leaves, still, {each.of: each for each in declared})
+    return _Transform(graph, total, {behind_links(block) for block in keep}, suffix).run()
+
+
+class _Transform:
+    def __init__(self, graph: Graph, loss: Block, keep: set[Block], suffix: str):
+        self.graph, self.loss, self.rows = graph, loss, Rows(loss, suffix)
+        self.own_row = {
+            *graph.leaves,
+            *keep,
+            *graph.declared,
+            *(b for each in graph.declared.values() for b in each.shares),
+        }
+        self.found: dict[Block, Product] = {loss: Product()}
+
+    def run(self) -> Gradient:
+        for block in dict.fromkeys((*self.graph.order, *self.graph.leaves)):
+            product = self.adjoint(block)
+            if product.bare is not None and self.rows.of.get(block) is product.bare.block:
+                self._define(block)
+        return Gradient(self.loss, tuple(self.rows.made), self.rows.home, self.found)
+
+    def adjoint(self, block: Block) -> Product:
+        """Returns the adjoint of a block over its own letters: its row, or what says the same."""
+        if block not in self.found:
+            short = None if block in self.own_row else self._without_row(block)
+            self.found[block] = short or Product(1, (whole(self.rows.adjoint(block)),))
+        return self.found[block]
+
+    def _without_row(self, block: Block) -> Product | None:
+        """Returns the adjoint of a block that is read once, where it is that of its reader, or a plain number's."""
+        uses = self.graph.uses[block]
+        if len(uses) != 1 or not _in_place(uses[0]):
+            return None
+        product = self._share(uses[0], block, {})
+        assert product is not None
+        if block.axes:
+            twin = product.bare if product.sign > 0 else None
+            return product if twin is not None and twin.at == whole(block).at == whole(twin.block).at else None
+        return product if len(product.factors) < 2 and not product.divisors else None
+
+    def _define(self, block: Block) -> None:
+        row = self.rows.adjoint(block)
+        for letters in self._targets(block):
+            total: Term = 0
+            for term in self._terms(block, letters):
+                total = plus(total, term)
+            row[tuple(letters.get(axis, axis) for axis in block.axes)] = expression(total)
+        self.rows.made.append(row)
+
+    def _terms(self, block: Block, letters: dict[Axis, Axis]) -> Iterator[Term]:
+        for use in self.graph.uses.get(block, ()):
+            if (product := self._share(use, block, letters)) is not None:
+                yield product.term
+        for declared in self.graph.declared.values():
+            for read, back in declared.shares.items():
+                if behind_links(read) is block and declared.of in self.graph.moving:
+                    yield back(self.rows.adjoint(declared.of))
+
+    def _targets(self, block: Block) -> list[dict[Axis, Axis]]:
+        """Returns the letters of each equation: one of its own for each part of a joined axis that is read part by part."""
+        for use in self.graph.uses.get(block, ()):
+            for slot, index in zip(block.axes, use.ref.at, strict=True):
+                if isinstance(index, Position) and index.axis in slot.parts:
+                    return [{slot: part} for part in slot.parts]
+        return [{}]
+
+    def _share(self, use: Use, block: Block, letters: dict[Axis, Axis]) -> Product | None:
+        """Returns what one reader adds to the adjoint of a block; None where it reads other cells."""
+        moves: dict[Axis, Axis] = {}
+        shifts: dict[Axis, int] = {}
+        ids = []
+        for slot, index in zip(block.axes, use.ref.at, strict=True):
+            letter = letters.get(slot, slot)
+            match index:
+                case Edge():
+                    return None
+                case Lookup(_, id):
+                    ids.append((letter, id))
+                case Position(axis, by):
+                    if axis in slot.parts and axis is not letter:
+                        return None
+                    moves[axis] = letter
+                    shifts |= {letter: -by} if by else {}
+        made = share(self._in_own_letters(use), use, moves, ids, self.rows)
+        return self._beside(made, use, block, letters, shifts) if shifts else made
+
+    def _in_own_letters(self, use: Use) -> Product:
+        own = {axis: index.axis for axis, index in zip(use.reader.axes, use.definition.target, strict=True)}
+        return moved_product(self.adjoint(use.reader), own) * Product.of(use.slope)
+
+    def _beside(
+        self, made: Product, use: Use, block: Block, letters: dict[Axis, Axis], shifts: dict[Axis, int]
+    ) -> Product:
+        """Reads what a reader sends to its neighbour, from the neighbour; beyond the ends nobody sends anything."""
+        sent = made.bare
+        if sent is None or sent.block not in self.rows.home:
+            axes = tuple(letters.get(axis, axis) for axis in block.axes)
+            sent = self.rows.step(use, made, axes, "next" if -sum(shifts.values()) > 0 else "before", of=block)
+            made = Product(1, (sent,))
+        for slot, index in zip(sent.block.axes, sent.at, strict=True):
+            if by := shifts.get(index.axis):
+                self.rows.zero_beyond(sent.block, slot, by)
+        at = tuple(Position(index.axis, shifts.get(index.axis, 0)) for index in sent.at)
+        return Product(made.sign, (Ref(sent.block, at),))
+
+
+def _in_place(use: Use) -> bool:
+    """Tells whether a use reads, for each cell of its equation, one cell of its own and no neighbour, sum or lookup."""
+    letters = [index.axis for index in use.ref.at if isinstance(index, Position) and not index.by]
+    own = [index.axis for index in use.definition.target]
+    return not use.bound and len(letters) == len(use.ref.at) and set(letters) == set(own)
