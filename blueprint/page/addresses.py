@@ -53,10 +53,15 @@ class Template(NamedTuple):
 def template(block: Block, definition: Definition, at: Members, layout: Layout) -> Template:
     """Spells the formula of one row of a block; `at` says which, by the members of the axes that run downwards."""
     for node in walk(definition.expr):
-        if isinstance(node, Reduce) and len(node.axes) > 1:
+        if isinstance(node, Reduce) and len(node.axes) > 1 and _over_groups(node, layout):
             _refuse_open(node)
     addresses = RowAddresses(block, definition.target, at, layout)
     return Template("=" + excel(definition.expr, addresses), tuple(addresses.holes))
+
+
+def _over_groups(node: Reduce, layout: Layout) -> bool:
+    """Tells whether a sum goes over several groups of columns, and not only over a table."""
+    return any(set(node.axes) & set(layout.places[ref.block].groups) for ref in walk(node.body) if isinstance(ref, Ref))
 
 
 def _refuse_open(node: Reduce) -> None:

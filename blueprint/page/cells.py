@@ -19,6 +19,7 @@ from blueprint.language import (
     Position,
     Ref,
     places_of,
+    walk,
 )
 from blueprint.page import grid
 from blueprint.page.addresses import template
@@ -77,16 +78,33 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
     down = [axis for axis, (rows, _) in free if rows]
     along = [axis for axis, (rows, _) in free if not rows]
     columns, starts = _columns(target, dict.fromkeys(down, 0), along, layout)
+    members = list(product(*(range(values.size(axis)) for axis in along)))
+    across = _lies_across(definition, along, layout)
     constant = isinstance(definition.expr, Constant) or (isinstance(definition.expr, Count) and not along)
     for chosen in product(*(range(values.size(axis)) for axis in down)):
         at = dict(zip(down, chosen, strict=True))
         row, _ = place.cell(block, places_of(target, at | dict.fromkeys(along, 0), values))
         formulas = None
-        if not constant:
+        if not constant and across:
+            each = (at | dict(zip(along, chosen, strict=True)) for chosen in members)
+            formulas = [template(block, definition, cell, layout).filled(0, grid.GROUPS) for cell in each]
+        elif not constant:
             spelled = template(block, definition, at, layout)
             formulas = [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
         cells = [_plain(value) for value in np.ravel(values.view(target, at)[1]).tolist()]
         yield Run(block, place.sheet, row, columns, formulas, cells, edge=len(free) < len(definition.target))
+
+
+def _lies_across(definition: Definition, along: list[Axis], layout: Layout) -> bool:
+    """Tells whether what runs to the right here runs downwards in what is read, so that each cell has a formula of its own."""
+    return any(
+        isinstance(index, Position)
+        and any(index.axis is axis for axis in along)
+        and layout.places[node.block].steps[slot][0]
+        for node in walk(definition.expr)
+        if isinstance(node, Ref)
+        for slot, index in zip(node.block.axes, node.at, strict=True)
+    )
 
 
 def _columns(target: Ref, at: Members, along: list[Axis], layout: Layout) -> tuple[list[int], list[int]]:

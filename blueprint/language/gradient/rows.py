@@ -20,7 +20,8 @@ def whole(made: Block) -> Ref:
 class Rows:
     """Makes the blocks of one gradient, each once, and keeps them in their order.
 
-    of: the adjoint of each block that has a row; home: beside which block each of them belongs.
+    of: the adjoint of each block that has a row; home: with which block each of them belongs on a page; beside: the table
+    that is read row by row with a block, and so stands left of it.
     """
 
     def __init__(self, loss: Block, suffix: str):
@@ -28,6 +29,7 @@ class Rows:
         self.made: list[Block] = []
         self.of: dict[Block, Block] = {}
         self.home: dict[Block, Block] = {}
+        self.beside: dict[Block, Block] = {}
         self._steps: list[tuple[Block, tuple[Axis, ...], Expr, Block]] = []
 
     def adjoint(self, of: Block) -> Block:
@@ -59,24 +61,26 @@ class Rows:
         self._steps.append((beside, axes, equation, row))
         return whole(row)
 
-    def one_hot(self, axis: Axis, id: Expr) -> Ref:
-        """Returns a row that is 1 at the member of a number, else 0: which row of a table was read."""
+    def one_hot(self, axis: Axis, id: Expr, of: Block) -> Ref:
+        """Returns a row that is 1 at the member of a number, else 0: which row of a table, `of`, was read."""
         id = linked(id) if isinstance(id, Ref) else id
         axes = (*sorted(free_axes(id), key=lambda each: each.letter), axis)
-        equation = equal(id, number(axis) - axis.start)
         for _, letters, known, made in self._steps:
-            if letters == axes and same(known, equation):
+            if letters == axes and same(known, id):
                 return whole(made)
         symbol = id.block.symbol if isinstance(id, Ref) else str(id)
-        home = id.block if isinstance(id, Ref) else self.loss
-        name = f"{home.name}.is.{axis.letter}"
-        row = self._new(name, axes, f"is_{symbol}", f"1 for the {axis.meaning} of {symbol}, else 0", home, decimals=0)
-        row[axes] = equation
-        self._steps.append((home, axes, equation, row))
+        name = id.block.name if isinstance(id, Ref) else of.name
+        ids = self._new(f"{name}.id.{axis.letter}", (axis,), "id", f"number of the {axis.meaning}", of, decimals=0)
+        ids[axis] = number(axis) - axis.start if axis.start else number(axis)
+        meaning = f"1 for the {axis.meaning} of {symbol}, else 0"
+        row = self._new(f"{name}.is.{axis.letter}", axes, f"is_{symbol}", meaning, of, decimals=0)
+        row[axes] = equal(id, ids[axis])
+        self.beside[row] = ids
+        self._steps.append((of, axes, id, row))
         return whole(row)
 
-    def transposed(self, table: Block) -> Block:
-        """Returns a table with its two axes exchanged: what is summed along runs downwards in both factors."""
+    def transposed(self, table: Block, other: Block) -> Block:
+        """Returns a table with its two axes exchanged: what is summed along runs downwards in it as in what it multiplies."""
         axes = table.axes[::-1]
         for home, _, known, made in self._steps:
             if home is table and isinstance(known, Ref) and known.block is table:
@@ -86,6 +90,7 @@ class Rows:
         row = self._new(f"{table.name}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals)
         row[axes] = equation = table[table.axes]
         self._steps.append((table, axes, equation, row))
+        self.beside[other] = row
         return row
 
     def zero_beyond(self, made: Block, axis: Axis, by: int) -> None:

@@ -30,7 +30,7 @@ def share(product: Product, use: Use, moves: Moves, ids: Ids, rows: Rows) -> Pro
         inner = Product(1, (rows.step(use, inner, axes, "in"),)) if len(inner.factors) + len(inner.divisors) else inner
     renamed = {**moves, **_fresh(summed, moves, ids)}
     over = [renamed.get(axis, axis) for axis in summed]
-    hot = [rows.one_hot(axis, moved(id, renamed)) for axis, id in ids]
+    hot = [rows.one_hot(axis, moved(id, renamed), use.ref.block) for axis, id in ids]
     inside = [moved(each, renamed) for each in (*inner.factors, *use.inside)] + hot
     outside = Product(
         outer.sign, tuple(moved(f, renamed) for f in outer.factors), tuple(moved(d, renamed) for d in outer.divisors)
@@ -117,4 +117,5 @@ def _upright(expr: Expr, both: list[Expr], over: tuple[Axis, ...], rows: Rows) -
     other = both[0] if both[1] is expr else both[1]
     if expr.block in rows.home or free_axes(expr) <= free_axes(other):
         return expr
-    return Ref(rows.transposed(expr.block), expr.at[::-1])
+    assert isinstance(other, Ref)
+    return Ref(rows.transposed(expr.block, other.block), expr.at[::-1])

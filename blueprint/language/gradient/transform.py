@@ -23,12 +23,14 @@ class Gradient:
 
     loss:   what was differentiated.
     blocks: every block that was made, from the loss down, for a page to lay out.
-    home:   for each of them the block beside which it belongs: of an adjoint what it is the adjoint of.
+    home:   for each of them the block with which it belongs on a page: of an adjoint what it is the adjoint of.
+    beside: the table that is read row by row with a block, and so stands left of it.
     """
 
     loss: Block
     blocks: tuple[Block, ...]
     home: dict[Block, Block]
+    beside: dict[Block, Block]
     found: dict[Block, Product]
 
     def __getitem__(self, of: Block) -> Block:
@@ -93,7 +95,7 @@ class _Transform:
             product = self.adjoint(block)
             if product.bare is not None and self.rows.of.get(block) is product.bare.block:
                 self._define(block)
-        return Gradient(self.loss, tuple(self.rows.made), self.rows.home, self.found)
+        return Gradient(self.loss, tuple(self.rows.made), self.rows.home, self.rows.beside, self.found)
 
     def adjoint(self, block: Block) -> Product:
         """Returns the adjoint of a block over its own letters: its row, or what says the same."""
