@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from blueprint.language.axes import Axis
 from blueprint.language.blocks import Block
-from blueprint.language.nodes import Expr
+from blueprint.language.nodes import Expr, Ref
+
+OneHot = Callable[[Axis, Expr], Ref]
+"""Makes a row that is 1 at the member of an axis whose number is given, else 0."""
 
 
 @dataclass(frozen=True)
@@ -14,9 +18,9 @@ class Declared:
     """What the adjoint of `of` adds to that of each block on which it is declared to hang, past the steps between.
 
     of:     the block whose derivative is declared.
-    shares: for each block that it hangs on, a function from the adjoint of `of` to an expression over that block's own
-            letters: `{z: lambda g: g[n, t] * (is_a[n, t, v] - p[n, t, v])}`.
+    shares: for each block that it hangs on, a function from the adjoint of `of`, and what makes rows of 1 and 0, to an
+            expression over that block's letters: `{z: lambda g, hot: g[n, t] * (hot(v, a[n, t]) - p[n, t, v])}`.
     """
 
     of: Block
-    shares: Mapping[Block, Callable[[Block], Expr]]
+    shares: Mapping[Block, Callable[[Block, OneHot], Expr]]

@@ -70,10 +70,10 @@ class Rows:
                 return whole(made)
         symbol = id.block.symbol if isinstance(id, Ref) else str(id)
         name = id.block.name if isinstance(id, Ref) else of.name
-        ids = self._new(f"{name}.id.{axis.letter}", (axis,), "id", f"number of the {axis.meaning}", of, decimals=0)
+        ids = self._new(f"{name}.{self.suffix}.id", (axis,), "id", f"number of the {axis.meaning}", of, decimals=0)
         ids[axis] = number(axis) - axis.start if axis.start else number(axis)
         meaning = f"1 for the {axis.meaning} of {symbol}, else 0"
-        row = self._new(f"{name}.is.{axis.letter}", axes, f"is_{symbol}", meaning, of, decimals=0)
+        row = self._new(f"{name}.{self.suffix}.is", axes, f"is_{symbol}", meaning, of, decimals=0)
         row[axes] = equal(id, ids[axis])
         self.beside[row] = ids
         self._steps.append((of, axes, id, row))
@@ -87,7 +87,7 @@ class Rows:
                 return made
         about = table.about
         meaning = f"{about.meaning}; rows and columns exchanged"
-        row = self._new(f"{table.name}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals)
+        row = self._new(f"{table.name}.{self.suffix}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals)
         row[axes] = equation = table[table.axes]
         self._steps.append((table, axes, equation, row))
         self.beside[other] = row

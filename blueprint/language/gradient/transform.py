@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block
@@ -132,7 +133,7 @@ class _Transform:
         for declared in self.graph.declared.values():
             for read, back in declared.shares.items():
                 if behind_links(read) is block and declared.of in self.graph.moving:
-                    yield back(self.rows.adjoint(declared.of))
+                    yield back(self.rows.adjoint(declared.of), partial(self.rows.one_hot, of=block))
 
     def _targets(self, block: Block) -> list[dict[Axis, Axis]]:
         """Returns the letters of each equation: one of its own for each part of a joined axis that is read part by part."""

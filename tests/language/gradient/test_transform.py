@@ -134,7 +134,7 @@ def test_soft_max_cross_entropy_and_its_declared_form() -> None:
     numbers = {z: [[1.0, 2.0], [0.5, -0.5]], target: [[1.0, 0.0], [0.0, 1.0]]}
     raw = gradient(loss, [z])
     check(raw, blocks, SIZES, numbers)
-    short = gradient(loss, [z], declared=[Declared(nll, {z: lambda g: g[n] * (e[n, j] / total[n] - target[n, j])})])
+    short = gradient(loss, [z], declared=[Declared(nll, {z: lambda g, _: g[n] * (e[n, j] / total[n] - target[n, j])})])
     check(short, blocks, SIZES, numbers)
     assert len(short.blocks) == 2 < len(raw.blocks)
 

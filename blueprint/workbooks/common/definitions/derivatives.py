@@ -1,0 +1,60 @@
+"""Derivatives as textbooks write them, each for a group of steps; tests hold them against the steps taken one by one."""
+
+from __future__ import annotations
+
+from blueprint.language import Block, Sum, at_most
+from blueprint.language.gradient import Declared
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
+from blueprint.workbooks.common.definitions.distribution import Distribution
+from blueprint.workbooks.common.definitions.ratio import Surrogate
+from blueprint.workbooks.common.definitions.value import ValueLoss
+
+
+def of_log_softmax(made: Distribution) -> Declared:
+    """∂L/∂z = ∂L/∂log p − p·Σ ∂L/∂log p, for every alternative. Source: Bridle 1990, Probabilistic Interpretation, section 3."""
+    *at, v = made.logits.axes
+    u = v.alias("u")
+    return Declared(made.logp, {made.logits: lambda g, _: g[*at, v] - made.p[*at, v] * Sum(u, g[*at, u])})
+
+
+def of_chosen_logprobs(logprobs: Block, made: Distribution, chosen: Block, m: Row = EVERYWHERE) -> Declared:
+    """∂L/∂z = ∂L/∂log π·m·(1 for the token chosen − p). Source: Williams 1992, REINFORCE, equation 4 for a soft-max unit."""
+    *at, v = made.logits.axes
+    return Declared(logprobs, {made.logits: lambda g, hot: g[*at] * m[*at] * (hot(v, chosen[*at]) - made.p[*at, v])})
+
+
+def of_entropy(entropy: Block, made: Distribution, m: Row = EVERYWHERE) -> Declared:
+    """∂L/∂z = −∂L/∂H·m·p·(log p − Σ p log p)."""
+    *at, v = made.logits.axes
+    return Declared(
+        entropy,
+        {made.logits: lambda g, _: -(g[*at] * m[*at] * made.p[*at, v] * (made.logp[*at, v] - made.p_log_p[*at]))},
+    )
+
+
+def of_exact_kl(exact: Block, p: Block, new: Distribution, m: Row = EVERYWHERE) -> Declared:
+    """∂L/∂z = ∂L/∂KL·m·(p_θ − p), for the KL of a fixed p to a soft-max p_θ."""
+    *at, v = new.logits.axes
+    return Declared(exact, {new.logits: lambda g, _: g[*at] * m[*at] * (new.p[*at, v] - p[*at, v])})
+
+
+def of_surrogate(made: Surrogate, ratio: Block, A: Block) -> Declared:
+    """∂L/∂ρ = ∂L/∂U·Â where the free surrogate is no larger than the clipped one, else 0: a token that is clipped pulls no more.
+
+    At the ends of the range both are the same, and the free one counts, as at the ends of torch.clamp.
+    """
+    at = ratio.axes
+    return Declared(
+        made.pessimistic, {ratio: lambda g, _: g[at] * A[at] * at_most(made.unclipped[at], made.clipped[at])}
+    )
+
+
+def of_value_loss(made: ValueLoss, V: Block, m: Row = EVERYWHERE) -> Declared:
+    """∂L/∂V = ∂L/∂l·m·e where the free square is the larger, else 0, for l = ½·m·max(e², e_c²).
+
+    Where the clipped square is the larger, V lies outside of its range, and the clipped value does not move with it.
+    """
+    at = made.loss.axes
+    return Declared(
+        made.loss, {V: lambda g, _: g[at] * m[at] * made.error[at] * at_most(made.held_square[at], made.square[at])}
+    )
