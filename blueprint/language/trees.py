@@ -1,6 +1,6 @@
 """Trees: what an expression is made of, and what it must not be made of, since number, sheet and print would not mean the same."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
@@ -31,6 +31,23 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         case Find():
             return (expr.among, expr.value)
     return ()
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Returns the expression with everything directly inside it, ids included, changed."""
+    match expr:
+        case Ref(block, at):
+            return Ref(block, tuple(Lookup(i.axis, change(i.id)) if isinstance(i, Lookup) else i for i in at))
+        case Op(name, args, labels):
+            return Op(name, tuple(map(change, args)), labels)
+        case Reduce(name, axes, body):
+            return Reduce(name, axes, change(body))
+        case Find(name, axis, among, value):
+            there = change(among)
+            assert isinstance(there, Ref)
+            return Find(name, axis, there, change(value))
+        case _:
+            return expr
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

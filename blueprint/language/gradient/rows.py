@@ -87,7 +87,9 @@ class Rows:
                 return made
         about = table.about
         meaning = f"{about.meaning}; rows and columns exchanged"
-        row = self._new(f"{table.name}.{self.suffix}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals)
+        row = self._new(
+            f"{table.name}.{self.suffix}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals
+        )
         row[axes] = equation = table[table.axes]
         self._steps.append((table, axes, equation, row))
         self.beside[other] = row
