@@ -33,7 +33,7 @@ def lowest_ratio(options: Options) -> Tensor:
 
 def between(ratio: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Returns a ratio clipped to low … high; where these cross, low holds."""
-    return torch.maximum(torch.minimum(ratio, high), low)
+    return ratio.clamp(max=high).clamp(min=low)
 
 
 def surrogates(ratio: Tensor, clipped: Tensor, advantages: Tensor) -> Named:

@@ -70,7 +70,7 @@ def ending_rows(texts: Texts, rows: Held, options: Options) -> Named:
 
 def within(values: Tensor, limit: Tensor, around: Number = 0.0) -> Tensor:
     """Returns values cut to a point ± a limit; an infinite one cuts nothing."""
-    return torch.minimum(torch.maximum(values, around - limit), around + limit)
+    return torch.clamp(values, around - limit, around + limit)
 
 
 def estimates(log_ratio: Tensor) -> Named:
