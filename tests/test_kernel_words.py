@@ -20,7 +20,7 @@ KERNEL = (
 )
 LISTED = """
 action actions actor advantage advantages agent batch batches critic critics decision decisions discount dpo draw draws dump dumps
-entropy environment environments eos episode episodes epoch epochs gae gradient gradients grpo kl learner logit logits logprob
+entropy environment environments eos episode episodes epoch epochs gae grpo kl learner logit logits logprob
 logprobs loss losses lr minibatch minibatches openrlhf optimiser optimizer policies policy ppo preset presets prompt prompts rl rlhf
 reinforcement response responses reward rewards rollout rollouts sft softmax token tokens torchrl trajectory trl verl vocabulary
 whiten whitened whitening

@@ -1,4 +1,4 @@
-"""The same equations once more, from other blocks: a second epoch with the weights that the first one made."""
+"""The same equations once more, from other blocks: a second round that goes on where the first one ended."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
         row, _ = place.cell(block, places_of(target, at | dict.fromkeys(along, 0), values))
         formulas = None
         if not constant and across:
-            each = (at | dict(zip(along, chosen, strict=True)) for chosen in members)
+            each = (at | dict(zip(along, place_of_cell, strict=True)) for place_of_cell in members)
             formulas = [template(block, definition, cell, layout).filled(0, grid.GROUPS) for cell in each]
         elif not constant:
             spelled = template(block, definition, at, layout)

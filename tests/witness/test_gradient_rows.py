@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,8 @@ def redrawn(book: Book, seed: int) -> dict[Block, object]:
     Far away means log-ratios of 20 to 500, by the weights to the logits: a memory near ±1 would leave slopes 1 − h² that
     are rounding alone, in torch as in a sheet.
     """
-    rng, names, typed = np.random.default_rng(seed), book.blocks, dict(book.blueprint.typed)
+    rng, names = np.random.default_rng(seed), book.blocks
+    typed: dict[Block, Any] = dict(book.blueprint.typed)
     for block in typed:
         if (
             block.name.split(".")[0] in ("old", "reference", "reward_model", "old_critic", "policy", "critic")
@@ -54,7 +56,11 @@ def redrawn(book: Book, seed: int) -> dict[Block, object]:
         ):
             typed[block] = rng.normal(size=np.shape(typed[block]))
     typed[names["rollout.draw"]] = rng.uniform(0.01, 0.99, np.shape(typed[names["rollout.draw"]]))
-    choices = {"ent_coef": (0.0, 0.1), "policy_kl_coef": (0.0, 0.3), "vf_coef": (0.1, 1.0)}
+    choices: dict[str, tuple[float, ...]] = {
+        "ent_coef": (0.0, 0.1),
+        "policy_kl_coef": (0.0, 0.3),
+        "vf_coef": (0.1, 1.0),
+    }
     choices |= (
         {"update_step": (0.0, 0.1, 1.0)}
         if seed % 3 == 0

@@ -15,8 +15,7 @@ from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import derivatives
 from blueprint.workbooks.common.definitions.choices import Choices, fixed
 from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, entropy, exact_kl, softmax
-from blueprint.workbooks.common.definitions.ratio import clip
-from blueprint.workbooks.common.definitions.value import value_loss
+from blueprint.workbooks.common.definitions.losses import clip, value_loss
 from blueprint.workbooks.common.settings import settings
 
 TOKENS = 400

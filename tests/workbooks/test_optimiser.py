@@ -74,7 +74,7 @@ def by_torch(kind: str, numbers: tuple[float, ...]) -> list[tuple[np.ndarray, fl
     taken = []
     for _ in range(STEPS):
         optimiser.zero_grad()
-        ((torch.tanh(x @ W + b) - target) ** 2).sum().backward()
+        ((torch.tanh(x @ W + b) - target) ** 2).sum().backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_([W, b], most)
         optimiser.step()
         taken.append((W.detach().numpy().copy(), float(b), float(norm)))

@@ -1,4 +1,4 @@
-"""Backpropagation as a transform of the notation: for each block between a loss and its weights, one with its adjoint."""
+"""Backpropagation as a transform of the notation: for each block between a total and its weights, one with its adjoint."""
 
 from blueprint.language.gradient.declared import Declared
 from blueprint.language.gradient.transform import Gradient, gradient

@@ -1,13 +1,12 @@
-"""The way from a loss to what it is differentiated by: which blocks lie on it, and who reads whom, by which slope."""
+"""The way from a total to what it is differentiated by: which blocks lie on it, and who reads whom, by which slope."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from blueprint.language.axes import Axis, Edge
+from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.errors import NotationError
 from blueprint.language.gradient.algebra import Term, same
 from blueprint.language.gradient.declared import Declared
 from blueprint.language.gradient.rules import Atom, atoms, slope
@@ -32,14 +31,14 @@ class Use:
 
 
 class Graph:
-    """The blocks between a loss and its leaves. `order` goes from the loss down; `uses` says who reads each of them."""
+    """The blocks between a total and its leaves. `order` goes from the total down; `uses` says who reads each of them."""
 
     def __init__(
-        self, loss: Block, leaves: Collection[Block], constant: Collection[Block], declared: Mapping[Block, Declared]
+        self, total: Block, leaves: Collection[Block], constant: Collection[Block], declared: Mapping[Block, Declared]
     ):
         self.ends = {*leaves, *constant}
         self.leaves, self.declared = leaves, declared
-        reached = self._reached(loss)
+        reached = self._reached(total)
         self.moving = self._moving(reached)
         self.order = [block for block in reached if block in self.moving]
         self.uses: dict[Block, list[Use]] = {block: [] for block in self.order}
@@ -61,11 +60,11 @@ class Graph:
             for atom in atoms(definition.expr):
                 yield from _read_by(atom)
 
-    def _reached(self, loss: Block) -> list[Block]:
+    def _reached(self, total: Block) -> list[Block]:
         """Returns every block that is read on the way, each after those that read it (but for loops)."""
         done: dict[Block, None] = {}
-        path = [(loss, self._reads(loss))]
-        seen = {loss}
+        path = [(total, self._reads(total))]
+        seen = {total}
         while path:
             block, ahead = path[-1]
             if (read := next((each for each in ahead if each not in seen), None)) is not None:

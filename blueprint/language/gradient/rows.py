@@ -24,8 +24,8 @@ class Rows:
     that is read row by row with a block, and so stands left of it.
     """
 
-    def __init__(self, loss: Block, suffix: str):
-        self.loss, self.suffix = loss, suffix
+    def __init__(self, total: Block, suffix: str):
+        self.total, self.suffix = total, suffix
         self.made: list[Block] = []
         self.of: dict[Block, Block] = {}
         self.home: dict[Block, Block] = {}
@@ -33,10 +33,10 @@ class Rows:
         self._steps: list[tuple[Block, tuple[Axis, ...], Expr, Block]] = []
 
     def adjoint(self, of: Block) -> Block:
-        """Returns the block of ∂loss/∂of; it joins the others when it is `defined`."""
+        """Returns the block of ∂total/∂of; it joins the others when it is `defined`."""
         if of not in self.of:
-            meaning = f"what one more of {of.symbol} would add to {self.loss.symbol}"
-            self.of[of] = block(f"{of.name}.{self.suffix}", of.axes, f"∂{self.loss.symbol}/∂{of.symbol}", meaning)
+            meaning = f"what one more of {of.symbol} would add to {self.total.symbol}"
+            self.of[of] = block(f"{of.name}.{self.suffix}", of.axes, f"∂{self.total.symbol}/∂{of.symbol}", meaning)
             self.home[self.of[of]] = of
         return self.of[of]
 
@@ -54,9 +54,9 @@ class Rows:
         meaning = (
             f"what {use.reader.symbol} sends to the {beside.symbol} that it reads beside it"
             if of is not None
-            else f"∂{self.loss.symbol}/∂{use.reader.symbol}, taken through to what is summed inside"
+            else f"∂{self.total.symbol}/∂{use.reader.symbol}, taken through to what is summed inside"
         )
-        row = self._new(name + mark, axes, f"∂{self.loss.symbol}/∂{beside.symbol}_{tail}{mark}", meaning, beside)
+        row = self._new(name + mark, axes, f"∂{self.total.symbol}/∂{beside.symbol}_{tail}{mark}", meaning, beside)
         row[axes] = equation
         self._steps.append((beside, axes, equation, row))
         return whole(row)

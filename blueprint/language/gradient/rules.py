@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from blueprint.language.errors import NotationError
+from blueprint.language.axes import NotationError
 from blueprint.language.functions import CONDITIONS
 from blueprint.language.gradient.algebra import Term, choice, negative, over, plus, same, times
 from blueprint.language.nodes import Expr, Op, Reduce, Ref, wrap
@@ -16,7 +16,7 @@ from blueprint.language.nodes import Expr, Op, Reduce, Ref, wrap
 Atom = Ref | Reduce
 """What a slope is taken by: a cell that is read, or a whole sum of such cells."""
 Moving = Callable[[Expr], bool]
-"""Tells whether an expression hangs on what the loss is differentiated by."""
+"""Tells whether an expression hangs on what the total is differentiated by."""
 
 
 def atoms(expr: Expr) -> Iterator[Atom]:

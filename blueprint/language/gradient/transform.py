@@ -1,4 +1,4 @@
-"""The transform: from a loss to the adjoint of every block on the way to its weights, each with an equation of its own."""
+"""The transform: from a total to the adjoint of every block on the way to its weights, each with an equation of its own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from blueprint.language.axes import Axis, Edge, Position
+from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block
-from blueprint.language.errors import NotationError
 from blueprint.language.gradient.algebra import Product, Term, expression, plus
 from blueprint.language.gradient.declared import Declared
 from blueprint.language.gradient.graph import Graph, Use, behind_links
@@ -20,15 +19,15 @@ from blueprint.language.nodes import Lookup, Ref
 
 @dataclass(frozen=True)
 class Gradient:
-    """The adjoints of one loss: `gradient[W]` is ∂L/∂W, a block over W's axes like any other.
+    """The adjoints of one total: `gradient[W]` is ∂L/∂W, a block over W's axes like any other.
 
-    loss:   what was differentiated.
-    blocks: every block that was made, from the loss down, for a page to lay out.
+    total:   what was differentiated.
+    blocks: every block that was made, from the total down, for a page to lay out.
     home:   for each of them the block with which it belongs on a page: of an adjoint what it is the adjoint of.
     beside: the table that is read row by row with a block, and so stands left of it.
     """
 
-    loss: Block
+    total: Block
     blocks: tuple[Block, ...]
     home: dict[Block, Block]
     beside: dict[Block, Block]
@@ -41,10 +40,10 @@ class Gradient:
         """
         product = self.found.get(behind_links(of))
         if product is None:
-            raise NotationError(f"∂{self.loss.symbol}/∂{of.symbol}: no derivative goes through {of.name}")
+            raise NotationError(f"∂{self.total.symbol}/∂{of.symbol}: no derivative goes through {of.name}")
         if product.bare is None or product.sign < 0:
             raise NotationError(
-                f"∂{self.loss.symbol}/∂{of.symbol} is {product.term} and has no row: ask for it with keep="
+                f"∂{self.total.symbol}/∂{of.symbol} is {product.term} and has no row: ask for it with keep="
             )
         return product.bare.block
 
@@ -57,14 +56,14 @@ def gradient(
     keep: Iterable[Block] = (),
     suffix: str = "grad",
 ) -> Gradient:
-    """Makes the adjoint of every block between a loss and what it is differentiated by: reverse-mode differentiation.
+    """Makes the adjoint of every block between a total and what it is differentiated by: reverse-mode differentiation.
 
-    total: the loss, a block without axes. wrt: weights, or any other blocks; what they are made of is not followed.
+    total: what is differentiated, a block without axes. wrt: weights, or any other blocks; what they are made of is not followed.
     constant: blocks through which no derivative goes (`detach`, stop-gradient), whether one would or not.
     declared: derivatives of groups of steps, used instead of those of the steps.
     keep: blocks whose adjoint gets a row although it equals another's.
     suffix: what is added to a block's name for its adjoint's: `ratio.grad`.
-    Raises NotationError for a loss with axes, for a block that is both differentiated by and constant, and for what has
+    Raises NotationError for a total with axes, for a block that is both differentiated by and constant, and for what has
     no derivative. Of two equal arguments of a maximum or minimum see `rules`. An adjoint that equals another's has no row.
     Source: Baydin, Pearlmutter, Radul and Siskind 2018, Automatic Differentiation in Machine Learning, section 3.2.
     """
@@ -81,22 +80,22 @@ def gradient(
 
 
 class _Transform:
-    def __init__(self, graph: Graph, loss: Block, keep: set[Block], suffix: str):
-        self.graph, self.loss, self.rows = graph, loss, Rows(loss, suffix)
+    def __init__(self, graph: Graph, total: Block, keep: set[Block], suffix: str):
+        self.graph, self.total, self.rows = graph, total, Rows(total, suffix)
         self.own_row = {
             *graph.leaves,
             *keep,
             *graph.declared,
             *(b for each in graph.declared.values() for b in each.shares),
         }
-        self.found: dict[Block, Product] = {loss: Product()}
+        self.found: dict[Block, Product] = {total: Product()}
 
     def run(self) -> Gradient:
         for block in dict.fromkeys((*self.graph.order, *self.graph.leaves)):
             product = self.adjoint(block)
             if product.bare is not None and self.rows.of.get(block) is product.bare.block:
                 self._define(block)
-        return Gradient(self.loss, tuple(self.rows.made), self.rows.home, self.rows.beside, self.found)
+        return Gradient(self.total, tuple(self.rows.made), self.rows.home, self.rows.beside, self.found)
 
     def adjoint(self, block: Block) -> Product:
         """Returns the adjoint of a block over its own letters: its row, or what says the same."""

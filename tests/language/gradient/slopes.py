@@ -37,6 +37,6 @@ def check(made: Gradient, blocks: Sequence[Block], sizes: Mapping[Axis, int], ty
     checked = [leaf for leaf in typed if leaf in made.found]
     assert checked
     for leaf in checked:
-        wanted = slope(blocks, sizes, typed, made.loss, leaf)
+        wanted = slope(blocks, sizes, typed, made.total, leaf)
         assert np.abs(wanted).max() > 0, leaf.name
         np.testing.assert_allclose(values[made[leaf]], wanted, rtol=0, atol=NEAR * max(1, np.abs(wanted).max()))

@@ -6,8 +6,7 @@ from blueprint.language import Block, Sum, at_most
 from blueprint.language.gradient import Declared
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
 from blueprint.workbooks.common.definitions.distribution import Distribution
-from blueprint.workbooks.common.definitions.ratio import Surrogate
-from blueprint.workbooks.common.definitions.value import ValueLoss
+from blueprint.workbooks.common.definitions.losses import Surrogate, ValueLoss
 
 
 def of_log_softmax(made: Distribution) -> Declared:
@@ -54,7 +53,7 @@ def of_value_loss(made: ValueLoss, V: Block, m: Row = EVERYWHERE) -> Declared:
 
     Where the clipped square is the larger, V lies outside of its range, and the clipped value does not move with it.
     """
-    at = made.loss.axes
+    at, error = made.loss.axes, made.ways[0]
     return Declared(
-        made.loss, {V: lambda g, _: g[at] * m[at] * made.error[at] * at_most(made.held_square[at], made.square[at])}
+        made.loss, {V: lambda g, _: g[at] * m[at] * error[at] * at_most(made.held_square[at], made.square[at])}
     )
