@@ -32,11 +32,12 @@ def build(
     set: Mapping[str, Any] | None = None,
     conventions: str | None = None,
     compare: str | None = None,
+    gradients: bool = False,
 ) -> Book:
     """Computes RLHF PPO, or another workbook, from its numbers: a book that can be read, explained and saved.
 
     numbers: a built-in name (`blueprint list`), a path ending in .toml, or the same tables as dicts, with lists or arrays in
-        them. set: other values by dotted key. preset, conventions, compare: as in `blueprint build`.
+        them. set: other values by dotted key. preset, conventions, compare, gradients: as in `blueprint build`.
     Raises NumbersError for numbers that are none, in a sentence, and NoNumber where a computation ends.
 
     >>> import blueprint as bp
@@ -48,7 +49,7 @@ def build(
     """
     from blueprint.inputs import load
 
-    options = {"preset": preset, "conventions": conventions, "compare": compare}
+    options = {"preset": preset, "conventions": conventions, "compare": compare, "gradients": "on" if gradients else None}
     chosen = {key: value for key, value in options.items() if value is not None}
     return Book(blueprint_of(load(numbers, {**chosen, **(set or {})})))
 

@@ -50,6 +50,13 @@ def _nothing_collected() -> Iterator[None]:
 @click.option("--compare", metavar="A,B,…", help="The presets that stand side by side  [default: all]")
 @click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
 @click.option(
+    "--gradients",
+    is_flag=True,
+    flag_value="on",
+    default=None,
+    help="Every gradient of the loss, below what it belongs to.",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]"
 )
 @click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")

@@ -31,6 +31,7 @@ class NumbersFile(Table):
     level: Text
     title: Title = Field("", description="heads the workbook; else the file's name")
     about: About = Field("", description="a sentence below the title")
+    gradients: Literal["on", "off"] = Field("off", description="whether every gradient of the loss stands on its sheet")
 
 
 class Draft(NamedTuple):
@@ -138,6 +139,7 @@ class Level:
         parts = _found(file, {part.key: part.key for part in self.parts})
         spare = [key for key in parts if changed is not None and {key, key.partition(".")[0]}.isdisjoint(changed)]
         head: dict[str, Any] = {"name": name, "title": file.title or name, "about": file.about}
+        head["gradients"] = file.gradients == "on"
         return Draft(self, head | {"kind": self.kind, "level": self.word}, parts, settings, spare)
 
     def preset(self, numbers: Numbers) -> Preset | None:

@@ -59,6 +59,7 @@ class Numbers:
         ppo: the settings the file gives, and only those; the rest is the preset's.
         parts: everything else that was given, by its key in the file, such as `rollout.rewards`: arrays of numbers, tuples of
             words and of rows of different lengths.
+        gradients: whether every gradient of the loss stands below what it belongs to.
         drawn_anew: the built-in parts that no longer fitted the overrides, and were drawn from the seed instead.
     """
 
@@ -69,6 +70,7 @@ class Numbers:
     about: str
     ppo: Settings = field(default_factory=dict)
     parts: Mapping[str, Any] = field(default_factory=dict)
+    gradients: bool = False
     drawn_anew: tuple[str, ...] = ()
 
     @property

@@ -46,6 +46,7 @@ class Kind:
         whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
         measured: whether numbers are those in which the changes that First hour proposes were measured.
+        gradient: differentiates its loss, from the blocks of a workbook by their names (`language.gradient.Gradient`).
         former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.kind.Verifier`).
@@ -65,6 +66,7 @@ class Kind:
     dumps: Any | Address | None = None
     verifier: Any | Address | None = None
     witness: Any = None
+    gradient: Callable[[Mapping[str, Any]], Any] | Address | None = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
     former: Former = Former()
 

@@ -132,10 +132,13 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
     """
     from blueprint.workbooks.common.guides import with_guides
     from blueprint.workbooks.common.notes import with_notes
+    from blueprint.workbooks.common.sheets.backward import with_backward
 
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
     outline = build(numbers, witnessed) if witnessed else build(numbers)
+    if numbers.gradients:
+        outline = with_backward(outline, kind.part("gradient")({block.name: block for block in outline.blocks()}))
     return with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
         measured=bool(kind.measured) and kind.part("measured")(numbers),

@@ -6,7 +6,6 @@ from blueprint.language import Block, Sum, at_most
 from blueprint.language.gradient import Declared
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
 from blueprint.workbooks.common.definitions.distribution import Distribution
-from blueprint.workbooks.common.definitions.losses import Surrogate, ValueLoss
 
 
 def of_log_softmax(made: Distribution) -> Declared:
@@ -37,23 +36,21 @@ def of_exact_kl(exact: Block, p: Block, new: Distribution, m: Row = EVERYWHERE) 
     return Declared(exact, {new.logits: lambda g, _: g[*at] * m[*at] * (new.p[*at, v] - p[*at, v])})
 
 
-def of_surrogate(made: Surrogate, ratio: Block, A: Block) -> Declared:
+def of_surrogate(smaller: Block, free: Block, clipped: Block, ratio: Block, A: Block) -> Declared:
     """∂L/∂ρ = ∂L/∂U·Â where the free surrogate is no larger than the clipped one, else 0: a token that is clipped pulls no more.
 
     At the ends of the range both are the same, and the free one counts, as at the ends of torch.clamp.
     """
     at = ratio.axes
-    return Declared(
-        made.pessimistic, {ratio: lambda g, _: g[at] * A[at] * at_most(made.unclipped[at], made.clipped[at])}
-    )
+    return Declared(smaller, {ratio: lambda g, _: g[at] * A[at] * at_most(free[at], clipped[at])})
 
 
-def of_value_loss(made: ValueLoss, V: Block, m: Row = EVERYWHERE) -> Declared:
+def of_value_loss(
+    loss: Block, error: Block, square: Block, held_square: Block, V: Block, m: Row = EVERYWHERE
+) -> Declared:
     """∂L/∂V = ∂L/∂l·m·e where the free square is the larger, else 0, for l = ½·m·max(e², e_c²).
 
     Where the clipped square is the larger, V lies outside of its range, and the clipped value does not move with it.
     """
-    at, error = made.loss.axes, made.ways[0]
-    return Declared(
-        made.loss, {V: lambda g, _: g[at] * m[at] * error[at] * at_most(made.held_square[at], made.square[at])}
-    )
+    at = loss.axes
+    return Declared(loss, {V: lambda g, _: g[at] * m[at] * error[at] * at_most(held_square[at], square[at])})
