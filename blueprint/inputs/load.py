@@ -93,6 +93,8 @@ def _refused(complaint: ErrorDetails, level: Level) -> NumbersError:
         return refusal(where, "nothing", "a value, as nothing is drawn at this level")
     if kind == "value_error":
         return refusal(where, found, str(complaint["ctx"]["error"]))
+    if kind == "literal_error":
+        return refusal(where, found, complaint["ctx"]["expected"].replace("'", '"'))
     return refusal(where, found, _EXPECTED.get(kind, "a value of another kind"))
 
 

@@ -90,7 +90,9 @@ class Saved:
                 title = title if lead.startswith(f"{title}: ") else lead.partition(": ")[0]
                 about = lead.removeprefix(f"{title}: ") if ": " in lead else ""
                 break
-        return {"name": self.file.noted.get("numbers", name_of(self.file.path)), "title": title, "about": about}
+        said = self.file.noted
+        name, gradients = said.get("numbers", name_of(self.file.path)), said.get("gradients") == "on"
+        return {"name": name, "title": title, "about": about, "gradients": gradients}
 
     def settings(self, follows: Mapping[str, str] = MappingProxyType({})) -> Settings:
         """Returns the settings that are typed under "yours"; where nothing is typed, the preset's value holds.

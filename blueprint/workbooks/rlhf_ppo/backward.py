@@ -8,7 +8,6 @@ from blueprint.language import Block
 from blueprint.language.gradient import Declared, Gradient, gradient
 from blueprint.workbooks.common.definitions import Distribution, derivatives
 from blueprint.workbooks.kind import KindError
-from blueprint.workbooks.rlhf_ppo.sheets import several
 
 WEIGHTS = ("policy.E", "policy.W", "policy.Y", "critic.E", "critic.W", "critic.head.w", "critic.head.b")
 GIVEN = ("policy.logits", "policy.logprobs", "critic.out", "critic.values")
@@ -35,13 +34,11 @@ def _declared(rows: Mapping[str, Block]) -> list[Declared]:
     if "policy.logits" in rows:
         found += _of_policy(rows)
     if "value.word_loss" in rows and not {"value.larger", "value.size"} & rows.keys():
-        steps = several(
-            rows, "value.word_loss", "value.error", "value.square", "value.square_clipped", "critic.values", "loss.mask"
-        )
-        found.append(derivatives.of_value_loss(*steps))
+        names = ("value.word_loss", "value.error", "value.square", "value.square_clipped", "critic.values", "loss.mask")
+        found.append(derivatives.of_value_loss(*(rows[name] for name in names)))
     worse = rows.get("surrogate.pessimistic", rows["surrogate"])
-    steps = several(rows, "surrogate.unclipped", "surrogate.clipped", "ratio", "loss.advantages")
-    return [*found, derivatives.of_surrogate(worse, *steps)]
+    steps = ("surrogate.unclipped", "surrogate.clipped", "ratio", "loss.advantages")
+    return [*found, derivatives.of_surrogate(worse, *(rows[step] for step in steps))]
 
 
 def _of_policy(rows: Mapping[str, Block]) -> list[Declared]:

@@ -18,7 +18,7 @@ def with_backward(blueprint: Blueprint, made: Gradient) -> Blueprint:
         _extended(sheet, [b for b in made.blocks if home[made.home[b]] == sheet.title], made)
         for sheet in blueprint.sheets
     ]
-    return replace(blueprint, sheets=tuple(sheets))
+    return replace(blueprint, sheets=tuple(sheets), facts={**blueprint.facts, "gradients": "on"})
 
 
 def _extended(sheet: Sheet, blocks: list[Block], made: Gradient) -> Sheet:
