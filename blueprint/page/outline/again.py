@@ -1,0 +1,27 @@
+"""A sheet once more, with copies of its blocks."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from blueprint.language import Block
+from blueprint.page.outline.book import Sheet
+
+Part = TypeVar("Part")
+
+
+def sheet_again(sheet: Sheet, copies: Mapping[Block, Block], title: str, lead: str) -> Sheet:
+    """Returns a sheet on which copies stand where their blocks stood, under another title."""
+    return replace(_with(sheet, copies), title=title, lead=lead)
+
+
+def _with(part: Part, copies: Mapping[Block, Block]) -> Part:
+    """Returns a part of an outline with every block in it replaced by its copy, if it has one."""
+    found: Any = part
+    if isinstance(part, Block):
+        found = copies.get(part, part)
+    elif isinstance(part, tuple):
+        found = tuple(_with(each, copies) for each in part)
+    elif is_dataclass(part) and not isinstance(part, type):
+        found = replace(part, **{each.name: _with(getattr(part, each.name), copies) for each in fields(part)})
+    return found  # type: ignore[no-any-return]
