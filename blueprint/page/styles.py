@@ -101,7 +101,7 @@ ROLES: dict[str, Properties] = {
 }
 # An outline marks the parameters: thick and red where they are typed, thin where they are computed from others.
 SIDES = ("left", "right", "top", "bottom")
-OUTLINES = {"typed": (2, "#C00000"), "formula": (1, INK)}
+OUTLINES = {"typed": (2, "#C00000"), "formula": (1, INK), "link": (1, INK)}
 FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
 LIVE: dict[str, Properties] = {"live": FRAME, "delivered": FRAME | {"font_color": GREY}, "beside": {"align": "left"}}
 EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from blueprint.language import Block
+from blueprint.language import Axis, Block
 from blueprint.page.outline.book import Sheet
+from blueprint.page.outline.items import Line, Row, Table
 
 Part = TypeVar("Part")
 
 
 def sheet_again(sheet: Sheet, copies: Mapping[Block, Block], title: str, lead: str) -> Sheet:
-    """Returns a sheet on which copies stand where their blocks stood, under another title."""
+    """Returns a sheet on which copies stand where their blocks stood, under another title; what is typed stands there once."""
     return replace(_with(sheet, copies), title=title, lead=lead)
 
 
@@ -21,7 +22,19 @@ def _with(part: Part, copies: Mapping[Block, Block]) -> Part:
     if isinstance(part, Block):
         found = copies.get(part, part)
     elif isinstance(part, tuple):
-        found = tuple(_with(each, copies) for each in part)
-    elif is_dataclass(part) and not isinstance(part, type):
+        found = tuple(_with(each, copies) for each in part if not _is_typed(each))
+    elif is_dataclass(part) and not isinstance(part, Axis | type):
         found = replace(part, **{each.name: _with(getattr(part, each.name), copies) for each in fields(part)})
     return found  # type: ignore[no-any-return]
+
+
+def _is_typed(item: object) -> bool:
+    """Tells whether an item is nothing but typed blocks."""
+    match item:
+        case Block():
+            return item.typed
+        case Row(block) | Table(block):
+            return block.typed
+        case Line(blocks):
+            return all(block.typed for block in blocks)
+    return False

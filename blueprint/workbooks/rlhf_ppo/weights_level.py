@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table
 from blueprint.workbooks.common.axes import j, k, n, one, t, v
+from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
 from blueprint.workbooks.common.conventions.inputs import chosen_of
 from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Temperature, checks
 from blueprint.workbooks.common.settings import settings, settings_sections
 from blueprint.workbooks.common.sheets import InView, Rows, Witnessed, rows_on
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.epochs import with_epochs
+from blueprint.workbooks.rlhf_ppo.inputs.result import TYPED, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, prompts
 from blueprint.workbooks.rlhf_ppo.sheets.critics import new_critic, old_critic, reward_model
 from blueprint.workbooks.rlhf_ppo.sheets.policies import new_policy, old_policy, reference
@@ -29,9 +31,11 @@ FIRST_WORD = "The first word ends a text. Words must differ by more than capital
 def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings; with a witness's numbers if there are any."""
     given = prompts(bool(numbers.responses))
-    live = chosen_of(numbers.ppo, numbers.conventions) if numbers.conventions.live else None
-    chosen = live.settings if live else settings(numbers.ppo)
-    models = models_of(given, chosen.used["update_step"], live and live.temperature)
+    without = () if numbers.update.by == TYPED else ("update_step",)
+    live = chosen_of(numbers.ppo, numbers.conventions, without) if numbers.conventions.live else None
+    offered = {key: each for key, each in PRESET_DEFAULT.items() if key not in without}
+    chosen = live.settings if live else settings(numbers.ppo, offered)
+    models = models_of(given, chosen.used.get("update_step"), live and live.temperature)
     rows, most = models.rows, numbers.max_new_tokens
     draws = (rows["rollout.draw"], given["rollout.draw.low"], given["rollout.draw.high"])
     length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
@@ -53,10 +57,11 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
         first=len(numbers.prompts[0]),
         facts={"seed": str(numbers.seed)},
     )
-    return whole(start, witnessed)
+    outline = whole(start, witnessed)
+    return outline if numbers.update.by == TYPED else with_epochs(outline, numbers.update)
 
 
-def models_of(given: Rows, update_step: Block, temperature: Temperature | None) -> Models:
+def models_of(given: Rows, update_step: Block | None, temperature: Temperature | None) -> Models:
     """Runs the six models. With a temperature, log-probs and values are taken in every slot, used or not."""
     old = old_policy(given, temperature)
     rows = {**given, **rows_on(old)}
@@ -104,7 +109,11 @@ def _typed(numbers: WeightNumbers) -> dict[str, object]:
         "max_new_tokens": most,
         "max_new_tokens.low": 1,
         "max_new_tokens.high": most,
-        **{block_name(key): weight for key, weight in numbers.weights.items()},
+        **{
+            block_name(key): weight
+            for key, weight in numbers.weights.items()
+            if numbers.update.by == TYPED or "delta" not in key
+        },
     }
 
 

@@ -112,6 +112,13 @@ def updated(name: str, old: Block, delta: Block, update_step: Block) -> Block:
     return defined(new, old[old.axes] + update_step * delta[old.axes])
 
 
+def at_start(name: str, old: Block) -> Block:
+    """Takes an old weight as it is, from which an optimiser sets out."""
+    symbol = old.about.symbol
+    new = block(f"{name}.{_part(old)}", old.axes, symbol, f"{symbol} before the first step: the old one", decimals=4)
+    return defined(new, old[old.axes])
+
+
 def change_of(name: str, old: Block) -> Block:
     """Makes the typed Δ of a weight."""
     symbol = old.about.symbol

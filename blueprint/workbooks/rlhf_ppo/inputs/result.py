@@ -1,6 +1,7 @@
 """Define what numbers of RLHF PPO are besides what all numbers are: conventions, plain or live ones, and what is drawn."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Literal
@@ -24,6 +25,24 @@ PARTS = (
 )  # fmt: skip
 DEFAULT_NUMBERS = "0caa17c935e28402"
 """How the digest of the default numbers begins, for which the changes on First hour were measured."""
+
+TYPED = "typed"
+"""Word of an update whose Δ is given."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """Hold how the new weights come about.
+
+    Attributes:
+        by: typed, where Δ is given; sgd, adam or adamw, where it is a step along the gradient.
+        epochs: how often the rollout is gone through.
+        rates: the numbers of the optimiser, by the names under which they stand in a file.
+    """
+
+    by: str = TYPED
+    epochs: int = 1
+    rates: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,6 +72,7 @@ class WeightNumbers(RlhfNumbers):
         draws: u for every column t = 1 … T, (episodes, T), T = longest prompt + max_new_tokens; column t draws the word
             written at t, so episode n's first response word is drawn at t = its number of prompt words.
         weights: by dotted name, such as `old.E`, `policy.delta_Y`, `reward_model.b` (the last a 0-d array).
+        update: how the new weights come about.
         responses: words that are written whatever the draws say, for each episode; () where the draws decide everything.
     """
 
@@ -63,6 +83,7 @@ class WeightNumbers(RlhfNumbers):
     max_new_tokens: int
     draws: Array
     weights: dict[str, Array]
+    update: Update = Update()
     responses: tuple[tuple[str, ...], ...] = ()
 
 

@@ -11,6 +11,7 @@ from blueprint.workbooks.common.definitions import (
     Head,
     Memory,
     Network,
+    at_start,
     change_of,
     head_weights,
     kept_values,
@@ -40,13 +41,18 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
     )
 
 
-def moved(name: str, old: Sequence[Block], update_step: Block) -> tuple[list[Block], Section]:
-    """Moves weights by the simulated update; returns them, and the outline of the typed Δ of each."""
+def moved(name: str, old: Sequence[Block], update_step: Block | None) -> tuple[list[Block], tuple[Section, ...]]:
+    """Moves weights by the simulated update; returns them, and the outline of the typed Δ of each.
+
+    Without an update step nothing is typed: they are the old weights, from which an optimiser sets out.
+    """
+    if update_step is None:
+        return [at_start(name, weight) for weight in old], ()
     changes = [change_of(name, weight) for weight in old]
     tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
     title = "The update Δ (typed): it stands for a training step"
     new = [updated(name, weight, change, update_step) for weight, change in zip(old, changes, strict=True)]
-    return new, Section(title, (*map(Note, NO_GRADIENT), *tables))
+    return new, (Section(title, (*map(Note, NO_GRADIENT), *tables)),)
 
 
 def _table_axis(weight: Block) -> Axis | None:
@@ -61,12 +67,12 @@ def old_critic(head: InView, rows: Rows) -> Sheet:
     return _critic("old_critic", "Old critic", lead, weights, head.on("old_critic"), rows)
 
 
-def new_critic(head: InView, rows: Rows, update_step: Block) -> Sheet:
+def new_critic(head: InView, rows: Rows, update_step: Block | None) -> Sheet:
     """Outlines the critic after the simulated update."""
     old = [rows[f"old_critic.{weight}"] for weight in (*"EW", "head.w", "head.b")]
     (E, W, w, b), update = moved("critic", old, update_step)
     lead = "the critic after the update; the value loss compares it with the returns"
-    return _critic("critic", "Critic", lead, (Memory(E, W), Head(w, b)), head.on("critic"), rows, update)
+    return _critic("critic", "Critic", lead, (Memory(E, W), Head(w, b)), head.on("critic"), rows, *update)
 
 
 def _critic(

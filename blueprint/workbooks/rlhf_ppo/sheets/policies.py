@@ -112,11 +112,11 @@ def reference(head: InView, rows: Rows, temperature: Temperature | None) -> Shee
     return policy_that_reads(REFERENCE, head, rows, z, sections)
 
 
-def new_policy(head: InView, rows: Rows, update_step: Block, temperature: Temperature | None) -> Sheet:
+def new_policy(head: InView, rows: Rows, update_step: Block | None, temperature: Temperature | None) -> Sheet:
     """Outlines the policy after the simulated update θ = θ_old + step · Δ; its entropy and how far it has moved."""
     (E, W, Y), update = moved("policy", [rows[f"old.{weight}"] for weight in "EWY"], update_step)
     z, sections = _run("policy", link("policy.read", rows["rollout.read"]), Memory(E, W), Y, temperature)
-    return policy_that_reads(NEW, head, rows, z, (update, *sections), first=0)
+    return policy_that_reads(NEW, head, rows, z, (*update, *sections), first=0 if update else 1)
 
 
 def policy_that_reads(
