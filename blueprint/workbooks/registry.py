@@ -137,7 +137,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
     outline = build(numbers, witnessed) if witnessed else build(numbers)
-    if numbers.gradients:
+    if numbers.gradients and "gradients" not in outline.facts:
         outline = with_backward(outline, kind.part("gradient")({block.name: block for block in outline.blocks()}))
     return with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),

@@ -89,7 +89,7 @@ def _laid(table: Block) -> Item:
 
 def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) -> Blueprint:
     """Puts the sheets of all epochs in their order, and the one that sets them side by side before them."""
-    summary, sizes = epochs_sheet(epochs)
+    summary = epochs_sheet(epochs)
     sheets: list[Sheet] = []
     for sheet in first.sheets:
         sheets.append(sheet)
@@ -97,10 +97,11 @@ def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) ->
             sheets += [each for epoch in epochs for each in epoch.sheets]
             sheets.append(summary)
     typed = {each: update.rates[each.name] for each in by}
-    return replace(first, sheets=tuple(sheets), sizes={**first.sizes, **sizes}, typed={**first.typed, **typed})
+    facts = {**first.facts, "update": update.by, "epochs": str(update.epochs)}
+    return replace(first, sheets=tuple(sheets), typed={**first.typed, **typed}, facts=facts)
 
 
-def epochs_sheet(epochs: list[Epoch]) -> tuple[Sheet, dict[Axis, int]]:
+def epochs_sheet(epochs: list[Epoch]) -> Sheet:
     """Sets the epochs side by side, a column for each: losses, how much is clipped, how far the policy is, the gradient."""
     parts = [Axis(f"e{number}", "epoch", start=number, size=1) for number in range(1, len(epochs) + 1)]
     e = join("e", "epoch", *parts) if len(parts) > 1 else parts[0]
@@ -109,7 +110,7 @@ def epochs_sheet(epochs: list[Epoch]) -> tuple[Sheet, dict[Axis, int]]:
     for part, epoch in zip(parts, epochs, strict=True):
         norm[part] = epoch.stepped.norm
     lead = "what happens to the same rollout from epoch to epoch: the ratio leaves 1, clipping begins to bite"
-    return Sheet("Epochs", lead, (Section("Side by side", (*rows, norm)),), across=(e,)), {}
+    return Sheet("Epochs", lead, (Section("Side by side", (*rows, norm)),), across=(e,))
 
 
 def _summary(name: str, e: Axis, parts: list[Axis], epochs: list[Epoch]) -> Block:

@@ -7,10 +7,10 @@ import numpy as np
 from blueprint.inputs import Draft, Level, Part, Values
 from blueprint.inputs.entries import DRAW_HIGH, DRAW_LOW, Draw, Number, Prompt, Response, Seed, Whole, Word
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
-from blueprint.workbooks.rlhf_ppo.inputs import draw
+from blueprint.workbooks.rlhf_ppo.inputs import draw, update
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, base_of, is_drawn
 from blueprint.workbooks.rlhf_ppo.inputs.fit import fitting
-from blueprint.workbooks.rlhf_ppo.inputs.result import PARTS, TABLES, WeightNumbers, conventions_of, values_of
+from blueprint.workbooks.rlhf_ppo.inputs.result import PARTS, TABLES, TYPED, WeightNumbers, conventions_of, values_of
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS, SHAPES, Sizes, claims_of, resolved
 
 _SIZES = {
@@ -62,6 +62,7 @@ def _numbers(draft: Draft) -> WeightNumbers:
         draws=draw.draws(seed, parts.get("rollout.draws"), prompts, sizes),
         ppo=settings,
         conventions=conventions,
+        update=update.update_of(draft),
         weights=draw.all_weights(seed, parts, sizes),
         drawn_anew=tuple(key for key in given if key not in parts),
         responses=tuple(map(tuple, parts.get("rollout.responses", ()))),
@@ -69,8 +70,8 @@ def _numbers(draft: Draft) -> WeightNumbers:
 
 
 def _given(draft: Draft) -> Values:
-    """Return the given parts that stand in tables."""
-    return {key: value for key, value in draft.parts.items() if "." in key}
+    """Return the given parts that have sizes: texts, draws and weights."""
+    return {key: value for key, value in draft.parts.items() if "." in key and not key.startswith("update.")}
 
 
 def _values(numbers: WeightNumbers) -> Values:
@@ -90,7 +91,8 @@ def _values(numbers: WeightNumbers) -> Values:
             if responses
             else {}
         ),
-        **numbers.weights,
+        **update.values_of(numbers.update),
+        **{key: each for key, each in numbers.weights.items() if numbers.update.by == TYPED or "delta_" not in key},
     }
 
 
@@ -153,6 +155,7 @@ LEVEL = Level(
         Part("rollout.responses", Response, ("episode",),
              'words that are written whatever the draws say, an episode each; draws go on behind them, and for "" in a list',
              None, ["very very sleepy <eos>", ""]),
+        *update.PARTS,
         *map(_weights, WEIGHTS),
     ),
     tables={
@@ -160,6 +163,7 @@ LEVEL = Level(
         "text": "what is given of each text",
         "rollout": "how the response words come about",
         **TABLES,
+        "update": update.ABOUT,
         **_MODELS,
     },
     settings=LIVE,
