@@ -12,7 +12,8 @@ from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
-from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers, Update, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.update import RATES
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 from blueprint.workbooks.rlhf_ppo.weights_level import block_name
 
@@ -43,11 +44,20 @@ def of_weights(file: Saved) -> WeightNumbers:
         max_new_tokens=max(1, int(np.nan_to_num(most))),
         draws=draws,
         ppo=file.settings(FOLLOWS),
-        weights={key: file.array(block_name(key), SIZING.get(key)) for key in WEIGHTS},
+        weights={key: file.array(block_name(key), SIZING.get(key)) for key in WEIGHTS if block_name(key) in file},
+        update=_update(file),
         conventions=_conventions(file),
         responses=((),) * len(draws) if GIVEN_WORDS in file else (),
     )
     return sizes if file.blank else _with_texts(sizes, file)
+
+
+def _update(file: Saved) -> Update:
+    """Return how the new weights come about: by the optimiser that the file says, with the rates that are typed in it."""
+    said = file.file.noted
+    if "update" not in said:
+        return Update()
+    return Update(said["update"], int(said["epochs"]), {name: float(file.array(name, 0)) for name in RATES})
 
 
 def _with_texts(made: WeightNumbers, file: Saved) -> WeightNumbers:

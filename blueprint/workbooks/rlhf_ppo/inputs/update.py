@@ -37,6 +37,8 @@ PARTS = (
     ),
     *(Part(f"update.{name}", entry, (), about, default) for name, (entry, default, about) in _RATES.items()),
 )
+RATES = (*(f"optimiser.{name}" for name in _RATES), "optimiser.norm_eps")
+"""The blocks in which rates are typed."""
 ABOUT = "how the new weights come about"
 
 
