@@ -36,10 +36,15 @@ def between(ratio: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return ratio.clamp(max=high).clamp(min=low)
 
 
+def smaller(a: Tensor, b: Tensor) -> Tensor:
+    """Returns the smaller of two; of two that tie the first, whose slope it has: torch.minimum takes half of each."""
+    return torch.where((a <= b) | a.isnan(), a, b)
+
+
 def surrogates(ratio: Tensor, clipped: Tensor, advantages: Tensor) -> Named:
     """Returns the ratio and the clipped one, each times the advantage, and the smaller of both, of any shape."""
     both = {"surrogate.unclipped": ratio * advantages, "surrogate.clipped": clipped * advantages}
-    return both | {"surrogate": torch.minimum(*both.values())}
+    return both | {"surrogate": smaller(*both.values())}
 
 
 def ratio_rows(texts: Texts, rows: Held, options: Options) -> Named:
@@ -66,7 +71,7 @@ def surrogate_rows(rows: Held, options: Options) -> Named:
     return found | {
         "surrogate.pessimistic": pessimistic,
         "surrogate.floor": floor,
-        "surrogate": torch.maximum(pessimistic, floor),
+        "surrogate": -smaller(-pessimistic, -floor),
     }
 
 
@@ -86,7 +91,7 @@ def value_rows(values: Tensor, rows: Held, options: Options, norm: str = "l2") -
     clipped = within(values, options.number("value_clip_range"), old)
     error, error_clipped = counted * (values - returns), counted * (clipped - returns)
     square, square_clipped = distance(error, norm), distance(error_clipped, norm)
-    larger = torch.maximum(square, square_clipped)
+    larger = -smaller(-square, -square_clipped)
     used = options.pick("value.combine", {"max": larger, "clipped_only": square_clipped})
     return {
         "value.error": error,

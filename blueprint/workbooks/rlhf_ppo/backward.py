@@ -47,8 +47,12 @@ def _of_policy(rows: Mapping[str, Block]) -> list[Declared]:
         z, *(rows[f"policy.{step}"] for step in ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p"))
     )
     m = rows.get("policy.slots", rows["policy.mask"])
-    return [
+    found = [
         derivatives.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], m),
         derivatives.of_entropy(rows["policy.entropy"], policy, m),
         derivatives.of_exact_kl(rows["policy_kl.exact"], rows["policy.p_old"], policy, m),
     ]
+    if "kl_new.exact" in rows:
+        steps = (rows[name] for name in ("reference.log_p", "kl_new.cross", "slots"))
+        found.append(derivatives.of_exact_kl_of_new(rows["kl_new.exact"], policy, *steps))
+    return found

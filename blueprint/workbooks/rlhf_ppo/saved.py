@@ -13,8 +13,8 @@ from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventi
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers, Update, WeightNumbers
-from blueprint.workbooks.rlhf_ppo.inputs.update import RATES
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
+from blueprint.workbooks.rlhf_ppo.inputs.update import RATES
 from blueprint.workbooks.rlhf_ppo.weights_level import block_name
 
 GIVEN_WORDS = "rollout.response"

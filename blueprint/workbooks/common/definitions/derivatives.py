@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from blueprint.language import Block, Sum, at_most
-from blueprint.language.gradient import Declared
+from blueprint.language import Block, Expr, Sum, at_most
+from blueprint.language.gradient import Declared, OneHot
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
 from blueprint.workbooks.common.definitions.distribution import Distribution
 
@@ -34,6 +34,17 @@ def of_exact_kl(exact: Block, p: Block, new: Distribution, m: Row = EVERYWHERE) 
     """∂L/∂z = ∂L/∂KL·m·(p_θ − p), for the KL of a fixed p to a soft-max p_θ."""
     *at, v = new.logits.axes
     return Declared(exact, {new.logits: lambda g, _: g[*at] * m[*at] * (new.p[*at, v] - p[*at, v])})
+
+
+def of_exact_kl_of_new(exact: Block, new: Distribution, log_q: Block, cross: Block, m: Row = EVERYWHERE) -> Declared:
+    """∂L/∂z = ∂L/∂KL·m·p_θ·(log p_θ − log q − KL), for the KL of a soft-max p_θ to a fixed q. cross: Σ p_θ log q."""
+    *at, v = new.logits.axes
+
+    def back(g: Block, _: OneHot) -> Expr:
+        apart = new.logp[*at, v] - log_q[*at, v] - (new.p_log_p[*at] - cross[*at])
+        return g[*at] * m[*at] * new.p[*at, v] * apart
+
+    return Declared(exact, {new.logits: back})
 
 
 def of_surrogate(smaller: Block, free: Block, clipped: Block, ratio: Block, A: Block) -> Declared:

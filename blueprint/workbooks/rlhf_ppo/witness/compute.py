@@ -29,6 +29,7 @@ from blueprint.witness import (
     with_end,
 )
 from blueprint.witness.ppo import recompute
+from blueprint.workbooks.rlhf_ppo.witness.backward import add_gradients
 from blueprint.workbooks.rlhf_ppo.witness.libraries import add_libraries
 from blueprint.workbooks.rlhf_ppo.witness.metrics import (
     add_curves,
@@ -71,6 +72,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
         compute_tokens(batch, rows)
         return ()
     start = compute_ppo(batch, rows)
+    add_gradients(batch, rows, start.mask)
     add_metrics(batch, rows, start.mask, "score.placed" if TABLE in file else SCORES)
     add_libraries(batch, rows, texts_of(rows, start.mask))
     add_charts(batch, rows, start)

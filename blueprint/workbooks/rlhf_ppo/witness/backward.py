@@ -1,0 +1,131 @@
+"""Gradients by automatic differentiation: what a file with gradients shows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot, pad
+
+from blueprint.witness import Batch, Held, Named, Rows, Texts, distribution_rows, kl_rows, logprobs
+from blueprint.witness.ppo import signal, update
+from blueprint.workbooks.rlhf_ppo.witness import models
+from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
+
+GRAD = ".grad"
+MODELS = {"policy": POLICY, "critic": SCORED}
+Steps = Mapping[str, list[Tensor]]
+Weights = Mapping[str, Named]
+"""The weights of policy and critic, by the name of the model and that of the part."""
+
+
+def add_gradients(batch: Batch, rows: Rows, mask: Tensor) -> None:
+    """Adds ∂L/∂x for every quantity x of which the files show one, if they show any, and what is shown on the way."""
+    if not any(name.endswith(GRAD) for name in batch.files[0]):
+        return
+    weights = {
+        name: {part: rows[f"{name}.{part}"] for part in parts} for name, parts in MODELS.items() if f"{name}.E" in rows
+    }
+    found = {name: each for name, each in gradients_of(batch, rows, mask, weights).items() if name in batch.files[0]}
+    on_weights = {name for name in found if name.startswith(tuple(f"{m}.{p}{GRAD}" for m in MODELS for p in MODELS[m]))}
+    rows.add({name: found[name] for name in on_weights}, whole=True)
+    rows.add({name: each for name, each in found.items() if name not in on_weights})
+    add_lookups(batch, rows)
+
+
+def gradients_of(batch: Batch, rows: Held, mask: Tensor, weights: Weights) -> Named:
+    """Returns ∂L/∂x by `x.grad` for everything between the weights and the loss, or from the logits and values on."""
+    with torch.enable_grad():
+        leaves = {
+            name: {part: each.detach().requires_grad_() for part, each in of.items()} for name, of in weights.items()
+        }
+        nodes = {f"{name}.{part}": each for name, of in leaves.items() for part, each in of.items()}
+        steps = {f"{name}.{row}": each for name, of in leaves.items() for row, each in unrolled(of, rows).items()}
+        total = loss_of(batch, rows, texts_of(rows, mask), leaves, steps, nodes)
+    flat = [*nodes.values(), *(each for step in steps.values() for each in step)]
+    slopes = iter(torch.autograd.grad(total, flat, allow_unused=True))
+    found = {f"{name}{GRAD}": _slope(node, next(slopes)) for name, node in nodes.items()}
+    for name, step in steps.items():
+        slope = torch.stack([_slope(node, next(slopes)) for node in step], dim=2)
+        # Behind the last position nothing is read, which a file says with a 0.
+        found[f"{name}{GRAD}"] = pad(slope, (0, 0, 0, 1)) if name.endswith("inputs") else slope
+    return {_called(name): each for name, each in found.items()} | _turned(leaves)
+
+
+def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:
+    """Returns [x; h; 1], what goes into tanh, and h itself, of every position: each a list, so that each has a gradient."""
+    read, _ = texts_read(rows)
+    x = models.lookup(model["E"], read)
+    h = models.at_start(model["W"], read.shape[1])
+    found: dict[str, list[Tensor]] = {"inputs": [], "memory.in": [], "memory": []}
+    for t in range(read.shape[-1]):
+        entered = torch.cat([x[:, :, t], h, torch.ones_like(h[..., :1])], dim=-1)
+        into = torch.bmm(entered, model["W"])
+        h = into.tanh()
+        for name, each in zip(found, (entered, into, h), strict=True):
+            found[name].append(each)
+    return found
+
+
+def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Steps, nodes: Named) -> Tensor:
+    """Returns the total loss of all files, a number; adds to the nodes what stands between it and the weights."""
+    slots, options, written = slots_of(rows), batch.options, rows["rollout.written"][..., 1:].long()
+    if weights:
+        memories = {
+            name: torch.stack([_before(steps[f"{name}.memory"][0]), *steps[f"{name}.memory"]], dim=2)
+            for name in weights
+        }
+        nodes["policy.logits"] = models.logits(weights["policy"], memories["policy"])
+        nodes["critic.out"] = batch.exists * models.score(weights["critic"], memories["critic"])
+    else:
+        nodes["policy.logits"] = batch.typed("policy.logits").requires_grad_()
+        nodes["critic.out"] = batch.typed("critic.out")[..., :-1].contiguous().requires_grad_()
+    nodes["policy.tempered"] = nodes["policy.logits"] / temperature_of(batch)[..., None]
+    new = distribution_rows(nodes["policy.tempered"])
+    old = {part: rows[f"old.{part}"] for part in ("p", "p_log_p")}
+    nodes["policy.logprobs"] = logprobs(new["log_p"], written, slots)
+    nodes["policy_kl.exact"] = kl_rows(old, new["log_p"], slots)["exact"]
+    nodes["kl_new.exact"] = kl_rows(new, rows["reference.log_p"], slots)["exact"]
+    nodes["policy.entropy"] = -slots * new["p_log_p"]
+    nodes["critic.values"] = slots * nodes["critic.out"]
+    texts = replace(
+        texts,
+        logprobs=nodes["policy.logprobs"],
+        kl_new_reference=nodes["kl_new.exact"],
+        kl_old_new=nodes["policy_kl.exact"],
+        entropy=nodes["policy.entropy"],
+        values=nodes["critic.values"],
+    )
+    found = update(texts, signal(texts, options), options)
+    shown = [name.removesuffix(GRAD) for name in batch.files[0] if name.endswith(GRAD)]
+    nodes |= {name: found[name] for name in shown if name in found and found[name].requires_grad}
+    return found["total_loss"].sum()
+
+
+def add_lookups(batch: Batch, rows: Rows) -> None:
+    """Adds 1 for the token that is read or written, 0 for every other, and the numbers of the tokens."""
+    size = rows["policy.log_p"].shape[-1]
+    for name in ("rollout.read", "rollout.written"):
+        if f"{name}{GRAD}.is" in batch.files[0]:
+            ids = rows[name].long()[..., -batch.exists.shape[-1] :]
+            rows.add({f"{name}{GRAD}.is": one_hot(ids, size).to(batch.dtype)})
+            rows.add({f"{name}{GRAD}.id": torch.arange(size).expand(len(batch.files), size)}, whole=True)
+
+
+def _slope(node: Tensor, slope: Tensor | None) -> Tensor:
+    return torch.zeros_like(node) if slope is None else slope
+
+
+def _before(h: Tensor) -> Tensor:
+    return torch.zeros_like(h)
+
+
+def _called(name: str) -> str:
+    """Returns the name under which a file shows a slope: what goes into tanh is a step behind the memory's."""
+    return name.replace(f"memory.in{GRAD}", f"memory{GRAD}.in")
+
+
+def _turned(weights: Weights) -> Named:
+    """Returns the tables that a gradient is multiplied by, rows and columns exchanged."""
+    tables = {f"{name}.{part}": of[part] for name, of in weights.items() for part in ("W", "Y") if part in of}
+    return {f"{name}{GRAD}.transposed": table.detach().transpose(-1, -2) for name, table in tables.items()}
