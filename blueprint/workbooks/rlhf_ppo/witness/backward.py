@@ -79,7 +79,7 @@ def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Ste
         nodes["critic.out"] = batch.exists * models.score(weights["critic"], memories["critic"])
     else:
         nodes["policy.logits"] = batch.typed("policy.logits").requires_grad_()
-        nodes["critic.out"] = batch.typed("critic.out")[..., :-1].contiguous().requires_grad_()
+        nodes["critic.out"] = batch.typed("critic.out").requires_grad_()
     nodes["policy.tempered"] = nodes["policy.logits"] / temperature_of(batch)[..., None]
     new = distribution_rows(nodes["policy.tempered"])
     old = {part: rows[f"old.{part}"] for part in ("p", "p_log_p")}
