@@ -69,7 +69,11 @@ def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:
 
 def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Steps, nodes: Named) -> Tensor:
     """Returns the total loss of all files, a number; adds to the nodes what stands between it and the weights."""
-    slots, options, written = slots_of(rows), batch.options, rows["rollout.written"][..., 1:].long()
+    slots, options, written = (
+        slots_of(rows),
+        batch.options,
+        rows["rollout.written"][..., -slots_of(rows).shape[-1] :].long(),
+    )
     if weights:
         memories = {
             name: torch.stack([_before(steps[f"{name}.memory"][0]), *steps[f"{name}.memory"]], dim=2)
