@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from blueprint.language import Axis, Block, block, join, link
+from blueprint.language import Axis, Block, block, join, link, typed
 from blueprint.language.again import again
 from blueprint.page.outline import (
     Blueprint,
@@ -27,6 +27,7 @@ from blueprint.workbooks.rlhf_ppo.inputs.result import Update
 
 AGAIN = ("Policy", "Critic", "Loss", "Diagnostics")
 """The sheets of an epoch: they hang on the weights."""
+BY = "optimiser.by"
 SHOWN = (
     "policy_loss", "value_loss", "entropy", "policy_kl", "total_loss", "clip_fraction.loss", "clip_fraction.ratio",
 )  # fmt: skip
@@ -75,7 +76,8 @@ def _update_sheet(stepped: Stepped, by: Rates | None, number: int) -> Sheet:
     tables = [each for each in stepped.rows if each.axes]
     sections = [Section("The gradient's norm, and what is left of it", tuple(Line((each,)) for each in singles))]
     if by:
-        sections.insert(0, Section("The optimiser (typed)", tuple(Line((each,)) for each in by)))
+        kind = typed(BY, (), "by", "the optimiser that the formulas are of", text=True)
+        sections.insert(0, Section("The optimiser (typed)", (Line((kind,), "fixed"), *(Line((each,)) for each in by))))
     for name in WEIGHTS:
         of = tuple(_laid(each) for each in tables if each.name.endswith(name))
         sections.append(Section(name, of))
@@ -96,9 +98,10 @@ def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) ->
         if sheet.title == AGAIN[-1]:
             sheets += [each for epoch in epochs for each in epoch.sheets]
             sheets.append(summary)
-    typed = {each: update.rates[each.name] for each in by}
+    named = {each.name: each for sheet in sheets for each in blocks_on(sheet)}
+    given = {**{each: update.rates[each.name] for each in by}, named[BY]: update.by}
     facts = {**first.facts, "update": update.by, "epochs": str(update.epochs)}
-    return replace(first, sheets=tuple(sheets), typed={**first.typed, **typed}, facts=facts)
+    return replace(first, sheets=tuple(sheets), typed={**first.typed, **given}, facts=facts)
 
 
 def epochs_sheet(epochs: list[Epoch]) -> Sheet:

@@ -30,6 +30,7 @@ from blueprint.witness import (
 )
 from blueprint.witness.ppo import recompute
 from blueprint.workbooks.rlhf_ppo.witness.backward import add_gradients
+from blueprint.workbooks.rlhf_ppo.witness.epochs import add_epochs
 from blueprint.workbooks.rlhf_ppo.witness.libraries import add_libraries
 from blueprint.workbooks.rlhf_ppo.witness.metrics import (
     add_curves,
@@ -74,6 +75,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     start = compute_ppo(batch, rows)
     add_gradients(batch, rows, start.mask)
     add_metrics(batch, rows, start.mask, "score.placed" if TABLE in file else SCORES)
+    add_epochs(batch, rows, start)
     add_libraries(batch, rows, texts_of(rows, start.mask))
     add_charts(batch, rows, start)
     add_checks(batch, rows, start.mask)
@@ -124,10 +126,10 @@ def text_distances(batch: Batch, rows: Rows) -> dict[str, Tensor]:
     """Returns ones where a word is given behind a gap, and where a prompt has no first word; and how far from its range
     what is typed is, and the ratio from 1 where nothing was updated."""
     given, apart = rows["is_given"], (rows["ratio"] - 1).abs()
-    return {
+    updated = "update_step.yours" in batch.files[0]
+    return ({"check.ratio": torch.where(batch.setting("update_step") == 0, apart, 0.0)} if updated else {}) | {
         "check.prompt": given[..., 1:] * (1 - given[..., :-1]),
         "check.empty": 1 - given[..., 0],
-        "check.ratio": torch.where(batch.setting("update_step") == 0, apart, 0.0),
         "check.draws": checks.range_distance(batch, "rollout.draw", fill=0.5),
         "check.length": checks.range_distance(batch, "max_new_tokens"),
     }

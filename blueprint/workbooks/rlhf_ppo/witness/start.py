@@ -44,10 +44,11 @@ def typed_weights(batch: Batch, model: str, parts: tuple[str, ...]) -> Named:
 
 
 def updated(batch: Batch, rows: Rows, model: str, new: str, parts: tuple[str, ...]) -> Named:
-    """Adds and returns the weights after the simulated update, θ_old + update_step·Δ, [F, …]."""
-    step, deltas = batch.setting("update_step").flatten(), typed_weights(batch, f"{new}.delta", parts)
-    old = typed_weights(batch, model, parts)
-    found = {part: each + step.view(-1, *[1] * (each.dim() - 1)) * deltas[part] for part, each in old.items()}
+    """Adds and returns the weights after the simulated update, θ_old + update_step·Δ, [F, …]; without Δ the old ones."""
+    found = old = typed_weights(batch, model, parts)
+    if f"{new}.delta.E" in batch.files[0]:
+        step, deltas = batch.setting("update_step").flatten(), typed_weights(batch, f"{new}.delta", parts)
+        found = {part: each + step.view(-1, *[1] * (each.dim() - 1)) * deltas[part] for part, each in old.items()}
     rows.add({f"{new}.{part}": each for part, each in found.items()}, whole=True)
     return found
 

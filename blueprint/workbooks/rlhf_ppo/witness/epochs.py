@@ -1,0 +1,110 @@
+"""Several epochs on one rollout: autograd's gradients, torch.nn.utils.clip_grad_norm_ and the steps of torch.optim."""
+
+import torch
+from torch import Tensor
+
+from blueprint.witness import Batch, File, Named, Rows, block, single
+from blueprint.witness.ppo import recompute
+from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, gradients_of
+from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics
+from blueprint.workbooks.rlhf_ppo.witness.start import Start, add_critic, add_policy, add_update, texts_of
+
+WEIGHTS = tuple(f"{name}.{part}" for name, parts in MODELS.items() for part in parts)
+OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+
+
+class Stepper:
+    """The optimiser of one file and its weights, step by step."""
+
+    def __init__(self, file: File, weights: list[Tensor]):
+        """Sets out from weights, with the rates that the file has."""
+        lr, beta1, beta2, eps, decay, self.most = (
+            float(single(file, f"optimiser.{name}"))
+            for name in ("lr", "beta1", "beta2", "eps", "weight_decay", "max_norm")
+        )
+        self.kind = str(block(file, "optimiser.by"))
+        more = {} if self.kind == "sgd" else {"betas": (beta1, beta2), "eps": eps}
+        self.weights = [each.detach().clone().requires_grad_() for each in weights]
+        self.optimiser = OPTIMISERS[self.kind](self.weights, lr=lr, weight_decay=decay, **more)
+        self.betas, self.eps, self.number = (beta1, beta2), eps, 0
+
+    def step(self, gradients: list[Tensor]) -> dict[str, Tensor]:
+        """Takes a step, and returns what it shows, by name; the weights after it stand in `weights`."""
+        self.number += 1
+        for weight, gradient in zip(self.weights, gradients, strict=True):
+            weight.grad = gradient.clone()
+        norm = torch.nn.utils.clip_grad_norm_(self.weights, self.most)
+        held = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in self.weights]
+        self.optimiser.step()
+        found = {"norm": norm, "scale": torch.clamp(self.most / (norm + 1e-6), max=1.0)}
+        for name, weight, gradient in zip(WEIGHTS, self.weights, held, strict=True):
+            found |= {f"gradient.{name}": gradient, name: weight.detach().clone()} | self._state(name, weight)
+        return found
+
+    def _state(self, name: str, weight: Tensor) -> Named:
+        """Returns the moments of a weight, and the direction in which it went."""
+        if self.kind == "sgd":
+            return {}
+        m, v = (self.optimiser.state[weight][each].clone() for each in ("exp_avg", "exp_avg_sq"))
+        left1, left2 = (beta**self.number for beta in self.betas)
+        direction = m / (1 - left1) / ((v / (1 - left2)).sqrt() + self.eps)
+        powers = {"power1": m.new_tensor(left1), "power2": m.new_tensor(left2)}
+        return powers | {f"m.{name}": m, f"v.{name}": v, f"direction.{name}": direction}
+
+
+def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
+    """Adds every step of the optimiser, and all rows of the epochs after the first, if the files have an optimiser."""
+    if "optimiser.lr" not in batch.files[0]:
+        return
+    steppers = [Stepper(file, [rows[name][f] for name in WEIGHTS]) for f, file in enumerate(batch.files)]
+    here, number, side_by_side = rows, 1, []
+    while f"update{number}.norm" in batch.files[0]:
+        if number > 1:
+            here = epoch_rows(batch, rows, start, {name: _stacked(steppers, name) for name in WEIGHTS})
+            _show(batch, rows, here, f"epoch{number}.")
+        before = f"epoch{number}." if number > 1 else ""
+        shown = [each.step([here[f"{name}{GRAD}"][f] for name in WEIGHTS]) for f, each in enumerate(steppers)]
+        found = {f"update{number}.{name}": torch.stack([each[name] for each in shown]) for name in shown[0]}
+        found |= {
+            f"update{number}.square.{before}{name}{GRAD}": here[f"{name}{GRAD}"]
+            .reshape(len(batch.files), -1)
+            .square()
+            .sum(dim=1)
+            for name in WEIGHTS
+        }
+        rows.add(found, whole=True)
+        side_by_side.append({**here, "norm": found[f"update{number}.norm"]})
+        number += 1
+    names = [name.removeprefix("epochs.") for name in batch.files[0] if name.startswith("epochs.")]
+    rows.add(
+        {f"epochs.{name}": torch.stack([each[name] for each in side_by_side], dim=-1) for name in names}, whole=True
+    )
+
+
+def epoch_rows(batch: Batch, rows: Rows, start: Start, weights: Named) -> Rows:
+    """Returns every row of an epoch, under the names of the first, from the weights with which it begins."""
+    here = Rows(batch)
+    here.update(rows)
+    here.update(weights)
+    models = {name: {part: weights[f"{name}.{part}"] for part in parts} for name, parts in MODELS.items()}
+    add_policy(batch, here, "policy", models["policy"])
+    add_update(here)
+    add_critic(batch, here, "critic", models["critic"])
+    here.add(recompute(texts_of(here, start.mask), batch.options, batch.typed("explained_variance.floor")))
+    here.update(gradients_of(batch, here, start.mask, models))
+    add_metrics(batch, here, start.mask, "reward.score")
+    return here
+
+
+def _show(batch: Batch, rows: Rows, here: Rows, prefix: str) -> None:
+    """Adds the rows of an epoch that the files show."""
+    shown = {f"{prefix}{name}": each for name, each in here.items() if f"{prefix}{name}" in batch.files[0]}
+    on_weights = {
+        name for name in shown if name.removeprefix(prefix).startswith(WEIGHTS) or name.endswith(f"{GRAD}.id")
+    }
+    rows.add({name: shown[name] for name in on_weights}, whole=True)
+    rows.add({name: each for name, each in shown.items() if name not in on_weights})
+
+
+def _stacked(steppers: list[Stepper], name: str) -> Tensor:
+    return torch.stack([each.weights[WEIGHTS.index(name)].detach() for each in steppers])
