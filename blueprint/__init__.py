@@ -31,6 +31,7 @@ from blueprint.language import (
     typed,
     where,
 )
+from blueprint.language.gradient import gradient
 from blueprint.moved import Moved as _Moved
 from blueprint.workbooks.registry import add_kind
 
@@ -52,6 +53,7 @@ __all__ = [
     "exp",
     "filled",
     "find",
+    "gradient",
     "join",
     "less",
     "link",

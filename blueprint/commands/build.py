@@ -16,6 +16,8 @@ from blueprint.saving import refuse_target
 from blueprint.workbooks.common.sheets.checks import Witnessed
 from blueprint.workbooks.registry import blueprint_of, witness_of
 
+KEYS = {"epochs": "update.epochs"}
+"""The keys of a numbers file that options set, where they are called otherwise."""
 EXAMPLES = """\b
 Examples:
   blueprint build
@@ -23,6 +25,8 @@ Examples:
   blueprint build --numbers very-very-sleepy
   blueprint build --preset verl --set loss.aggregation=seq-mean-token-mean
   blueprint build --numbers ten-libraries --compare trl_1.12,openrlhf,verl
+  blueprint build --gradients
+  blueprint build --numbers epochs --epochs 2
   blueprint build --numbers mine.toml
 """
 
@@ -49,13 +53,8 @@ def _nothing_collected() -> Iterator[None]:
 )
 @click.option("--compare", metavar="A,B,…", help="The presets that stand side by side  [default: all]")
 @click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
-@click.option(
-    "--gradients",
-    is_flag=True,
-    flag_value="on",
-    default=None,
-    help="Every gradient of the loss, below what it belongs to.",
-)
+@click.option("--epochs", metavar="N", help="Passes over the rollout, where an optimiser takes the steps.")
+@click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]"
 )
@@ -74,7 +73,8 @@ def build(
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     found = read(numbers)
-    loaded = load(found, [*(f"{key}={value}" for key, value in chosen.items() if value is not None), *overrides])
+    changes = [f"{KEYS.get(key, key)}={value}" for key, value in chosen.items() if value is not None]
+    loaded = load(found, [*changes, *overrides])
     path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
     refuse_target(path, force)
     with ending_in(Ended, NoNumber, before="nothing was written: "):

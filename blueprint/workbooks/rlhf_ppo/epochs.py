@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from blueprint.language import Axis, Block, block, join, link, typed
+from blueprint.language import Axis, Block, block, link, typed
 from blueprint.language.again import again
 from blueprint.page.outline import (
     Blueprint,
@@ -31,7 +31,7 @@ BY = "optimiser.by"
 SHOWN = (
     "policy_loss", "value_loss", "entropy", "policy_kl", "total_loss", "clip_fraction.loss", "clip_fraction.ratio",
 )  # fmt: skip
-"""What the sheet Epochs sets side by side, besides the norm of the gradient and the furthest ratios."""
+"""What the sheet Epochs sets side by side, besides the norm of the gradient."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) ->
 def epochs_sheet(epochs: list[Epoch]) -> Sheet:
     """Sets the epochs side by side, a column for each: losses, how much is clipped, how far the policy is, the gradient."""
     parts = [Axis(f"e{number}", "epoch", start=number, size=1) for number in range(1, len(epochs) + 1)]
-    e = join("e", "epoch", *parts) if len(parts) > 1 else parts[0]
+    e = Axis("e", "epoch", start=1, parts=tuple(parts)) if len(parts) > 1 else parts[0]
     rows = [_summary(name, e, parts, epochs) for name in SHOWN]
     norm = block("epochs.norm", (e,), "|g|", "norm of the whole gradient, before it is held")
     for part, epoch in zip(parts, epochs, strict=True):
         norm[part] = epoch.stepped.norm
-    lead = "what happens to the same rollout from epoch to epoch: the ratio leaves 1, clipping begins to bite"
+    lead = "the same rollout, epoch by epoch: the ratio leaves 1, clipping begins to bite, the policy moves away"
     return Sheet("Epochs", lead, (Section("Side by side", (*rows, norm)),), across=(e,))
 
 

@@ -50,6 +50,8 @@ def update_of(draft: Draft) -> Update:
     """
     by = draft.parts["update.by"]
     if by == TYPED:
+        if (epochs := draft.parts["update.epochs"]) != 1:
+            raise refusal("update.epochs", str(epochs), '1, since a typed Δ is one step; or write update.by = "adamw"')
         return Update()
     unread = [key for key in draft.parts if ".delta_" in key and key not in draft.spare]
     unread += ["ppo.update_step"] * ("update_step" in draft.settings)

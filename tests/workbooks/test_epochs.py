@@ -1,0 +1,115 @@
+"""Epochs on one rollout: the first begins at the old policy, later ones go on from the step before; torch agrees with all."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pytest
+
+import blueprint as bp
+from blueprint.book import Book
+from blueprint.inputs import NumbersError, load
+from blueprint.workbooks import blueprint_of
+from tests.witness.stage import Array, arrays
+
+# Of the largest of a row: torch adds and multiplies the same numbers in another order, epoch after epoch.
+NEAR = 1e-12
+
+
+@cache
+def built(*overrides: str) -> dict[str, Array]:
+    """Returns the rows of the built-in numbers `epochs`."""
+    return arrays(Book(blueprint_of(load("epochs", overrides))))
+
+
+def test_the_first_epoch_begins_at_the_old_policy() -> None:
+    rows = built()
+    assert np.abs(rows["ratio"] - 1).max() == 0
+    assert abs(rows["policy_loss"]) < 1e-15
+    assert rows["epochs.clip_fraction.ratio"][0] == rows["epochs.policy_kl"][0] == 0
+    assert rows["epochs.norm"][0] > 1
+
+
+def test_then_the_ratio_leaves_1_and_clipping_begins() -> None:
+    rows = built()
+    assert np.all(np.diff(rows["epochs.policy_loss"]) < 0)
+    assert np.all(rows["epochs.clip_fraction.ratio"][1:] > 0)
+    assert rows["epochs.clip_fraction.loss"][-1] > 0
+    assert np.all(rows["epochs.policy_kl"][1:] > 0.1)
+
+
+def test_a_step_is_what_the_optimiser_says_by_hand() -> None:
+    rows = built("update.by=sgd", "update.max_norm=off", "update.lr=0.1", "update.epochs=2")
+    assert rows["update1.scale"] == 1
+    np.testing.assert_allclose(rows["epoch2.policy.W"], rows["policy.W"] - 0.1 * rows["policy.W.grad"], atol=1e-15)
+    np.testing.assert_allclose(rows["epoch2.critic.head.b"], rows["critic.head.b"] - 0.1 * rows["critic.head.b.grad"])
+
+
+def test_a_small_step_of_sgd_lowers_the_loss_by_the_squared_gradient() -> None:
+    rate = 1e-6
+    rows = built("update.by=sgd", "update.max_norm=off", f"update.lr={rate}", "update.epochs=2", "ppo.ent_coef=0.1")
+    slope = (rows["epochs.total_loss"][0] - rows["epochs.total_loss"][1]) / rate
+    # The loss is curved: over a step of 1e-6 its slope changes by about 1e-6 of itself.
+    assert abs(slope / rows["epochs.norm"][0] ** 2 - 1) < 1e-4
+
+
+@pytest.mark.parametrize("by", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("limit", ["1.0", "off"])
+def test_torch_agrees_with_every_row_of_every_epoch(by: str, limit: str) -> None:
+    pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
+    from blueprint.workbooks.registry import witness_of
+
+    file = built(f"update.by={by}", f"update.max_norm={limit}", "update.weight_decay=0.1")
+    found = witness_of([file], device="cpu")[0]
+    of_epochs = [
+        name for name in file if name.startswith(("epoch", "update")) and not name.endswith(("reads", "writes"))
+    ]
+    shared = [name for name in of_epochs if name in found]
+    assert {f"epoch4.{part}" for part in ("ratio", "policy.W.grad", "value.word_loss", "critic.head.w.grad")} <= {
+        *shared
+    }
+    assert {f"update4.{part}" for part in ("norm", "scale", "policy.E", "critic.W")} <= {*shared}
+    for name in shared:
+        size = np.abs(file[name]).max(initial=1.0)
+        assert np.abs(found[name] - file[name]).max(initial=0.0) <= NEAR * size, name
+
+
+def test_a_saved_file_goes_on_where_it_ended(tmp_path: Path) -> None:
+    path = tmp_path / "epochs.xlsx"
+    book = bp.build("epochs", set={"update.epochs": 2})
+    book.save(path)
+    again = bp.open(path)
+    assert again["epochs.total_loss"].equals(book["epochs.total_loss"])
+    assert [sheet.title for sheet in again.blueprint.sheets][:4] == ["Start", "First hour", "Walk", "Inputs"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["update.epochs=9"], "update.epochs: found 9, expected a whole number from 1 to 8"),
+        (["update.lr=-1"], "update.lr: found -1, expected a number from 0 to 1000000"),
+        (["update.by=rmsprop"], 'update.by: found "rmsprop", expected "typed", "sgd", "adam" or "adamw"'),
+        (["ppo.update_step=1"], "ppo.update_step: found a value, expected nothing"),
+        (
+            ["update.by=typed"],
+            'update.epochs: found 4, expected 1, since a typed Δ is one step; or write update.by = "adamw"',
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(overrides: list[str], sentence: str) -> None:
+    with pytest.raises(NumbersError) as refused:
+        load("epochs", overrides)
+    assert sentence in str(refused.value)
+
+
+def test_four_epochs_take_less_than_three_times_one(tmp_path: Path) -> None:
+    def taken(epochs: int) -> float:
+        begun = process_time()
+        bp.build("epochs", set={"update.epochs": epochs}).save(tmp_path / f"{epochs}.xlsx")
+        return process_time() - begun
+
+    taken(1)
+    assert taken(4) < 3 * taken(1)
