@@ -31,7 +31,9 @@ class NumbersFile(Table):
     level: Text
     title: Title = Field("", description="heads the workbook; else the file's name")
     about: About = Field("", description="a sentence below the title")
-    gradients: Literal["on", "off"] = Field("off", description="whether every gradient of the loss stands on its sheet")
+    gradients: Literal["on", "off"] = Field(
+        "off", description="whether every gradient of the loss stands on its sheet", examples=["on"]
+    )
 
 
 class Draft(NamedTuple):

@@ -31,6 +31,7 @@ def given(numbers: Numbers) -> Values:
     """Return everything that is given in the numbers, as lists, words and numbers of a file, in its order."""
     level = level_of(numbers)
     found = {"level": numbers.level, "title": numbers.title, "about": numbers.about} | level.values(numbers)
+    found |= {"gradients": "on"} if numbers.gradients else {}
     found |= {level.dotted(key): value for key, value in numbers.ppo.items()}
     plain = {key: each.tolist() if isinstance(each, np.ndarray) else each for key, each in found.items()}
     return {key: plain[key] for key in level.keys if key in plain}

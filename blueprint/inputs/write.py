@@ -52,10 +52,13 @@ class _Page:
         if settings and not is_given and not any(key in self._assumed for key in dotted):
             return
         left_out = not is_given and "required" in node
-        yield ""
-        yield _beside(f"{'# ' if left_out else ''}[{name}]", node["description"].replace("the preset", self._preset))
-        for key, inner in keys.items():
-            yield from self.key(f"{name}.{key}", inner)
+        lines = [line for key, inner in keys.items() for line in self.key(f"{name}.{key}", inner)]
+        if lines:
+            yield ""
+            yield _beside(
+                f"{'# ' if left_out else ''}[{name}]", node["description"].replace("the preset", self._preset)
+            )
+            yield from lines
 
     def key(self, dotted: str, node: Node) -> Iterator[str]:
         """Yield the lines of a key: its value, or, behind a #, what holds without it; a long comment goes above it."""

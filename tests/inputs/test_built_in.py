@@ -120,7 +120,14 @@ def test_very_very_sleepy() -> None:
 
 
 def test_names_come_with_a_sentence_the_default_first() -> None:
-    assert [name for name, _ in names()] == ["default", "classic", "kl-controller", "ten-libraries", "very-very-sleepy"]
+    assert [name for name, _ in names()] == [
+        "default",
+        "classic",
+        "epochs",
+        "kl-controller",
+        "ten-libraries",
+        "very-very-sleepy",
+    ]
     assert all(about.endswith(".") for _, about in names())
 
 

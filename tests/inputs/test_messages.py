@@ -123,8 +123,8 @@ KEYS = [
     ("[rollout]\nxyz = 1", "rollout.xyz: unknown key, write one of rollout.draws, rollout.responses."),
     (
         '"x\\ny" = 1',
-        "x\\ny: unknown key, write one of level, title, about, seed, preset, conventions, compare, sizes, "
-        + "text, rollout, ppo, batch, …",
+        "x\\ny: unknown key, write one of level, title, about, gradients, seed, preset, conventions, compare, sizes, "
+        + "text, rollout, ppo, …",
     ),
     ("ppo = 3", "ppo: found 3, expected a table."),
 ]

@@ -110,7 +110,9 @@ def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, 
     live = level == "logits" or (level == "weights" and bool(preset))
     found = _keys(text)
     assert len(found) == len(set(found))
-    assert set(found) == {key for key in _of_schema(level) if live or level != "weights" or not _is_convention(key)}
+    expected = {key for key in _of_schema(level) if live or level != "weights" or not _is_convention(key)}
+    # What an optimiser steps from has no Δ, which a file may not give then.
+    assert set(found) == {key for key in expected if name != "epochs" or ".delta_" not in key}
 
 
 def _keys(text: str) -> list[str]:

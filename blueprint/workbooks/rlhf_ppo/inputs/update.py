@@ -35,7 +35,7 @@ PARTS = (
         1,
         4,
     ),
-    *(Part(f"update.{name}", entry, (), about, default) for name, (entry, default, about) in _RATES.items()),
+    *(Part(f"update.{name}", entry, (), about, default, default) for name, (entry, default, about) in _RATES.items()),
 )
 RATES = (*(f"optimiser.{name}" for name in _RATES), "optimiser.norm_eps")
 """The blocks in which rates are typed."""

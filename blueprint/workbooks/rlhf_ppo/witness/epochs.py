@@ -1,4 +1,4 @@
-"""Several epochs on one rollout: autograd's gradients, torch.nn.utils.clip_grad_norm_ and the steps of torch.optim."""
+"""Passes over a rollout, one after the other: autograd's gradients, torch.nn.utils.clip_grad_norm_ and the steps of torch.optim."""
 
 import torch
 from torch import Tensor
@@ -36,7 +36,8 @@ class Stepper:
         norm = torch.nn.utils.clip_grad_norm_(self.weights, self.most)
         held = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in self.weights]
         self.optimiser.step()
-        found = {"norm": norm, "scale": torch.clamp(self.most / (norm + 1e-6), max=1.0)}
+        left = torch.stack([each.square().sum() for each in held]).sum().sqrt()
+        found = {"norm": norm, "scale": torch.where(norm > 0, left / norm, 1.0)}
         for name, weight, gradient in zip(WEIGHTS, self.weights, held, strict=True):
             found |= {f"gradient.{name}": gradient, name: weight.detach().clone()} | self._state(name, weight)
         return found
