@@ -77,7 +77,7 @@ def by_torch(kind: str, numbers: tuple[float, ...]) -> list[tuple[np.ndarray, fl
         ((torch.tanh(x @ W + b) - target) ** 2).sum().backward()  # type: ignore[no-untyped-call]
         norm = torch.nn.utils.clip_grad_norm_([W, b], most)
         optimiser.step()
-        taken.append((W.detach().numpy().copy(), float(b), float(norm)))
+        taken.append((W.detach().numpy().copy(), float(b.detach()), float(norm)))
     return taken
 
 

@@ -170,6 +170,10 @@ class _Transform:
         self, made: Product, use: Use, block: Block, letters: dict[Axis, Axis], shifts: dict[Axis, int]
     ) -> Product:
         """Reads what a reader sends to its neighbour, from the neighbour; beyond the ends nobody sends anything."""
+        if len(shifts) > 1:
+            raise NotationError(
+                f"{use.reader.name} reads a neighbour along two axes at once: make one of them a step of its own"
+            )
         sent = made.bare
         if sent is None or sent.block not in self.rows.home:
             axes = tuple(letters.get(axis, axis) for axis in block.axes)

@@ -86,7 +86,7 @@ def _update_sheet(stepped: Stepped, by: Rates | None, number: int) -> Sheet:
 
 
 def _laid(table: Block) -> Item:
-    return Table(table, table.axes[1] if len(table.axes) > 1 else None)
+    return Table(table, table.axes[1] if len(table.axes) > 1 else None, "plain")
 
 
 def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) -> Blueprint:

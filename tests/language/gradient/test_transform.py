@@ -208,3 +208,24 @@ def test_two_gradients_stand_side_by_side() -> None:
     values = compute([x, a, b, *both], SIZES, {x: [3.0, 4.0]})
     assert [values[each].tolist() for each in both] == [[6, 8], [1, 1]]
     assert [each.name for each in both] == ["x.grad", "x.grad_b"]
+
+
+def test_a_joined_axis_that_is_read_part_by_part() -> None:
+    a = join("a", "part", i, j)
+    x, y, both, out = typed("x", (n, i)), typed("y", (n, j)), block("both", (n, a)), block("out", (n, j))
+    both[n, i] = x[n, i] * 2
+    both[n, j] = y[n, j]
+    out[n, j] = both[n, j] * Sum(a, both[n, a] * both[n, a])
+    loss = squares(out)
+    made = gradient(loss, [x, y])
+    check(made, [x, y, both, out, loss], SIZES, drawn(x, y))
+
+
+def test_a_neighbour_along_two_axes_is_refused() -> None:
+    x, late, out = typed("x", (n, t)), block("late", (n, t)), block("out", (n, t))
+    late[n.first - 1, t] = 0
+    late[n, t.first - 1] = 0
+    late[n, t] = x[n, t]
+    out[n, t] = late[n - 1, t - 1]
+    with pytest.raises(NotationError, match="out reads a neighbour along two axes at once"):
+        gradient(squares(out), [x])

@@ -145,7 +145,7 @@ def _moments(key: str, gradient: Arithmetic, weight: Block, by: Rates, before: S
     """Moves both means towards the gradient and its square; before the first step they are 0."""
     at, symbol = weight.axes, weight.symbol
     m = block(f"{name}.m.{key}", at, f"m_{symbol}", f"mean gradient of {symbol}")
-    v = block(f"{name}.v.{key}", at, f"v_{symbol}", f"mean squared gradient of {symbol}", decimals=6)
+    v = block(f"{name}.v.{key}", at, f"v_{symbol}", f"mean squared gradient of {symbol}", reads="0.0E+00")
     m_before, v_before = (each[at] for each in before.moments[key]) if key in before.moments else (0, 0)
     m[at] = by.beta1 * m_before + (1 - by.beta1) * gradient
     v[at] = by.beta2 * v_before + (1 - by.beta2) * (gradient * gradient)

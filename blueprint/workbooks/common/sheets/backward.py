@@ -33,5 +33,5 @@ def _item(block: Block, sheet: Sheet, made: Gradient) -> Item:
     if block in made.beside:
         return Row(block, beside=made.beside[block])
     if block.axes and not set(block.axes) & set(sheet.across):
-        return Table(block, block.axes[1] if len(block.axes) > 1 else None)
+        return Table(block, block.axes[1] if len(block.axes) > 1 else None, "plain")
     return block
