@@ -24,6 +24,7 @@ from blueprint.workbooks.common.definitions.optimiser import START, Rates, Slope
 from blueprint.workbooks.common.sheets.backward import with_backward
 from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS, backward
 from blueprint.workbooks.rlhf_ppo.inputs.result import Update
+from blueprint.workbooks.rlhf_ppo.inputs.update import RANGES
 
 AGAIN = ("Policy", "Critic", "Loss", "Diagnostics")
 """The sheets of an epoch: they hang on the weights."""
@@ -100,8 +101,11 @@ def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) ->
             sheets.append(summary)
     named = {each.name: each for sheet in sheets for each in blocks_on(sheet)}
     given = {**{each: update.rates[each.name] for each in by}, named[BY]: update.by}
+    ranges = {each: RANGES[each.name] for each in by if each.name in RANGES}
     facts = {**first.facts, "update": update.by, "epochs": str(update.epochs)}
-    return replace(first, sheets=tuple(sheets), typed={**first.typed, **given}, facts=facts)
+    return replace(
+        first, sheets=tuple(sheets), typed={**first.typed, **given}, ranges={**first.ranges, **ranges}, facts=facts
+    )
 
 
 def epochs_sheet(epochs: list[Epoch]) -> Sheet:

@@ -8,16 +8,25 @@ from blueprint.inputs.setting import OFF
 from blueprint.workbooks.rlhf_ppo.inputs.result import TYPED, Update
 
 MOST_EPOCHS = 8
-_Below1 = Annotated[Number, between(0, 0.9999999)]
-_Positive = Annotated[Number, between(1e-12, 1e6)]
-_RATES: dict[str, tuple[Any, float, str]] = {
-    "lr": (Annotated[Number, between(0, 1e6)], 0.02, "learning rate"),
-    "beta1": (_Below1, 0.9, "how much of the mean gradient Adam keeps"),
-    "beta2": (_Below1, 0.999, "how much of the mean squared gradient Adam keeps"),
-    "eps": (_Positive, 1e-8, "keeps Adam from dividing by 0"),
-    "weight_decay": (Annotated[Number, between(0, 1e6)], 0.0, "apart from the gradient with adamw, else part of it"),
-    "max_norm": (_Positive | Literal["off"], 1.0, "the largest norm of the whole gradient, or off"),
+_RATES: dict[str, tuple[float, float, float, str]] = {
+    "lr": (0, 1e6, 0.02, "learning rate"),
+    "beta1": (0, 0.9999999, 0.9, "how much of the mean gradient Adam keeps"),
+    "beta2": (0, 0.9999999, 0.999, "how much of the mean squared gradient Adam keeps"),
+    "eps": (1e-12, 1e6, 1e-8, "keeps Adam from dividing by 0"),
+    "weight_decay": (0, 1e6, 0.0, "apart from the gradient with adamw, else part of it"),
+    "max_norm": (1e-12, 1e6, 1.0, "the largest norm of the whole gradient, or off"),
 }
+"""The least, the most, the default, and what it is."""
+RANGES = {f"optimiser.{name}": (low, high) for name, (low, high, _, _) in _RATES.items()}
+"""What may be typed in a sheet."""
+
+
+def _rate(name: str) -> Part:
+    low, high, default, about = _RATES[name]
+    entry: Any = Annotated[Number, between(low, high)]
+    return Part(f"update.{name}", entry | Literal["off"] if name == "max_norm" else entry, (), about, default, default)
+
+
 PARTS = (
     Part(
         "update.by",
@@ -35,7 +44,7 @@ PARTS = (
         1,
         4,
     ),
-    *(Part(f"update.{name}", entry, (), about, default, default) for name, (entry, default, about) in _RATES.items()),
+    *map(_rate, _RATES),
 )
 RATES = (*(f"optimiser.{name}" for name in _RATES), "optimiser.norm_eps")
 """The blocks in which rates are typed."""
