@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from blueprint.page.outline import Blueprint
@@ -105,4 +105,4 @@ class Kind:
 
 def imported(part: Any) -> Any:
     """Return a part of a record; what lies at its address, where only that is given."""
-    return EntryPoint("", part, "").load() if isinstance(part, str) else part
+    return resolve_name(part) if isinstance(part, str) else part

@@ -1,9 +1,8 @@
 """The kinds of workbooks there are: those of the folders beside this file, those of installed packages, and a user's own."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +65,13 @@ def _own() -> dict[str, Kind]:
     folders = (path.parent.name for path in Path(__file__).parent.glob("*/kind.py"))
     names = sorted(folders, key=lambda name: (name != FIRST, name))
     return {name: import_module(f"blueprint.workbooks.{name}.kind").KIND for name in names}
+
+
+def entry_points(group: str) -> Iterable[Any]:
+    """Return what installed packages offer; imported now, since it takes long and most commands need none of it."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
 
 
 @cache

@@ -44,8 +44,12 @@ def test_then_the_ratio_leaves_1_and_clipping_begins() -> None:
 def test_a_step_is_what_the_optimiser_says_by_hand() -> None:
     rows = built("update.by=sgd", "update.max_norm=off", "update.lr=0.1", "update.epochs=2")
     assert rows["update1.scale"] == 1
-    np.testing.assert_allclose(rows["epoch2.policy.W"], rows["policy.W"] - 0.1 * rows["policy.W.grad"], atol=1e-15)
-    np.testing.assert_allclose(rows["epoch2.critic.head.b"], rows["critic.head.b"] - 0.1 * rows["critic.head.b.grad"])
+    np.testing.assert_allclose(
+        rows["epoch2.policy.W"], rows["policy.W"] - 0.1 * rows["policy.W.grad"], rtol=0, atol=1e-15
+    )
+    np.testing.assert_allclose(
+        rows["epoch2.critic.head.b"], rows["critic.head.b"] - 0.1 * rows["critic.head.b.grad"], rtol=0, atol=1e-15
+    )
 
 
 def test_a_small_step_of_sgd_lowers_the_loss_by_the_squared_gradient() -> None:
@@ -53,7 +57,7 @@ def test_a_small_step_of_sgd_lowers_the_loss_by_the_squared_gradient() -> None:
     rows = built("update.by=sgd", "update.max_norm=off", f"update.lr={rate}", "update.epochs=2", "ppo.ent_coef=0.1")
     slope = (rows["epochs.total_loss"][0] - rows["epochs.total_loss"][1]) / rate
     # The loss is curved: over a step of 1e-6 its slope changes by about 1e-6 of itself.
-    assert abs(slope / rows["epochs.norm"][0] ** 2 - 1) < 1e-4
+    assert abs(slope / rows["epochs.norm"][0] ** 2 - 1) < 1e-5
 
 
 @pytest.mark.parametrize("by", ["sgd", "adam", "adamw"])
