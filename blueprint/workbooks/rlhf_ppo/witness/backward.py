@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from blueprint.witness import Batch, Held, Named, Rows, Texts, distribution_rows, kl_rows, logprobs
+from blueprint.witness import TABLE, Batch, Held, Named, Rows, Texts, distribution_rows, kl_rows, logprobs
 from blueprint.witness.ppo import signal, update
 from blueprint.workbooks.rlhf_ppo.witness import models
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
@@ -26,30 +26,33 @@ def add_gradients(batch: Batch, rows: Rows, mask: Tensor) -> None:
     weights = {
         name: {part: rows[f"{name}.{part}"] for part in parts} for name, parts in MODELS.items() if f"{name}.E" in rows
     }
-    found = {name: each for name, each in gradients_of(batch, rows, mask, weights).items() if name in batch.files[0]}
-    on_weights = {name for name in found if name.startswith(tuple(f"{m}.{p}{GRAD}" for m in MODELS for p in MODELS[m]))}
-    rows.add({name: found[name] for name in on_weights}, whole=True)
-    rows.add({name: each for name, each in found.items() if name not in on_weights})
     add_lookups(batch, rows)
+    on_weights = tuple(f"{name}.{part}{GRAD}" for name, parts in MODELS.items() for part in parts)
+    for name, each in gradients_of(batch, rows, mask, weights).items():
+        if name in batch.files[0]:
+            rows.add({name: each}, whole=name.startswith(on_weights))
 
 
 def gradients_of(batch: Batch, rows: Held, mask: Tensor, weights: Weights) -> Named:
-    """Returns ∂L/∂x by `x.grad` for everything between the weights and the loss, or from the logits and values on."""
+    """Returns ∂L/∂x by `x.grad` for everything between the weights and the loss, or from the logits and values on.
+
+    What is nearest to the loss comes first, as on the way back.
+    """
     with torch.enable_grad():
         leaves = {
             name: {part: each.detach().requires_grad_() for part, each in of.items()} for name, of in weights.items()
         }
-        nodes = {f"{name}.{part}": each for name, of in leaves.items() for part, each in of.items()}
+        parts = {f"{name}.{part}": each for name, of in leaves.items() for part, each in of.items()}
         steps = {f"{name}.{row}": each for name, of in leaves.items() for row, each in unrolled(of, rows).items()}
+        nodes: Named = {}
         total = loss_of(batch, rows, texts_of(rows, mask), leaves, steps, nodes)
-    flat = [*nodes.values(), *(each for step in steps.values() for each in step)]
-    slopes = iter(torch.autograd.grad(total, flat, allow_unused=True))
-    found = {f"{name}{GRAD}": _slope(node, next(slopes)) for name, node in nodes.items()}
-    for name, step in steps.items():
-        slope = torch.stack([_slope(node, next(slopes)) for node in step], dim=2)
-        # Behind the last position nothing is read, which a file says with a 0.
-        found[f"{name}{GRAD}"] = pad(slope, (0, 0, 0, 1)) if name.endswith("inputs") else slope
-    return {_called(name): each for name, each in found.items()} | _turned(leaves)
+    flat = [*parts.values(), *(each for step in steps.values() for each in step), *nodes.values()]
+    each = zip(flat, torch.autograd.grad(total, flat, allow_unused=True), strict=True)
+    slopes = (torch.zeros_like(node) if slope is None else slope for node, slope in each)
+    found = {name: next(slopes) for name in parts}
+    found |= {name: torch.stack([next(slopes) for _ in step], dim=2) for name, step in steps.items()}
+    found |= {name: next(slopes) for name in nodes}
+    return _turned(leaves) | dict(_called(*each) for each in reversed(found.items()))
 
 
 def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:
@@ -68,7 +71,7 @@ def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:
 
 
 def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Steps, nodes: Named) -> Tensor:
-    """Returns the total loss of all files, a number; adds to the nodes what stands between it and the weights."""
+    """Returns the total loss of all files, a number; adds to the nodes what stands between it and the steps."""
     slots, options, written = (
         slots_of(rows),
         batch.options,
@@ -87,11 +90,13 @@ def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Ste
     nodes["policy.tempered"] = nodes["policy.logits"] / temperature_of(batch)[..., None]
     new = distribution_rows(nodes["policy.tempered"])
     old = {part: rows[f"old.{part}"] for part in ("p", "p_log_p")}
-    nodes["policy.logprobs"] = logprobs(new["log_p"], written, slots)
+    nodes["policy.logprobs"] = _as_shown(logprobs(new["log_p"], written, slots), texts.logprobs)
     nodes["policy_kl.exact"] = kl_rows(old, new["log_p"], slots)["exact"]
     nodes["kl_new.exact"] = kl_rows(new, rows["reference.log_p"], slots)["exact"]
     nodes["policy.entropy"] = -slots * new["p_log_p"]
-    nodes["critic.values"] = slots * nodes["critic.out"]
+    nodes["critic.values"] = _as_shown(slots * nodes["critic.out"], texts.values)
+    # A file whose loss pays no KL to the reference does not ask for its slope, which is no number where e^−k is infinite.
+    fixed = texts
     texts = replace(
         texts,
         logprobs=nodes["policy.logprobs"],
@@ -100,9 +105,9 @@ def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Ste
         entropy=nodes["policy.entropy"],
         values=nodes["critic.values"],
     )
-    found = update(texts, signal(texts, options), options)
-    shown = [name.removesuffix(GRAD) for name in batch.files[0] if name.endswith(GRAD)]
-    nodes |= {name: found[name] for name in shown if name in found and found[name].requires_grad}
+    found = update(texts, signal(texts if TABLE in batch.files[0] else fixed, options), options)
+    shown = {name: each for name, each in found.items() if f"{name}{GRAD}" in batch.files[0]}
+    nodes |= {name: each for name, each in shown.items() if each.requires_grad}
     return found["total_loss"].sum()
 
 
@@ -116,17 +121,20 @@ def add_lookups(batch: Batch, rows: Rows) -> None:
             rows.add({f"{name}{GRAD}.id": torch.arange(size).expand(len(batch.files), size)}, whole=True)
 
 
-def _slope(node: Tensor, slope: Tensor | None) -> Tensor:
-    return torch.zeros_like(node) if slope is None else slope
+def _as_shown(found: Tensor, shown: Tensor) -> Tensor:
+    """Returns numbers to the last bit as they are shown, which decides ties, with the slopes of how they were found here."""
+    return found + (shown - found).detach()
 
 
 def _before(h: Tensor) -> Tensor:
     return torch.zeros_like(h)
 
 
-def _called(name: str) -> str:
-    """Returns the name under which a file shows a slope: what goes into tanh is a step behind the memory's."""
-    return name.replace(f"memory.in{GRAD}", f"memory{GRAD}.in")
+def _called(name: str, slope: Tensor) -> tuple[str, Tensor]:
+    """Returns the name under which a file shows a slope, and what it shows: behind the last position nothing is read."""
+    if name.endswith(".memory.in"):
+        return f"{name.removesuffix('.in')}{GRAD}.in", slope
+    return f"{name}{GRAD}", pad(slope, (0, 0, 0, 1)) if name.endswith(".inputs") else slope
 
 
 def _turned(weights: Weights) -> Named:
