@@ -17,8 +17,8 @@ from blueprint.language import Block, Sum
 from blueprint.language.axes import Position
 from blueprint.page.outline import Blueprint, Section, key
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common import labels as labels_room
 from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.labels import Label, Labels, labels
 from blueprint.workbooks.rlhf_ppo.sheets import diagnostics
 from tests.replayed import window_book, with_everything_logged
 
@@ -89,7 +89,7 @@ SETTINGS = {*LIVE, *(f"{key}.number" for key in LIVE)}
 @pytest.fixture(scope="module")
 def recorded() -> Recorded:
     found = Recorded()
-    write, of = Block.__setitem__, labels_room.Labels.of
+    write, of = Block.__setitem__, Labels.of
 
     def record(self: Block, at: object, value: object) -> None:
         write(self, at, value)  # type: ignore[arg-type]
@@ -99,13 +99,13 @@ def recorded() -> Recorded:
         line = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         found.lines[cells(self, self.definitions[-1].target)].add(line)
 
-    def asked(self: labels_room.Labels, name: str) -> labels_room.Label:
+    def asked(self: Labels, name: str) -> Label:
         found.labels.add((name, of(self, name).meaning))
         return of(self, name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Block, "__setitem__", record)
-        patch.setattr(labels_room.Labels, "of", asked)
+        patch.setattr(Labels, "of", asked)
         for name, (numbers, overrides) in NUMBERS.items():
             found.blueprints[name] = blueprint_of(load(numbers, overrides))
         found.blueprints["a minibatch"] = window_book(batch=with_everything_logged()).blueprint
@@ -162,8 +162,8 @@ def test_a_new_metric_is_a_definition_a_label_and_a_line(monkeypatch: pytest.Mon
         made[()] = Sum((n, t), A[n, t] * A[n, t])
         return Section("Energy of the advantages", (key(made),))
 
-    label = labels_room.Label("A²_sum", "energy of the advantages", "≥ 0")
-    monkeypatch.setitem(labels_room.labels(), "advantage.energy", label)
+    label = Label("A²_sum", "energy of the advantages", "≥ 0")
+    monkeypatch.setitem(labels(), "advantage.energy", label)
     monkeypatch.setattr(diagnostics, "OUTLINE", (*diagnostics.OUTLINE, squares))
     book = Book(blueprint_of(load("default")))
     block = next(block for block in book.blueprint.blocks() if block.name == "advantage.energy")

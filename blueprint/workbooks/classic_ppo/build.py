@@ -11,10 +11,25 @@ from blueprint.workbooks.classic_ppo.rollout import Blocks, a, choices_of, head,
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.start import shown, start
 from blueprint.workbooks.classic_ppo.steps import Derived, derived
-from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Choices, Identity, below, checks, identities
-from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
-from blueprint.workbooks.common.sheets import Witnessed, beside, checks_sheet, rows_on
+from blueprint.workbooks.common import (
+    EQUAL_RETURNS,
+    PRESET,
+    Choices,
+    Identity,
+    PresetTable,
+    Settings,
+    Witnessed,
+    below,
+    beside,
+    checks,
+    checks_sheet,
+    facts_of,
+    identities,
+    preset_table,
+    rows_on,
+    settings,
+    settings_sections,
+)
 
 LEAD = "the settings; everything else that is typed stands on Rollout"
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."

@@ -5,10 +5,7 @@ from dataclasses import replace
 
 from blueprint.language import Axis, Block, link, size, typed
 from blueprint.page.outline import Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.definitions import EVERYWHERE, Choices, chosen_logprobs, fixed, softmax
-from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common import EVERYWHERE, LIVE, Choices, Settings, chosen_logprobs, fixed, labels, softmax
 
 n, t, a = Axis("n", "environment", start=1), Axis("t", "step", start=1), Axis("a", "action")
 """The axes are not those of RLHF: a row of steps is an environment, and may hold several episodes."""

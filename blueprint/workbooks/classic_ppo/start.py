@@ -5,20 +5,7 @@ from dataclasses import replace
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Sample, Sheet
 from blueprint.workbooks.classic_ppo.rollout import Blocks
-from blueprint.workbooks.common.sheets import (
-    CHECKING,
-    DASH,
-    DOWN,
-    LEGEND,
-    LINE,
-    ON,
-    TOTAL,
-    UP,
-    Made,
-    Says,
-    start_sheet,
-    with_,
-)
+from blueprint.workbooks.common import CHECKING, DASH, DOWN, LEGEND, LINE, ON, TOTAL, UP, Made, Says, start_sheet, with_
 
 NOT_HERE = ("weights", "memory", "probability")
 """Roles of cells that this workbook has not, or for something else than words."""

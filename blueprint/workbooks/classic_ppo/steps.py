@@ -5,8 +5,7 @@ from typing import NamedTuple
 from blueprint.language import Block, link, maximum, typed
 from blueprint.page.outline import Note, Row, Section, Sheet, key
 from blueprint.workbooks.classic_ppo.rollout import Blocks, head, n, t
-from blueprint.workbooks.common import loss as common
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
     EVERYWHERE,
     Choices,
     Counting,
@@ -19,17 +18,18 @@ from blueprint.workbooks.common.definitions import (
     explained_variance,
     gae,
     largest,
+    loss,
+    loss_sheet,
     mean,
     means_of,
     outside,
     policy_kl,
     residual,
+    rows_on,
     spread,
     statistics,
     whitened_advantages,
 )
-from blueprint.workbooks.common.sheets import rows_on
-from blueprint.workbooks.common.sheets.loss import LEAD, linked, sections
 
 LEAD_ADVANTAGE = (
     "from rewards and values to a learning signal for every step; nothing reaches back over the end of an episode"
@@ -98,11 +98,11 @@ def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
 def _loss(known: Blocks, norm: str, use: Choices) -> tuple[Sheet, Total]:
     """Defines and outlines ratio, clip, value loss and entropy of every step, their means, and the total."""
     p_log_p = link("loss.p_log_p", known["policy.p_log_p"])
-    given = linked({name: known[here] for name, here in OF_LOSS.items()})
+    given = loss_sheet.linked({name: known[here] for name, here in OF_LOSS.items()})
     undecided = entropy("policy", p_log_p, use=use)
-    made = common.loss({**given, "policy.entropy": undecided}, use, norm=norm, shared=False)
-    outline = sections(made, note=NORMS[norm], spread=(p_log_p,))
-    return Sheet("Loss", LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
+    made = loss({**given, "policy.entropy": undecided}, use, norm=norm, shared=False)
+    outline = loss_sheet.sections(made, note=NORMS[norm], spread=(p_log_p,))
+    return Sheet("Loss", loss_sheet.LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
 
 
 def _diagnostics(known: Blocks, use: Choices) -> Sheet:

@@ -23,7 +23,7 @@ from blueprint.workbooks.common.sheets import Rows, several
 from blueprint.workbooks.common.sheets.signal import minors
 
 
-def metrics(made: Loss, use: Choices) -> tuple[Section, ...]:
+def metrics_of(made: Loss, use: Choices) -> tuple[Section, ...]:
     """Defines and outlines what a library logs, where conventions choose what counts.
 
     The loss is made of what is watched; besides, its rows hold `slots`, `kl.used`, and below which variance of returns there

@@ -7,21 +7,26 @@ import numpy as np
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Sum, link, maximum, minimum, size, typed
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
-from blueprint.workbooks.common.definitions import Choices, Identity, all_in_range, not_negative
-from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.settings import Settings, settings, settings_sections
-from blueprint.workbooks.common.sheets import (
+from blueprint.workbooks.common import (
     CHECKING,
     COLUMNS,
     LEGEND,
     WIDTHS,
+    Choices,
+    Identity,
     Rows,
+    Settings,
     Witnessed,
+    all_in_range,
     beside,
     checks_sheet,
+    facts_of,
+    labels,
     made_by,
     named,
+    not_negative,
+    settings,
+    settings_sections,
     several,
 )
 from blueprint.workbooks.kl_controller.schema import CONTROLLER

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from blueprint.language import Axis, Block, typed
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet
-from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common import n, t
 
 Blocks = Mapping[str, Block]
 

@@ -7,25 +7,35 @@ import numpy as np
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Piece
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
+    LEGEND,
     NEW,
     OLD,
+    PRESET,
     Choices,
+    Chosen,
     Counting,
     Identity,
+    InView,
+    Made,
+    Says,
     checks,
+    checks_sheet,
+    chosen_of,
+    conventions_sheet,
     count,
+    facts_of,
     gamma_0,
+    labels,
     lambda_0,
     means_of,
+    n,
+    presets_sheet,
+    rlhf,
+    start_sheet,
+    t,
+    walk,
 )
-from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.settings import PRESET
-from blueprint.workbooks.common.sheets import LEGEND, InView, Made, Says, checks_sheet, start_sheet, walk
 from blueprint.workbooks.minibatch.given import STALE, Blocks, batch_sheet, dump_sheet, given_of, listed
 from blueprint.workbooks.minibatch.library import library_sheet
 from blueprint.workbooks.minibatch.numbers import MinibatchNumbers

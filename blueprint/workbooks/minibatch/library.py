@@ -4,8 +4,7 @@ from collections.abc import Collection
 
 from blueprint.language import Block, Max, Sum, block, less, link, typed
 from blueprint.page.outline import Item, Line, Note, Piece, Section, Sheet, key
-from blueprint.workbooks.common.axes import defined, n, t
-from blueprint.workbooks.common.sheets import InView
+from blueprint.workbooks.common import InView, defined, n, t
 from blueprint.workbooks.minibatch.given import SHOWN, Blocks
 
 LEAD = "what the library logged beside what its own numbers come to: look for the first row that differs"

@@ -6,13 +6,24 @@ What the dump gives itself is not made; a part of the loss for which it has no t
 from typing import NamedTuple
 
 from blueprint.page.outline import Section, Sheet
-from blueprint.workbooks.common import loss as losses
-from blueprint.workbooks.common import signal as signals
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions import Choices, clip_flags, places, rows
-from blueprint.workbooks.common.sheets import InView, named, repeated, rows_on
-from blueprint.workbooks.common.sheets import loss as loss_sheet
-from blueprint.workbooks.common.sheets import signal as signal_sheet
+from blueprint.workbooks.common import (
+    Choices,
+    InView,
+    Loss,
+    Signal,
+    clip_flags,
+    loss,
+    loss_sheet,
+    n,
+    named,
+    places,
+    repeated,
+    rows,
+    rows_on,
+    signal,
+    signal_sheet,
+    t,
+)
 from blueprint.workbooks.minibatch.given import Blocks
 
 REPEATED = {
@@ -25,23 +36,23 @@ REPEATED = {
 class Steps(NamedTuple):
     """The steps, their sheets, and every block by its name, what is typed among them."""
 
-    signal: signals.Signal
-    loss: losses.Loss
+    signal: Signal
+    loss: Loss
     sheets: tuple[Sheet, Sheet]
     named: Blocks
 
 
 def steps_of(given: Blocks, head: InView, use: Choices) -> Steps:
     """Defines and outlines what the dump does not give itself."""
-    signal = signals.signal(_signal_given(given), use)
-    known = {**given, **named(*rows(signal.at and signal.at.first_past)), **signal.rows}
-    out = losses.loss(loss_sheet.linked(known), use)
+    made = signal(_signal_given(given), use)
+    known = {**given, **named(*rows(made.at and made.at.first_past)), **made.rows}
+    out = loss(loss_sheet.linked(known), use)
     outline = tuple(loss_sheet.sections(out, flags=rows(*clip_flags(out.clip, use))))
     sheets = (
-        _sheet(signal_sheet.TITLE, signal_sheet.LEAD, tuple(signal_sheet.sections(signal)), head.on("signal")),
+        _sheet(signal_sheet.TITLE, signal_sheet.LEAD, tuple(signal_sheet.sections(made)), head.on("signal")),
         _sheet("Loss", f"{loss_sheet.LEAD} of the batch", outline, head.on("loss")),
     )
-    return Steps(signal, out, sheets, {**rows_on(*sheets), **given})
+    return Steps(made, out, sheets, {**rows_on(*sheets), **given})
 
 
 def _sheet(title: str, lead: str, outline: tuple[Section, ...], head: InView) -> Sheet:

@@ -2,9 +2,7 @@
 
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Section, Sheet
-from blueprint.workbooks.common.definitions import Choices, rows
-from blueprint.workbooks.common.sheets import ON, TOTAL, UP, Titled, charts, titled_sections, with_
-from blueprint.workbooks.common.sheets.loss import walked as walked_loss
+from blueprint.workbooks.common import ON, TOTAL, UP, Choices, Titled, charts, loss_sheet, rows, titled_sections, with_
 from blueprint.workbooks.minibatch.given import Blocks, listed
 from blueprint.workbooks.minibatch.steps import Steps
 
@@ -98,7 +96,7 @@ def walked(made: Steps) -> list[Section]:
         white = signal.white
         scale = rows(*white.of[1:4], *white.of.divisors[-1:], white.whitened, white.used)
         groups += [("Advantage", signal.gae[1:]), ("Whitening", scale)]
-    return titled_sections(*groups, *walked_loss(made.loss))
+    return titled_sections(*groups, *loss_sheet.walked(made.loss))
 
 
 def pictures(made: Steps, head: tuple[Block, ...], use: Choices) -> tuple[Sheet, dict[Block, object]]:

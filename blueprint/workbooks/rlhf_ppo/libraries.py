@@ -6,18 +6,24 @@ from typing import NamedTuple
 from blueprint.inputs.setting import in_groups
 from blueprint.language import Arithmetic, Axis, Block, Sum, block, equal, join, link, match, transposed, typed
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.common import loss as losses
-from blueprint.workbooks.common.conventions.data import GROUPS
-from blueprint.workbooks.common.conventions.inputs import Chosen
-from blueprint.workbooks.common.definitions import Choices, Places
-from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.metrics import by_name
-from blueprint.workbooks.common.metrics import metrics as metrics_of
-from blueprint.workbooks.common.settings import PRESET, Switch
-from blueprint.workbooks.common.sheets import InView, Rows
-from blueprint.workbooks.common.sheets.loss import sections as sections_of_loss
-from blueprint.workbooks.common.sheets.signal import sections as sections_of_signal
-from blueprint.workbooks.common.signal import signal
+from blueprint.workbooks.common import (
+    GROUPS,
+    PRESET,
+    Choices,
+    Chosen,
+    InView,
+    Loss,
+    Places,
+    Rows,
+    Switch,
+    by_name,
+    labels,
+    loss,
+    loss_sheet,
+    metrics_of,
+    signal,
+    signal_sheet,
+)
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.steps import Steps
 
@@ -75,9 +81,9 @@ def compared(steps: Steps, chosen: Chosen) -> tuple[Sheet, Sheet]:
     start = {name: link(f"libraries.{again}", steps.rows[name]) for name, again in START.items()}
     given = {**start, **{name: steps.rows[name] for name in ("mask", "explained_variance.floor")}}
     made = signal(given, use)
-    out = losses.loss({**given, **made.rows}, use)
+    out = loss({**given, **made.rows}, use)
     metrics = metrics_of(out, use)
-    outline = (*sections_of_signal(made), *sections_of_loss(out))
+    outline = (*signal_sheet.sections(made), *loss_sheet.sections(out))
     libraries = _libraries(start, given["mask"], outline, metrics, steps.head.on("libraries"))
     return libraries, _which(like, out, metrics, chosen)
 
@@ -123,7 +129,7 @@ def _folded(item: Item) -> Row:
     return minor(item)
 
 
-def _which(like: Preferred, out: losses.Loss, metrics: Sections, chosen: Chosen) -> Sheet:
+def _which(like: Preferred, out: Loss, metrics: Sections, chosen: Chosen) -> Sheet:
     """Outlines what each library does, where that differs from the settings in use, what comes of it, and why."""
     flags, count = _differences(like, chosen)
     why = block("library.why", (LIBRARY,), "why", "what sets it apart")
@@ -164,7 +170,7 @@ def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
     return flags, count
 
 
-def _results(out: losses.Loss, metrics: Sections) -> tuple[Item, ...]:
+def _results(out: Loss, metrics: Sections) -> tuple[Item, ...]:
     """Repeats the numbers of every library, with links to their rows."""
     means, logged = out.total.means, by_name(metrics, "library.")
     key_rows = (means["policy_loss"], means["value_loss"], out.total.total)

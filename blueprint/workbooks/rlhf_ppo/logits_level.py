@@ -4,23 +4,29 @@ import numpy as np
 
 from blueprint.language import Block, block, link, match, typed
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key
-from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.conventions.inputs import chosen_of
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
     EQUAL_RETURNS,
     ROWS,
+    InView,
+    Rows,
     Temperature,
+    Witnessed,
     checks,
     chosen_logprobs,
+    chosen_of,
     count,
     end_words,
     ends_at,
     kept_values,
+    n,
+    named,
     per_response,
+    rows_on,
     softmax,
+    t,
     tempered,
+    v,
 )
-from blueprint.workbooks.common.sheets import InView, Rows, Witnessed, named, rows_on
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of

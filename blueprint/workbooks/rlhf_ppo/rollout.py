@@ -20,9 +20,7 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common.axes import n, t, v
-from blueprint.workbooks.common.definitions import ROWS, count, end_words, ends_at, per_response
-from blueprint.workbooks.common.sheets import Rows, named
+from blueprint.workbooks.common import ROWS, Rows, count, end_words, ends_at, n, named, per_response, t, v
 
 RESPONSE = "rollout.response"
 """The typed tokens of the responses, where there are any: written whatever is drawn; where one is blank, the draw decides."""

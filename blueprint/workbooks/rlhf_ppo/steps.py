@@ -7,23 +7,30 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Max, Sum, block, maximum
 from blueprint.page.outline import Section, Sheet
-from blueprint.workbooks.common import loss as losses
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
     Choices,
+    InView,
+    Loss,
+    Rows,
+    Signal,
+    by_name,
     clip_flags,
     ends,
     exact_kl,
+    loss,
+    loss_sheet,
+    metrics_of,
+    n,
+    named,
     places,
     policy_kl,
+    repeated,
+    rows_on,
+    signal,
+    signal_sheet,
+    t,
     variance_floor,
 )
-from blueprint.workbooks.common.metrics import by_name
-from blueprint.workbooks.common.metrics import metrics as metrics_of
-from blueprint.workbooks.common.sheets import InView, Rows, named, repeated, rows_on
-from blueprint.workbooks.common.sheets import loss as loss_sheet
-from blueprint.workbooks.common.sheets.signal import LEAD, TITLE, sections
-from blueprint.workbooks.common.signal import Signal, signal
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 
 LINKED = {
@@ -51,7 +58,7 @@ class Steps(NamedTuple):
 
     head: InView
     signal: Signal
-    loss: losses.Loss
+    loss: Loss
     metrics: tuple[Section, ...]
     sheets: tuple[Sheet, ...]
     rows: Rows
@@ -63,7 +70,7 @@ def steps_of(models: Models, use: Choices) -> Steps:
     rows = {**models.rows, **named(variance_floor()), **(slot_rows(models.rows) if live else {})}
     scored = {} if live else {"mask": head.mask, "score.placed": rows["reward.score"]}
     made = signal(repeated({**rows, **scored}, "signal", LINKED), use)
-    out = losses.loss(loss_sheet.linked({**rows, "mask": below.mask, **made.rows}), use)
+    out = loss(loss_sheet.linked({**rows, "mask": below.mask, **made.rows}), use)
     metrics: tuple[Section, ...] = ()
     if live:
         metrics = metrics_of(out, use)
@@ -74,7 +81,7 @@ def steps_of(models: Models, use: Choices) -> Steps:
         outline, logged = loss_sheet.sections(out, flags=(flags.by_loss, flags.by_ratio), moved=moved), named(*flags)
     sheets = (
         *models.before,
-        sheet_of(TITLE, LEAD, sections(made), head),
+        sheet_of(signal_sheet.TITLE, signal_sheet.LEAD, signal_sheet.sections(made), head),
         *models.between,
         sheet_of("Loss", loss_sheet.LEAD, outline, below),
     )

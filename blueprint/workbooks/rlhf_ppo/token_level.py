@@ -9,38 +9,40 @@ from numpy.typing import NDArray
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
-from blueprint.workbooks.common.axes import case, n, t
-from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
+    INPUT_WIDTHS,
+    LIVE,
+    PRESET_DEFAULT,
     ROWS,
     Choices,
     Counting,
+    Made,
+    Witnessed,
+    beside,
+    case,
+    charts,
     checks,
+    checks_sheet,
     count,
+    facts_of,
     fixed,
     identities,
     kept_values,
     lowest_ratio,
     means_of,
-    surrogate,
-    with_lambda,
-)
-from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.settings import INPUT_WIDTHS, settings, settings_sections
-from blueprint.workbooks.common.sheets import (
-    Made,
-    Witnessed,
-    beside,
-    charts,
-    checks_sheet,
+    n,
     named,
     rows_on,
+    settings,
+    settings_sections,
+    signal,
+    signal_sheet,
     start_sheet,
+    surrogate,
+    t,
     walk,
+    with_lambda,
 )
-from blueprint.workbooks.common.sheets.signal import LEAD as SIGNAL_LEAD
-from blueprint.workbooks.common.sheets.signal import TITLE, sections
-from blueprint.workbooks.common.signal import signal
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
 from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_signal
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal
@@ -76,26 +78,27 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     words = count("response.words", mask, use)
     made = signal(_given(mask, words), use)
     gae = made.estimates
-    outline = Sheet(TITLE, SIGNAL_LEAD, tuple(sections(made)), (n, t), (writes, mask), mask)
+    outline = Sheet(
+        signal_sheet.TITLE, signal_sheet.LEAD, tuple(signal_sheet.sections(made)), (n, t), (writes, mask), mask
+    )
     rows = rows_on(outline) | {"score": made.given["score.placed"], "values": gae.V}
     means = means_of([rows[name] for name in MEANS], Counting(mask, words, words))
-    added = checks.adds_up(gae.advantages, gae.V, gae.returns)
-    residuals = [checks.all_in_range(chosen), checks.not_negative("k3", rows["kl.k3"]), added]
+    residuals = [checks.all_in_range(chosen), checks.not_negative("k3", rows["kl.k3"])]
+    residuals.append(checks.adds_up(gae.advantages, gae.V, gae.returns))
     outside = beside(witnessed, list(means.values())) if witnessed else None
     known = identities(gae, rows["rewards"], use)
     checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), residuals, known, outside)
     table, points = _clip_table(use) if "cases.ratios" in numbers.parts else (None, None)
     bars, below = charts.advantage_picture(writes, gae.advantages, rows["advantages_used"], mask)
-    drawn = [bars, charts.gae_picture(gae, below, with_lambda(gae, use))]
-    drawn[:0] = [charts.clip_picture(points, use)] if points else []
+    clip = [charts.clip_picture(points, use)] if points else []
+    drawn = [*clip, bars, charts.gae_picture(gae, below, with_lambda(gae, use))]
     pictures, in_pictures = charts.charts_sheet(drawn, _head("charts", writes, mask))
     picked, first_choice = walk.choice(episode=1, decision=1)
     facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[name], rows[name]) for name, title in MEANS.items()]
-    header = Made(numbers.title, numbers.about, facts)
     more = (Section("Length", (words,)), means_section(means))
     sheets = (
-        start_sheet(header, [], pieces, flow_of_signal(rows), judged.verdict),
+        start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(rows), judged.verdict),
         walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
         replace(outline, sections=(*outline.sections, *more)),

@@ -7,12 +7,25 @@ from numpy.typing import NDArray
 
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table
-from blueprint.workbooks.common.axes import j, k, n, one, t, v
-from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
-from blueprint.workbooks.common.conventions.inputs import chosen_of
-from blueprint.workbooks.common.definitions import EQUAL_RETURNS, Temperature, checks
-from blueprint.workbooks.common.settings import settings, settings_sections
-from blueprint.workbooks.common.sheets import InView, Rows, Witnessed, rows_on
+from blueprint.workbooks.common import (
+    EQUAL_RETURNS,
+    PRESET_DEFAULT,
+    InView,
+    Rows,
+    Temperature,
+    Witnessed,
+    checks,
+    chosen_of,
+    j,
+    k,
+    n,
+    one,
+    rows_on,
+    settings,
+    settings_sections,
+    t,
+    v,
+)
 from blueprint.workbooks.rlhf_ppo.epochs import with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs.result import TYPED, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, prompts

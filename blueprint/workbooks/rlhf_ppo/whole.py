@@ -6,23 +6,32 @@ from dataclasses import dataclass, field, replace
 from blueprint.inputs.catalogue import DEFAULT
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Piece, Sheet
-from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.conventions.inputs import Chosen, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
+    LIVE,
+    PRESET,
     ROWS,
     Choices,
+    Chosen,
     Identity,
+    Made,
+    Settings,
+    Witnessed,
+    beside,
+    charts,
     checks,
+    checks_sheet,
+    conventions_sheet,
+    facts_of,
     fixed,
     identities,
+    labels,
+    presets_sheet,
+    rows_on,
     score_stays,
+    start_sheet,
+    walk,
     with_lambda,
 )
-from blueprint.workbooks.common.definitions import rows as listed
-from blueprint.workbooks.common.facts import facts_of
-from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.settings import PRESET, Settings
-from blueprint.workbooks.common.sheets import Made, Witnessed, beside, charts, checks_sheet, rows_on, start_sheet, walk
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY, compared
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import diagnostics
@@ -137,7 +146,7 @@ def _residuals(start: Start, steps: Steps) -> list[Block | Identity]:
         checks.not_negative("k3", rows["kl.k3"]),
         checks.adds_up(rows["advantages"], rows["values"], rows["returns"]),
         *rests,
-        *(checks.shares_add_up(summed, share, total.total) for share in listed(total.share)),
+        *([checks.shares_add_up(summed, total.share, total.total)] if total.share is not None else []),
         checks.parts_add_up(total.parts, total.total),
         checks.all_in_range(chosen),
         *last,

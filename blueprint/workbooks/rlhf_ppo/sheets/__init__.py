@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from blueprint.page.outline import Section, Sheet
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.sheets import InView
+from blueprint.workbooks.common import InView, n, t
 
 
 def sheet_of(title: str, lead: str, sections: Iterable[Section], head: InView, first: int = 1) -> Sheet:

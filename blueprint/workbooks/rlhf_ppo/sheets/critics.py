@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from blueprint.language import Axis, Block, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, Table, key
-from blueprint.workbooks.common.axes import v
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
     ROWS,
     Head,
+    InView,
     Memory,
     Network,
+    Rows,
     at_start,
     change_of,
     head_weights,
@@ -20,8 +21,8 @@ from blueprint.workbooks.common.definitions import (
     scalar_head,
     score_of,
     updated,
+    v,
 )
-from blueprint.workbooks.common.sheets import InView, Rows
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 
 NO_GRADIENT = (

@@ -5,22 +5,23 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Row, Section, Sheet, key
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
     EVERYWHERE,
     Choices,
     Counting,
+    Rows,
     any_of,
     count,
     explained_variance,
     largest,
     mean,
     means_of,
+    named,
     per_response,
     residual,
     size,
     spread,
 )
-from blueprint.workbooks.common.sheets import Rows, named
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.start import averaged_rows
 from blueprint.workbooks.rlhf_ppo.steps import Steps

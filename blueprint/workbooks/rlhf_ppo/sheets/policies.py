@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.common.definitions import (
+from blueprint.workbooks.common import (
     ROWS,
     Distribution,
+    InView,
     Memory,
+    Rows,
     Temperature,
     chosen_logprobs,
     entropy,
@@ -15,11 +17,11 @@ from blueprint.workbooks.common.definitions import (
     logits,
     memory_weights,
     rnn,
+    several,
     softmax,
     tempered,
     word_weights,
 )
-from blueprint.workbooks.common.sheets import InView, Rows, several
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, rollout, slots_of
 from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.critics import memory_sections, moved

@@ -2,8 +2,7 @@
 
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece
-from blueprint.workbooks.common.definitions import Total
-from blueprint.workbooks.common.sheets import DASH, DOWN, LINE, ON, TOTAL, UP, Rows, with_
+from blueprint.workbooks.common import DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, with_
 
 ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
 """What is added to the policy loss; the last one only where conventions are live."""

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 
 from blueprint.page.outline import Listed, Section, Step
-from blueprint.workbooks.common.loss import Loss
-from blueprint.workbooks.common.sheets import Rows, Titled, several, titled_sections
-from blueprint.workbooks.common.sheets.loss import walked
+from blueprint.workbooks.common import Loss, Rows, Titled, loss_sheet, several, titled_sections
 
 POLICIES = {"old policy": "old", "reference": "reference", "new policy": "policy"}
 SIGNAL = {
@@ -37,7 +35,7 @@ LIVE_SIGNAL = {
 def walk_sections(rows: Rows, loss: Loss) -> list[Section]:
     """Outlines the whole derivation of one token, from what was read to its share of the loss."""
     value = (rows["critic.out"], rows["critic.values"]) if "critic.memory" in rows else ()
-    titled = (*model_sections(rows), *signal_sections(rows), *walked(loss, value, rows["policy.entropy"]))
+    titled = (*model_sections(rows), *signal_sections(rows), *loss_sheet.walked(loss, value, rows["policy.entropy"]))
     return titled_sections(*titled)
 
 
