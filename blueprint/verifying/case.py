@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from blueprint.dumps import Minibatch, Moments, Share, joined, key_of, missing_in, unsaid
 from blueprint.verifying.lines import StepLine, settled
-from blueprint.verifying.needs import missing, starts
+from blueprint.verifying.logged import missing, starts
 from blueprint.verifying.parts import BATCH, NO_LINES, RANK, SCOPES, Lines, Scope, group_of, share_among
 from blueprint.verifying.settings import Settings, VerifyOptions, laid_over
 from blueprint.verifying.tiled_passes import Work, moments_in
@@ -73,9 +73,8 @@ class Case:
             key = group_of(batch, scope)
             if key not in groups:
                 groups[key] = self._group([each for each in self.placed if group_of(each, scope) == key], scope)
-            share = batch.share or self._share(batch)
-            shared = replace(batch, moments=groups[key].moments, share=share)
-            found.append(Prepared(shared, groups[key], self.scope.shares and share is None))
+            shared = replace(batch, moments=groups[key].moments, share=batch.share or self._share(batch))
+            found.append(Prepared(shared, groups[key], self.scope.shares and shared.share is None))
         return found
 
     def _group(self, batches: Sequence[Minibatch], scope: str) -> Group:
@@ -128,8 +127,10 @@ class Case:
         self, batch: Minibatch, whole: bool | None, explain: bool = True, known: Lines = NO_LINES, shares: bool = False
     ) -> Verdict:
         """Verifies a minibatch under the conventions of all files; see `verify`."""
-        given = batch, self.settings, self.preset, self.watch, self.options.tolerance
-        return verify(*given, device=self.options.device, whole=whole, known=known, explain=explain, shares=shares)
+        return verify(
+            batch, self.settings, self.preset, self.watch, self.options.tolerance,
+            device=self.options.device, whole=whole, known=known, explain=explain, shares=shares,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,8 @@ class Verified:
 
 def match_of(said: str, verdicts: Iterable[Verdict], name: str) -> Match:
     """Returns a cause with which a quantity agrees in all files, and what else deviates in some of them then."""
-    lines = [line for each in verdicts for line in each.lines]
-    largest, still = 0.0, dict[str, float]()
-    for found in (line.compared for line in lines if line.compared.name == name):
-        largest = max(largest, found.largest)
+    lines, still = [line for each in verdicts for line in each.lines], dict[str, float]()
     for found in (line.compared for line in lines if not settled(line)):
         still[found.name] = max(still.get(found.name, 0.0), found.largest)
+    largest = max((line.compared.largest for line in lines if line.compared.name == name), default=0.0)
     return Match(said, largest, tuple(still.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,8 +11,7 @@ import numpy as np
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.compare import Compared, compare_number
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.logged import ALL, TENSORS, Quantity, before
-from blueprint.verifying.needs import reads
+from blueprint.verifying.logged import ALL, TENSORS, Quantity, before, reads
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.tiled_passes import Work, passes
@@ -141,7 +140,8 @@ class Deviation:
     @property
     def moves(self) -> tuple[str, ...]:
         """The conventions that move the quantity, also through what it is made of where the file has not logged that."""
-        return tuple(dict.fromkeys(_moves(self.quantity.name, self.known)))
+        through = (self.quantity.name, *before(self.quantity.name, known=self.known))
+        return tuple(dict.fromkeys(convention for name in through for convention in ALL[name].moves))
 
     @property
     def cost(self) -> int:
@@ -152,10 +152,3 @@ class Deviation:
 def as_given(rows: Mapping[str, str]) -> tuple[str, ...]:
     """Returns tensors of a file, by the rows that they are, under the names of `file_inputs.PLACES`."""
     return tuple(name if row == ALL[name].rows[0][0] else f"{name}.raw" for name, row in rows.items())
-
-
-def _moves(name: str, known: Collection[str]) -> Iterator[str]:
-    yield from ALL[name].moves
-    for each in ALL[name].after:
-        if each not in known:
-            yield from _moves(each, known)

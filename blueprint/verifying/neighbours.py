@@ -1,6 +1,6 @@
 """Neighbouring conventions: what else a deviating number may have been computed with."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -54,7 +54,7 @@ class Explained:
     neighbour: Neighbour | None = None
 
 
-def by_conventions(names: Collection[str], settings: Settings, known: Catalogue) -> Iterator[Neighbour]:
+def by_conventions(names: Iterable[str], settings: Settings, known: Catalogue) -> Iterator[Neighbour]:
     """Yields every other value of the named conventions, one at a time."""
     for name in dict.fromkeys(names):
         keys = TOGETHER.get(name, (name,))
@@ -71,7 +71,7 @@ def values_of(name: str, known: Catalogue) -> list[Setting]:
     """Returns what may stand for a convention: the words of a switch, for a number the presets' and some beside them."""
     if name in WORDS:
         return [word for word in WORDS[name] if word != "full"]
-    listed = [*(preset.values[name] for preset in known.presets.values()), *VALUES.get(name, ())]
+    listed = (*(preset.values[name] for preset in known.presets.values()), *VALUES.get(name, ()))
     return list(dict.fromkeys(number_of(name, each) for each in listed))
 
 
@@ -107,9 +107,8 @@ def _swapped(one: str, other: str, batch: Minibatch) -> Minibatch:
 def _longer(batch: Minibatch) -> Minibatch:
     """Lets every mask cover one slot more."""
     mask = batch.mask.astype(bool)
-    after = mask.copy()
-    after[:, 1:] |= mask[:, :-1]
-    return _with(batch, response_mask=after & (np.arange(mask.shape[1]) < np.asarray(batch.slots)[:, None]))
+    mask[:, 1:] |= batch.mask[:, :-1].astype(bool)
+    return _with(batch, response_mask=mask & (np.arange(mask.shape[1]) < np.asarray(batch.slots)[:, None]))
 
 
 def _shorter(batch: Minibatch) -> Minibatch:

@@ -142,11 +142,9 @@ def beyond_it(judge: Judge, local: Replay, compared: Mapping[str, Compared], kno
             raw, theirs = local.row(row)[cells], np.asarray(judge.batch.tensors[name], dtype=np.float64)[cells]
             keeps_mean = name == "rewards" or local.options[switch] == "keep_mean"
             line = known.get(name) or straight(raw, theirs, keeps_mean, TWO + 1)
-            if line is None:
-                found |= {name: None} if len(raw) <= TWO else {}
-                continue
-            size = (1 + float(np.abs(theirs).max(initial=0.0))) * max(1.0, line.slope)  # rounding was divided, too
-            if line.apart(raw, theirs) <= judge.tolerance(ALL[name]) * size:
+            # rounding was divided by the deviation, too
+            size = (1 + float(np.abs(theirs).max(initial=0.0))) * max(1.0, line.slope if line else 0.0)
+            if line.apart(raw, theirs) <= judge.tolerance(ALL[name]) * size if line else len(raw) <= TWO:
                 found[name] = line
     return found
 
@@ -161,8 +159,9 @@ def shares_beyond(own: Mapping[str, Compared]) -> Lines:
     if sure is None or not sure.recomputed or not sure.logged or not sure.logged / sure.recomputed > 0:
         return NO_LINES
     share = sure.logged / sure.recomputed
-    off = [abs((each.logged or 0.0) - share * (each.recomputed or 0.0)) for each in wrong]
-    same = all(far <= max(1.0, share) * each.allowed for far, each in zip(off, wrong, strict=True))
+    same = all(
+        abs((each.logged or 0.0) - share * (each.recomputed or 0.0)) <= max(1.0, share) * each.allowed for each in wrong
+    )
     return {each.name: None for each in wrong} if same else NO_LINES
 
 
@@ -170,8 +169,7 @@ def from_there_on(
     compared: Mapping[str, Compared], own: Mapping[str, Compared], open_: Collection[str]
 ) -> dict[str, Compared]:
     """Returns what was compared; what is made of a tensor that is left open, with what the file's own rows lead to."""
-    left = set(open_)
     return {
-        name: replace(own[name], means=each.means) if name in own and left & set(before(name)) else each
+        name: each if name not in own or set(open_).isdisjoint(before(name)) else replace(own[name], means=each.means)
         for name, each in compared.items()
     }

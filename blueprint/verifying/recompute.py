@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, MinibatchError
+from blueprint.dumps import Array, Minibatch, require
 from blueprint.verifying.compare import computed
 from blueprint.verifying.file_inputs import entropy_everywhere
-from blueprint.verifying.logged import NUMBERS
-from blueprint.verifying.needs import PADS, missing, starts
+from blueprint.verifying.logged import NUMBERS, PADS, missing, starts
 from blueprint.verifying.settings import Settings, laid_over
 from blueprint.verifying.tiled_passes import TILE_TOKENS, Work, one_thread
 from blueprint.verifying.verdict import Progress, unseen
@@ -53,9 +52,8 @@ class Replay:
         Raises MinibatchError for a response that is not there.
         """
         size = len(self.batch.slots)
-        wrong = [each for each in episodes if not 0 <= each < size]
-        if wrong:
-            raise MinibatchError(f"{self.batch.path} has no row {wrong[0]}: rows are counted from 0 to {size - 1}")
+        for each in episodes:
+            require(0 <= each < size, f"{self.batch.path} has no row {each}: rows are counted from 0 to {size - 1}")
         found = self.work.recomputed(np.asarray(episodes, dtype=np.int64))
         return {name: row[0].cpu().numpy() for name, row in found.items() if row.dim() > 1}
 
@@ -94,8 +92,7 @@ def replay(
     `passes(options)` times the slots of the batch.
     Raises MinibatchError for settings that are none, and where a number that the options read is not finite.
     """
-    if not batch.mask.size:
-        raise MinibatchError(f"{batch.path} has no responses, or responses of no slots: {batch.mask.shape}")
+    require(batch.mask.size > 0, f"{batch.path} has no responses, or responses of no slots: {batch.mask.shape}")
     settings = laid_over(options)
     started = starts(batch.tensors, settings)
     work = Work(batch, settings, tuple(dict.fromkeys((*started, *given))), numbers or {}, tile_tokens, progress, device)
@@ -103,9 +100,8 @@ def replay(
     with one_thread():
         gathered = _gathered(work)
         whole = {name: float(row[0]) for name, row in work.recomputed(slice(0, 1)).items() if row.dim() == 1}
-    everywhere = (PADS,) if "entropy" in batch.tensors and entropy_everywhere(batch) else ()
-    lacking = missing({*batch.tensors, *everywhere}, settings)
-    return Replay(batch, settings, lacking, started, whole, *gathered, replace(work, progress=unseen))
+    has = {*batch.tensors, *([PADS] if "entropy" in batch.tensors and entropy_everywhere(batch) else [])}
+    return Replay(batch, settings, missing(has, settings), started, whole, *gathered, replace(work, progress=unseen))
 
 
 def _gathered(work: Work) -> tuple[dict[str, Array], dict[str, float], dict[str, float]]:
@@ -146,6 +142,8 @@ def ending(found: Replay) -> Iterator[str]:
             at, column = (int(i) for i in np.argwhere(lost)[0])
             of = f", of a log-ratio of {rows[read][at, column]:.6g}" if name in FROM else ""
             where = f"row {found.batch.file_row(start + at)}, column {int(found.batch.first[start + at]) + column}"
-            value = rows[name][at, column]
-            yield f"{name} is {value:g} in {where}{of}: beyond the largest number, 1.8e308; so is what is computed from it"
+            yield (
+                f"{name} is {rows[name][at, column]:g} in {where}{of}: beyond the largest number, 1.8e308; "
+                "so is what is computed from it"
+            )
             return

@@ -20,13 +20,13 @@ from blueprint.verifying.neighbours import (
     by_presets,
     values_of,
 )
+from blueprint.verifying.slips.tables import SLIPS
 from blueprint.verifying.trying import (
     can_be_alone,
     explained_alone,
     made_of_logged,
     parts_explain,
     possible,
-    slips_of,
     tried,
 )
 from blueprint.verifying.verdict import Causes, Match, Watch, ranked
@@ -73,10 +73,9 @@ class Search:
 
     def singles(self) -> list[Explained]:
         """Returns the single causes: slips and conventions in the quantity alone, then in all that leads to it."""
-        every, slips = list(_singles(self.deviation)), slips_of(self.deviation)
+        every, slips = list(_singles(self.deviation)), SLIPS.get(self.deviation.quantity.name, ())
         self.known += len(every) + len(slips)
-        in_tensor = self.deviation.quantity in TENSORS
-        return self._explained(every, slips, "trying neighbouring conventions", go_on=in_tensor)
+        return self._explained(every, slips, "trying neighbouring conventions", self.deviation.quantity in TENSORS)
 
     def pairs(self) -> list[Explained]:
         """Returns two conventions at a time, as far as that is cheap."""
@@ -132,27 +131,27 @@ class Search:
         others = self.deviation.others
         if found.neighbour is None:
             others = tuple(each for each in others if not _explained_by(self.deviation.about(each), found.said))
-        through = _left_by(self.deviation, found.neighbour) if others and found.neighbour else None
-        left = others if through is None or len(through) >= len(others) else through
-        return tuple((each.name, each.largest) for each in left)
+        elif others:
+            others = min(others, _left_by(self.deviation, found.neighbour), key=len)
+        return tuple((each.name, each.largest) for each in others)
 
 
 def _explained_by(deviation: Deviation, said: str) -> bool:
     """Tells whether a slip that is said so explains the quantity, too."""
-    return bool(explained_alone(deviation, (), [each for each in slips_of(deviation) if each.said == said]))
+    return bool(
+        explained_alone(deviation, (), [each for each in SLIPS.get(deviation.quantity.name, ()) if each.said == said])
+    )
 
 
-def _left_by(deviation: Deviation, neighbour: Neighbour) -> tuple[Compared, ...] | None:
-    """Returns what deviates once everything is computed with the neighbour; None where that says nothing."""
-    if neighbour.factor != 1:
-        return None
-    if neighbour.microbatch:
-        return () if parts_explain(deviation, neighbour) else None
+def _left_by(deviation: Deviation, neighbour: Neighbour) -> tuple[Compared, ...]:
+    """Returns what deviates once everything is computed with the neighbour; what does without it, where that says nothing."""
+    if neighbour.factor != 1 or neighbour.microbatch:
+        return () if neighbour.microbatch and parts_explain(deviation, neighbour) else deviation.others
     batch = neighbour.of(deviation.batch)
     try:
         found = deviation.again(batch, neighbour.over(deviation.settings))
     except MinibatchError:
-        return None
+        return deviation.others
     return tuple(each for each in Judge(batch, found, deviation.judge.factor).compared().values() if not each.agrees)
 
 
@@ -167,8 +166,9 @@ def _singles(deviation: Deviation) -> Iterator[Neighbour]:
     known, responses = rlhf(), len(deviation.batch.slots)
     # only where a loss is 0, in the file or here, it matters from which mean ratio on losses do not count
     stopped = deviation.compared.logged == 0 or deviation.local.whole["loss.keep"] == 0
-    moves = [name for name in deviation.moves if stopped or name != THRESHOLD]
-    yield from by_conventions(moves, deviation.settings, known)
+    yield from by_conventions(
+        (each for each in deviation.moves if stopped or each != THRESHOLD), deviation.settings, known
+    )
     yield from _fitted(deviation)
     if not made_of_logged(deviation):
         yield from by_alignment(deviation.batch, deviation.reads)
@@ -191,9 +191,9 @@ def _pairs(deviation: Deviation) -> list[Neighbour]:
     """Returns conventions two at a time; of what is made of logged rows only those that change nothing before it."""
     alone, coarse = made_of_logged(deviation), [name for name in deviation.moves if not name.endswith(FINE)]
     singles = by_conventions(coarse, deviation.settings, rlhf())
-    both = (
+    pairs = combinations([each for each in singles if not alone or can_be_alone(deviation, each)], 2)
+    apart = ((one, other) for one, other in pairs if not set(one.changes) & set(other.changes))
+    return [
         Neighbour(f"{one.said}, and {other.said}", {**one.changes, **other.changes}, rank=4)
-        for one, other in combinations([each for each in singles if not alone or can_be_alone(deviation, each)], 2)
-        if not set(one.changes) & set(other.changes)
-    )
-    return list(islice(both, PAIRS))
+        for one, other in islice(apart, PAIRS)
+    ]

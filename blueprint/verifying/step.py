@@ -127,11 +127,13 @@ def _judged(
         moved = [replace(each, batch=replace(each.batch, moments={}), group=parts[id(each.group)]) for each in prepared]
         return _judged(case, moved, unread)
     if any(each.rest for each in causes):
-        lines = [
-            replace(each, line=following(each.line)) if each.deviating and each != first else each
-            for each in step.lines
-        ]
-        step = replace(step, lines=lines)
+        step = replace(
+            step,
+            lines=[
+                replace(each, line=following(each.line)) if each.deviating and each != first else each
+                for each in step.lines
+            ],
+        )
     return step, first, causes
 
 

@@ -14,8 +14,9 @@ from blueprint.verifying.file_inputs import cut
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import TENSORS
 from blueprint.verifying.neighbours import Explained, Neighbour
-from blueprint.verifying.settings import Settings, number_of
-from blueprint.verifying.slips import Own, tables
+from blueprint.verifying.settings import Settings
+from blueprint.verifying.slips.slip import Own
+from blueprint.verifying.slips.tables import NUMBERS
 from blueprint.verifying.slips.trying import WHITENED, Sums, tried_alone
 from blueprint.verifying.tiled_passes import one_thread, passes
 from blueprint.witness import Options, Texts, ppo, rewards, totals
@@ -33,12 +34,6 @@ JOINS = frozenset({"vf_coef", "ent_coef", "policy_kl_coef", "loss.joint", "loss.
 
 AT_ONCE = 64
 """So many conventions are computed side by side at most, as files that have the same responses."""
-
-
-def slips_of(deviation: Deviation) -> Sequence[Any]:
-    """Returns the slips that are known of the quantity."""
-    name = deviation.quantity.name
-    return tables.TOTAL if name == "total_loss" else tables.TENSORS.get(name, ()) or tables.NUMBERS.get(name, ())
 
 
 def explained_alone(deviation: Deviation, neighbours: Sequence[Neighbour], slips: Sequence[Any]) -> list[Explained]:
@@ -69,12 +64,12 @@ def can_be_alone(deviation: Deviation, neighbour: Neighbour) -> bool:
     if name == "total_loss":
         return bool(changes) and changes <= JOINS
     own = {*deviation.quantity.moves, "clip_range", "loss.clip_range_high"} - BEFORE
-    return name in tables.AS_THEY_ARE and bool(changes) and changes <= own
+    return name in NUMBERS and bool(changes) and changes <= own
 
 
 def made_of_logged(deviation: Deviation) -> bool:
     """Tells whether a number is made of inputs and logged rows alone, and slips stand for what may be wrong with those."""
-    return deviation.quantity.name in tables.AS_THEY_ARE and set(deviation.quantity.after) <= deviation.known
+    return deviation.quantity.name in NUMBERS and set(deviation.quantity.after) <= deviation.known
 
 
 def _numbers(
@@ -87,7 +82,7 @@ def _numbers(
     if name == "total_loss":
         yield from ((each.said, each.made(local.whole), None) for each in slips)
         yield from ((each.said, _total(deviation, each), each) for each in changes)
-    elif name in tables.AS_THEY_ARE:
+    elif name in NUMBERS:
         sums = Sums(deviation, slips, changes)
         yield from ((each.said, sums.number(each), None) for each in slips)
         yield from ((each.said, sums.number(each), each) for each in changes)
@@ -99,9 +94,7 @@ def _total(deviation: Deviation, neighbour: Neighbour) -> float:
     local = deviation.local
     own = Own.of(local.work, local.whole, slice(0, 1)).under(neighbour.changes)
     parts = ("policy_loss", "value_loss", "entropy", "policy_kl", "kl_loss")
-    known = {
-        name: torch.tensor([local.whole[name]], dtype=torch.float64, device=own.texts.mask.device) for name in parts
-    }
+    known = {name: own.texts.mask.new_full((1,), local.whole[name]) for name in parts}
     prices = rewards.price_rows(own.rows, own.options)
     return float(totals.total_rows(known | prices, own.options)[deviation.compared.row])
 
@@ -148,18 +141,17 @@ def parts_explain(deviation: Deviation, neighbour: Neighbour) -> bool:
     """
     judge, local = deviation.judge, deviation.local
     own = Judge(deviation.batch, local, judge.factor).compared(meant=dict(deviation.given))
-    tensors = [own[each.name] for each in judge.tensors if each != deviation.quantity and each.name in own]
-    if not all(each.agrees for each in tensors):
+    others = [each.name for each in judge.tensors if each != deviation.quantity]
+    if not all(own[name].agrees for name in others if name in own):
         return False
     given = as_given(deviation.given)
     replays = [deviation.again(batch, settings, given) for _, batch, settings in _parts(deviation, neighbour)]
-    for quantity, logged, _ in judge.numbers:
-        row = quantity.rows[0][0]
-        both = logged, float(np.mean([each.number(row) for each in replays]))
-        allowed = judge.allowed_number(quantity, logged)
-        if quantity.needs not in local.missing and not compare_number(quantity.name, row, "", both, allowed).agrees:
-            return False
-    return True
+    means = {each.name: float(np.mean([one.number(each.rows[0][0]) for one in replays])) for each, *_ in judge.numbers}
+    return all(
+        compare_number(each.name, "", "", (logged, means[each.name]), judge.allowed_number(each, logged)).agrees
+        for each, logged, _ in judge.numbers
+        if each.needs not in local.missing
+    )
 
 
 def possible(deviation: Deviation, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
@@ -168,13 +160,9 @@ def possible(deviation: Deviation, neighbours: Sequence[Neighbour]) -> list[Neig
     Advantages are compared before whitening, which needs no statistics of the batch: whatever whitening did, the file's
     must then be a straight line of them. Rewards that are whitened, and microbatches, are not ruled out here.
     """
-
-    def whitens_rewards(neighbour: Neighbour) -> bool:
-        return bool(number_of("reward.whiten", neighbour.over(deviation.settings)["reward.whiten"]))
-
     rows = deviation.looked_at(FEW)
     few = cut(deviation.batch, rows)
-    tested = [each for each in neighbours if not each.microbatch and not whitens_rewards(each)]
+    tested = [each for each in neighbours if not each.microbatch and passes(each.over(deviation.settings)) == 2]
     height = int(np.clip(deviation.local.work.tile_tokens // few.mask.size, 1, AT_ONCE))
     out = set[int]()
     for start in range(0, len(tested), height):

@@ -13,8 +13,7 @@ from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.verifying import replay, text_of, verify
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.lines import lines_of
-from blueprint.verifying.logged import ALL
-from blueprint.verifying.needs import missing, reads
+from blueprint.verifying.logged import ALL, missing, reads
 from tests.verifying.dumps import FIRST, changed, dump, settings
 
 

@@ -17,8 +17,8 @@ from blueprint.verifying.compare import compare_number
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.slips import Own
-from blueprint.verifying.slips.tables import AS_THEY_ARE, NUMBERS, TENSORS, TOTAL
+from blueprint.verifying.slips.slip import Own
+from blueprint.verifying.slips.tables import NUMBERS, SLIPS, TENSORS
 from blueprint.verifying.slips.trying import Sums
 from blueprint.verifying.verdict import Verdict
 from blueprint.workbooks.common.conventions.data import rlhf
@@ -40,7 +40,7 @@ def question_of(local: Replay, library: str, name: str) -> Deviation:
 def test_without_a_slip_the_words_add_up_to_the_replays_number(library: str) -> None:
     local = replay(made(1), rlhf().preset(library).values, tile_tokens=3 * SLOTS)
     eps = sum(float(local.options[key]) for key in ("advantage.mean_eps", "loss.agg_eps", "loss.seq_eps"))
-    for name in AS_THEY_ARE:
+    for name in NUMBERS:
         deviation = question_of(local, library, name)
         sums, number = Sums(deviation, (), ()), local.whole[deviation.compared.row]
         assert sums.number(None) == pytest.approx(number, rel=1e-12, abs=1e-15)
@@ -66,10 +66,10 @@ def test_no_slip_in_a_tensor_is_what_the_preset_does(library: str) -> None:
 
 
 def test_slips_are_said_once_in_a_table() -> None:
-    tables = [[slip.said for slip in slips] for slips in NUMBERS.values()] + [[slip.said for slip in TOTAL]]
-    for said in tables:
+    for name in (*NUMBERS, "total_loss"):
+        said = [slip.said for slip in SLIPS[name]]
         assert len(set(said)) > 0.8 * len(said)  # some are read in two ways: with what is at the edge, and without
-    assert set(NUMBERS) == set(AS_THEY_ARE) <= set(ALL)
+    assert set(SLIPS) <= set(ALL)
 
 
 FILE = minibatch(advantages=replayed("verl").rows(range(12))["advantages_used"].astype(np.float32))

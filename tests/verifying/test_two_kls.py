@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import replay, verify
-from blueprint.verifying.needs import missing
+from blueprint.verifying.logged import missing
 from blueprint.verifying.settings import Setting, laid_over
 from tests.verifying.dumps import FIRST, dump, settings
 

@@ -1,5 +1,1 @@
 """Slips: mistakes in one quantity alone, as data, each a small function of the file's own rows before that quantity."""
-
-from blueprint.verifying.slips.own import Own
-
-__all__ = ["Own"]

@@ -6,8 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from blueprint.verifying.slips.own import Own, Read, beside
-from blueprint.verifying.slips.slip import Slip, Words, altered, counted, masks
+from blueprint.verifying.slips.slip import Number, Own, Read, Slip, Words, altered, beside, counted, masks
 from blueprint.witness import Named, losses, with_end
 
 
@@ -27,7 +26,7 @@ def _times_factor(own: Own, squares: Tensor) -> Words:
     return Words(own.number("value.factor") * squares, counted(own, "value.counted"))
 
 
-def _square(made: Callable[[Named], Tensor]) -> Callable[[Own], Words]:
+def _square(made: Callable[[Named], Tensor]) -> Number:
     """f times something else than the larger square."""
     return lambda own: _times_factor(own, made(value_rows(own)))
 

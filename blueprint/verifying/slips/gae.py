@@ -5,8 +5,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from blueprint.verifying.slips.own import Own, Read, across_by, beside, read
-from blueprint.verifying.slips.slip import MASKS, TensorSlip
+from blueprint.verifying.slips.slip import MASKS, Own, Read, TensorSlip, across_by, beside, read
 from blueprint.witness import masked_sums
 
 
@@ -43,28 +42,16 @@ def _valued(values: Read, own: Own, on_pads: bool = False) -> Tensor:
     return _summed(own, _delta(own, across_by(found, -1), found))
 
 
-def _one_behind(own: Own) -> Tensor:
-    """A with V of the slot behind the last word, and nothing further."""
-    return _summed(own, own["response"] * _delta(own, across_by(own.file("values_old"), -1)))
-
-
 def _pads_summed(own: Own) -> Tensor:
     """A that runs through the pads, whose δ have V subtracted that follows no word."""
     deltas = _delta(own, values=own.file("values_old"))
     return masked_sums(own.texts.slots * deltas, torch.full_like(deltas, _fading(own)), own.texts.slots)
 
 
-def _last_twice(own: Own) -> Tensor:
-    """A with V of the last slot behind it."""
+def _ahead_at_end(own: Own, columns: int, ahead_there: Tensor | float) -> Tensor:
+    """A with something else for V_{t+1} in the last columns."""
     ahead = _ahead(own)
-    ahead[..., -1] = own["values.kept"][..., -1]
-    return _summed(own, _delta(own, ahead))
-
-
-def _last_left_out(own: Own) -> Tensor:
-    """A with 0 for V_{t+1} in the last slot but one, too."""
-    ahead = _ahead(own)
-    ahead[..., -2:] = 0.0
+    ahead[..., -columns:] = ahead_there
     return _summed(own, _delta(own, ahead))
 
 
@@ -92,17 +79,18 @@ GAE: tuple[TensorSlip, ...] = (
     TensorSlip("V_t missing in δ", lambda own: _summed(own, own["rewards"] + own.number("gamma") * _ahead(own))),
     # verl-project/verl #50 and alibaba/ROLL #447: values that are not masked before the loop
     TensorSlip("V of the pads not set to 0", partial(_valued, read("values_old"), on_pads=True)),
-    TensorSlip("V of the slot behind the last word follows it", _one_behind),
+    TensorSlip("V of the slot behind the last word follows it",
+         lambda own: _summed(own, own["response"] * _delta(own, across_by(own.file("values_old"), -1)))),
     TensorSlip("δ of the pads in the sum", _pads_summed),
     # tensorflow/agents #953: the last V is passed for the one behind it
-    TensorSlip("the last V for the one behind it", _last_twice),
+    TensorSlip("the last V for the one behind it", lambda own: _ahead_at_end(own, 1, own["values.kept"][..., -1:])),
     # openai/spinningup #50: each slot holds the reward of the one before
     TensorSlip("the rewards of the slot before", _rewarded(lambda own: across_by(own["rewards"], 1))),
     TensorSlip("the rewards of the slot before", _rewarded(lambda own: across_by(own["rewards"], 1, around=True))),
     TensorSlip("the rewards of the slot before",
          _rewarded(lambda own: own["response"] * across_by(own["rewards"], 1, around=True))),
     TensorSlip("the rewards of the slot behind", _rewarded(lambda own: across_by(own["rewards"], -1))),
-    TensorSlip("the last V left out: the loop ends one step early", _last_left_out),
+    TensorSlip("the last V left out: the loop ends one step early", lambda own: _ahead_at_end(own, 2, 0.0)),
     TensorSlip("the sum begins with the last V, not 0", _begun_with_last),
     # natolambert/rlhf-book #216: rewards taken for returns
     TensorSlip("A = r − V, nothing of what comes later", lambda own: own["rewards"] - own["values.kept"]),

@@ -7,8 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from blueprint.verifying.slips.own import Own, Read, beside, read
-from blueprint.verifying.slips.slip import Slip, Words, altered, counted, masks
+from blueprint.verifying.slips.slip import Number, Own, Read, Slip, Words, altered, beside, counted, masks, read
 from blueprint.witness import Named, losses
 
 
@@ -57,7 +56,7 @@ def _for_ratio(made: Read, own: Own) -> Words:
     return Words(-used, counted(own))
 
 
-def _for_surrogate(made: Callable[[Own, Named], Tensor]) -> Callable[[Own], Words]:
+def _for_surrogate(made: Callable[[Own, Named], Tensor]) -> Number:
     return lambda own: Words(-made(own, surrogates(own)), counted(own))
 
 

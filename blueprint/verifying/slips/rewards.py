@@ -5,17 +5,16 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from blueprint.verifying.slips.own import Own, Read, beside, read
-from blueprint.verifying.slips.slip import TensorSlip
+from blueprint.verifying.slips.slip import Own, Read, TensorSlip, beside, read
 
 
 def _coefficient(own: Own) -> Tensor:
     return own.rows["kl_coef.reward"][:, None, None]
 
 
-def _paying(kl: Read) -> Read:
-    """The reward with another KL."""
-    return lambda own: own["score.placed"] - _coefficient(own) * own["kl.support"] * kl(own)
+def _paying(kl: Read, over: str = "kl.support") -> Read:
+    """The reward with another KL, or over other words."""
+    return lambda own: own["score.placed"] - _coefficient(own) * own[over] * kl(own)
 
 
 def _between(one: Read, other: Read) -> Read:
@@ -41,20 +40,6 @@ def _placed(by: int, own: Own) -> Tensor:
     return (column == within) * _score(own) * (place.sum(dim=-1, keepdim=True) > 0)
 
 
-def _on_pads(own: Own) -> Tensor:
-    kl = own.file("logprobs_old") - own.file("logprobs_ref")
-    return own["score.placed"] - _coefficient(own) * own.texts.slots * kl
-
-
-def _summed(own: Own) -> Tensor:
-    """The KL of the whole response in the slot of the score."""
-    whole = (own["kl.support"] * own["kl.used"]).sum(dim=-1, keepdim=True)
-    return own["score.placed"] - _coefficient(own) * whole * own["score.place"]
-
-
-LIMITS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
-
-
 def _limited(limit: float, own: Own) -> Tensor:
     return (own["reward.penalty"] + own["score.placed"]).clamp(-limit, limit)
 
@@ -66,7 +51,10 @@ REWARDS: tuple[TensorSlip, ...] = (
     TensorSlip("the KL with the wrong sign", lambda own: own["score.placed"] - own["reward.penalty"]),
     TensorSlip("the KL paid twice", lambda own: own["score.placed"] + 2 * own["reward.penalty"]),
     # natolambert/rlhf-book #216: the KL of pads leaks into what comes before
-    TensorSlip("the KL of the pads paid, too", _on_pads),
+    TensorSlip(
+        "the KL of the pads paid, too",
+        lambda own: _between(read("logprobs_old"), read("logprobs_ref"))(own.having({"kl.support": own.texts.slots})),
+    ),
     # wyf3/llm_related #37: the score lands one past the mask, and is masked out
     TensorSlip("the score left out", lambda own: own["reward.penalty"]),
     # microsoft/DeepSpeedExamples #751 takes it to be paid on every word
@@ -79,12 +67,18 @@ REWARDS: tuple[TensorSlip, ...] = (
         "the score on the first word",
         _scored(lambda own: own["response"] * (own["response"].cumsum(dim=-1) == 1) * _score(own)),
     ),
-    *(TensorSlip(f"rewards clipped to ±{limit:g}, not the score alone", partial(_limited, limit)) for limit in LIMITS),
+    *(
+        TensorSlip(f"rewards clipped to ±{limit:g}, not the score alone", partial(_limited, limit))
+        for limit in (0.2, 0.5, 1, 2, 3, 5, 10)
+    ),
     TensorSlip("negative scores cut to 0", _scored(lambda own: own["score.placed"].clamp(min=0))),
     TensorSlip("positive scores cut to 0", _scored(lambda own: own["score.placed"].clamp(max=0))),
     TensorSlip("the score paid twice", _scored(lambda own: 2 * own["score.placed"])),
     TensorSlip("the score with the wrong sign", _scored(lambda own: -own["score.placed"])),
-    TensorSlip("the KL of the whole response paid in the slot of the score", _summed),
+    TensorSlip(
+        "the KL of the whole response paid in the slot of the score",
+        _paying(lambda own: (own["kl.support"] * own["kl.used"]).sum(dim=-1, keepdim=True), "score.place"),
+    ),
     TensorSlip(
         "the KL divided by the number of words",
         lambda own: (

@@ -1,11 +1,10 @@
-"""All slips by quantity, those in the total, and the words that each number is added up from where nothing slipped."""
+"""All slips by quantity, with the words that each number is added up from where nothing slipped; and slips in the total."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from blueprint.verifying.slips import critic, gae, metrics, policy, rewards
-from blueprint.verifying.slips.own import Own
-from blueprint.verifying.slips.slip import Slip, TensorSlip, Words
+from blueprint.verifying.slips.slip import Slip, TensorSlip
 
 TENSORS: Mapping[str, tuple[TensorSlip, ...]] = {
     "rewards": rewards.REWARDS,
@@ -13,39 +12,11 @@ TENSORS: Mapping[str, tuple[TensorSlip, ...]] = {
     "returns": gae.RETURNS,
 }
 
-NUMBERS: Mapping[str, tuple[Slip, ...]] = {
-    "kl.statistic": metrics.KL,
-    "loss.mean_ratio": metrics.RATIO,
-    "ratio.mean": metrics.RATIO,
-    "approx_kl.used": metrics.APPROX_KL,
-    "policy_loss": policy.POLICY,
-    "clip_fraction.used": metrics.CLIPPED,
-    "clip_fraction.dual": metrics.FLOORED,
-    "value_loss": critic.VALUE,
-    "clip_fraction.value": metrics.HELD,
-    "entropy": metrics.ENTROPY,
-    "entropy.watched": metrics.ENTROPY_WATCHED,
-    "kl_loss": metrics.KL_LOSS,
+NUMBERS: Mapping[str, metrics.Summed] = {
+    **metrics.METRICS,
+    "policy_loss": metrics.Summed(policy.policy, policy.POLICY),
+    "value_loss": metrics.Summed(critic.value, critic.VALUE, "value.aggregation"),
 }
-
-AS_THEY_ARE: Mapping[str, Callable[[Own], Words]] = {
-    "kl.statistic": metrics.kl_statistic,
-    "loss.mean_ratio": metrics.mean_of("ratio", metrics.over_response),
-    "ratio.mean": metrics.mean_of("ratio", metrics.over_watched),
-    "approx_kl.used": metrics.mean_of("policy_kl.used", metrics.over_watched),
-    "policy_loss": policy.policy,
-    "clip_fraction.used": metrics.mean_of("clip_fraction.flag", metrics.over_response),
-    "clip_fraction.dual": metrics.mean_of("clip_fraction.floored", metrics.over_response),
-    "value_loss": critic.value,
-    "clip_fraction.value": metrics.mean_of("value.held_counts", metrics.over_values),
-    "entropy": metrics.entropy,
-    "entropy.watched": metrics.entropy_watched,
-    "kl_loss": metrics.kl_loss,
-}
-
-MODES: Mapping[str, str] = {"value_loss": "value.aggregation", "entropy": "loss.entropy_aggregation"}
-"""By number, the convention of how it is added up, where it may have its own."""
-
 
 PARTS = {"value_loss": "the value loss", "entropy": "the entropy", "kl_loss": "the KL"}
 TIMES: tuple[tuple[str, Callable[[float], float]], ...] = (
@@ -70,3 +41,10 @@ TOTAL: tuple[Slip, ...] = (
          lambda known: known["total_loss"] - 2 * known["policy_loss"]),
     Slip("the policy loss left out of the total", lambda known: known["total_loss"] - known["policy_loss"]),
 )  # fmt: skip
+
+SLIPS: Mapping[str, tuple[Slip, ...]] = {
+    "total_loss": TOTAL,
+    **TENSORS,
+    **{name: each.slips for name, each in NUMBERS.items()},
+}
+"""By quantity, its slips."""

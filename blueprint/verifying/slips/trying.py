@@ -1,6 +1,6 @@
 """Causes of a quantity that deviates, tried in it alone: of a tensor tile by tile, of a number all in one pass over the file."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,9 +11,8 @@ from blueprint.verifying.compare import Compared, Rows, Tally
 from blueprint.verifying.deviation import ROWS, Deviation
 from blueprint.verifying.neighbours import Neighbour
 from blueprint.verifying.settings import Setting, laid_over, number_of
-from blueprint.verifying.slips.own import Own
-from blueprint.verifying.slips.slip import Slip, TensorSlip, Words
-from blueprint.verifying.slips.tables import AS_THEY_ARE, MODES
+from blueprint.verifying.slips.slip import Number, Own, Slip, TensorSlip
+from blueprint.verifying.slips.tables import NUMBERS
 from blueprint.verifying.tiled_passes import Work, one_thread, passes
 from blueprint.witness import Tiled, advantages, rewards, with_end
 
@@ -111,12 +110,11 @@ class Sums:
     def __init__(self, deviation: Deviation, slips: Sequence[Slip], neighbours: Sequence[Neighbour]) -> None:
         """Goes through the file once. `neighbours` are other values of conventions that change nothing before the number."""
         self.row, self.local, settings = deviation.compared.row, deviation.local, deviation.settings
-        self.name = self.row if self.row in AS_THEY_ARE else deviation.quantity.name
+        words, _, self.mode = NUMBERS[self.row if self.row in NUMBERS else deviation.quantity.name]
         self.eps = number_of("loss.agg_eps", settings["loss.agg_eps"])
-        as_it_is = AS_THEY_ARE[self.name]
-        causes: dict[Cause, tuple[Mapping[str, Setting], Callable[[Own], Words]]] = {None: (settings, as_it_is)}
+        causes: dict[Cause, tuple[Mapping[str, Setting], Number]] = {None: (settings, words)}
         causes |= {slip: (settings, slip.made) for slip in slips}
-        causes |= {each: (laid_over(settings, each.changes), as_it_is) for each in neighbours}
+        causes |= {each: (laid_over(settings, each.changes), words) for each in neighbours}
         found: dict[Cause, list[Array]] = {cause: [] for cause in causes}
         for _, own in _tiles(self.local.work, deviation):
             for cause in tuple(found):
@@ -151,10 +149,10 @@ class Sums:
         ours = self.added(None)
         return self.local.number(self.row) / ours if ours else 1.0
 
-    def _shares(self, own: Own, settings: Mapping[str, Setting], adds: Callable[[Own], Words]) -> Array:
+    def _shares(self, own: Own, settings: Mapping[str, Setting], adds: Number) -> Array:
         """Returns for each response what its words add, and what that is divided by in the end, [N, 2]."""
         words = adds(own.under(settings) if settings is not own.settings else own)
-        by = words.by or str(settings[MODES.get(self.name, "loss.aggregation")])
+        by = words.by or str(settings[self.mode])
         by = str(settings["loss.aggregation"]) if by == "as-policy" else by
         added, count = (_as_array(each.sum(dim=-1)) for each in (words.counted * words.each, words.counted))
         wrote = (count != 0).astype(np.float64)
