@@ -29,7 +29,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "default": ("default", ()),
     "very-very-sleepy": ("very-very-sleepy", ()),
     "typed responses": ("default", ('rollout.responses=["happy very <eos>", "sleepy"]',)),
-    "live": ("default", ("conventions=live",)),
+    "live": ("default", ("conventions=live", "gradients=on")),
     "ten-libraries": ("ten-libraries", ()),
     "classic": ("classic", ()),
     "smooth L1": ("classic", ("preset=torchrl",)),

@@ -21,23 +21,25 @@ class Rows:
     """Makes the blocks of one gradient, each once, and keeps them in their order.
 
     of: the adjoint of each block that has a row; home: with which block each of them belongs on a page; beside: the table
-    that is read row by row with a block, and so stands left of it.
+    that is read row by row with a block, and so stands left of it; totals: to which total each of them leads.
     """
 
-    def __init__(self, total: Block, suffix: str):
+    def __init__(self, total: Block, suffix: str, after: Rows | None = None):
+        """Begins with the rows of another total, if there is one."""
         self.total, self.suffix = total, suffix
-        self.made: list[Block] = []
-        self.of: dict[Block, Block] = {}
-        self.home: dict[Block, Block] = {}
-        self.beside: dict[Block, Block] = {}
-        self._steps: list[tuple[Block, tuple[Axis, ...], Expr, Block]] = []
+        self.made: list[Block] = [*after.made] if after else []
+        self.of: dict[Block, Block] = {**after.of} if after else {}
+        self.home: dict[Block, Block] = {**after.home} if after else {}
+        self.beside: dict[Block, Block] = {**after.beside} if after else {}
+        self.totals: dict[Block, Block] = {**after.totals} if after else {}
+        self._steps: list[tuple[Block, tuple[Axis, ...], Expr, Block]] = [*after._steps] if after else []
 
     def adjoint(self, of: Block) -> Block:
         """Returns the block of ∂total/∂of; it joins the others when it is `defined`."""
         if of not in self.of:
             meaning = f"what one more of {of.symbol} would add to {self.total.symbol}"
             self.of[of] = block(f"{of.name}.{self.suffix}", of.axes, f"∂{self.total.symbol}/∂{of.symbol}", meaning)
-            self.home[self.of[of]] = of
+            self.home[self.of[of]], self.totals[self.of[of]] = of, self.total
         return self.of[of]
 
     def step(self, use: Use, product: Product, axes: tuple[Axis, ...], tail: str, of: Block | None = None) -> Ref:
@@ -104,6 +106,10 @@ class Rows:
         self, name: str, axes: tuple[Axis, ...], symbol: str, meaning: str, home: Block, decimals: int = 4
     ) -> Block:
         made = block(name, axes, symbol, meaning, decimals=decimals)
-        self.made.append(made)
-        self.home[made] = home
+        self.take(made, home)
         return made
+
+    def take(self, made: Block, home: Block) -> None:
+        """Takes a block among the others, to stand on a page with another one."""
+        self.made.append(made)
+        self.home[made], self.totals[made] = home, self.total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position
@@ -11,41 +10,11 @@ from blueprint.language.blocks import Block
 from blueprint.language.gradient.algebra import Product, Term, expression, plus
 from blueprint.language.gradient.declared import Declared
 from blueprint.language.gradient.graph import Graph, Use, behind_links
+from blueprint.language.gradient.made import Gradient
 from blueprint.language.gradient.moving import moved_product
 from blueprint.language.gradient.rows import Rows, whole
 from blueprint.language.gradient.sums import share
 from blueprint.language.nodes import Lookup, Ref
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """The adjoints of one total: `gradient[W]` is ∂L/∂W, a block over W's axes like any other.
-
-    total:   what was differentiated.
-    blocks: every block that was made, from the total down, for a page to lay out.
-    home:   for each of them the block with which it belongs on a page: of an adjoint what it is the adjoint of.
-    beside: the table that is read row by row with a block, and so stands left of it.
-    """
-
-    total: Block
-    blocks: tuple[Block, ...]
-    home: dict[Block, Block]
-    beside: dict[Block, Block]
-    found: dict[Block, Product]
-
-    def __getitem__(self, of: Block) -> Block:
-        """Returns the adjoint of a block; where it is cell by cell another's, that one's.
-
-        Raises NotationError for a block through which no derivative goes, and for one that needed no row.
-        """
-        product = self.found.get(behind_links(of))
-        if product is None:
-            raise NotationError(f"∂{self.total.symbol}/∂{of.symbol}: no derivative goes through {of.name}")
-        if product.bare is None or product.sign < 0:
-            raise NotationError(
-                f"∂{self.total.symbol}/∂{of.symbol} is {product.term} and has no row: ask for it with keep="
-            )
-        return product.bare.block
 
 
 def gradient(
@@ -55,6 +24,7 @@ def gradient(
     declared: Iterable[Declared] = (),
     keep: Iterable[Block] = (),
     suffix: str = "grad",
+    after: Gradient | None = None,
 ) -> Gradient:
     """Makes the adjoint of every block between a total and what it is differentiated by: reverse-mode differentiation.
 
@@ -63,8 +33,10 @@ def gradient(
     declared: derivatives of groups of steps, used instead of those of the steps.
     keep: blocks whose adjoint gets a row although it equals another's.
     suffix: what is added to a block's name for its adjoint's: `ratio.grad`.
-    Raises NotationError for a total with axes, for a block that is both differentiated by and constant, and for what has
-    no derivative. Of two equal arguments of a maximum or minimum see `rules`. An adjoint that equals another's has no row.
+    after: the gradient of another total, whose adjoints the result holds as well: each optimiser has a total of its own.
+    Raises NotationError for a total with axes, for a block that is both differentiated by and constant, for what has no
+    derivative, and for a block on the way of both totals. Of two equal arguments of a maximum or minimum see `rules`. An
+    adjoint that equals another's has no row.
     Source: Baydin, Pearlmutter, Radul and Siskind 2018, Automatic Differentiation in Machine Learning, section 3.2.
     """
     if total.axes:
@@ -76,12 +48,16 @@ def gradient(
     for block in still.intersection(leaves):
         raise NotationError(f"{block.name} is held constant: it cannot be differentiated by as well")
     graph = Graph(total, leaves, still, {each.of: each for each in declared})
-    return _Transform(graph, total, {behind_links(block) for block in keep}, suffix).run()
+    found = after.found if after else {}
+    for block in found.keys() & {*graph.order, *leaves}:
+        raise NotationError(f"{block.name} leads to {total.name} and to another total: add them up for one gradient")
+    rows = Rows(total, suffix, after.rows if after else None)
+    return Gradient(total, found | _Transform(graph, total, {*map(behind_links, keep)}, rows).run(), rows)
 
 
 class _Transform:
-    def __init__(self, graph: Graph, total: Block, keep: set[Block], suffix: str):
-        self.graph, self.total, self.rows = graph, total, Rows(total, suffix)
+    def __init__(self, graph: Graph, total: Block, keep: set[Block], rows: Rows):
+        self.graph, self.rows = graph, rows
         self.own_row = {
             *graph.leaves,
             *keep,
@@ -90,12 +66,12 @@ class _Transform:
         }
         self.found: dict[Block, Product] = {total: Product()}
 
-    def run(self) -> Gradient:
+    def run(self) -> dict[Block, Product]:
         for block in dict.fromkeys((*self.graph.order, *self.graph.leaves)):
             product = self.adjoint(block)
             if product.bare is not None and self.rows.of.get(block) is product.bare.block:
                 self._define(block)
-        return Gradient(self.total, tuple(self.rows.made), self.rows.home, self.rows.beside, self.found)
+        return self.found
 
     def adjoint(self, block: Block) -> Product:
         """Returns the adjoint of a block over its own letters: its row, or what says the same."""

@@ -2,6 +2,7 @@
 workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions.data`."""
 
 from blueprint.workbooks.common.axes import case, defined, j, k, n, one, t, v
+from blueprint.workbooks.common.backward import Backward
 from blueprint.workbooks.common.conventions.data import GROUPS, LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.definitions import (
@@ -125,7 +126,7 @@ from blueprint.workbooks.common.signal import Signal, signal
 
 __all__ = [
     "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "GROUPS", "INPUT_WIDTHS", "LEGEND", "LINE",
-    "LIVE", "NEW", "OLD", "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Choices", "Chosen",
+    "LIVE", "NEW", "OLD", "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward", "Choices", "Chosen",
     "Counting", "Distribution", "Gae", "Head", "Identity", "InView", "Loss", "Made", "Memory", "Network", "Places",
     "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch", "Temperature", "Titled", "Total", "Whitened",
     "Witnessed", "all_in_range", "any_of", "at_start", "below", "beside", "by_name", "case", "change_of", "charts",

@@ -210,6 +210,26 @@ def test_two_gradients_stand_side_by_side() -> None:
     assert [each.name for each in both] == ["x.grad", "x.grad_b"]
 
 
+def test_a_second_total_shares_the_rows_of_the_first() -> None:
+    E, F, id = typed("E", (k, j)), typed("F", (k, j)), typed("id", (n,))
+    a, b = block("a", (), "L_a"), block("b", (), "L_b")
+    read, also = block("read", (n, j)), block("also", (n, j))
+    read[n, j] = E[id[n], j]
+    also[n, j] = F[id[n], j]
+    a[()] = Sum((n, j), read[n, j] * read[n, j])
+    b[()] = Sum((n, j), also[n, j])
+    both = gradient(b, [F], after=gradient(a, [E]))
+    values = compute([E, F, id, read, also, a, b, *both.blocks], SIZES, drawn(E, F) | {id: [4, 4]})
+    assert values[both[F]].tolist() == [[0, 0]] * 4 + [[2, 2]]
+    assert np.allclose(values[both[E]][4], 4 * values[E][4])
+    names = [each.name for each in both.blocks]
+    assert len(names) == len(set(names))
+    assert "id.grad.is" in names
+    assert {both.totals[both[E]], both.totals[both[F]]} == {a, b}
+    with pytest.raises(NotationError, match="E leads to b and to another total: add them up"):
+        gradient(b, [E], after=gradient(a, [E]))
+
+
 def test_a_joined_axis_that_is_read_part_by_part() -> None:
     a = join("a", "part", i, j)
     x, y, both, out = typed("x", (n, i)), typed("y", (n, j)), block("both", (n, a)), block("out", (n, j))

@@ -26,7 +26,8 @@ def _extended(sheet: Sheet, blocks: list[Block], made: Gradient) -> Sheet:
         return sheet
     tables = set(made.beside.values())
     items = tuple(_item(block, sheet, made) for block in blocks if block not in tables)
-    return replace(sheet, sections=(*sheet.sections, Section(TITLE.format(made.total.symbol), items)))
+    totals = dict.fromkeys(made.totals[block].symbol for block in blocks)
+    return replace(sheet, sections=(*sheet.sections, Section(TITLE.format(" and ".join(totals)), items)))
 
 
 def _item(block: Block, sheet: Sheet, made: Gradient) -> Item:

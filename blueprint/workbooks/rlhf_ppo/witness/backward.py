@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from blueprint.witness import TABLE, Batch, Held, Named, Rows, Texts, distribution_rows, kl_rows, logprobs
+from blueprint.witness import TABLE, Batch, Held, Named, Options, Rows, Texts, distribution_rows, kl_rows, logprobs
 from blueprint.witness.ppo import signal, update
 from blueprint.workbooks.rlhf_ppo.witness import models
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
@@ -27,6 +27,7 @@ def add_gradients(batch: Batch, rows: Rows, mask: Tensor) -> None:
         name: {part: rows[f"{name}.{part}"] for part in parts} for name, parts in MODELS.items() if f"{name}.E" in rows
     }
     add_lookups(batch, rows)
+    add_critic_loss(batch, rows)
     on_weights = tuple(f"{name}.{part}{GRAD}" for name, parts in MODELS.items() for part in parts)
     for name, each in gradients_of(batch, rows, mask, weights).items():
         if name in batch.files[0]:
@@ -45,9 +46,9 @@ def gradients_of(batch: Batch, rows: Held, mask: Tensor, weights: Weights) -> Na
         parts = {f"{name}.{part}": each for name, of in leaves.items() for part, each in of.items()}
         steps = {f"{name}.{row}": each for name, of in leaves.items() for row, each in unrolled(of, rows).items()}
         nodes: Named = {}
-        total = loss_of(batch, rows, texts_of(rows, mask), leaves, steps, nodes)
+        losses = losses_of(batch, rows, texts_of(rows, mask), leaves, steps, nodes)
     flat = [*parts.values(), *(each for step in steps.values() for each in step), *nodes.values()]
-    each = zip(flat, torch.autograd.grad(total, flat, allow_unused=True), strict=True)
+    each = zip(flat, torch.autograd.grad(losses, flat, allow_unused=True), strict=True)
     slopes = (torch.zeros_like(node) if slope is None else slope for node, slope in each)
     found = {name: next(slopes) for name in parts}
     found |= {name: torch.stack([next(slopes) for _ in step], dim=2) for name, step in steps.items()}
@@ -70,20 +71,19 @@ def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:
     return found
 
 
-def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Steps, nodes: Named) -> Tensor:
-    """Returns the total loss of all files, a number; adds to the nodes what stands between it and the steps."""
-    slots, options, written = (
-        slots_of(rows),
-        batch.options,
-        rows["rollout.written"][..., -slots_of(rows).shape[-1] :].long(),
-    )
+def losses_of(
+    batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Steps, nodes: Named
+) -> tuple[Tensor, Tensor]:
+    """Returns the total loss of all files, and the value loss of those whose critic has an optimiser of its own: numbers.
+
+    Adds to the nodes what stands between them and the steps.
+    """
+    slots, options = slots_of(rows), batch.options
+    written = rows["rollout.written"][..., -slots.shape[-1] :].long()
     if weights:
-        memories = {
-            name: torch.stack([_before(steps[f"{name}.memory"][0]), *steps[f"{name}.memory"]], dim=2)
-            for name in weights
-        }
-        nodes["policy.logits"] = models.logits(weights["policy"], memories["policy"])
-        nodes["critic.out"] = batch.exists * models.score(weights["critic"], memories["critic"])
+        policy, critic = (_stacked(steps[f"{name}.memory"]) for name in ("policy", "critic"))
+        nodes["policy.logits"] = models.logits(weights["policy"], policy)
+        nodes["critic.out"] = batch.exists * models.score(weights["critic"], critic)
     else:
         nodes["policy.logits"] = batch.typed("policy.logits").requires_grad_()
         nodes["critic.out"] = batch.typed("critic.out").requires_grad_()
@@ -108,7 +108,19 @@ def loss_of(batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Ste
     found = update(texts, signal(texts if TABLE in batch.files[0] else fixed, options), options)
     shown = {name: each for name, each in found.items() if f"{name}{GRAD}" in batch.files[0]}
     nodes |= {name: each for name, each in shown.items() if each.requires_grad}
-    return found["total_loss"].sum()
+    return found["total_loss"].sum(), (trains_apart(options) * found["value_loss"]).sum()
+
+
+def trains_apart(options: Options) -> Tensor:
+    """Returns whether a file's critic has an optimiser of its own, so that the value loss is no part of the total, [F]."""
+    return options.says("loss.joint", "off", 1)
+
+
+def add_critic_loss(batch: Batch, rows: Rows) -> None:
+    """Adds what the critic's optimiser makes smaller, where conventions are live."""
+    if "critic_loss" in batch.files[0]:
+        weight = torch.where(trains_apart(batch.options), 1.0, batch.options.number("vf_coef", 1))
+        rows.add({"vf_coef.critic": weight, "critic_loss": weight * rows["value_loss"]})
 
 
 def add_lookups(batch: Batch, rows: Rows) -> None:
@@ -126,8 +138,9 @@ def _as_shown(found: Tensor, shown: Tensor) -> Tensor:
     return found + (shown - found).detach()
 
 
-def _before(h: Tensor) -> Tensor:
-    return torch.zeros_like(h)
+def _stacked(memory: list[Tensor]) -> Tensor:
+    """Returns the memory of every position, and the zeros before the first."""
+    return torch.stack([torch.zeros_like(memory[0]), *memory], dim=2)
 
 
 def _called(name: str, slope: Tensor) -> tuple[str, Tensor]:

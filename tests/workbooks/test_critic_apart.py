@@ -1,0 +1,62 @@
+"""Gradients of presets whose critic has an optimiser of its own: of the value loss, where the total has no critic gradient."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
+
+from blueprint.language import compute
+from blueprint.language.gradient import gradient
+from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.registry import witness_of
+from blueprint.workbooks.rlhf_ppo.backward import CRITIC
+from tests.witness.live import PRESETS, book, live
+from tests.witness.stage import Array
+
+APART = {"openrlhf", "verl", "dschat", "nemo_aligner", "nemo_rl"}
+# Of the largest of a row: torch multiplies the same slopes in another order.
+NEAR = 1e-12
+
+
+@cache
+def by_torch(numbers: str) -> dict[str, dict[str, Array]]:
+    """Returns the witness's rows of every preset."""
+    files = [live(numbers, f"preset={preset}", "conventions=live", "gradients=on") for preset in PRESETS]
+    return dict(zip(PRESETS, witness_of(files, device="cpu"), strict=True))
+
+
+def test_these_are_the_presets_whose_critic_trains_apart() -> None:
+    assert {name for name, preset in rlhf().presets.items() if preset.values["loss.joint"] == "off"} == APART
+
+
+@pytest.mark.parametrize("numbers", ["default", "ten-libraries"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_slope_is_autograds(preset: str, numbers: str) -> None:
+    rows, theirs = live(numbers, f"preset={preset}", "conventions=live", "gradients=on"), by_torch(numbers)[preset]
+    slopes = [name for name in rows if ".grad" in name]
+    for name in (*slopes, "critic_loss", "vf_coef.critic"):
+        assert np.abs(rows[name] - theirs[name]).max() <= NEAR * max(1.0, np.abs(theirs[name]).max()), name
+    assert np.abs(rows["critic.out.grad"]).max() > 1e-3
+    assert rows["critic_loss"] == rows["value_loss"] * (1 if preset in APART else rows["vf_coef"])
+
+
+def test_the_total_of_such_a_preset_has_no_critic_gradient() -> None:
+    shown = book("default", "preset=verl", "conventions=live", "gradients=on")
+    made = gradient(shown.blocks["total_loss"], [shown.blocks["critic.out"]], suffix="of_total")
+    outline = shown.blueprint
+    values = compute([*outline.blocks(), *made.blocks], outline.sizes, outline.typed)
+    assert not values[made[shown.blocks["critic.out"]]].any()
+    own = shown.blocks["critic.out.grad"]
+    assert (own.symbol, bool(values[own].any())) == ("∂L_C/∂v", True)
+
+
+def test_another_preset_takes_its_own_gradient_along() -> None:
+    made = book("default", "conventions=live", "gradients=on")
+    switched = type(made)(made.blueprint.with_typed({"preset": "verl"}))
+    verl = live("default", "preset=verl", "conventions=live", "gradients=on")
+    for name in (f"{weight}.grad" for weight in CRITIC):
+        np.testing.assert_allclose(switched.values[switched.blocks[name]], verl[name], rtol=0, atol=1e-15)
