@@ -123,11 +123,13 @@ class SheetPlacer(SheetPen):
             raise NotationError(f"{block.name} has {len(block.axes)} axes, a Table two: let it be a Row")
         self.caption(block)
         self.headings(block, across)
+        if across is None and len(block.definitions) == 1:
+            self.label(self.row, grid.LEFT + 1, f"  {self.equation_text(block)}", "equation")
         self.row += 1
-        for member in range(self.values.size(down)):
-            self.member(down, member, self.row + member, grid.SYMBOL, "symbol")
         self.put_table(block, across, role or "weights")
-        self.row += self.values.size(down)
+        for member in range(self.values.size(down)):
+            self.member(down, member, self.row, grid.SYMBOL, "symbol")
+            self.row += 1
 
     def rows(self, item: Row) -> None:
         """Places a block on the sheet's columns, and the weights that multiply it to its left."""
@@ -147,7 +149,7 @@ class SheetPlacer(SheetPen):
         if self.values.before(block, inner):
             self.label(self.row - 1, grid.NAME, f"before the first {inner.meaning}", "note")
         if beside is not None:
-            self.put_table(beside, _second_axis(beside), "weights")
+            self.put_table(beside, next(iter(beside.axes[1:]), None), "weights")
         place = self.put(block, item.role)
         for row, axis, member in nest.headings(place):
             self.label(row, grid.NAME, f"{axis.meaning} {member + axis.start}", "name")
@@ -160,7 +162,7 @@ class SheetPlacer(SheetPen):
         if len(nest.axes) != 1:
             has = f"rows along {len(nest.axes)} axes: make it a Table" if nest.axes else "a single row: make it a Line"
             raise NotationError(f"{weights.name} stands beside {block.name}, which has {has}")
-        self.headings(weights, _second_axis(weights))
+        self.headings(weights, next(iter(weights.axes[1:]), None))
         self.head(weights, grid.LEFT)
 
     def put_table(self, block: Block, across: Axis | None, role: str) -> None:
@@ -193,7 +195,3 @@ class SheetPlacer(SheetPen):
         self.layout.places[block] = place
         self.layout.roles[block] = role
         return place
-
-
-def _second_axis(weights: Block) -> Axis | None:
-    return weights.axes[1] if len(weights.axes) > 1 else None

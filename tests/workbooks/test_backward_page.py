@@ -1,0 +1,87 @@
+"""The way back as a reader finds it: sections, equations, what is repeated where, and the words beside the rows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.page.outline import Section, Sheet, Table, blocks_on
+from blueprint.workbooks import blueprint_of
+
+PLAIN = ("gradients=on", "ppo.policy_kl_coef=0.3")
+
+
+@cache
+def book(*overrides: str) -> Book:
+    """Returns the default with gradients."""
+    return Book(blueprint_of(load("default", [*PLAIN, *overrides])))
+
+
+def backward(title: str) -> list[Section]:
+    """Returns the sections that the gradient adds to a sheet."""
+    return [section for section in sheet(title).sections if section.title.startswith("Backward")]
+
+
+def sheet(title: str) -> Sheet:
+    """Returns a sheet of the default."""
+    return next(each for each in book().blueprint.sheets if each.title == title)
+
+
+def names(section: Section) -> list[str]:
+    """Returns the names of the rows of a section."""
+    return [each.name for each in blocks_on(Sheet("", "", (section,)))]
+
+
+def test_the_loss_is_read_back_from_its_end_to_the_log_prob() -> None:
+    (last,) = backward("Loss")
+    assert last is sheet("Loss").sections[-1]
+    assert names(last) == [
+        "loss.policy_kl.grad", "loss.entropy.grad", "value.word_loss.grad", "loss.V_new.grad", "surrogate.grad",
+        "ratio.grad", "log_ratio.grad", "loss.logp_new.grad",
+    ]  # fmt: skip
+    values, blocks = book().values, book().blocks
+    assert np.array_equal(values[blocks["loss.logp_new.grad"]], values[blocks["policy.logprobs.grad"]])
+
+
+@pytest.mark.parametrize("title", ["Loss", "Policy", "Critic"])
+def test_every_equation_of_the_way_back_can_be_read(title: str) -> None:
+    """A row with a table beside it has its equation in the heading's row, where there is room for one."""
+    made = book()
+    for section in backward(title):
+        beside = [item for item in section.items if getattr(item, "beside", None) is not None]
+        assert len(beside) <= 1, section.title
+    shown = [str(label.text) for label in made.layout.labels if label.sheet == title and "equation" in label.style]
+    for section in backward(title):
+        for block in blocks_on(Sheet("", "", (section,))):
+            if not block.name.endswith(".id"):
+                found = (text.strip().startswith((f"{block.symbol} =", f"{block.symbol}[")) for text in shown)
+                assert block.link or any(found), block
+
+
+def test_a_gradient_is_laid_out_like_its_weight() -> None:
+    for title in ("Policy", "Critic"):
+        tables = {item.block.name: item for item in sheet(title).items() if isinstance(item, Table)}
+        laid = [name for name in tables if name.endswith(".grad")]
+        assert laid
+        assert tables[f"{title.lower()}.E.grad"].across is tables[f"{title.lower()}.E"].across
+
+
+def test_one_hot_rows_stand_above_what_reads_them() -> None:
+    places = book().layout.places
+    blocks = book().blocks
+    for hot, reader in (("rollout.written", "policy.logits"), ("rollout.read", "policy.E")):
+        above, below = places[blocks[f"{hot}.grad.is"]], places[blocks[f"{reader}.grad"]]
+        assert above.sheet == below.sheet == "Policy"
+        assert above.row < below.row
+
+
+def test_words_beside_the_rows_fit_their_column() -> None:
+    rows = [block for block in book().blocks.values() if ".grad" in block.name and not block.link]
+    assert [
+        block.about.meaning for block in rows if len(block.about.meaning) > 42 and ".transposed" not in block.name
+    ] == []
+    assert "taken through" not in " ".join(block.about.meaning for block in rows)
