@@ -37,8 +37,7 @@ def with_sections(blueprint: Blueprint, made: Gradient) -> Blueprint:
     places = _places(blueprint.sheets, made)
     last = _home(blueprint.sheets)[made.home.get(made.total, made.total)]
     sheets = (
-        _extended(sheet, [b for b in made.blocks if places[b] == sheet.title], made, last)
-        for sheet in blueprint.sheets
+        _extended(sheet, [b for b in made.blocks if places[b] == sheet.title], made, last) for sheet in blueprint.sheets
     )
     return replace(blueprint, sheets=tuple(sheets))
 
