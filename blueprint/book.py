@@ -23,12 +23,11 @@ from blueprint.language import (
     latex_equations,
     reads,
 )
+from blueprint.page import placing, recalculate, watch
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Blueprint, on_one_sheet
 from blueprint.page.place import Address, Spot
-from blueprint.page.placing import lay_out, place_blocks
-from blueprint.page.recalculate import Proof, prove
-from blueprint.page.watch import expected, watch_of
+from blueprint.page.recalculate import Proof
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,7 +52,7 @@ class Book:
     @cached_property
     def layout(self) -> Layout:
         """Where everything stands. Raises NotationError if it does not fit on a page."""
-        return lay_out(self.blueprint, self.values)
+        return placing.lay_out(self.blueprint, self.values)
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
@@ -72,7 +71,7 @@ class Book:
 
     def prove(self, path: str | PathLike[str]) -> Proof:
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
-        return prove(Path(path), expected(self.layout))
+        return recalculate.prove(Path(path), watch.expected(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> explaining.Shown:
         """Shows one cell four ways: `book.show("height", n=1, t=5)`; members go by number or word (`c="Oslo"`)."""
@@ -90,7 +89,7 @@ class Book:
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns the sheet and address of a cell, also of a book that has not all its numbers."""
-        return place_blocks(self.blueprint, values).address(block, places)
+        return placing.place_blocks(self.blueprint, values).address(block, places)
 
     def block_named(self, text: str) -> Block:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
@@ -134,7 +133,7 @@ class Book:
     def formula(self, address: Address) -> str | None:
         """Returns the formula at an address where no block stands, or None."""
         place = (address.sheet, address.row - 1, address.column - 1)
-        lives = (*self.layout.lives, *watch_of(self.layout).lives)
+        lives = (*self.layout.lives, *watch.watch_of(self.layout).lives)
         return next((live.formula for live in lives if (live.sheet, live.row, live.column) == place), None)
 
     def linked(self, address: Address) -> bool:

@@ -22,9 +22,8 @@ from blueprint.language import (
     places_of,
     walk,
 )
-from blueprint.page import grid
+from blueprint.page import grid, names
 from blueprint.page.layout import Layout
-from blueprint.page.names import CHANGED_INPUTS, defined_name
 
 Cell = tuple[int, int]
 HOLE = "\0"
@@ -92,7 +91,7 @@ class RowAddresses:
     def cell(self, ref: Ref) -> str:
         """Returns the address of one cell; a single number goes by its name."""
         if not ref.block.axes:
-            return defined_name(ref.block.name)
+            return names.defined_name(ref.block.name)
         return self._sheet(ref) + self._address(ref, self._corner(ref, {}))
 
     def span(self, ref: Ref, axes: tuple[Axis, ...]) -> str:
@@ -126,7 +125,7 @@ class RowAddresses:
 
     def changes(self) -> str:
         """Returns the name of the cell that counts the typed blocks that were changed."""
-        return CHANGED_INPUTS
+        return names.CHANGED_INPUTS
 
     def _sheet(self, ref: Ref) -> str:
         sheet = self.layout.places[ref.block].sheet

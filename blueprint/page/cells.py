@@ -21,8 +21,7 @@ from blueprint.language import (
     places_of,
     walk,
 )
-from blueprint.page import grid
-from blueprint.page.addresses import template
+from blueprint.page import addresses, grid
 from blueprint.page.layout import Layout
 from blueprint.page.place import spans
 
@@ -87,9 +86,9 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
         formulas = None
         if not constant and across:
             each = (at | dict(zip(along, place_of_cell, strict=True)) for place_of_cell in members)
-            formulas = [template(block, definition, cell, layout).filled(0, grid.GROUPS) for cell in each]
+            formulas = [addresses.template(block, definition, cell, layout).filled(0, grid.GROUPS) for cell in each]
         elif not constant:
-            spelled = template(block, definition, at, layout)
+            spelled = addresses.template(block, definition, at, layout)
             formulas = [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
         cells = [_plain(value) for value in np.ravel(values.view(target, at)[1]).tolist()]
         yield Run(block, place.sheet, row, columns, formulas, cells, edge=len(free) < len(definition.target))

@@ -5,10 +5,9 @@ from itertools import product
 from typing import Any
 
 from blueprint.language import Block
-from blueprint.page import grid
+from blueprint.page import grid, styles
 from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Chart, Scale, Series
-from blueprint.page.styles import GREY, INK
 
 SIDES = {"above": (0.0, 1.0), "below": (0.0, -1.0), "right": (1.0, 0.0), "left": (-1.0, 0.0)}
 """Where a word may stand, and which way that is from its dot."""
@@ -81,8 +80,8 @@ KINDS: dict[str, dict[str, str]] = {
     "scatter": {"type": "scatter", "subtype": "straight"},
     "bars": {"type": "column"},
 }
-BARS = {"border": {"color": INK}, "gap": BETWEEN}
-WORD = {"series_name": True, "value": False, "font": {"size": 9, "color": GREY}}
+BARS = {"border": {"color": styles.INK}, "gap": BETWEEN}
+WORD = {"series_name": True, "value": False, "font": {"size": 9, "color": styles.GREY}}
 MAJOR_GRID = {"visible": True, "line": {"color": "#D9D9D9", "width": 0.5}}
 
 
@@ -93,7 +92,7 @@ def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, s
     words = [label for series in chart.series for label in _words(chart, series, layout)]
     for series in [*(_series(chart, number, layout) for number in range(len(chart.series))), *words]:
         made.add_series(series)
-    made.set_title({"name": chart.title, "name_font": {"size": 12, "color": INK}, "overlay": False})
+    made.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}, "overlay": False})
     every = {"interval_unit": 1} if _cells_across(chart.series[0].values, layout) <= MOST_WORDS else {}
     made.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
     made.set_y_axis(_axis(chart.up) | {"major_gridlines": MAJOR_GRID})
@@ -119,7 +118,7 @@ def _series(chart: Chart, number: int, layout: Layout) -> dict[str, Any]:
         hatched = {"pattern": {"pattern": pattern, "fg_color": colour, "bg_color": "#FFFFFF"}}
         return made | (hatched if pattern else {"fill": {"color": colour}}) | BARS | _numbers(chart, layout)
     if series.dots:
-        marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": INK}}
+        marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": styles.INK}}
         return made | {"line": {"none": True}, "marker": marker}
     return made | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": {"type": "none"}}
 
@@ -133,7 +132,7 @@ def _numbers(chart: Chart, layout: Layout) -> dict[str, Any]:
     groups, beside = _cells_across(chart.series[0].values, layout), len(chart.series)
     if not chart.numbers or (_width(chart) - MARGIN) / (groups * (beside + BETWEEN / 100)) < LEAST_BAR:
         return {}
-    font = {"size": 8, "color": INK} | ({"rotation": -90} if beside > 1 else {})
+    font = {"size": 8, "color": styles.INK} | ({"rotation": -90} if beside > 1 else {})
     return {"data_labels": {"value": True, "position": "outside_end", "num_format": chart.numbers, "font": font}}
 
 

@@ -3,9 +3,8 @@
 from math import ceil
 
 from blueprint.language import Block, equations, needs
-from blueprint.page import grid
+from blueprint.page import grid, names
 from blueprint.page.layout import Layout, Link, sheet_of_its_own
-from blueprint.page.names import CONTENTS, defined_name
 from blueprint.page.outline import Blueprint
 from blueprint.page.place import shape_of
 
@@ -52,7 +51,7 @@ def holds(block: Block) -> str:
 def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order, and links to the first sheet."""
     lead = LEAD + _example(layout.blueprint)
-    pen = sheet_of_its_own(CONTENTS, lead, layout, 0, FIRST_ROW, dict(enumerate(COLUMNS)))
+    pen = sheet_of_its_own(names.CONTENTS, lead, layout, 0, FIRST_ROW, dict(enumerate(COLUMNS)))
     reads = {block: [each for each in dict.fromkeys(need.read for need in needs(block)) if each is not block]
              for block in layout.places}  # fmt: skip
     readers: dict[Block, list[Block]] = {block: [] for block in layout.places}
@@ -66,7 +65,7 @@ def lay_contents(layout: Layout) -> None:
                 pen.link(row, column, block, cells[heading])
             else:
                 pen.label(row, column, cells[heading], "wrapped" if heading in WRAPPED else "cell")
-    layout.end[CONTENTS] = FIRST_ROW + len(layout.places)
+    layout.end[names.CONTENTS] = FIRST_ROW + len(layout.places)
     _link_back(layout)
 
 
@@ -87,7 +86,7 @@ def heights(layout: Layout) -> dict[int, float]:
     """Returns the height of every row in points, so that the longest wrapped text has its lines."""
     lines: dict[int, int] = {}
     for label in layout.labels:
-        if label.sheet == CONTENTS and label.style == "wrapped":
+        if label.sheet == names.CONTENTS and label.style == "wrapped":
             takes = LETTERS_WIDER * len(str(label.text)) / WIDTHS[COLUMNS[label.column]]
             lines[label.row] = max(lines.get(label.row, 1), ceil(takes))
     return {row: LINE_HEIGHT * count for row, count in lines.items()}
@@ -95,7 +94,9 @@ def heights(layout: Layout) -> dict[int, float]:
 
 def table_of(layout: Layout) -> str:
     """Returns the range of the table, its headings included."""
-    return f"{CONTENTS}!{grid.area(FIRST_ROW - 1, 0, layout.end[CONTENTS] - 1, len(COLUMNS) - 1, fixed=True)}"
+    return (
+        f"{names.CONTENTS}!{grid.area(FIRST_ROW - 1, 0, layout.end[names.CONTENTS] - 1, len(COLUMNS) - 1, fixed=True)}"
+    )
 
 
 def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block]) -> dict[str, str]:
@@ -107,7 +108,7 @@ def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block
         "kind": kind_of(block), "holds": holds(block), "axes": ", ".join(axis.letter for axis in block.axes),
         "stands at": layout.range(block, fixed=False).replace("'", ""), "equation": "" if block.typed else equation,
         "reads from": ", ".join(each.name for each in reads), "read by": ", ".join(each.name for each in readers),
-        "source": about.source, "defined name": defined_name(block.name),
+        "source": about.source, "defined name": names.defined_name(block.name),
         "lies": " ".join(map(str, shape_of(block, layout.places[block], layout.values))),
     }  # fmt: skip
 
@@ -119,5 +120,5 @@ def _link_back(layout: Layout) -> None:
     if first in layout.maps:
         links.append((grid.address(layout.maps[first], grid.SYMBOL), "map of the flow"))
     for sheet in others:
-        for column, (cell, text) in enumerate(links, 0 if sheet == CONTENTS else grid.SYMBOL):
+        for column, (cell, text) in enumerate(links, 0 if sheet == names.CONTENTS else grid.SYMBOL):
             layout.links.append(Link(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!{cell}", text))

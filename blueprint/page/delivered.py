@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import product
 
 from blueprint.language import Block
-from blueprint.page import grid, styles
+from blueprint.page import grid, names, styles
 from blueprint.page.layout import Layout, Pen, sheet_of_its_own
-from blueprint.page.names import CHANGED_INPUTS, DELIVERED, defined_name
 from blueprint.page.place import spans
 
 LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back"
@@ -17,7 +16,7 @@ SAME, CHANGED = "same", "changed"
 VERDICT, OFF, EMPTIED, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
 FIRST_ROW = 6
 COUNT_ROW = FIRST_ROW - 3
-COUNT_CELL = f"{DELIVERED}!{grid.address(COUNT_ROW, VERDICT, fixed=True)}"
+COUNT_CELL = f"{names.DELIVERED}!{grid.address(COUNT_ROW, VERDICT, fixed=True)}"
 WIDTHS = (1.5, 30, 44, 10, 14, 9)
 COPIES_WIDE = 8.43
 HEADINGS = {
@@ -28,25 +27,25 @@ HEADINGS = {
 
 def lay_delivered(layout: Layout) -> None:
     """Adds the sheet of copies: a verdict and a copy per typed block, and one verdict on all of them above."""
-    pen = sheet_of_its_own(DELIVERED, LEAD, layout, grid.SYMBOL, FIRST_ROW, HEADINGS)
+    pen = sheet_of_its_own(names.DELIVERED, LEAD, layout, grid.SYMBOL, FIRST_ROW, HEADINGS)
     row = FIRST_ROW
     for block in layout.places:
         if block.typed and block not in layout.blueprint.looks:
             row = _block(block, row, pen)
-    layout.end[DELIVERED] = row
+    layout.end[names.DELIVERED] = row
     # What is no longer counted as the same is counted, so that an error counts too.
     verdicts = f"{grid.address(FIRST_ROW, VERDICT)}:{grid.address(row - 1, VERDICT)}"
     pen.label(COUNT_ROW, grid.NAME, "inputs that were changed", "name")
     pen.live(COUNT_ROW, VERDICT, f'=COUNTA({verdicts})-COUNTIF({verdicts},"{SAME}")', 0.0, "live 0 key")
     for sheet, place in layout.unchanged:
         asking = Pen(sheet, layout)
-        asking.live(place, VERDICT, f'=IF({CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")', SAME, "verdict")
-        asking.link(place, VERDICT + 1, f"{DELIVERED}!A1", f"{DELIVERED}, row {COUNT_ROW + 1}")
+        asking.live(place, VERDICT, f'=IF({names.CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")', SAME, "verdict")
+        asking.link(place, VERDICT + 1, f"{names.DELIVERED}!A1", f"{names.DELIVERED}, row {COUNT_ROW + 1}")
 
 
 def widths(layout: Layout) -> list[float]:
     """Returns the width of every column, those of the copies included, in letters."""
-    last = max((label.column for label in layout.labels if label.sheet == DELIVERED), default=COPY)
+    last = max((label.column for label in layout.labels if label.sheet == names.DELIVERED), default=COPY)
     return [*WIDTHS, *[COPIES_WIDE] * (last - len(WIDTHS) + 1)]
 
 
@@ -71,7 +70,7 @@ def _same(block: Block, copy: str, row: int, pen: Pen) -> str:
 
     (SUMXMY2 says the first at once, but ironcalc has it only within one sheet.)
     """
-    name = defined_name(block.name)
+    name = names.defined_name(block.name)
     if not block.axes:
         return f"AND(EXACT({name},{copy}),ISNUMBER({name})=ISNUMBER({copy}))"  # a number typed as text is no number
     pen.live(row, OFF, f"=SUMPRODUCT({name}-{copy},{name}-{copy})", 0.0, "live 10")

@@ -6,9 +6,8 @@ In the margin of every row with formulas stands a watch (`watch.py`); here the w
 from collections.abc import Iterator
 
 from blueprint.language import Block
-from blueprint.page import grid
+from blueprint.page import grid, names
 from blueprint.page.layout import Label, Layout, Link, Live, sheet_of_its_own
-from blueprint.page.names import CHANGED_INPUTS, CONTENTS, FIRST_FORMULA, FORMULAS, defined_name
 
 LEAD = "whether every formula is the one that was delivered; a sign in the margin of a sheet marks the row of one that is not"
 OVERWRITTEN, REPLACED, ENDED, INTACT = "!", "≠", "#", ""
@@ -43,7 +42,7 @@ LABELS = {
 
 def address(row: int, column: int) -> str:
     """Returns the fixed address of a cell of this sheet, as other sheets write it."""
-    return f"{FORMULAS}!{grid.address(row, column, fixed=True)}"
+    return f"{names.FORMULAS}!{grid.address(row, column, fixed=True)}"
 
 
 FOUND_CELL, CHANGED_CELL = address(FOUND_ROW, GONE), address(CHANGED_ROW, VERDICT)
@@ -52,22 +51,22 @@ TOLERANCE_CELL = address(TOLERANCE_ROW, VERDICT)
 
 def lay_formulas(layout: Layout) -> None:
     """Adds the sheet: its names, and a link to every sheet that is watched."""
-    pen = sheet_of_its_own(FORMULAS, LEAD, layout, grid.SYMBOL, FIRST_ROW, HEADINGS)
+    pen = sheet_of_its_own(names.FORMULAS, LEAD, layout, grid.SYMBOL, FIRST_ROW, HEADINGS)
     for row, text in LABELS.items():
         pen.label(row, grid.NAME, text, "name")
     watched = watched_sheets(layout)
     for row, sheet in enumerate(watched, FIRST_ROW):
         pen.link(row, grid.SYMBOL, f"{grid.quoted(sheet)}!A1", sheet)
     for sheet, row, _ in layout.judged:
-        layout.links.append(Link(sheet, row, VERDICT + 3, f"{FORMULAS}!A1", FORMULAS))
-    layout.end[FORMULAS] = FIRST_ROW + len(watched)
-    pen.label(layout.end[FORMULAS] + 1, VERDICT, SUMMED, "table head")
+        layout.links.append(Link(sheet, row, VERDICT + 3, f"{names.FORMULAS}!A1", names.FORMULAS))
+    layout.end[names.FORMULAS] = FIRST_ROW + len(watched)
+    pen.label(layout.end[names.FORMULAS] + 1, VERDICT, SUMMED, "table head")
 
 
 def watched_sheets(layout: Layout) -> list[str]:
     """Lists the sheets as numbers are derived: those on which something is computed first, then those that show it again."""
     computing = {place.sheet for block, place in layout.places.items() if not (block.typed or block.link)}
-    watched = (sheet for sheet in layout.body if sheet not in (FORMULAS, CONTENTS))
+    watched = (sheet for sheet in layout.body if sheet not in (names.FORMULAS, names.CONTENTS))
     return sorted(watched, key=lambda sheet: sheet not in computing)
 
 
@@ -76,21 +75,23 @@ def summary(layout: Layout) -> Iterator[Live]:
     watched = watched_sheets(layout)
     for row, sheet in enumerate(watched, FIRST_ROW):
         yield from _line(sheet, row, layout)
-    same = ",".join(f"{defined_name(b.name)}={address(CHANGED_ROW, GONE + i)}" for i, b in enumerate(_looks(layout)))
+    same = ",".join(
+        f"{names.defined_name(b.name)}={address(CHANGED_ROW, GONE + i)}" for i, b in enumerate(_looks(layout))
+    )
     shown = f"+IF(IFERROR(AND({same}),FALSE),0,1)" if same else ""
-    yield Live(FORMULAS, CHANGED_ROW, VERDICT, f"={CHANGED_INPUTS}{shown}", 0.0, "live 0")
+    yield Live(names.FORMULAS, CHANGED_ROW, VERDICT, f"={names.CHANGED_INPUTS}{shown}", 0.0, "live 0")
     yield from _found(FIRST_ROW + len(watched) - 1)
     for sheet, row, checks in layout.judged:
-        verdict = f'=IF(IFERROR(AND({checks}="OK",{FIRST_FORMULA}=""),FALSE),"OK","LOOK")'
+        verdict = f'=IF(IFERROR(AND({checks}="OK",{names.FIRST_FORMULA}=""),FALSE),"OK","LOOK")'
         yield Live(sheet, row, VERDICT, verdict, "OK", "verdict")
-        yield Live(sheet, row, VERDICT + 4, f"={FIRST_FORMULA}", "", "found")
+        yield Live(sheet, row, VERDICT + 4, f"={names.FIRST_FORMULA}", "", "found")
 
 
 def fixed(layout: Layout) -> Iterator[Label]:
     """Yields the numbers on which the watches rely, besides the sums: the tolerance, and which member was shown."""
-    yield Label(FORMULAS, TOLERANCE_ROW, VERDICT, TOLERANCE, "delivered 12")
+    yield Label(names.FORMULAS, TOLERANCE_ROW, VERDICT, TOLERANCE, "delivered 12")
     for i, block in enumerate(_looks(layout)):
-        yield Label(FORMULAS, CHANGED_ROW, GONE + i, float(layout.values.cell(block)), "delivered 0")
+        yield Label(names.FORMULAS, CHANGED_ROW, GONE + i, float(layout.values.cell(block)), "delivered 0")
 
 
 def _looks(layout: Layout) -> list[Block]:
@@ -103,10 +104,10 @@ def _line(sheet: str, row: int, layout: Layout) -> Iterator[Live]:
     verdict = f'"{SAME}"'
     for sign, column in COLUMNS.items():
         formula = f'=IFERROR(MATCH("{sign}",{margin},0)+ROW({top})-1,0)'
-        yield Live(FORMULAS, row, column, formula, 0.0, "live 0")
+        yield Live(names.FORMULAS, row, column, formula, 0.0, "live 0")
     for sign, column in reversed(COLUMNS.items()):
         verdict = f'IF({grid.address(row, column)}>0,"{SAYS[sign]}",{verdict})'
-    yield Live(FORMULAS, row, VERDICT, f"={verdict}", SAME, "verdict")
+    yield Live(names.FORMULAS, row, VERDICT, f"={verdict}", SAME, "verdict")
 
 
 def _found(last: int) -> Iterator[Live]:
@@ -120,6 +121,6 @@ def _found(last: int) -> Iterator[Live]:
         at = f'MATCH("{SAYS[sign]}",{column_of(VERDICT)},0)'
         row = f"INDEX({column_of(column)},{at})"
         places = f'IFERROR(INDEX({column_of(grid.SYMBOL)},{at})&", row "&{row}&": {MEANINGS[sign]}",{places})'
-    yield Live(FORMULAS, FOUND_ROW, GONE, f"={places}", "", "found")
+    yield Live(names.FORMULAS, FOUND_ROW, GONE, f"={places}", "", "found")
     here = grid.address(FOUND_ROW, GONE)
-    yield Live(FORMULAS, FOUND_ROW, VERDICT, f'=IF({here}="","{SAME}","LOOK")', SAME, "verdict")
+    yield Live(names.FORMULAS, FOUND_ROW, VERDICT, f'=IF({here}="","{SAME}","LOOK")', SAME, "verdict")

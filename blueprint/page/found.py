@@ -12,17 +12,14 @@ from typing import Any
 
 from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page import grid
+from blueprint.page import contents, grid, names, parse_cell
 from blueprint.page.archive import ReadError
-from blueprint.page.contents import COLUMNS, KINDS, LAYOUT_VERSION, LIMITS, NUMBERS, WORDS
-from blueprint.page.names import CONTENTS_RANGE
-from blueprint.page.parse_cell import limit_or_blank, number_or_blank, word_or_blank
 from blueprint.page.place import Spot, parse_shape
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
 """Columns of Contents that are read; the others are for people."""
-OPTIONS = {"kind": KINDS, "holds": (WORDS, LIMITS, NUMBERS)}
+OPTIONS = {"kind": contents.KINDS, "holds": (contents.WORDS, contents.LIMITS, contents.NUMBERS)}
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
 Range = tuple[str, int, int, int, int]
@@ -49,7 +46,13 @@ class Found(Spot):
 
         NaN or "" is a blank. Raises NoNumber for anything else.
         """
-        read = word_or_blank if self.words else limit_or_blank if self.limit else number_or_blank
+        read = (
+            parse_cell.word_or_blank
+            if self.words
+            else parse_cell.limit_or_blank
+            if self.limit
+            else parse_cell.number_or_blank
+        )
         return read(value, self.kind == "typed")
 
 
@@ -64,9 +67,11 @@ def located(book: Any, path: Path) -> dict[str, Found]:
     Refuses another version's file, and one whose contents have lost a row.
     """
     facts = noted(book)
-    version = facts.get("layout", LAYOUT_VERSION)
-    if version != LAYOUT_VERSION:
-        raise ReadError(f"{path} was written in layout {version}, this program knows {LAYOUT_VERSION}: use its version")
+    version = facts.get("layout", contents.LAYOUT_VERSION)
+    if version != contents.LAYOUT_VERSION:
+        raise ReadError(
+            f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version"
+        )
     blocks: dict[str, Found] = {}
     for line in _lines(book, path):
         found = _found(book, line, path)
@@ -85,13 +90,13 @@ def located(book: Any, path: Path) -> dict[str, Found]:
 
 def _lines(book: Any, path: Path) -> Iterator[dict[str, Any]]:
     """Yields the lines of Contents, by its columns."""
-    sheet, left, top, right, bottom = _destination(book, CONTENTS_RANGE, path)
+    sheet, left, top, right, bottom = _destination(book, names.CONTENTS_RANGE, path)
     rows = book[sheet].iter_rows(min_row=top, max_row=bottom, min_col=left, max_col=right, values_only=True)
     headings = next(rows)
-    if headings != COLUMNS:
-        stray = next((name for name in COLUMNS if name not in headings), "in another order")
+    if headings != contents.COLUMNS:
+        stray = next((name for name in contents.COLUMNS if name not in headings), "in another order")
         raise ReadError(f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved")
-    lines = (dict(zip(COLUMNS, row, strict=True)) for row in rows)
+    lines = (dict(zip(contents.COLUMNS, row, strict=True)) for row in rows)
     yield from (line for line in lines if any(line[column] for column in READ))
 
 
@@ -124,7 +129,7 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
             f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other"
         )
     reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
-    words, limit = line["holds"] == WORDS, line["holds"] == LIMITS
+    words, limit = line["holds"] == contents.WORDS, line["holds"] == contents.LIMITS
     return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
 
 

@@ -19,19 +19,15 @@ from blueprint.language import (
     spell,
     text,
 )
-from blueprint.page.byhand import WITHIN
-from blueprint.page.digits import SHOWN
-from blueprint.page.picking import shift
-from blueprint.page.putting import origin
-from blueprint.page.steps import Leaf, blocks_of
-from blueprint.page.styles import read_as
+from blueprint.page import byhand, digits, picking, putting, steps, styles
+from blueprint.page.steps import Leaf
 
 
 def meaning(leaf: Leaf, whole: str) -> str:
     """Says what a line holds; `whole` is what all members together are called."""
     if isinstance(leaf, Reduce):
         return f"sum over the whole {whole}"
-    if shift(leaf):
+    if picking.shift(leaf):
         return f"{neighbour(leaf)}: {leaf.block.symbol}"
     ids = ((each.axis, each.id) for each in leaf.at if isinstance(each, Lookup) and not isinstance(each.id, Constant))
     for axis, id in ids:
@@ -52,18 +48,18 @@ def is_limit(leaf: Leaf) -> bool:
 
 def is_whole(leaf: Leaf) -> bool:
     """Tells whether a quantity is printed as it stands: what is counted, and what may be the word off."""
-    return is_limit(leaf) or not any(block.about.decimals for block in blocks_of(leaf))
+    return is_limit(leaf) or not any(block.about.decimals for block in steps.blocks_of(leaf))
 
 
 def style_of(leaf: Leaf, is_word: bool, derived: bool) -> str:
     """Returns the style of a value: whole numbers as such, others with the decimals by which one checks them."""
-    most = max(SHOWN, *(block.about.decimals for block in blocks_of(leaf)))
+    most = max(digits.SHOWN, *(block.about.decimals for block in steps.blocks_of(leaf)))
     shown = "0" if is_whole(leaf) and not is_limit(leaf) else str(most)
     reads = "" if isinstance(leaf, Reduce) else leaf.block.about.reads
-    return f"live {'word' if is_word else shown}" + " key" * derived + read_as(reads)
+    return f"live {'word' if is_word else shown}" + " key" * derived + styles.read_as(reads)
 
 
-PRINT: dict[str, Rule] = {**TEXT, WITHIN: Rule("{1} ≤ {2} < {3}", ANYTHING, (ANYTHING,) * 4)}
+PRINT: dict[str, Rule] = {**TEXT, byhand.WITHIN: Rule("{1} ≤ {2} < {3}", ANYTHING, (ANYTHING,) * 4)}
 # Marks around a number, and around what needs brackets where it is no single positive number.
 MARK, END, OPEN, CLOSE = "\1", "\2", "\3", "\4"
 _NUMBER = re.compile(f"{OPEN}{MARK}(\\d+){END}{CLOSE}|{MARK}(\\d+){END}")
@@ -90,7 +86,7 @@ def pieces(expr: Expr) -> list[str | Number]:
     def render(inner: Expr) -> Spelled:
         match inner:
             case Ref():
-                return number(origin(inner))
+                return number(putting.origin(inner))
             case Reduce() | Op("choose") | Op("where", (Op("is_off"), *_)):
                 return number(inner)
             case Op():

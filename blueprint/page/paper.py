@@ -5,14 +5,13 @@ from itertools import accumulate
 from math import ceil
 from typing import Any
 
-from blueprint.page import charts, grid, styles
+from blueprint.page import charts, grid, ruler, styles
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Sheet
 from blueprint.page.printing import Area
-from blueprint.page.ruler import LINE, PIXELS_PER_LETTER, PIXELS_PER_POINT
 
-STANDARD, TITLE, LOW, TIGHT, NARROW = 15, 24, 13.5, LINE / PIXELS_PER_POINT, 5.25
+STANDARD, TITLE, LOW, TIGHT, NARROW = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25
 PARAGRAPH = 13
 """Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet, a line of a paragraph."""
 
@@ -35,7 +34,7 @@ class Rows:
     def pixels(self, row: int) -> int:
         """Returns how high a row is on the screen."""
         points = 0.0 if self.closed and row in self.folds else self.heights.get(row, STANDARD)
-        return round(points * PIXELS_PER_POINT)
+        return round(points * ruler.PIXELS_PER_POINT)
 
 
 def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
@@ -54,11 +53,13 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
         if title == sheet.title
     }
     broken = columns.lines | {row: lines for row, lines in tall.items() if lines > 1}
-    rows.heights |= {row: lines * LINE / PIXELS_PER_POINT + 3 for row, lines in broken.items()}
+    rows.heights |= {row: lines * ruler.LINE / ruler.PIXELS_PER_POINT + 3 for row, lines in broken.items()}
     for block in columns.corners:
         if layout.roles[block] == "paragraph":
             longest = max(map(len, map(str, layout.values[block].ravel())))
-            rows.heights[layout.places[block].row] = PARAGRAPH * (2 + longest // (columns.member // PIXELS_PER_LETTER))
+            rows.heights[layout.places[block].row] = PARAGRAPH * (
+                2 + longest // (columns.member // ruler.PIXELS_PER_LETTER)
+            )
     return rows
 
 

@@ -7,13 +7,11 @@ sheet: `INDEX(row, chosen_place)`. The next member is one place further.
 import numpy as np
 
 from blueprint.language import Axis, Block, Constant, Expr, Lookup, NotationError, Op, Position, Reduce, Ref, places_of
-from blueprint.page import grid
+from blueprint.page import grid, names, putting, steps
 from blueprint.page.layout import Layout, Live
-from blueprint.page.names import CHOSEN_PLACE, defined_name
 from blueprint.page.outline import Choice
 from blueprint.page.place import spans
-from blueprint.page.putting import origin
-from blueprint.page.steps import VALUE, Leaf, blocks_of, name
+from blueprint.page.steps import Leaf
 
 
 class Picker:
@@ -24,7 +22,7 @@ class Picker:
 
     def __init__(self, layout: Layout, choice: Choice, finder: tuple[str, int]):
         self.layout, self.values, self.choice = layout, layout.values, choice
-        self.finder, self.stride = finder, grid.address(finder[1], VALUE)
+        self.finder, self.stride = finder, grid.address(finder[1], steps.VALUE)
         *self.outer, self.time = choice.across
         self.at = {axis: self._chosen(axis, n) for axis, n in zip(choice.across, choice.numbers, strict=True)}
 
@@ -37,7 +35,7 @@ class Picker:
 
     def place(self) -> tuple[str, float]:
         """Spells the one number that says where the chosen column is; returns it, too."""
-        *outer, time = (defined_name(number.name) for number in self.choice.numbers)
+        *outer, time = (names.defined_name(number.name) for number in self.choice.numbers)
         if not outer:
             return f"={time}+1", float(self.at[self.time] + 2)
         place = self.at[self.outer[0]] * grid.stride(self.values.size(self.time)) + self.at[self.time] + 2
@@ -48,13 +46,13 @@ class Picker:
         sheet, top, last, column = self.layout.spread[block]
         for member in range(last - top + 1):
             value = self.values.cell(block, *(self.at.get(axis, member) for axis in block.axes))
-            formula = f"=INDEX({self.rows(block, self.layout.places[block].row + member)},{CHOSEN_PLACE})"
+            formula = f"=INDEX({self.rows(block, self.layout.places[block].row + member)},{names.CHOSEN_PLACE})"
             self.layout.lives.append(Live(sheet, top + member, column, formula, value, f"live {block.about.decimals}"))
 
     def value(self, leaf: Leaf) -> float | str:
         """Returns the number that a line holds; 0 where a sheet's empty cell is read, beyond the last member."""
         if isinstance(leaf, Reduce):
-            return float(np.sum(np.prod([self.values[block] for block in blocks_of(leaf)], axis=0)))
+            return float(np.sum(np.prod([self.values[block] for block in steps.blocks_of(leaf)], axis=0)))
         places = places_of(leaf, self.at, self.values)
         known = all(place in span for place, span in zip(places, spans(leaf.block, self.values), strict=True))
         return self.values.cell(leaf.block, *places) if known else 0.0
@@ -62,16 +60,16 @@ class Picker:
     def formula(self, leaf: Leaf) -> str:
         """Spells the formula that brings a number to its line."""
         if isinstance(leaf, Reduce):
-            ranges = [self.rows(block, self.layout.places[block].row) for block in blocks_of(leaf)]
+            ranges = [self.rows(block, self.layout.places[block].row) for block in steps.blocks_of(leaf)]
             return f"={'SUMPRODUCT' if len(ranges) > 1 else 'SUM'}({','.join(ranges)})"
         if not leaf.at:
-            return f"={defined_name(leaf.block.name)}"
+            return f"={names.defined_name(leaf.block.name)}"
         if not set(self.choice.across) & set(leaf.block.axes):
             return f"={self._weight(leaf)}"
         if self.time in leaf.block.axes:
             return self._of_column(leaf)
         # The Σ column of the chosen group, as `chosen_place` counts, is the one before the next group's start.
-        place = f"{CHOSEN_PLACE}-{defined_name(self.choice.numbers[-1].name)}+{self.stride}-2"
+        place = f"{names.CHOSEN_PLACE}-{names.defined_name(self.choice.numbers[-1].name)}+{self.stride}-2"
         return f"=INDEX({self.rows(leaf.block, self.layout.places[leaf.block].row, ends=1)},{place})"
 
     def member_name(self, axis: Axis, member: int) -> tuple[str, str]:
@@ -85,7 +83,7 @@ class Picker:
     def _of_column(self, leaf: Ref) -> str:
         """Spells how a number of the chosen column, or of one beside it, is brought to its line."""
         by, (first, id) = shift(leaf), self._member(leaf)
-        place = f"{CHOSEN_PLACE}{by:+}" if by else CHOSEN_PLACE
+        place = f"{names.CHOSEN_PLACE}{by:+}" if by else names.CHOSEN_PLACE
         row, _ = self.layout.places[leaf.block].cell(leaf.block, (*(0 for _ in self.choice.across), *first))
         if id is not None:
             height = self.values.size(leaf.block.axes[-1]) - 1
@@ -108,7 +106,9 @@ class Picker:
 
     def cell_of(self, leaf: Expr) -> str:
         """Returns the address of the cell that holds a number on the walk."""
-        return grid.address(*self.layout.numbered[name(leaf if isinstance(leaf, Reduce) else origin(leaf))])
+        return grid.address(
+            *self.layout.numbered[steps.name(leaf if isinstance(leaf, Reduce) else putting.origin(leaf))]
+        )
 
     def _weight(self, leaf: Ref) -> str:
         """Spells the cell of a weight; the member whose weights are meant is the one of a line."""

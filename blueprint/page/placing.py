@@ -1,17 +1,11 @@
 """Placing: walks through an outline from top to bottom and gives every item its rows."""
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.page import grid, names
+from blueprint.page import contents, delivered, fitting, formulas, grid, names, views, walk
 from blueprint.page.cell_writer import SheetPen
-from blueprint.page.contents import lay_contents
-from blueprint.page.delivered import lay_delivered
-from blueprint.page.fitting import refuse_overlaps, refuse_unfit, with_wide_weights
-from blueprint.page.formulas import lay_formulas
 from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place, span_of
-from blueprint.page.views import PLACERS
-from blueprint.page.walk import lay_walk
 
 WIDE = 15
 """From this width on a column holds text, and its heading begins where the text does."""
@@ -32,19 +26,19 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
         )
         for echo in layout.echoes
     ]
-    for lay in (lay_walk, lay_delivered, lay_formulas, lay_contents):
+    for lay in (walk.lay_walk, delivered.lay_delivered, formulas.lay_formulas, contents.lay_contents):
         lay(layout)
     return layout
 
 
 def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
     """Gives every block its place, which hangs on the sizes alone and not on the numbers; raises NotationError."""
-    blueprint = with_wide_weights(blueprint, values)
-    refuse_unfit(blueprint, values)
+    blueprint = fitting.with_wide_weights(blueprint, values)
+    fitting.refuse_unfit(blueprint, values)
     layout = Layout(blueprint, values)
     for sheet in blueprint.sheets:
         SheetPlacer(sheet, layout).place()
-    refuse_overlaps(layout)
+    fitting.refuse_overlaps(layout)
     return layout
 
 
@@ -103,7 +97,7 @@ class SheetPlacer(SheetPen):
                 if item.fold:
                     self.layout.folds.append((self.title, first, self.row - 1))
             case _:
-                PLACERS[type(item)](item, self)
+                views.PLACERS[type(item)](item, self)
 
     def line(self, blocks: tuple[Block, ...], role: str) -> None:
         """Places single numbers (and lists) side by side; those for which nothing may be chosen look fixed."""

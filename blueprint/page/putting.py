@@ -5,8 +5,7 @@ from functools import reduce
 from typing import TypeGuard
 
 from blueprint.language import Axis, Block, Constant, Edge, Expr, Find, Index, Lookup, Op, Position, Reduce, Ref, Values
-from blueprint.page import cell_writer
-from blueprint.page.byhand import WITHIN
+from blueprint.page import byhand, cell_writer
 from blueprint.page.outline import Listed, Step
 
 LONGEST = 12
@@ -96,5 +95,5 @@ def written_out(expr: Expr, leaf: Ref, across: tuple[Axis, ...], values: Values)
             return Op(operation, tuple(written_out(arg, leaf, across, values) for arg in args), labels)
         case Find("find", axis, Ref() as among, value):
             high = reindexed(among, lambda index: Position(axis) if _runs(index, axis) else index)
-            return Op(WITHIN, (leaf, put(among, axis, leaf), value, put(high, axis, leaf)))
+            return Op(byhand.WITHIN, (leaf, put(among, axis, leaf), value, put(high, axis, leaf)))
     return expr

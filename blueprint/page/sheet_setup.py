@@ -5,15 +5,12 @@ from typing import Any
 
 from xlsxwriter.worksheet import Worksheet
 
-from blueprint.page import contents, delivered, formulas, grid, names, styles
+from blueprint.page import contents, delivered, digits, formulas, grid, names, paper, printing, steps, styles
 from blueprint.page.columns import SIDES, Columns
-from blueprint.page.digits import LARGE_FORMAT, MOST
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Sheet, blocks_on
-from blueprint.page.paper import Rows, area_of, head_of, rows_of
-from blueprint.page.printing import set_up_print
+from blueprint.page.paper import Rows
 from blueprint.page.ruler import Ruler, pixels
-from blueprint.page.steps import UNITS
 
 Look = Callable[[Any, styles.Properties], Any]
 
@@ -50,7 +47,7 @@ class SheetSetup:
     def set_up(self) -> Columns:
         """Sets columns, rows, panes, heads, colours and print; returns the columns as they were measured."""
         body, end = self.layout.body[self.sheet.title], self.layout.end[self.sheet.title]
-        rows = rows_of(self.sheet, self.layout, self.columns)
+        rows = paper.rows_of(self.sheet, self.layout, self.columns)
         self.page.hide_gridlines(2)
         rows.set(self.page)
         self.page.freeze_panes(body, grid.LEFT if self.sheet.across else 0)
@@ -67,7 +64,7 @@ class SheetSetup:
             colour_verdicts(self.page, end, grid.LEFT + 3, self.look)
         self.large_values()
         self.mark_chosen()
-        set_up_print(self.page, area_of(self.sheet, self.layout, self.columns, rows))
+        printing.set_up_print(self.page, paper.area_of(self.sheet, self.layout, self.columns, rows))
         return self.columns
 
     def where(self, corners: tuple[int, int, int, int], condition: str, name: str, style: styles.Properties) -> None:
@@ -79,9 +76,9 @@ class SheetSetup:
         """Shows values that the column has no room for as powers of ten; a number format cannot, it would lose the sign."""
         rows = [line.row for line in self.layout.walk if line.sheet == self.sheet.title]
         if rows:
-            corners = min(rows), min(UNITS), max(rows), max(UNITS)
-            condition = f"ABS({grid.address(*corners[:2])})>={MOST:.0f}"
-            self.where(corners, condition, "large", {"num_format": LARGE_FORMAT})
+            corners = min(rows), min(steps.UNITS), max(rows), max(steps.UNITS)
+            condition = f"ABS({grid.address(*corners[:2])})>={digits.MOST:.0f}"
+            self.where(corners, condition, "large", {"num_format": digits.LARGE_FORMAT})
 
     @property
     def has_verdicts(self) -> bool:
@@ -160,4 +157,4 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     else:
         colour_verdicts(page, layout.end[title], grid.LEFT, look)
     rows.set(page)
-    set_up_print(page, head_of(widths, [rows.pixels(row) for row in range(body)], body))
+    printing.set_up_print(page, paper.head_of(widths, [rows.pixels(row) for row in range(body)], body))

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from blueprint.language import Axis, Block, Constant, Expr, Lookup, Op, Reduce, Ref, text
-from blueprint.page import grid
-from blueprint.page.byhand import MORE, WITHIN
+from blueprint.page import byhand, grid, putting
 from blueprint.page.cell_writer import SheetPen
 from blueprint.page.outline import Listed, Step
-from blueprint.page.putting import LONGEST, origin, put, step_of, takes_numbers, whole_of, written_out
 
 VALUE, EQUATION, NUMBERS, WHERE, UNIT, DIGITS, TRIED = range(grid.LEFT, grid.LEFT + 7)
-DUE = TRIED + len(MORE)
+DUE = TRIED + len(byhand.MORE)
 MEMBERS = DUE + 1
 """The columns of a line: what one reads; and how it is made: the power of ten of the value, the decimals of the numbers
 in its equation, what comes out with so many decimals, the value as it is shown, and numbers that have no line of their own.
@@ -22,7 +20,7 @@ UNITS = {VALUE: UNIT, NUMBERS: MEMBERS}
 
 Leaf = Ref | Reduce
 """What one line holds a number of: a cell of the chosen column (or its neighbour), or a sum over all members."""
-SELECTING = ("choose", WITHIN)
+SELECTING = ("choose", byhand.WITHIN)
 """Operations whose first operand says which is meant, and is no number of the equation."""
 
 
@@ -63,9 +61,9 @@ class WalkList:
 def place_step(step: Step, pen: SheetPen) -> None:
     """Keeps the row of a step, after those of its operands that have none yet; they are spelled when all have a place."""
     across = pen.layout.blueprint.understood(pen.sheet)
-    leaf, expr = step_of(step, across[-1])
-    written = None if expr is None else written_out(expr, leaf, across, pen.values)
-    if not takes_numbers(written, leaf.block.axes):
+    leaf, expr = putting.step_of(step, across[-1])
+    written = None if expr is None else putting.written_out(expr, leaf, across, pen.values)
+    if not putting.takes_numbers(written, leaf.block.axes):
         expr = written = None
     missing = {name(read): read for read in leaves(written) if name(read) not in pen.layout.numbered}
     alone = [read for read in missing.values() if not is_member(read)]
@@ -80,9 +78,11 @@ def place_step(step: Step, pen: SheetPen) -> None:
 def place_list(listed: Listed, pen: SheetPen) -> None:
     """Keeps the row of a list, if it is short enough."""
     axis = listed.block.axes[-1]
-    if pen.values.size(axis) <= LONGEST:
-        whole = whole_of(listed, pen.layout.blueprint.understood(pen.sheet)[-1])
-        members = (origin(put(whole, axis, Constant(member))) for member in range(pen.values.size(axis)))
+    if pen.values.size(axis) <= putting.LONGEST:
+        whole = putting.whole_of(listed, pen.layout.blueprint.understood(pen.sheet)[-1])
+        members = (
+            putting.origin(putting.put(whole, axis, Constant(member))) for member in range(pen.values.size(axis))
+        )
         _keep(WalkList(pen.title, pen.row, whole, axis, tuple(members), listed.says), pen)
         pen.row += 1
 
@@ -103,7 +103,7 @@ def leaves(expr: Expr | None) -> Iterator[Leaf]:
     """Yields the numbers that an equation reads, in its order."""
     match expr:
         case Ref():
-            yield origin(expr)
+            yield putting.origin(expr)
         case Reduce():
             yield expr
         case Op(operation, args):
@@ -123,4 +123,4 @@ def blocks_of(leaf: Leaf) -> list[Block]:
     if isinstance(leaf, Ref):
         return [leaf.block]
     factors = leaf.body.args if isinstance(leaf.body, Op) else (leaf.body,)
-    return [origin(factor).block for factor in factors if isinstance(factor, Ref)]
+    return [putting.origin(factor).block for factor in factors if isinstance(factor, Ref)]

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from blueprint.language import Block
-from blueprint.page import charts, grid, names
-from blueprint.page.byhand import LINES
+from blueprint.page import byhand, charts, grid, names, steps, styles
 from blueprint.page.cell_writer import SheetPen, origin
 from blueprint.page.layout import Hung
 from blueprint.page.outline import (
@@ -24,8 +23,6 @@ from blueprint.page.outline import (
     Unchanged,
 )
 from blueprint.page.ruler import pixels
-from blueprint.page.steps import VALUE, place_list, place_step
-from blueprint.page.styles import read_as
 
 OF, STANDS, EQUATION, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
@@ -38,7 +35,7 @@ LETTER, AROUND = 5.6, 12
 def _piece(piece: Piece, pen: SheetPen) -> None:
     """Places a named number that is shown again: its link, its equation and its meaning."""
     pen.name(pen.row, piece.about.symbol, piece.title)
-    pen.echo(pen.row, VALUE, piece.shown, (), _shown_as(piece.shown) + read_as(piece.shown.about.reads))
+    pen.echo(pen.row, steps.VALUE, piece.shown, (), _shown_as(piece.shown) + styles.read_as(piece.shown.about.reads))
     pen.label(pen.row, OF, piece.of, "name")
     pen.link(pen.row, STANDS if piece.of else OF, piece.about)
     equation = pen.equation_text(origin(piece.about) if piece.about.link else piece.about) if piece.equation else ""
@@ -95,15 +92,15 @@ def _entry(entry: Entry, pen: SheetPen) -> None:
 
 def _sample(sample: Sample, pen: SheetPen) -> None:
     """Places a cell in the style of an example and says what it means."""
-    pen.label(pen.row, VALUE, sample.text, f"sample {sample.kind}/{sample.role}" + "/faded" * sample.faded)
-    pen.label(pen.row, VALUE + 1, sample.meaning, "name")
+    pen.label(pen.row, steps.VALUE, sample.text, f"sample {sample.kind}/{sample.role}" + "/faded" * sample.faded)
+    pen.label(pen.row, steps.VALUE + 1, sample.meaning, "name")
     pen.row += 1
 
 
 def _finder(_: Finder, pen: SheetPen) -> None:
     """Keeps the lines that find the chosen column, and those of the constants by which numbers are printed."""
     pen.layout.finder = pen.title, pen.row
-    pen.row += LINES
+    pen.row += byhand.LINES
 
 
 def _tour(_: Tour, pen: SheetPen) -> None:
@@ -111,7 +108,7 @@ def _tour(_: Tour, pen: SheetPen) -> None:
     sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
     for title, lead in (sheets | names.SHEETS).items():
         pen.link(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
-        pen.label(pen.row, VALUE, lead, "name")
+        pen.label(pen.row, steps.VALUE, lead, "name")
         pen.row += 1
 
 
@@ -125,7 +122,7 @@ def _unchanged(unchanged: Unchanged, pen: SheetPen) -> None:
 def _judged(judged: Judged, pen: SheetPen) -> None:
     """Keeps the line of the verdict on all checks and formulas."""
     pen.name(pen.row, judged.checks.symbol, judged.title)
-    pen.link(pen.row, VALUE + 1, judged.checks)
+    pen.link(pen.row, steps.VALUE + 1, judged.checks)
     pen.layout.judged.append((pen.title, pen.row, names.defined_name(judged.checks.name)))
     pen.row += 1
 
@@ -157,8 +154,8 @@ PLACERS: dict[type, Callable[..., None]] = {
     Flow: _flow,
     Entry: _entry,
     Sample: _sample,
-    Step: place_step,
-    Listed: place_list,
+    Step: steps.place_step,
+    Listed: steps.place_list,
     Spread: _spread,
     Finder: _finder,
     Tour: _tour,

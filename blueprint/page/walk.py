@@ -3,15 +3,12 @@
 from collections.abc import Iterator
 
 from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
-from blueprint.page import grid
-from blueprint.page.byhand import LAST, LEVELS, WITHIN, cells_of_constants, cells_of_levels, lay_constants, trials
-from blueprint.page.digits import Operand, Print, unit_formula, unit_of
+from blueprint.page import byhand, digits, grid, line_text, names, putting
+from blueprint.page.digits import Operand, Print
 from blueprint.page.layout import Layout, Pen
-from blueprint.page.line_text import Number, is_limit, is_whole, meaning, neighbour, pieces, style_of
-from blueprint.page.names import defined_name
+from blueprint.page.line_text import Number
 from blueprint.page.outline import Choice
 from blueprint.page.picking import Picker, shift
-from blueprint.page.putting import origin
 from blueprint.page.steps import (
     DIGITS,
     DUE,
@@ -41,22 +38,22 @@ class NumbersPutIn(Picker):
 
     def __init__(self, layout: Layout, choice: Choice, finder: tuple[str, int]):
         super().__init__(layout, choice, finder)
-        self.dec, self.least = defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
-        self.constants, self.levels = cells_of_constants(finder[1]), cells_of_levels(finder[1])
+        self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
+        self.constants, self.levels = byhand.cells_of_constants(finder[1]), byhand.cells_of_levels(finder[1])
 
     def numbers(self, line: WalkLine, expr: Expr) -> None:
         """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
         pen, row = Pen(line.sheet, self.layout), line.row
         fewest = self.tried(line, expr)
         free = iter(range(MEMBERS + len(line.members), grid.LAST_COLUMN))
-        joined = self.joined(pieces(expr), line, self.least + LEVELS[fewest], free)
-        sign = "" if isinstance(expr, Op) and expr.name == WITHIN else "= "
-        printed = (ROUGHLY if LEVELS[fewest] == LEVELS[-1] else sign) + joined[1]
+        joined = self.joined(line_text.pieces(expr), line, self.least + byhand.LEVELS[fewest], free)
+        sign = "" if isinstance(expr, Op) and expr.name == byhand.WITHIN else "= "
+        printed = (ROUGHLY if byhand.LEVELS[fewest] == byhand.LEVELS[-1] else sign) + joined[1]
         formula = f'=IF({grid.address(row, DIGITS)}<{self.levels[-1]},"{sign}","{ROUGHLY}")&{joined[0]}'
         if shift(line.leaf) > 0:  # it is of the next member; there is none after the last one
             column = next(free)
             pen.live(row, column, formula, Print(printed), "as print")
-            last = f"{defined_name(self.choice.numbers[-1].name)}={self.constants[LAST]}"
+            last = f"{names.defined_name(self.choice.numbers[-1].name)}={self.constants[byhand.LAST]}"
             formula = f'=IF({last},"",{grid.address(row, column)})'
             printed = "" if self.at[self.time] + 1 == self.values.size(self.time) else printed
         pen.live(row, NUMBERS, formula, Print(printed), "walk numbers")
@@ -64,17 +61,17 @@ class NumbersPutIn(Picker):
 
     def tried(self, line: WalkLine, expr: Expr) -> int:
         """Spells what comes out with more and more decimals, and the fewest that are enough; returns which these are."""
-        pen, row, fewest = Pen(line.sheet, self.layout), line.row, len(LEVELS) - 2
+        pen, row, fewest = Pen(line.sheet, self.layout), line.row, len(byhand.LEVELS) - 2
         formula = f"={self.levels[fewest]}"
-        if not is_limit(line.leaf):  # a limit may be the word off, with which nothing can be calculated
-            levels = [(cell, self.least + more) for cell, more in zip(self.levels, LEVELS, strict=True)]
-            cells = trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
+        if not line_text.is_limit(line.leaf):  # a limit may be the word off, with which nothing can be calculated
+            levels = [(cell, self.least + more) for cell, more in zip(self.levels, byhand.LEVELS, strict=True)]
+            cells = byhand.trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
             for column, cell in enumerate(cells, TRIED):
                 pen.live(row, column, *cell, "as print")
             fewest = [value for _, value in cells].index(cells[-1][1])
             due, first = grid.address(row, DUE), grid.address(row, TRIED)
             formula = f"=INDEX({self.levels[0]}:{self.levels[-1]},MATCH({due},{first}:{due},0))"
-        pen.live(row, DIGITS, formula, float(self.least + LEVELS[fewest]), "as print")
+        pen.live(row, DIGITS, formula, float(self.least + byhand.LEVELS[fewest]), "as print")
         return fewest
 
     def joined(self, parts: list[str | Number], line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
@@ -88,15 +85,15 @@ class NumbersPutIn(Picker):
             case str():
                 return '"' + part.replace('"', '""') + '"', part
             case Number(Op("where", (Op(_, (Ref() as limit,)), *branches)), False):
-                off, on = (self.joined(pieces(branch), line, decimals, free) for branch in branches)
+                off, on = (self.joined(line_text.pieces(branch), line, decimals, free) for branch in branches)
                 least = self.operand(limit)
                 return f'IF({least.cell}="off",{off[0]},{on[0]})', off[1] if least.value == OFF_WORD else on[1]
             case Number(Op(_, (Ref(block), *rows)), factor):
                 spelled = [self.part(Number(row, factor), line, decimals, free) for row in rows]
                 formulas = ",".join(formula for formula, _ in spelled)
-                return f"CHOOSE({defined_name(block.name)}+1,{formulas})", spelled[int(float(self.values.cell(block)))][
-                    1
-                ]
+                return f"CHOOSE({names.defined_name(block.name)}+1,{formulas})", spelled[
+                    int(float(self.values.cell(block)))
+                ][1]
         operand = self.found(part.shown)
         assert operand is not None
         printed = operand.printed(decimals, part.factor)
@@ -108,16 +105,16 @@ class NumbersPutIn(Picker):
 
     def found(self, expr: Expr) -> Operand | None:
         """Returns the operand that stands for a number of an equation; none for an operation."""
-        if isinstance(expr, Ref) and name(origin(expr)) not in self.layout.numbered:
-            return Operand(self.values.cell(expr.block), defined_name(expr.block.name), whole=True)
+        if isinstance(expr, Ref) and name(putting.origin(expr)) not in self.layout.numbered:
+            return Operand(self.values.cell(expr.block), names.defined_name(expr.block.name), whole=True)
         return self.operand(expr) if isinstance(expr, Ref | Reduce) else None
 
     def operand(self, leaf: Leaf) -> Operand:
         """Returns a number that has a cell on the walk, as it is put into an equation."""
-        leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
+        leaf = putting.origin(leaf) if isinstance(leaf, Ref) else leaf
         row, column = self.layout.numbered[name(leaf)]
         value, is_word = self.value(leaf), isinstance(self.value(leaf), str)
-        whole = is_whole(leaf) and (is_limit(leaf) or not is_word)
+        whole = line_text.is_whole(leaf) and (line_text.is_limit(leaf) or not is_word)
         unit = grid.address(row, UNITS[column]) if column in UNITS and not (whole or is_word) else ""
         return Operand(value, grid.address(row, column), unit, whole)
 
@@ -128,7 +125,7 @@ def lay_walk(layout: Layout) -> None:
     if choice is None or finder is None:
         return
     writer = WalkWriter(layout, choice, finder)
-    lay_constants(layout, finder, choice.across, writer.place(), writer.dec, writer.least)
+    byhand.lay_constants(layout, finder, choice.across, writer.place(), writer.dec, writer.least)
     for line in layout.walk:
         if isinstance(line, WalkLine):
             writer.line(line)
@@ -146,8 +143,8 @@ class WalkWriter(NumbersPutIn):
         pen, row, leaf, value = Pen(line.sheet, self.layout), line.row, line.leaf, self.value(line.leaf)
         letters = frozenset(self.choice.across)
         symbol = text(leaf, letters) if isinstance(leaf, Reduce) else reference(leaf.block, leaf.at, letters)
-        where, called = blocks_of(leaf)[-1], meaning(leaf, self.layout.blueprint.whole)
-        style = style_of(leaf, isinstance(value, str) and not is_limit(leaf), line.expr is not None)
+        where, called = blocks_of(leaf)[-1], line_text.meaning(leaf, self.layout.blueprint.whole)
+        style = line_text.style_of(leaf, isinstance(value, str) and not line_text.is_limit(leaf), line.expr is not None)
         if line.beside:  # its name is the link
             pen.link(row, EQUATION, where, f"{symbol}   {called}", "walk beside")
             style = style.replace("live", "beside")
@@ -155,9 +152,9 @@ class WalkWriter(NumbersPutIn):
             pen.name(row, symbol, called)
             pen.link(row, WHERE, where)
         pen.live(row, line.column, self.formula(leaf), value, style)
-        if not (isinstance(value, str) or is_whole(leaf)):
-            unit = unit_formula(grid.address(row, line.column), self.constants)
-            pen.live(row, UNITS[line.column], unit, unit_of(value), "as print")
+        if not (isinstance(value, str) or line_text.is_whole(leaf)):
+            unit = digits.unit_formula(grid.address(row, line.column), self.constants)
+            pen.live(row, UNITS[line.column], unit, digits.unit_of(value), "as print")
         self.members(line, pen)
         if line.expr is not None and line.written is not None:
             pen.label(row, EQUATION, f"= {text(line.expr, letters)}", "walk equation")
@@ -168,7 +165,11 @@ class WalkWriter(NumbersPutIn):
         pen, row, block = Pen(line.sheet, self.layout), line.row, line.whole.block
         symbol = reference(block, line.whole.at, frozenset({*self.choice.across, line.axis}))
         about = line.says or block.about.meaning
-        pen.name(row, symbol, f"{neighbour(line.whole)}: {symbol.partition('[')[0]}" if shift(line.whole) else about)
+        pen.name(
+            row,
+            symbol,
+            f"{line_text.neighbour(line.whole)}: {symbol.partition('[')[0]}" if shift(line.whole) else about,
+        )
         pen.link(row, WHERE, block)
         self.members(line, pen)
         printed, cells = list[str](), list[str]()

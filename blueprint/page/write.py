@@ -10,15 +10,11 @@ from typing import Any
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
-from blueprint.page import contents, delivered, formulas, grid, names, styles
+from blueprint.page import charts, contents, delivered, formulas, grid, names, steps, styles, validation, watch
 from blueprint.page.cells import Run, runs
-from blueprint.page.charts import hang
 from blueprint.page.layout import Label, Layout
 from blueprint.page.ruler import Ruler
 from blueprint.page.sheet_setup import PlainSheet, SheetSetup, set_up_own
-from blueprint.page.steps import VALUE
-from blueprint.page.validation import note_of, note_options, rule_of
-from blueprint.page.watch import fingerprint, watch_of
 from blueprint.program import PROGRAM
 from blueprint.saving import SaveError, saved_whole
 
@@ -81,7 +77,7 @@ class BookWriter:
         self.notes()
         self.validation()
         for hung in self.layout.charts:
-            hang(hung, self.layout, self.sheets[hung.sheet], self.book.add_chart)
+            charts.hang(hung, self.layout, self.sheets[hung.sheet], self.book.add_chart)
         return self.formulas
 
     def properties(self, made: datetime) -> None:
@@ -93,7 +89,7 @@ class BookWriter:
             "blocks": str(len(self.layout.places)),
             "sizes": " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items()),
             "axes": _fitting("; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in axes)),
-            "formulas": fingerprint(self.layout),
+            "formulas": watch.fingerprint(self.layout),
             **self.blueprint.facts,
         }
         for name, text in facts.items():
@@ -109,22 +105,24 @@ class BookWriter:
         }
         if self.layout.finder is not None:
             sheet, row = self.layout.finder
-            known[names.CHOSEN_PLACE] = f"{grid.quoted(sheet)}!{grid.address(row + 1, VALUE, fixed=True)}"
+            known[names.CHOSEN_PLACE] = f"{grid.quoted(sheet)}!{grid.address(row + 1, steps.VALUE, fixed=True)}"
         for name, target in known.items():
             refuse_left_out(self.book.define_name(name, f"={target}"), name)
 
     def notes(self) -> None:
         """Hangs a note at the head of every row of which there is more to say than its name."""
         for block, (sheet, row, column) in self.layout.heads.items():
-            if text := note_of(block, self.layout):
-                refuse_left_out(self.sheets[sheet].write_comment(row, column, text, note_options(text)), text)
+            if text := validation.note_of(block, self.layout):
+                refuse_left_out(
+                    self.sheets[sheet].write_comment(row, column, text, validation.note_options(text)), text
+                )
 
     def validation(self) -> None:
         """Says at every typed cell what it is for, and refuses what does not belong there."""
         for block, place in self.layout.places.items():
             if block.typed:
                 area = self.layout.corners(block)
-                code = self.sheets[place.sheet].data_validation(*area, rule_of(block, self.layout))
+                code = self.sheets[place.sheet].data_validation(*area, validation.rule_of(block, self.layout))
                 refuse_left_out(code, block.name)
 
     def look(self, key: Any, style: styles.Properties) -> Any:
@@ -142,7 +140,7 @@ class BookWriter:
         sections = (label for label in self.layout.labels if label.style == "section")
         for label, column in product(sections, range(grid.SYMBOL, grid.SINGLE + 1)):
             self.sheets[label.sheet].write_blank(label.row, column, None, self.label_look("rule"))
-        for label in (*self.layout.labels, *watch_of(self.layout).labels):
+        for label in (*self.layout.labels, *watch.watch_of(self.layout).labels):
             self.label(label)
 
     def label(self, label: Label) -> None:
@@ -176,7 +174,7 @@ class BookWriter:
 
     def views(self) -> None:
         """Writes the page's own formulas, those that show other cells again among them, and the links."""
-        for live in (*self.layout.lives, *watch_of(self.layout).lives):
+        for live in (*self.layout.lives, *watch.watch_of(self.layout).lives):
             look = self.label_look(live.style)
             self.sheets[live.sheet].write_formula(live.row, live.column, live.formula, look, live.value)
             self.formulas += 1

@@ -14,9 +14,8 @@ from openpyxl.formula.tokenizer import Token, Tokenizer
 from openpyxl.formula.translate import Translator
 from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page import grid
+from blueprint.page import formula_parts, grid
 from blueprint.page.archive import refusing
-from blueprint.page.formula_parts import cell_at
 
 
 class Area(NamedTuple):
@@ -102,7 +101,7 @@ def _on_sheet(archive: zipfile.ZipFile, part: str) -> dict[Cell, str]:
         if formula.get("t") == "shared":
             origin, master = shared.setdefault(str(formula.get("si")), (address, text))
             text = as_seen_from(f"={master}", origin, address)[1:]
-        found[cell_at(address)] = text
+        found[formula_parts.cell_at(address)] = text
     return found
 
 
