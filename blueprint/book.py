@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from blueprint import explaining
-from blueprint.frames import frame_of, frames_of, tensors_of
+from blueprint.frames import frame_of, tensors_of
 from blueprint.language import (
     Axis,
     Block,
@@ -95,10 +95,6 @@ class Book:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
         return explaining.block_named(text, self.blocks)
 
-    def span(self, block: Block, axis: Axis) -> tuple[int, int]:
-        """Returns the lowest and the highest number of a block's members along an axis, edges included."""
-        return explaining.numbers_along(block, axis, self.values)
-
     @cached_property
     def spots(self) -> Mapping[str, Spot]:
         """Where the blocks stand, by name."""
@@ -154,7 +150,8 @@ class Book:
 
     def frames(self, sheet: str) -> dict[str, "DataFrame"]:
         """Returns the blocks of a sheet as tables, by name, in the order of the sheet. Raises NotationError for another sheet."""
-        return frames_of(self, sheet)
+        title = explaining.sheet_named(sheet, self.sheets)
+        return {name: self.frame(self.blocks[name]) for name, spot in self.spots.items() if spot.sheet == title}
 
     def tensors(self, device: str = "cpu") -> dict[str, Any]:
         """Returns the numbers of every block as torch tensors in float64, by name, edges included; words are left out."""

@@ -1,11 +1,10 @@
 """Arrays as tables: blocks as pandas DataFrames whose rows and columns say what they are of."""
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blueprint.language import Axis, Block, NotationError
+from blueprint.language import Axis, Block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,15 +33,6 @@ def frame_of(book: "Book", block: Block) -> "pd.DataFrame":
         index=rows,
         columns=columns if array.ndim > 2 else columns.get_level_values(0),
     )
-
-
-def frames_of(book: "Book", sheet: str) -> dict[str, "pd.DataFrame"]:
-    """Returns the blocks that stand on a sheet as tables, by name. Raises NotationError for a sheet that is not there."""
-    if sheet not in book.sheets:
-        near = get_close_matches(sheet, book.sheets, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(book.sheets)}"
-        raise NotationError(f"there is no sheet {sheet!r}: {hint}")
-    return {name: frame_of(book, book.blocks[name]) for name, spot in book.spots.items() if spot.sheet == sheet}
 
 
 def tensors_of(book: "Book", device: str) -> dict[str, "Tensor"]:

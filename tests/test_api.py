@@ -108,7 +108,7 @@ def test_tensors_are_the_numbers_of_all_blocks() -> None:
             bp.NotationError,
             "did you mean advantages, advantage.abs or advantage.mean?",
         ),
-        (lambda: bp.build().frames("Lss"), bp.NotationError, "did you mean 'Loss'?"),
+        (lambda: bp.build().frames("Lss"), bp.NotationError, "did you mean Loss?"),
         (lambda: bp.verify("nowhere.npz"), MinibatchError, "nowhere.npz"),
     ],
 )

@@ -1,5 +1,6 @@
 """The command `explain`: it parses, asks the book and prints. No maths."""
 
+import json
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -8,7 +9,7 @@ import click
 from blueprint.book import Book
 from blueprint.commands.console import say
 from blueprint.commands.door import Refused
-from blueprint.explaining import Explanation, is_address, to_json
+from blueprint.explaining import is_address, numbers_along
 from blueprint.inputs import load
 from blueprint.language import Axis, Block
 from blueprint.workbooks.registry import blueprint_of, built_in_file
@@ -88,7 +89,7 @@ def explain(
     if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
         _check(book.block_named(what), members, book)
     found = book.explain(what, depth=depth, **members)
-    say({"json": to_json, "latex": Explanation.latex}.get(style or "", str)(found))
+    say(json.dumps(found.to_dict(), indent=1) if style == "json" else found.latex() if style == "latex" else str(found))
 
 
 def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
@@ -145,7 +146,7 @@ def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
         has = f"has a number for each {each} only" if each else "is a single number"
         raise Refused(f"{block.name} {has}: leave out {' and '.join(extra)}")
     for letter, axis in axes.items():
-        low, high = book.span(block, axis)
+        low, high = numbers_along(block, axis, book.values)
         if isinstance(member := members[letter], int) and not low <= member <= high:
             given = f"{_flag_of(axis)} {member}"
             raise Refused(f"{block.name} has no {given}: give {_range(block, axis, book).strip(' =')}")
@@ -164,5 +165,5 @@ def _range(block: Block, axis: Axis, book: Book) -> str:
     words, is_at = book.blueprint.names.get(axis), _flag_of(axis).endswith("=")
     if is_at and words is not None and not isinstance(words, str) and words is not block:
         return "|".join(map(str, book.values.arrays[words]))
-    low, high = book.span(block, axis)
+    low, high = numbers_along(block, axis, book.values)
     return f"{'' if is_at else ' '}{low} … {high}"

@@ -53,8 +53,10 @@ def places(block: Block, given: Mapping[str, int | str], names: Names, values: V
     """
     letters = [axis.letter for axis in block.axes]
     if set(given) != set(letters):
-        expected = ", ".join(f"{letter}=…" for letter in letters)
-        raise NotationError(f"a cell of {block.name} is named by ({expected}), not by ({', '.join(given)})")
+        raise NotationError(
+            f"a cell of {block.name} is named by ({', '.join(f'{letter}=…' for letter in letters)}), "
+            f"not by ({', '.join(given)})"
+        )
     return tuple(_place(block, slot, given[letter], names, values) for slot, letter in enumerate(letters))
 
 
@@ -77,8 +79,8 @@ def _place(block: Block, slot: int, given: int | str, names: Names, values: Valu
 
 def numbers_along(block: Block, axis: Axis, values: Values) -> tuple[int, int]:
     """Returns the first and the last number in which a person counts a block's cells along an axis, edges included."""
-    first = axis.start - values.before(block, axis)
-    return first, axis.start + values.size(axis) - 1 + int((axis, 1) in block.edges)
+    span = values.span(block, axis)
+    return axis.start + span.start, axis.start + span.stop - 1
 
 
 def _bracketed(block: Block, inside: list[str]) -> str:
@@ -87,9 +89,6 @@ def _bracketed(block: Block, inside: list[str]) -> str:
 
 _ADDRESS = re.compile(r"(?P<sheet>.+)!\$?(?P<letters>[A-Za-z]{1,3})\$?(?P<row>[1-9][0-9]*)", re.DOTALL)
 _PLAIN = re.compile(r"=(?P<reference>(?:'(?:[^']|'')+'!|[^'!(),:+*/<>&\"^ -]+!)?[$\w.]+)")
-LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
-"""Where every sheet ends, in every spreadsheet program."""
-
 
 Spots = Mapping[str, Spot]
 """Where each block stands, by its name."""
@@ -120,19 +119,27 @@ def parse_address(text: str, sheets: Iterable[str]) -> Address:
     match = _ADDRESS.fullmatch(text.strip())
     if not match:
         raise NotationError(f"{text} is no address of one cell: write the sheet and the cell, such as 'Loss!N51'")
-    name, known = match["sheet"].strip(), {sheet.casefold(): sheet for sheet in sheets}
+    name = match["sheet"].strip()
     if len(name) > 1 and name[0] == name[-1] == "'":
         name = name[1:-1].replace("''", "'")
-    sheet = known.get(name.casefold())
-    if sheet is None:
+    sheet = sheet_named(name, sheets)
+    column = grid.column_of(match["letters"]) + 1
+    if len(match["row"]) > len(str(grid.LAST_ROW)) or int(match["row"]) > grid.LAST_ROW or column > grid.LAST_COLUMN:
+        raise NotationError(
+            f"{text} is no address of one cell: the last one of the sheet is "
+            f"{Address(sheet, grid.LAST_ROW, grid.LAST_COLUMN)}"
+        )
+    return Address(sheet, int(match["row"]), column)
+
+
+def sheet_named(name: str, sheets: Iterable[str]) -> str:
+    """Finds a sheet by its name; case does not matter. Raises NotationError, with the nearest name, if there is none."""
+    known = {sheet.casefold(): sheet for sheet in sheets}
+    if name.casefold() not in known:
         near = get_close_matches(name.casefold(), known, 1)
         hint = f"did you mean {known[near[0]]}?" if near else f"there are {', '.join(known.values())}"
         raise NotationError(f"there is no sheet {name}: {hint}")
-    column = grid.column_of(match["letters"]) + 1
-    if len(match["row"]) > len(str(LAST_ROW)) or int(match["row"]) > LAST_ROW or column > LAST_COLUMN:
-        end = Address(sheet, LAST_ROW, LAST_COLUMN)
-        raise NotationError(f"{text} is no address of one cell: the last one of the sheet is {end}")
-    return Address(sheet, int(match["row"]), column)
+    return known[name.casefold()]
 
 
 def repeated(formula: str | None) -> str | None:

@@ -106,8 +106,9 @@ def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
     by_name = [block for name, block in blocks.items() if _plain(name) == _plain(text)]
     matching = [blocks[text]] if text in blocks else by_symbol or by_name
     if len(matching) > 1:
-        listed = _listed([block.name for block in matching], "and")
-        raise NotationError(f"{text} stands for {listed}: write one of these names")
+        raise NotationError(
+            f"{text} stands for {_listed([block.name for block in matching], 'and')}: write one of these names"
+        )
     if matching:
         return matching[0]
     names = {_plain(name): name for name, block in blocks.items() if not block.link}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,8 @@ def text(top: Explanation) -> str:
     cut = sum(each.more for each, _ in top.nearest())
     if cut and top.depth is not None:
         cells = "1 cell marked … is" if cut == 1 else f"{cut} cells marked … are"
-        more = f"--depth {top.depth + 1} goes one step further, --depth all down to the inputs."
-        lines += ["", f"{cells} not opened: {more}"]
+        further = f"--depth {top.depth + 1} goes one step further, --depth all down to the inputs."
+        lines += ["", f"{cells} not opened: {further}"]
     return "\n".join(lines)
 
 
@@ -157,11 +156,6 @@ def to_dict(top: Explanation) -> dict[str, Any]:
         "top": _key(top),
         "cells": {_key(each): _facts(each) for each in [top, *(each for each, _ in top.nearest())]},
     }
-
-
-def to_json(top: Explanation) -> str:
-    """Returns the dictionary as JSON."""
-    return json.dumps(to_dict(top), indent=1)
 
 
 def _key(cell: Explanation) -> str:

@@ -28,7 +28,7 @@ from blueprint.language.functions import (
     tanh,
     where,
 )  # fmt: skip
-from blueprint.language.making import block, link, transposed, typed
+from blueprint.language.making import again, block, link, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, components, in_order, needs, schedule
 from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, excel
@@ -58,7 +58,7 @@ __all__ = [
     "ANYTHING", "ATOM", "EXCEL", "EXCEL_CONDITIONS", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis",
     "Block", "Cell", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop", "Max",
     "Members", "NoNumber", "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled",
-    "Step", "Sum", "Values", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
+    "Step", "Sum", "Values", "again", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
     "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "reference",

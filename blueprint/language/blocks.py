@@ -59,13 +59,8 @@ class Block(Arithmetic):
             raise NotationError(f"{name}: its axes are a tuple of letters, such as (n, t) or (t,), not {axes!r}")
         if len(set(axes)) < len(axes):
             raise NotationError(f"{name} runs along one axis twice: give the second a letter of its own, t.alias('u')")
-        self.name = name
-        self.axes = axes
-        self.about = about
-        self.typed = typed
-        self.link = link
-        self.text = False
-        self.limit = False
+        self.name, self.axes, self.about, self.typed, self.link = name, axes, about, typed, link
+        self.text = self.limit = False
         self.edges: set[tuple[Axis, int]] = set()
         self.definitions: list[Definition] = []
 
@@ -123,9 +118,9 @@ class Block(Arithmetic):
         if isinstance(index, Axis):
             index = Position(index)
         if not isinstance(index, Position | Edge):
-            shown = index.symbol if isinstance(index, Block) else index
             raise NotationError(
-                f"{self.name}[{shown}]: an index is a letter, a neighbour or an edge: write {self._usage()}"
+                f"{self.name}[{index.symbol if isinstance(index, Block) else index}]: an index is a letter, a neighbour or "
+                f"an edge: write {self._usage()}"
             )
         if isinstance(index, Position) and index.by and not may_shift:
             raise NotationError(
@@ -141,8 +136,9 @@ class Block(Arithmetic):
         if self.typed:
             raise NotationError(f"{self.name} is typed in: it cannot have an equation as well")
         if any(overlap(self.axes, target, other.target) for other in self.definitions):
-            written = ", ".join(map(str, target))
-            raise NotationError(f"{self.name}[{written}] is defined already: an equation is written once")
+            raise NotationError(
+                f"{self.name}[{', '.join(map(str, target))}] is defined already: an equation is written once"
+            )
 
     def _usage(self) -> str:
         return f"{self.name}[{', '.join(axis.letter for axis in self.axes)}]" if self.axes else self.name

@@ -47,9 +47,8 @@ class NoNumber(NotationError):
 
     def _member(self, axis: Axis, place: int) -> str:
         """Names a member as people count; the cells before the first and after the last are the start and the end."""
-        if 0 <= place < self.values.size(axis):
-            return f"{axis.letter} = {place + axis.start}"
-        return f"{axis.letter}: the {'start' if place < 0 else 'end'}"
+        inside, end = 0 <= place < self.values.size(axis), "start" if place < 0 else "end"
+        return f"{axis.letter} = {place + axis.start}" if inside else f"{axis.letter}: the {end}"
 
 
 def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber:

@@ -1,11 +1,13 @@
-"""Making blocks: defined, typed, or repeating another one where a page needs it."""
+"""Making blocks: defined, typed, repeating another one where a page needs it, or with the same equations once more."""
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from blueprint.language.axes import Axis, Edge, NotationError
-from blueprint.language.blocks import About, Block, letters
+from blueprint.language.blocks import About, Block, Definition, letters
 from blueprint.language.functions import filled, number, where
 from blueprint.language.nodes import Expr, Ref
+from blueprint.language.trees import rebuilt
 
 
 def block(
@@ -68,3 +70,28 @@ def transposed(name: str, target: Block) -> Block:
 def _repeated(cell: Ref) -> Expr:
     """Returns a cell as it is repeated: a blank one that may hold a word stays blank, where a sheet would show 0."""
     return where(filled(cell), cell, "") if cell.block.typed and cell.block.text else cell
+
+
+def again(blocks: Iterable[Block], instead: Mapping[Block, Block], named: Callable[[str], str]) -> dict[Block, Block]:
+    """Copies blocks that have equations; the copies read each other, and what is not copied they read as it is.
+
+    instead: what is read in place of what. named: the name of a copy, from that of the block.
+    Returns the copy of each block, and what was put in place of the others.
+    """
+    listed = [block for block in blocks if block not in instead and not block.typed]
+    copies = {**instead, **{block: _like(block, named(block.name)) for block in listed}}
+    for block in listed:
+        copies[block].definitions = [Definition(d.target, _read(d.expr, copies)) for d in block.definitions]
+    return copies
+
+
+def _like(block: Block, name: str) -> Block:
+    copy = Block(name, block.axes, replace(block.about), link=block.link)
+    copy.text, copy.limit, copy.edges = block.text, block.limit, set(block.edges)
+    return copy
+
+
+def _read(expr: Expr, copies: Mapping[Block, Block]) -> Expr:
+    """Returns an expression that reads the copies."""
+    found = rebuilt(expr, lambda inner: _read(inner, copies))
+    return Ref(copies.get(found.block, found.block), found.at) if isinstance(found, Ref) else found

@@ -185,8 +185,10 @@ def wrap(value: Operand) -> Expr:
     if isinstance(value, int | float) and not isinstance(value, bool) and value in PLAIN_CONSTANTS:
         return Constant(int(value))
     if isinstance(value, Axis | Position | Edge):
-        letter = value if isinstance(value, Axis) else value.axis
-        raise NotationError(f"{value} is a place, not a number: the number of the member at hand is number({letter})")
+        raise NotationError(
+            f"{value} is a place, not a number: the number of the member at hand is "
+            f"number({value if isinstance(value, Axis) else value.axis})"
+        )
     raise NotationError(
         f"{value!r} would be hidden inside a formula, which may hold only 0, 1 and 2: give it a name with typed(…)"
     )

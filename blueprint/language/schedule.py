@@ -81,8 +81,10 @@ def _loop(component: list[Block], edges: list[Need]) -> Loop:
         signs = {edge.shifts[axis] for edge in edges} - {0}
         if len(signs) == 1:
             return Loop(axis, -signs.pop(), _steps(component, [edge for edge in edges if edge.shifts[axis] == 0]))
-    names = " → ".join(block.name for block in [*component, component[0]])
-    raise NotationError(f"a cell that needs itself: {names}; let one of them read a neighbour (t - 1 or t + 1)")
+    raise NotationError(
+        f"a cell that needs itself: {' → '.join(block.name for block in [*component, component[0]])}; "
+        "let one of them read a neighbour (t - 1 or t + 1)"
+    )
 
 
 def _shifts(definition: Definition, ref: Ref) -> dict[Axis, int]:

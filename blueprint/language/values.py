@@ -26,11 +26,10 @@ class Values:
     """
 
     def __init__(self, sizes: Mapping[Axis, int], beyond: bool = False):
-        self.beyond = beyond
         for axis, size in sizes.items():
             if type(size) is not int or size < 0:
                 raise NotationError(f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more")
-        self.sizes = dict(sizes)
+        self.sizes, self.beyond = dict(sizes), beyond
         self.arrays: dict[Block, Array] = {}
 
     def size(self, axis: Axis) -> int:
@@ -52,7 +51,15 @@ class Values:
 
     def shape(self, block: Block) -> tuple[int, ...]:
         """Returns the shape of a block's array, edges included."""
-        return tuple(self.before(block, axis) + self.size(axis) + int((axis, +1) in block.edges) for axis in block.axes)
+        return tuple(map(len, self.spans(block)))
+
+    def span(self, block: Block, axis: Axis) -> range:
+        """Returns the places that a block has along an axis, edges included."""
+        return range(-self.before(block, axis), self.size(axis) + int((axis, 1) in block.edges))
+
+    def spans(self, block: Block) -> list[range]:
+        """Returns the places that a block has along each of its axes, edges included."""
+        return [self.span(block, axis) for axis in block.axes]
 
     def fill(self, block: Block, typed: Mapping[Block, object]) -> None:
         """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
@@ -69,8 +76,10 @@ class Values:
         stray = next((cell for cell in given.flat if not isinstance(cell, kind) or isinstance(cell, bool)), None)
         infinite = False if block.text else np.isneginf(cells) if block.limit else np.isinf(cells)
         if stray is not None or np.any(infinite):
-            expected = "words" if block.text else "finite numbers"
-            raise NotationError(f"{block.name} takes {expected}, not {stray if stray is not None else 'infinity'!r}")
+            raise NotationError(
+                f"{block.name} takes {'words' if block.text else 'finite numbers'}, "
+                f"not {stray if stray is not None else 'infinity'!r}"
+            )
         if given.shape != self.shape(block):
             raise NotationError(f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}")
         self.arrays[block] = cells
@@ -97,9 +106,9 @@ class Values:
 
     def cell(self, block: Block, *places: int) -> float | str:
         """Returns one cell by 0-based places; −1 and the axis's size are its edges. A limit that is off is a word."""
-        at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
-        if any(not 0 <= place < size for place, size in zip(at, self.shape(block), strict=True)):
+        if any(place not in span for place, span in zip(places, self.spans(block), strict=True)):
             raise IndexError(f"{block.name} has no cell at {places}")
+        at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
         found: float | str = self.arrays[block][at] if block.text else float(self.arrays[block][at])
         return OFF_WORD if block.limit and found == inf else found
 

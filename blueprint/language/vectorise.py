@@ -49,23 +49,24 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
             return _lookup(expr, frame, values) if lookups_in(expr) else _aligned(expr, frame, values)
         case Op(name, args):
             parts = [_part(arg, name, expr, frame, values) for arg in args]
-            function = NUMPY[name]
-            return lambda at: function(*[part(at) for part in parts])
+            return lambda at: NUMPY[name](*[part(at) for part in parts])
         case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
             return _dot(left, right, axes, frame, values)
         case Reduce(name, axes, body):
             inner = compiled(body, frame + axes, values)
             dims = tuple(range(len(frame), len(frame) + len(axes)))
-            reduce = REDUCTIONS[name]
-            return lambda at: reduce(inner(at), axis=dims)
+            return lambda at: REDUCTIONS[name](inner(at), axis=dims)
         case Find(name, axis, among, value):
             return _find(name, compiled(among, (*frame, axis), values), compiled(value, frame, values))
         case Changes():
             return lambda at: 0.0
         case Count("size", axis):
             return lambda at: values.size(axis)
+        case Count("number", axis) if axis in frame:
+            shape = [-1 if other is axis else 1 for other in frame]
+            return lambda at: (np.arange(values.size(axis)) + axis.start).reshape(shape)
         case Count("number", axis):
-            return _number(axis, frame, values)
+            return lambda at: at[axis] + axis.start
     raise NotationError(f"values: {expr!r} is no node of the notation")
 
 
@@ -87,9 +88,8 @@ def _finite(cells: Any) -> Any:
 
 def _known(known: Any, cells: Any) -> Any:
     """Returns the cells, NaN where they are not known."""
-    if np.all(known):
-        return cells
-    return np.where(known, np.asarray(cells, dtype=object if _holds_words(cells) else float), np.nan)
+    kind = object if _holds_words(cells) else float
+    return cells if np.all(known) else np.where(known, np.asarray(cells, dtype=kind), np.nan)
 
 
 def _compared(compare: Callable[..., Any], a: Any, b: Any) -> Any:
@@ -175,14 +175,3 @@ def _find(name: str, among: Getter, value: Getter) -> Getter:
         return np.where(same.any(axis=-1), same.argmax(axis=-1), np.nan)
 
     return last_not_above if name == "find" else equal_word
-
-
-def _number(axis: Axis, frame: tuple[Axis, ...], values: Values) -> Getter:
-    shape = [-1 if other is axis else 1 for other in frame]
-
-    def get(at: At) -> Any:
-        if axis in at:
-            return at[axis] + axis.start
-        return (np.arange(values.size(axis)) + axis.start).reshape(shape)
-
-    return get

@@ -52,20 +52,17 @@ class Template(NamedTuple):
 def template(block: Block, definition: Definition, at: Members, layout: Layout) -> Template:
     """Spells the formula of one row of a block; `at` says which, by the members of the axes that run downwards."""
     for node in walk(definition.expr):
-        if isinstance(node, Reduce) and len(node.axes) > 1 and _over_groups(node, layout):
-            _refuse_open(node)
+        if isinstance(node, Reduce) and len(node.axes) > 1:
+            _refuse_open(node, layout)
     addresses = RowAddresses(block, definition.target, at, layout)
     return Template("=" + excel(definition.expr, addresses), tuple(addresses.holes))
 
 
-def _over_groups(node: Reduce, layout: Layout) -> bool:
-    """Tells whether a sum goes over several groups of columns, and not only over a table."""
-    return any(set(node.axes) & set(layout.places[ref.block].groups) for ref in walk(node.body) if isinstance(ref, Ref))
-
-
-def _refuse_open(node: Reduce) -> None:
-    """Refuses a sum over a whole row unless one factor is empty or 0 between the groups and in their edge columns."""
-    if not any(isinstance(ref, Ref) and _closed(ref.block) and not _shifted(ref) for ref in walk(node.body)):
+def _refuse_open(node: Reduce, layout: Layout) -> None:
+    """Refuses a sum over several groups unless one factor is empty or 0 between them and in their edge columns."""
+    refs = [ref for ref in walk(node.body) if isinstance(ref, Ref)]
+    over_groups = any(set(node.axes) & set(layout.places[ref.block].groups) for ref in refs)
+    if over_groups and not any(_closed(ref.block) and not _shifted(ref) for ref in refs):
         raise NotationError(f"{node} would count edge cells: one factor must be 0 or empty there, such as the mask")
 
 
@@ -74,7 +71,7 @@ def _shifted(ref: Ref) -> bool:
 
 
 def _closed(block: Block) -> bool:
-    edges = [d.expr for d in block.definitions if any(isinstance(index, Edge) for index in d.target)]
+    edges = (d.expr for d in block.definitions if any(isinstance(index, Edge) for index in d.target))
     return not (block.typed and block.edges) and all(isinstance(e, Constant) and e.value == 0 for e in edges)
 
 
@@ -112,10 +109,9 @@ class RowAddresses:
         for way, slot in product((0, 1), (slot for slot in ref.block.axes if slot not in over)):
             widest = max((place.steps[each][way] for each in over), default=0)
             if 0 < place.steps[slot][way] < widest and self.values.size(slot) > 1:
-                spanned = " and ".join(axis.letter for axis in axes)
                 raise NotationError(
-                    f"{ref} over {spanned}: cells of other {slot.meaning}s stand between; sum over {slot.letter} as "
-                    "well, or link a block beside it that lies otherwise"
+                    f"{ref} over {' and '.join(map(str, axes))}: cells of other {slot.meaning}s stand between; "
+                    f"sum over {slot.letter} as well, or link a block beside it that lies otherwise"
                 )
 
     def number(self, axis: Axis) -> str:

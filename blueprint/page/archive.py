@@ -91,8 +91,9 @@ class Parts:
         """Refuses a row that is on no sheet: a reader would make all rows above it."""
         match = _PLACE.fullmatch(place)
         if match is None or not 1 <= int(match[1]) <= grid.LAST_ROW:
-            end = f"and sheets end at row {grid.LAST_ROW:,}"
-            self._refuse(f"has a {kind} at {place[:20]!r} {self._in_part}, {end}: it is damaged")
+            self._refuse(
+                f"has a {kind} at {place[:20]!r} {self._in_part}, and sheets end at row {grid.LAST_ROW:,}: it is damaged"
+            )
 
     def _share(self, group: str) -> None:
         """Counts a cell that shares a formula; where the formula itself stands, its letters are counted as they come."""
@@ -113,20 +114,16 @@ class Parts:
         except (ValueError, TypeError):
             self._spread += MOST_SPREAD + 1
         if self._spread > MOST_SPREAD:
-            most = f"and at most {MOST_SPREAD:,} are read"
             self._refuse(
-                f"has merged cells, links or notes over {self._spread:,} cells {self._in_part}, {most}: take them out"
+                f"has merged cells, links or notes over {self._spread:,} cells {self._in_part}, and at most "
+                f"{MOST_SPREAD:,} are read: take them out"
             )
 
 
-LARGEST = 100_000_000
-"""Bytes to which a file may unpack: 20 times the largest workbook of the repository; `Parts` bounds what openpyxl makes of them."""
-MOST_PARTS = 2_000
-"""Parts that a file may have; the largest of the repository has 85."""
-
+LARGEST, MOST_PARTS = 100_000_000, 2_000
+"""Bytes to which a file may unpack, and parts that it may have: 20 times the largest of ours; `Parts` bounds what is made of it."""
 ZIP, PASSWORD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a zip archive begins, and the container of the old xls format and of workbooks with a password."""
-ENCRYPTED = 0x1
 _DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -137,14 +134,15 @@ def check_archive(path: Path) -> None:
         _check_sizes(archive.infolist(), path)
         looked = Parts(path)
         for part in archive.infolist():
-            if part.flag_bits & ENCRYPTED:
+            if part.flag_bits & 0x1:
                 raise ReadError(f"{path} is protected by a password: save it without one")
             with archive.open(part) as unpacking:
                 content = unpacking.read(part.file_size + 1)  # no further than its stated size
             # Pictures are looked through too: what a part is called says nothing of what it is read as.
             if _DECLARES.search(content.replace(b"\0", b"")):  # without zeros UTF-16 reads as ASCII
-                in_part = f"in its part {quoted(part.filename)}"
-                raise ReadError(f"{path} declares entities {in_part}, as no workbook does: it is not read")
+                raise ReadError(
+                    f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read"
+                )
             looked.look_through(part.filename, content)
 
 
@@ -189,12 +187,14 @@ def _check_file(path: Path) -> None:
 def _check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
     """Refuses too much, by what the archive's own list says; the list is held to its word when a part is read."""
     if len(parts) > MOST_PARTS:
-        read = f"{len(parts):,} parts, and at most {MOST_PARTS:,} are read"
-        raise ReadError(f"{path} has {read}: it is no workbook of ours")
+        raise ReadError(
+            f"{path} has {len(parts):,} parts, and at most {MOST_PARTS:,} are read: it is no workbook of ours"
+        )
     unpacked = sum(part.file_size for part in parts)
     if unpacked > LARGEST:
-        read = f"{unpacked / 1e6:,.0f} MB, and at most {LARGEST / 1e6:.0f} MB are read"
-        raise ReadError(f"{path} unpacks to {read}: {_NOT_OURS}")
+        raise ReadError(
+            f"{path} unpacks to {unpacked / 1e6:,.0f} MB, and at most {LARGEST / 1e6:.0f} MB are read: {_NOT_OURS}"
+        )
     names = [part.filename for part in parts]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ReadError(f"{path} holds the part {quoted(twice)} twice: it is damaged")

@@ -66,7 +66,7 @@ class SheetPen(Pen):
         """Returns a block's equations without those of its edges, in one line."""
         inner = [each for each in block.definitions if not any(isinstance(index, Edge) for index in each.target)]
         understood = frozenset(self.layout.blueprint.understood(self.sheet))
-        texts = [equation(block, each, understood) for each in (inner if len(inner) <= MOST else inner[:1])]
+        texts = [equation(block, each, understood) for each in inner[: None if len(inner) <= MOST else 1]]
         return ";   ".join(texts + ["…"] * (len(inner) > MOST))
 
     def equation(self, block: Block, style: str) -> None:

@@ -23,7 +23,6 @@ from blueprint.language import (
 )
 from blueprint.page import addresses, grid
 from blueprint.page.layout import Layout
-from blueprint.page.place import spans
 
 Value = float | str
 
@@ -60,7 +59,7 @@ def _typed(block: Block, layout: Layout) -> Iterator[Run]:
     """Yields a typed block's rows, its edge cells as part of them."""
     values, place = layout.values, layout.places[block]
     rows: dict[int, tuple[list[int], list[Value]]] = {}
-    for places in product(*spans(block, values)):
+    for places in product(*values.spans(block)):
         row, column = place.cell(block, places)
         columns, cells = rows.setdefault(row, ([], []))
         columns.append(column)
@@ -85,13 +84,13 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
         row, _ = place.cell(block, places_of(target, at | dict.fromkeys(along, 0), values))
         formulas = None
         if not constant and across:
-            each = (at | dict(zip(along, place_of_cell, strict=True)) for place_of_cell in members)
-            formulas = [addresses.template(block, definition, cell, layout).filled(0, grid.GROUPS) for cell in each]
+            cells = (at | dict(zip(along, member, strict=True)) for member in members)
+            formulas = [addresses.template(block, definition, cell, layout).filled(0, grid.GROUPS) for cell in cells]
         elif not constant:
             spelled = addresses.template(block, definition, at, layout)
             formulas = [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
-        cells = [_plain(value) for value in np.ravel(values.view(target, at)[1]).tolist()]
-        yield Run(block, place.sheet, row, columns, formulas, cells, edge=len(free) < len(definition.target))
+        found = list(map(_plain, np.ravel(values.view(target, at)[1]).tolist()))
+        yield Run(block, place.sheet, row, columns, formulas, found, edge=len(free) < len(definition.target))
 
 
 def _lies_across(definition: Definition, along: list[Axis], layout: Layout) -> bool:
@@ -110,8 +109,8 @@ def _columns(target: Ref, at: Members, along: list[Axis], layout: Layout) -> tup
     """Returns the columns of a row's cells, and for each the start column of its group."""
     block, place, values = target.block, layout.places[target.block], layout.values
     steps = {index.axis: place.steps[slot][1] for slot, index in zip(block.axes, target.at, strict=True)}
-    first = places_of(target, dict(at) | dict.fromkeys(along, 0), values)
-    columns, starts = [place.cell(block, first)[1]], [grid.GROUPS]
+    first = place.cell(block, places_of(target, dict(at) | dict.fromkeys(along, 0), values))
+    columns, starts = [first[1]], [grid.GROUPS]
     for axis in along:
         along_axis = [steps[axis] * member for member in range(values.size(axis))]
         columns = [column + step for column in columns for step in along_axis]

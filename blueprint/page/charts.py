@@ -1,8 +1,9 @@
 """Charts: native ones, drawn from the cells of the page, so that they follow what one types; and the words beside their dots."""
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
+
+import numpy as np
 
 from blueprint.language import Block
 from blueprint.page import grid, styles
@@ -81,6 +82,7 @@ KINDS: dict[str, dict[str, str]] = {
     "bars": {"type": "column"},
 }
 BARS = {"border": {"color": styles.INK}, "gap": BETWEEN}
+UNDRAWN = {"line": {"none": True}, "marker": {"type": "none"}}
 WORD = {"series_name": True, "value": False, "font": {"size": 9, "color": styles.GREY}}
 MAJOR_GRID = {"visible": True, "line": {"color": "#D9D9D9", "width": 0.5}}
 
@@ -119,8 +121,8 @@ def _series(chart: Chart, number: int, layout: Layout) -> dict[str, Any]:
         return made | (hatched if pattern else {"fill": {"color": colour}}) | BARS | _numbers(chart, layout)
     if series.dots:
         marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": styles.INK}}
-        return made | {"line": {"none": True}, "marker": marker}
-    return made | {"line": {"color": colour, "width": 2, "dash_type": dash}, "marker": {"type": "none"}}
+        return made | UNDRAWN | {"marker": marker}
+    return made | UNDRAWN | {"line": {"color": colour, "width": 2, "dash_type": dash}}
 
 
 def _width(chart: Chart) -> int:
@@ -143,9 +145,8 @@ def _words(chart: Chart, series: Series, layout: Layout) -> list[dict[str, Any]]
     x, y, words = (layout.values[block].ravel().tolist() for block in (series.over, series.values, series.words))
     found = sides([*zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
     members = (_members(block, layout) for block in (series.words, series.over, series.values))
-    bare = {"line": {"none": True}, "marker": {"type": "none"}}
     return [
-        {"name": name, "categories": across, "values": up} | bare | {"data_labels": WORD | {"position": side}}
+        {"name": name, "categories": across, "values": up} | UNDRAWN | {"data_labels": WORD | {"position": side}}
         for name, across, up, side in zip(*members, found, strict=True)
     ]
 
@@ -167,8 +168,7 @@ def _corners(block: Block, layout: Layout) -> tuple[str, int, int, int, int]:
 def _cells_of(block: Block, layout: Layout) -> str:
     """Returns the range of cells that are drawn."""
     sheet, top, left, bottom, right = _corners(block, layout)
-    cells = f"{grid.address(top, left, fixed=True)}:{grid.address(bottom, right, fixed=True)}"
-    return f"{grid.quoted(sheet)}!{cells}"
+    return f"{grid.quoted(sheet)}!{grid.address(top, left, fixed=True)}:{grid.address(bottom, right, fixed=True)}"
 
 
 def _cells_across(block: Block, layout: Layout) -> int:
@@ -179,5 +179,4 @@ def _cells_across(block: Block, layout: Layout) -> int:
 
 def _members(block: Block, layout: Layout) -> list[str]:
     """Returns the address of every member's cell, without those at the edges."""
-    members = product(*(range(layout.values.size(axis)) for axis in block.axes))
-    return [f"={layout.address(block, at, fixed=True)}" for at in members]
+    return [f"={layout.address(block, at, fixed=True)}" for at in np.ndindex(layout.values[block].shape)]

@@ -9,7 +9,6 @@ from itertools import product
 from blueprint.language import Block
 from blueprint.page import grid, names, styles
 from blueprint.page.layout import Layout, Pen, sheet_of_its_own
-from blueprint.page.place import spans
 
 LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back"
 SAME, CHANGED = "same", "changed"
@@ -96,6 +95,6 @@ def _same_cells(block: Block, row: int, pen: Pen) -> str:
 def _cells(block: Block, layout: Layout) -> Iterator[tuple[int, int, float | str]]:
     """Yields the rows and columns from the block's first cell, and the value, of every typed cell."""
     top, left, *_ = layout.corners(block)
-    for places in product(*spans(block, layout.values)):
+    for places in product(*layout.values.spans(block)):
         row, column = layout.places[block].cell(block, places)
         yield row - top, column - left, layout.values.cell(block, *places)

@@ -26,23 +26,20 @@ LARGE_FORMAT = "0.0000E+00"
 def unit_of(value: float) -> float:
     """Returns the power of ten in which a number is counted: 1, but for very small and very large ones."""
     size = abs(value)
-    if size < SMALLEST or LEAST <= size < MOST or not isfinite(size):
-        return 1.0
-    return float(10.0 ** floor(log10(size)))
+    plain = size < SMALLEST or LEAST <= size < MOST or not isfinite(size)
+    return 1.0 if plain else float(10.0 ** floor(log10(size)))
 
 
 def unit_formula(cell: str, at: Mapping[str, str]) -> str:
     """Spells the power of ten in which the number of a cell is counted; `at`: where the constants stand."""
-    tens = f"POWER({at['ten']},INT(LOG10(ABS({cell}))))"
-    plain = f"AND(ABS({cell})>={at['least']},ABS({cell})<{at['most']})"
-    return f"=IF(OR({plain},ABS({cell})<{at['smallest']}),1,{tens})"
+    plain = f"OR(AND(ABS({cell})>={at['least']},ABS({cell})<{at['most']}),ABS({cell})<{at['smallest']})"
+    return f"=IF({plain},1,POWER({at['ten']},INT(LOG10(ABS({cell})))))"
 
 
 def half_up(value: float, decimals: int) -> Decimal:
     """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there."""
     with localcontext(prec=400):
-        shown = Decimal(f"{value:.15g}")
-        rounded = shown.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+        rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
         return rounded.normalize() if rounded else Decimal(0)
 
 
@@ -67,9 +64,8 @@ class Operand:
 
     def rounded_formula(self, decimals: str) -> str:
         """Spells the same as a formula that binds as tightly as a number."""
-        if self.whole:
-            return self.cell
-        return f"(ROUND({self._counted},{decimals})*{self.unit})" if self.unit else f"ROUND({self.cell},{decimals})"
+        rounded = f"ROUND({self._counted},{decimals})"
+        return self.cell if self.whole else f"({rounded}*{self.unit})" if self.unit else rounded
 
     def printed(self, decimals: int, factor: bool = False) -> str:
         """Prints the number; a negative factor in brackets."""
@@ -110,13 +106,11 @@ class Print(str):
 
 def same_print(ours: str, theirs: str) -> bool:
     """Tells whether two texts are the same but for the last decimal of a number, or for what is beyond 15 digits."""
-    if NUMBER.sub("#", ours) != NUMBER.sub("#", theirs):
-        return False
-    return all(map(_same_number, NUMBER.findall(ours), NUMBER.findall(theirs)))
+    pairs = zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=False)
+    return NUMBER.sub("#", ours) == NUMBER.sub("#", theirs) and all(_same_number(*pair) for pair in pairs)
 
 
 def _same_number(ours: str, theirs: str) -> bool:
     decimals = max(len(text.partition(".")[2]) for text in (ours, theirs))
-    # 1.001: the difference of two printed decimals is itself rounded
-    last = 1.001 * 10.0**-decimals if decimals else 0.0
+    last = 1.001 * 10.0**-decimals if decimals else 0.0  # 1.001: the difference of two decimals is itself rounded
     return abs(float(ours) - float(theirs)) <= max(last, FIFTEEN_DIGITS * abs(float(ours)))

@@ -10,7 +10,6 @@ from blueprint.language import Axis, Block, NotationError, Values
 from blueprint.page import grid, names
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Blueprint, Item, Note, Row, Section, Sheet, Table
-from blueprint.page.place import spans
 
 WEIGHTS = "Weights"
 # What a sheet's tab takes: none of the signs of addresses, no apostrophe at an end.
@@ -95,8 +94,7 @@ def _refuse_wide(across: tuple[Axis, ...], values: Values) -> None:
 
 
 def _refuse_tall(block: Block, across: tuple[Axis | None, ...], values: Values) -> None:
-    downwards = (part for axis in block.axes if axis not in across for part in (axis.parts or (axis,)))
-    for axis in downwards:
+    for axis in (part for each in block.axes if each not in across for part in (each.parts or (each,))):
         if values.size(axis) > grid.LONGEST_RUN:
             raise NotationError(
                 f"{block.name} would have {values.size(axis)} cells of one formula below each other ({axis.meaning}); above "
@@ -121,16 +119,18 @@ def refuse_overlaps(layout: Layout) -> None:
             one, other, *_ = (
                 block.name for block, each in zip(blocks, cells, strict=True) for _ in np.flatnonzero(each == twice)
             )
-            at = f"{grid.quoted(sheet)}!{grid.address(*divmod(twice, COLUMNS))}"
             both = f"{one} and {other}" if one != other else f"two numbers of {one}"
-            raise NotationError(f"{both} would stand in one cell, {at}: give them rows of their own")
+            raise NotationError(
+                f"{both} would stand in one cell, {grid.quoted(sheet)}!{grid.address(*divmod(twice, COLUMNS))}: "
+                "give them rows of their own"
+            )
 
 
 def _cells(block: Block, layout: Layout) -> npt.NDArray[np.int64]:
     """Returns a number for each cell of a block, its edges included."""
     place = layout.places[block]
     found = np.array([place.row * COLUMNS + place.column], dtype=np.int64)
-    for axis, members in zip(block.axes, spans(block, layout.values), strict=True):
+    for axis, members in zip(block.axes, layout.values.spans(block), strict=True):
         down, right = place.steps[axis]
         found = np.add.outer(found, (down * COLUMNS + right) * np.array(members, dtype=np.int64)).ravel()
     return found

@@ -66,9 +66,8 @@ def same_in_place(written: str, meant: str, sheet: str) -> bool:
 @lru_cache(maxsize=20_000)
 def shape_of(formula: str) -> tuple[str, ...]:
     """Returns a formula without the addresses that it reads, by which its row is found again."""
-    if len(formula) > LONGEST:
-        return ("",)
-    return tuple(part if isinstance(part, str) else "" for part in parts_of(formula, ""))
+    parts = parts_of(formula, "") if len(formula) <= LONGEST else ("",)
+    return tuple(part if isinstance(part, str) else "" for part in parts)
 
 
 def parts_of(formula: str, sheet: str) -> tuple[Part, ...]:

@@ -46,13 +46,9 @@ class Found(Spot):
 
         NaN or "" is a blank. Raises NoNumber for anything else.
         """
-        read = (
-            parse_cell.word_or_blank
-            if self.words
-            else parse_cell.limit_or_blank
-            if self.limit
-            else parse_cell.number_or_blank
-        )
+        if self.words:
+            return parse_cell.word_or_blank(value, self.kind == "typed")
+        read = parse_cell.limit_or_blank if self.limit else parse_cell.number_or_blank
         return read(value, self.kind == "typed")
 
 

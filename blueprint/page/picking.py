@@ -10,7 +10,6 @@ from blueprint.language import Axis, Block, Constant, Expr, Lookup, NotationErro
 from blueprint.page import grid, names, putting, steps
 from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Choice
-from blueprint.page.place import spans
 from blueprint.page.steps import Leaf
 
 
@@ -54,7 +53,7 @@ class Picker:
         if isinstance(leaf, Reduce):
             return float(np.sum(np.prod([self.values[block] for block in steps.blocks_of(leaf)], axis=0)))
         places = places_of(leaf, self.at, self.values)
-        known = all(place in span for place, span in zip(places, spans(leaf.block, self.values), strict=True))
+        known = all(place in span for place, span in zip(places, self.values.spans(leaf.block), strict=True))
         return self.values.cell(leaf.block, *places) if known else 0.0
 
     def formula(self, leaf: Leaf) -> str:

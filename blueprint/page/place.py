@@ -38,19 +38,8 @@ class Place:
 
     def corners(self, block: Block, values: Values) -> tuple[int, int, int, int]:
         """Returns the first row and column and the last row and column of the block, edges included."""
-        along = spans(block, values)
-        first, last = (self.cell(block, tuple(span[end] for span in along)) for end in (0, -1))
+        first, last = (self.cell(block, tuple(span[end] for span in values.spans(block))) for end in (0, -1))
         return *first, *last
-
-
-def span_of(block: Block, axis: Axis, values: Values) -> range:
-    """Returns the places that a block has along an axis, edges included."""
-    return range(-values.before(block, axis), values.size(axis) + int((axis, 1) in block.edges))
-
-
-def spans(block: Block, values: Values) -> list[range]:
-    """Returns the places that a block has along each of its axes, edges included."""
-    return [span_of(block, axis, values) for axis in block.axes]
 
 
 class Nest:
@@ -66,12 +55,12 @@ class Nest:
         self.steps, high = dict[Axis, tuple[int, int]](), 1
         for axis in reversed(self.axes):
             self.steps[axis] = (high, 0)
-            high = 1 + high * len(span_of(block, axis, values))
+            high = 1 + high * len(values.span(block, axis))
 
     def above(self, depth: int = 0) -> int:
         """Returns how many rows stand above the first member of all axes from a depth on: edges, and headings."""
-        edges = sum(self.values.before(self.block, axis) * self.steps[axis][0] for axis in self.axes[depth:])
-        return edges + len(self.outer[depth:])
+        edges = (self.values.before(self.block, axis) * self.steps[axis][0] for axis in self.axes[depth:])
+        return sum(edges) + len(self.outer[depth:])
 
     def headings(self, place: Place) -> Iterator[tuple[int, Axis, int]]:
         """Yields the rows that name the members of outer axes, each with the axis and the member."""
@@ -108,9 +97,8 @@ class Along(NamedTuple):
         return self.size + self.start + self.end
 
     def __str__(self) -> str:
-        step = self.down or self.right
+        way, step = ("↓", self.down) if self.down else ("→", self.right)
         edges = ",".join(word for word, there in (("start", self.start), ("end", self.end)) if there)
-        way = "↓" if self.down else "→"
         return f"{self.letter}{way}{self.size}{f'/{step}' if step > 1 else ''}{f'({edges})' if edges else ''}"
 
 
@@ -157,9 +145,10 @@ class Spot:
 
     def address(self, at: tuple[int, ...]) -> tuple[int, int]:
         """Returns row and column (1-based) of a cell by its index, edge cells counted."""
-        down = sum(along.down * i for along, i in zip(self.shape, at, strict=True))
-        right = sum(along.right * i for along, i in zip(self.shape, at, strict=True))
-        return self.top + down, self.left + right
+        steps = list(zip(self.shape, at, strict=True))
+        return self.top + sum(along.down * i for along, i in steps), self.left + sum(
+            along.right * i for along, i in steps
+        )
 
     def cell(self, at: tuple[int, ...]) -> str:
         """Returns the address of a cell, without its sheet, by its index, edge cells counted."""

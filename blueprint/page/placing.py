@@ -5,7 +5,7 @@ from blueprint.page import contents, delivered, fitting, formulas, grid, names, 
 from blueprint.page.cell_writer import SheetPen
 from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
-from blueprint.page.place import Nest, Place, span_of
+from blueprint.page.place import Nest, Place
 
 WIDE = 15
 """From this width on a column holds text, and its heading begins where the text does."""
@@ -107,7 +107,7 @@ class SheetPlacer(SheetPen):
         for block in blocks:
             default = "line" if block in {*known.ranges, *known.choices, *known.picked} else "fixed"
             self.settle(block, Place(self.title, self.row, column, dict.fromkeys(block.axes, (0, 1))), role or default)
-            column += len(span_of(block, block.axes[0], self.values)) if block.axes else 1
+            column += len(self.values.span(block, block.axes[0])) if block.axes else 1
         self.row += 1
 
     def table(self, block: Block, across: Axis | None, role: str) -> None:

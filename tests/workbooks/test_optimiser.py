@@ -9,8 +9,7 @@ pytest.importorskip("torch", reason="the outside witness of the optimisers is to
 
 import torch
 
-from blueprint.language import Axis, Block, Sum, block, compute, tanh, typed
-from blueprint.language.again import again
+from blueprint.language import Axis, Block, Sum, again, block, compute, tanh, typed
 from blueprint.language.gradient import gradient
 from blueprint.workbooks.common.definitions.optimiser import START, Rates, Slope, rates, step
 

@@ -102,7 +102,8 @@ def latex_symbol(symbol: str) -> str:
     spelled = "".join(LETTERS.get(letter, letter) for letter in symbol)
     if stray := [letter for letter in spelled if not letter.isascii()]:
         raise NotationError(f"LaTeX has no spelling for {stray[0]!r} in the symbol {symbol!r}: add it to LETTERS")
-    lowered = re.sub(r"_([A-Za-z]\w*)", _subscript, re.sub(r"_(\\\w+)", r"_{\1}", spelled))
+    lowered = re.sub(r"_(\\\w+)", r"_{\1}", spelled)
+    lowered = re.sub(r"_([A-Za-z]\w*)", lambda word: r"_{\text{" + word[1].replace("_", r"\_") + "}}", lowered)
     return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![A-Za-z0-9}])", r"\\mathrm{\1}", lowered)
 
 
@@ -110,13 +111,8 @@ def latex_reference(block: Block, at: tuple[Index, ...]) -> str:
     """Spells a block with its indices."""
     inside = ", ".join(_index(index) for index in at)
     symbol = latex_symbol(block.symbol)
-    if not inside:
-        return symbol
-    return f"{{{symbol}}}_{{{inside}}}" if "_" in symbol or " " in symbol else f"{symbol}_{{{inside}}}"
-
-
-def _subscript(found: re.Match[str]) -> str:
-    return r"_{\text{" + found[1].replace("_", r"\_") + "}}"
+    base = f"{{{symbol}}}" if "_" in symbol or " " in symbol else symbol
+    return f"{base}_{{{inside}}}" if inside else symbol
 
 
 def _index(index: Index) -> str:

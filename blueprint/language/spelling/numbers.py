@@ -73,6 +73,5 @@ def _sum(expr: Reduce, members: Members, values: Values, style: Style) -> Spelle
             terms.append(style.times.join(bracketed(part, need, style.brackets) for part in parts))
     if len(terms) > LONGEST_SUM:
         terms = [*terms[: LONGEST_SUM - 2], style.rest, terms[-1]]
-    if expr.name == "max":
-        return Spelled(style.largest.format(", ".join(terms)))
-    return Spelled(" + ".join(terms) or "0", SUM)
+    largest = Spelled(style.largest.format(", ".join(terms)))
+    return largest if expr.name == "max" else Spelled(" + ".join(terms) or "0", SUM)

@@ -145,9 +145,8 @@ def equation(block: Block, definition: Definition, understood: frozenset[Axis] =
 
 def equations(block: Block) -> str:
     """Prints all equations of a block, or what is typed in."""
-    if block.typed:
-        return f"{reference(block, tuple(Position(axis) for axis in block.axes))} is typed in"
-    return "\n".join(equation(block, definition) for definition in block.definitions)
+    typed = f"{reference(block, tuple(map(Position, block.axes)))} is typed in"
+    return typed if block.typed else "\n".join(equation(block, definition) for definition in block.definitions)
 
 
 def reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] = NOTHING) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from blueprint.language import Axis, Block, block, link, typed
-from blueprint.language.again import again
+from blueprint.language import Axis, Block, again, block, link, typed
 from blueprint.page.outline import (
     Blueprint,
     Item,
