@@ -46,7 +46,7 @@ from blueprint.language.spelling.text import (
     spell,
     text,
 )
-from blueprint.language.trees import OFF_WORD, walk
+from blueprint.language.trees import OFF_WORD, rebuilt, walk
 from blueprint.language.values import Array, Values
 from blueprint.language.vectorise import NUMPY
 
@@ -61,6 +61,6 @@ __all__ = [
     "Step", "Sum", "Values", "again", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
-    "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "reference",
+    "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "rebuilt", "reference",
     "schedule", "size", "spell", "sqrt", "tanh", "text", "transposed", "typed", "walk", "where",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from blueprint.language import ATOM, EXCEL, EXCEL_CONDITIONS, NUMPY, Axis, Constant, Expr, Op, Rule, Spelled, spell
 from blueprint.page import grid
 from blueprint.page.digits import LEAST, MOST, SHOWN, SMALLEST, Operand, half_up, unit_of
-from blueprint.page.layout import Layout, Pen
+from blueprint.page.layout import Pen
 
 MORE = (0, 2, 4, 7, 10)
 """Decimals that are tried, beyond the fewest ones; with the last of them all fifteen digits of a number are there."""
@@ -44,8 +44,8 @@ def trials(
             number = float(half_up(evaluated(expr, operand, decimals) / scale, CLEAN))
         return f"=ROUND(ROUND({result},{at['clean']}),{at['shown']})", float(half_up(number, SHOWN))
 
-    due = f"=ROUND({scaled(value.cell)},{at['shown']})", float(half_up(float(value.value) / scale, SHOWN))
-    return [*(tried(*level) for level in levels), due]
+    due = float(half_up(float(value.value) / scale, SHOWN))
+    return [*(tried(*level) for level in levels), (f"=ROUND({scaled(value.cell)},{at['shown']})", due)]
 
 
 def spelled(expr: Expr, operand: Find, decimals: str) -> str:
@@ -101,31 +101,21 @@ LEVELS = (*MORE, MORE[-1] + 1)
 """Decimals beyond the fewest ones that are tried; the last stands for lines that do not come out with any."""
 
 
-def cells_of_constants(first: int) -> dict[str, str]:
-    """Returns the cell of each constant; first: the row of the first line."""
-    return {key: _cell(first + FIRST + number) for number, key in enumerate((*CONSTANTS, LAST))}
+def cells_of(first: int) -> tuple[dict[str, str], list[str]]:
+    """Returns the cell of each constant, and those of the decimals that are tried; first: the row of the first line."""
+    rows, columns = enumerate((*CONSTANTS, LAST), first + FIRST), range(grid.LEFT, grid.LEFT + len(LEVELS))
+    levels = [grid.address(first + LINES - 1, column, fixed=True) for column in columns]
+    return {key: grid.address(row, grid.LEFT, fixed=True) for row, key in rows}, levels
 
 
-def cells_of_levels(first: int) -> list[str]:
-    """Returns the cells of the decimals that are tried."""
-    return [_cell(first + LINES - 1, number) for number in range(len(LEVELS))]
-
-
-def _cell(row: int, right: int = 0) -> str:
-    return grid.address(row, grid.LEFT + right, fixed=True)
-
-
-def lay_constants(
-    layout: Layout, finder: tuple[str, int], across: tuple[Axis, ...], place: tuple[str, float], dec: str, least: int
-) -> None:
-    """Lays the lines out.
+def lay_constants(pen: Pen, row: int, across: tuple[Axis, ...], place: tuple[str, float], dec: str, least: int) -> None:
+    """Lays the lines out, from a row on.
 
     across, place: the axes of the chosen column, and the formula and the number that say where it is.
     dec, least: the name of the fewest decimals, and how many these are.
     """
-    pen, row = Pen(finder[0], layout), finder[1]
     *outer, time = across
-    members = layout.values.size(time)
+    members = pen.values.size(time)
     apart = f"columns from one {outer[0].meaning if outer else ''} to the next"
     lines: tuple[tuple[str, str, float | str, str], ...] = (
         ("apart", apart, float(grid.stride(members)), "live 0"),

@@ -91,7 +91,7 @@ class Layout:
     folds: rows that may be folded away: sheet, first, last.
     walk, numbered, finder, spread: the lines of the chosen column, the cell of each number that they hold, where the place
     of the column is found, the ranges of blocks in it.
-    tall: by sheet and row, the column and the text of a cell that is broken into lines.
+    tall: by row of the walk, the column and the text of a cell that is broken into lines.
     unchanged: where it is said whether anything typed was changed.
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
     judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
@@ -111,7 +111,7 @@ class Layout:
     walk: list[WalkLine | WalkList] = field(default_factory=list)
     numbered: dict[str, tuple[int, int]] = field(default_factory=dict)
     finder: tuple[str, int] | None = None
-    tall: dict[tuple[str, int], tuple[int, str]] = field(default_factory=dict)
+    tall: dict[int, tuple[int, str]] = field(default_factory=dict)
     unchanged: list[tuple[str, int]] = field(default_factory=list)
     judged: list[tuple[str, int, str]] = field(default_factory=list)
     spread: dict[Block, tuple[str, int, int, int]] = field(default_factory=dict)

@@ -28,8 +28,9 @@ class Rows:
         """Sets them on the writer's sheet."""
         page.outline_settings(symbols_below=False)
         for row in sorted(self.heights.keys() | self.folds):
-            fold = {"level": 1, "hidden": self.closed} if row in self.folds else {}
-            page.set_row(row, self.heights.get(row), None, fold)
+            page.set_row(
+                row, self.heights.get(row), None, {"level": 1, "hidden": self.closed} if row in self.folds else {}
+            )
 
     def pixels(self, row: int) -> int:
         """Returns how high a row is on the screen."""
@@ -49,8 +50,8 @@ def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
     style = styles.label_style("walk numbers")
     tall = {
         row: columns.ruler.lines(text, style, columns.widths[column])
-        for (title, row), (column, text) in layout.tall.items()
-        if title == sheet.title
+        for row, (column, text) in layout.tall.items()
+        if layout.finder and layout.finder[0] == sheet.title
     }
     broken = columns.lines | {row: lines for row, lines in tall.items() if lines > 1}
     rows.heights |= {row: lines * ruler.LINE / ruler.PIXELS_PER_POINT + 3 for row, lines in broken.items()}

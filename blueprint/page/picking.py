@@ -8,7 +8,7 @@ import numpy as np
 
 from blueprint.language import Axis, Block, Constant, Expr, Lookup, NotationError, Op, Position, Reduce, Ref, places_of
 from blueprint.page import grid, names, putting, steps
-from blueprint.page.layout import Layout, Live
+from blueprint.page.layout import Layout, Live, Pen
 from blueprint.page.outline import Choice
 from blueprint.page.steps import Leaf
 
@@ -20,8 +20,8 @@ class Picker:
     """
 
     def __init__(self, layout: Layout, choice: Choice, finder: tuple[str, int]):
-        self.layout, self.values, self.choice = layout, layout.values, choice
-        self.finder, self.stride = finder, grid.address(finder[1], steps.VALUE)
+        self.layout, self.values, self.choice, self.pen = layout, layout.values, choice, Pen(finder[0], layout)
+        self.stride = grid.address(finder[1], steps.VALUE)
         *self.outer, self.time = choice.across
         self.at = {axis: self._chosen(axis, n) for axis, n in zip(choice.across, choice.numbers, strict=True)}
 
@@ -126,8 +126,8 @@ class Picker:
         """
         groups, members = self.values.size(self.outer[0]) if self.outer else 1, self.values.size(self.time)
         last = grid.start_column(groups - 1, members) + members + 1 + ends
-        sheet = grid.quoted(self.layout.places[block].sheet)
-        return f"{sheet}!{grid.area(top, grid.GROUPS, top + height, last, fixed=True)}"
+        area = grid.area(top, grid.GROUPS, top + height, last, fixed=True)
+        return f"{grid.quoted(self.layout.places[block].sheet)}!{area}"
 
 
 def shift(leaf: Leaf) -> int:

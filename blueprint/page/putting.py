@@ -4,7 +4,22 @@ from collections.abc import Callable
 from functools import reduce
 from typing import TypeGuard
 
-from blueprint.language import Axis, Block, Constant, Edge, Expr, Find, Index, Lookup, Op, Position, Reduce, Ref, Values
+from blueprint.language import (
+    Axis,
+    Block,
+    Constant,
+    Edge,
+    Expr,
+    Find,
+    Index,
+    Lookup,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    Values,
+    rebuilt,
+)
 from blueprint.page import byhand, cell_writer
 from blueprint.page.outline import Listed, Step
 
@@ -14,23 +29,17 @@ LONGEST = 12
 
 def reindexed(expr: Expr, change: Callable[[Index], Index]) -> Expr:
     """Returns the expression with other indices."""
-    match expr:
-        case Ref(block, at):
-            return Ref(block, tuple(map(change, at)))
-        case Op(operation, args, labels):
-            return Op(operation, tuple(reindexed(arg, change) for arg in args), labels)
-        case Reduce(operation, axes, body):
-            return Reduce(operation, axes, reindexed(body, change))
-    return expr
+    if isinstance(expr, Ref):
+        return Ref(expr.block, tuple(map(change, expr.at)))
+    return rebuilt(expr, lambda inner: reindexed(inner, change)) if isinstance(expr, Op | Reduce) else expr
 
 
 def put(expr: Expr, axis: Axis, member: Expr) -> Expr:
     """Returns the expression for one member: every index that runs along `axis` is that one, or the one before it."""
 
     def chosen(index: Index) -> Index:
-        if _runs(index, axis):
-            return Lookup(axis, Op("sub", (member, Constant(1))) if index.by < 0 else member)
-        return index
+        at = Op("sub", (member, Constant(1))) if isinstance(index, Position) and index.by < 0 else member
+        return Lookup(axis, at) if _runs(index, axis) else index
 
     return reindexed(expr, chosen)
 
@@ -91,8 +100,8 @@ def written_out(expr: Expr, leaf: Ref, across: tuple[Axis, ...], values: Values)
         case Reduce("sum", (axis,), body) if axis not in across and values.size(axis) <= LONGEST:
             terms = [put(body, axis, Constant(member)) for member in range(values.size(axis))]
             return reduce(lambda all, term: Op("add", (all, term)), terms)
-        case Op(operation, args, labels):
-            return Op(operation, tuple(written_out(arg, leaf, across, values) for arg in args), labels)
+        case Op():
+            return rebuilt(expr, lambda arg: written_out(arg, leaf, across, values))
         case Find("find", axis, Ref() as among, value):
             high = reindexed(among, lambda index: Position(axis) if _runs(index, axis) else index)
             return Op(byhand.WITHIN, (leaf, put(among, axis, leaf), value, put(high, axis, leaf)))

@@ -74,11 +74,11 @@ class SheetSetup:
 
     def large_values(self) -> None:
         """Shows values that the column has no room for as powers of ten; a number format cannot, it would lose the sign."""
-        rows = [line.row for line in self.layout.walk if line.sheet == self.sheet.title]
-        if rows:
+        rows = [line.row for line in self.layout.walk]
+        if rows and self.layout.finder and self.layout.finder[0] == self.sheet.title:
             corners = min(rows), min(steps.UNITS), max(rows), max(steps.UNITS)
-            condition = f"ABS({grid.address(*corners[:2])})>={digits.MOST:.0f}"
-            self.where(corners, condition, "large", {"num_format": digits.LARGE_FORMAT})
+            large = f"ABS({grid.address(*corners[:2])})>={digits.MOST:.0f}"
+            self.where(corners, large, "large", {"num_format": digits.LARGE_FORMAT})
 
     @property
     def has_verdicts(self) -> bool:

@@ -32,7 +32,6 @@ class WalkLine:
     beside: it stands right of another number that is only read, where that one's equation would be.
     """
 
-    sheet: str
     row: int
     leaf: Leaf
     expr: Expr | None = None
@@ -50,7 +49,6 @@ class WalkLine:
 class WalkList:
     """A line that lists a quantity's members side by side, which stand right of it; `says` is its name, if not its block's."""
 
-    sheet: str
     row: int
     whole: Ref
     axis: Axis
@@ -68,10 +66,10 @@ def place_step(step: Step, pen: SheetPen) -> None:
     missing = {name(read): read for read in leaves(written) if name(read) not in pen.layout.numbered}
     alone = [read for read in missing.values() if not is_member(read)]
     for number, read in enumerate(alone):
-        _keep(WalkLine(pen.title, pen.row + number // 2, read, beside=number % 2 == 1), pen)
+        _keep(WalkLine(pen.row + number // 2, read, beside=number % 2 == 1), pen)
     members = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
     pen.row += (len(alone) + 1) // 2
-    _keep(WalkLine(pen.title, pen.row, leaf, expr, written, members), pen)
+    _keep(WalkLine(pen.row, leaf, expr, written, members), pen)
     pen.row += 1
 
 
@@ -83,7 +81,7 @@ def place_list(listed: Listed, pen: SheetPen) -> None:
         members = (
             putting.origin(putting.put(whole, axis, Constant(member))) for member in range(pen.values.size(axis))
         )
-        _keep(WalkList(pen.title, pen.row, whole, axis, tuple(members), listed.says), pen)
+        _keep(WalkList(pen.row, whole, axis, tuple(members), listed.says), pen)
         pen.row += 1
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
 from blueprint.page import byhand, digits, grid, line_text, names, putting
 from blueprint.page.digits import Operand, Print
-from blueprint.page.layout import Layout, Pen
+from blueprint.page.layout import Layout
 from blueprint.page.line_text import Number
 from blueprint.page.outline import Choice
 from blueprint.page.picking import Picker, shift
@@ -39,39 +39,36 @@ class NumbersPutIn(Picker):
     def __init__(self, layout: Layout, choice: Choice, finder: tuple[str, int]):
         super().__init__(layout, choice, finder)
         self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
-        self.constants, self.levels = byhand.cells_of_constants(finder[1]), byhand.cells_of_levels(finder[1])
+        self.constants, self.levels = byhand.cells_of(finder[1])
 
     def numbers(self, line: WalkLine, expr: Expr) -> None:
         """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
-        pen, row = Pen(line.sheet, self.layout), line.row
-        fewest = self.tried(line, expr)
-        free = iter(range(MEMBERS + len(line.members), grid.LAST_COLUMN))
+        row, fewest, free = line.row, self.tried(line, expr), iter(range(MEMBERS + len(line.members), grid.LAST_COLUMN))
         joined = self.joined(line_text.pieces(expr), line, self.least + byhand.LEVELS[fewest], free)
         sign = "" if isinstance(expr, Op) and expr.name == byhand.WITHIN else "= "
         printed = (ROUGHLY if byhand.LEVELS[fewest] == byhand.LEVELS[-1] else sign) + joined[1]
         formula = f'=IF({grid.address(row, DIGITS)}<{self.levels[-1]},"{sign}","{ROUGHLY}")&{joined[0]}'
         if shift(line.leaf) > 0:  # it is of the next member; there is none after the last one
-            column = next(free)
-            pen.live(row, column, formula, Print(printed), "as print")
-            last = f"{names.defined_name(self.choice.numbers[-1].name)}={self.constants[byhand.LAST]}"
-            formula = f'=IF({last},"",{grid.address(row, column)})'
+            column, last = next(free), names.defined_name(self.choice.numbers[-1].name)
+            self.pen.live(row, column, formula, Print(printed), "as print")
+            formula = f'=IF({last}={self.constants[byhand.LAST]},"",{grid.address(row, column)})'
             printed = "" if self.at[self.time] + 1 == self.values.size(self.time) else printed
-        pen.live(row, NUMBERS, formula, Print(printed), "walk numbers")
-        self.layout.tall[line.sheet, row] = NUMBERS, printed
+        self.pen.live(row, NUMBERS, formula, Print(printed), "walk numbers")
+        self.layout.tall[row] = NUMBERS, printed
 
     def tried(self, line: WalkLine, expr: Expr) -> int:
         """Spells what comes out with more and more decimals, and the fewest that are enough; returns which these are."""
-        pen, row, fewest = Pen(line.sheet, self.layout), line.row, len(byhand.LEVELS) - 2
+        row, fewest = line.row, len(byhand.LEVELS) - 2
         formula = f"={self.levels[fewest]}"
         if not line_text.is_limit(line.leaf):  # a limit may be the word off, with which nothing can be calculated
             levels = [(cell, self.least + more) for cell, more in zip(self.levels, byhand.LEVELS, strict=True)]
             cells = byhand.trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
             for column, cell in enumerate(cells, TRIED):
-                pen.live(row, column, *cell, "as print")
+                self.pen.live(row, column, *cell, "as print")
             fewest = [value for _, value in cells].index(cells[-1][1])
             due, first = grid.address(row, DUE), grid.address(row, TRIED)
             formula = f"=INDEX({self.levels[0]}:{self.levels[-1]},MATCH({due},{first}:{due},0))"
-        pen.live(row, DIGITS, formula, float(self.least + byhand.LEVELS[fewest]), "as print")
+        self.pen.live(row, DIGITS, formula, float(self.least + byhand.LEVELS[fewest]), "as print")
         return fewest
 
     def joined(self, parts: list[str | Number], line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
@@ -90,17 +87,15 @@ class NumbersPutIn(Picker):
                 return f'IF({least.cell}="off",{off[0]},{on[0]})', off[1] if least.value == OFF_WORD else on[1]
             case Number(Op(_, (Ref(block), *rows)), factor):
                 spelled = [self.part(Number(row, factor), line, decimals, free) for row in rows]
-                formulas = ",".join(formula for formula, _ in spelled)
-                return f"CHOOSE({names.defined_name(block.name)}+1,{formulas})", spelled[
-                    int(float(self.values.cell(block)))
-                ][1]
+                number, (_, chosen) = names.defined_name(block.name), spelled[int(float(self.values.cell(block)))]
+                return f"CHOOSE({number}+1,{','.join(formula for formula, _ in spelled)})", chosen
         operand = self.found(part.shown)
         assert operand is not None
         printed = operand.printed(decimals, part.factor)
         if operand.whole:
             return operand.printed_formula("", part.factor), printed
         formula, column = operand.printed_formula(grid.address(line.row, DIGITS), part.factor), next(free)
-        Pen(line.sheet, self.layout).live(line.row, column, f"={formula}", Print(printed), "as print")
+        self.pen.live(line.row, column, f"={formula}", Print(printed), "as print")
         return grid.address(line.row, column), printed
 
     def found(self, expr: Expr) -> Operand | None:
@@ -125,7 +120,7 @@ def lay_walk(layout: Layout) -> None:
     if choice is None or finder is None:
         return
     writer = WalkWriter(layout, choice, finder)
-    byhand.lay_constants(layout, finder, choice.across, writer.place(), writer.dec, writer.least)
+    byhand.lay_constants(writer.pen, finder[1], choice.across, writer.place(), writer.dec, writer.least)
     for line in layout.walk:
         if isinstance(line, WalkLine):
             writer.line(line)
@@ -140,7 +135,7 @@ class WalkWriter(NumbersPutIn):
 
     def line(self, line: WalkLine) -> None:
         """Spells one line: symbol, meaning, value, equation, equation with numbers, link."""
-        pen, row, leaf, value = Pen(line.sheet, self.layout), line.row, line.leaf, self.value(line.leaf)
+        pen, row, leaf, value = self.pen, line.row, line.leaf, self.value(line.leaf)
         letters = frozenset(self.choice.across)
         symbol = text(leaf, letters) if isinstance(leaf, Reduce) else reference(leaf.block, leaf.at, letters)
         where, called = blocks_of(leaf)[-1], line_text.meaning(leaf, self.layout.blueprint.whole)
@@ -155,23 +150,19 @@ class WalkWriter(NumbersPutIn):
         if not (isinstance(value, str) or line_text.is_whole(leaf)):
             unit = digits.unit_formula(grid.address(row, line.column), self.constants)
             pen.live(row, UNITS[line.column], unit, digits.unit_of(value), "as print")
-        self.members(line, pen)
+        self.members(line)
         if line.expr is not None and line.written is not None:
             pen.label(row, EQUATION, f"= {text(line.expr, letters)}", "walk equation")
             self.numbers(line, line.written)
 
     def listed(self, line: WalkList) -> None:
         """Spells a line that lists a quantity's members."""
-        pen, row, block = Pen(line.sheet, self.layout), line.row, line.whole.block
+        pen, row, block = self.pen, line.row, line.whole.block
         symbol = reference(block, line.whole.at, frozenset({*self.choice.across, line.axis}))
-        about = line.says or block.about.meaning
-        pen.name(
-            row,
-            symbol,
-            f"{line_text.neighbour(line.whole)}: {symbol.partition('[')[0]}" if shift(line.whole) else about,
-        )
+        beside = f"{line_text.neighbour(line.whole)}: {symbol.partition('[')[0]}" if shift(line.whole) else ""
+        pen.name(row, symbol, beside or line.says or block.about.meaning)
         pen.link(row, WHERE, block)
-        self.members(line, pen)
+        self.members(line)
         printed, cells = list[str](), list[str]()
         for number, leaf in enumerate(line.members):
             (called, word), operand = self.member_name(line.axis, number), self.operand(leaf)
@@ -181,7 +172,7 @@ class WalkWriter(NumbersPutIn):
             pen.live(row, column, f'={called}&" "&{operand.printed_formula(self.dec)}', Print(printed[-1]), "as print")
         pen.live(row, EQUATION, "=" + '&", "&'.join(cells), Print(", ".join(printed)), "walk list")
 
-    def members(self, line: WalkLine | WalkList, pen: Pen) -> None:
+    def members(self, line: WalkLine | WalkList) -> None:
         """Spells the numbers that stand right of a line, because they have none of their own."""
         for column, ref in enumerate(line.members, MEMBERS):
-            pen.live(line.row, column, self.formula(ref), self.value(ref), f"live {ref.block.about.decimals}")
+            self.pen.live(line.row, column, self.formula(ref), self.value(ref), f"live {ref.block.about.decimals}")

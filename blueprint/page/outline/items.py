@@ -135,7 +135,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Finder:
-    """The two lines that find the chosen column: how far apart the groups stand, and its place in every row."""
+    """The two lines that find the chosen column: how far apart the groups stand, and its place in every row.
+
+    They stand on the sheet of the steps.
+    """
 
 
 @dataclass(frozen=True)
