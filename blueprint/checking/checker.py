@@ -21,6 +21,7 @@ from blueprint.checking.deviations import (
     widened,
 )
 from blueprint.checking.files import Checked
+from blueprint.checking.likely import likely
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
 from blueprint.page.names import defined_name
@@ -105,7 +106,9 @@ def _firsts(file: Checked, witness: Mapping[str, Array], lines: list[Deviation])
             root = roots.of(line)
             followers = file.followers(root.name) - {root.name}
             explained |= followers | {name, root.name}
-            found[root] = _first(file, witness, root, tuple(n for n in witness if n in followers and n in deviating))
+            follows = tuple(n for n in witness if n in followers and n in deviating)
+            first = _first(file, witness, root, follows)
+            found[root] = replace(first, likely=likely(file, deviating[root.name], witness[root.name]))
     return list(found.values())
 
 

@@ -31,6 +31,7 @@ class Checked(Opened):
     odd: what computed cells show that should hold numbers, such as an error; they are NaN in `arrays`.
     recalculated: the file held formulas without their numbers, so that these were computed first.
     compared: its formulas against those of a fresh workbook.
+    slips: mistakes that are often made in such a workbook.
 
     Raises ReadError, in a sentence, for a missing file, one that is no workbook of ours or has a password, one whose blocks
     cannot be found whole, and one that torch cannot compute again.
@@ -40,6 +41,7 @@ class Checked(Opened):
         super().__init__(path)
         kind = _witnessed_kind(self)
         self.former = kind.former
+        self.slips = imported(kind.slips)
         self.places = by_todays_names(self.places, kind.former)
         self.odd: dict[str, dict[At, str]] = {n: {} for n, found in self.places.items() if found.kind != "typed"}
         self.arrays = {name: self.array(name, self.odd.get(name), unsaved=True) for name in self.places}

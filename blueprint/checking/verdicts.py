@@ -22,6 +22,7 @@ class First:
     """A quantity that deviates without reading another one that does.
 
     follows: the deviating quantities that read it, directly or through others.
+    likely: the mistake by which the quantity is what it is, "" if none is known.
     """
 
     name: str
@@ -32,10 +33,12 @@ class First:
     cause: Cause
     why: str
     follows: tuple[str, ...]
+    likely: str = ""
 
     def __str__(self) -> str:
         shown = f"sheet {_print(self.sheet)}, torch {_print(self.witness)}"
-        return f"{self.cell}: {self.what}: {shown}\n  {self.cause.value}: {self.why}"
+        likely = f"\n  likely: {self.likely}" if self.likely else ""
+        return f"{self.cell}: {self.what}: {shown}\n  {self.cause.value}: {self.why}{likely}"
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,7 @@ def data(verdict: Verdict) -> dict[str, Any]:
                 "torch": _number(first.witness),
                 "cause": first.cause.value,
                 "why": first.why,
+                "likely": first.likely,
                 "follows": list(first.follows),
             }
             for first in verdict.firsts

@@ -69,26 +69,34 @@ G = dict[str, Block]
 """The blocks of a workbook by their names."""
 
 
-def entropy_turned(b: G) -> Expr:
-    """Returns what the logits feel with the entropy's slope the wrong way round."""
+def of_logits(b: G, summed: int = 1, turned: bool = False) -> Expr:
+    """Returns what the logits feel; summed: 0 leaves out the soft-max's − p; turned: the entropy's slope has the other sign."""
     m, p = b["policy.mask"], b["policy.p"]
-    chosen = b["policy.logprobs.grad"][n, t] * m[n, t] * (b["rollout.written.grad.is"][n, t, v] - p[n, t, v])
+    chosen = b["policy.logprobs.grad"][n, t] * m[n, t] * (b["rollout.written.grad.is"][n, t, v] - summed * p[n, t, v])
     apart = b["policy.log_p"][n, t, v] - b["policy.p_log_p"][n, t]
-    return chosen + b["policy.entropy.grad"][n, t] * m[n, t] * p[n, t, v] * apart
+    drift = b["policy_kl.exact.grad"][n, t] * m[n, t] * (p[n, t, v] - b["policy.p_old"][n, t, v])
+    spread = b["policy.entropy.grad"][n, t] * m[n, t] * p[n, t, v] * apart
+    return chosen + (spread if turned else -spread) + drift
+
+
+def wrong_way(b: G) -> Expr:
+    """Returns what the memory feels if the position before sends back, and not the next."""
+    own, back = Sum(v, b["policy.logits.grad"][n, t, v] * b["policy.Y.grad.transposed"][v, j]), b["policy.inputs.grad"]
+    back[n, t.first - 1, back.axes[2]] = 0
+    return own + back[n, t - 1, back.axes[2].parts[1]]
 
 
 MISTAKES: dict[str, tuple[str, Callable[[G], Operand]]] = {
     "no backpropagation through time": (
         "policy.memory.grad", lambda b: Sum(v, b["policy.logits.grad"][n, t, v] * b["policy.Y.grad.transposed"][v, j]),
     ),
+    "backpropagation through time the wrong way": ("policy.memory.grad", wrong_way),
     "1 − h for 1 − h²": (
         "policy.memory.grad.in", lambda b: b["policy.memory.grad"][n, t, j] * (1 - b["policy.memory"][n, t, j]),
     ),
     "no 1 − h² at all": ("critic.memory.grad.in", lambda b: b["critic.memory.grad"][n, t, j]),
-    "the soft-max without − p": (
-        "policy.logits.grad", lambda b: b["policy.logprobs.grad"][n, t] * b["rollout.written.grad.is"][n, t, v],
-    ),
-    "the sign of the entropy": ("policy.logits.grad", entropy_turned),
+    "the soft-max without − p": ("policy.logits.grad", lambda b: of_logits(b, summed=0)),
+    "the sign of the entropy": ("policy.logits.grad", lambda b: of_logits(b, turned=True)),
     "the clip ignored": ("ratio.grad", lambda b: b["surrogate.grad"][n, t] * b["loss.advantages"][n, t]),
     "½ forgotten": ("value.word_loss.grad", lambda b: 2 * b["vf_coef"] * b["loss.mask"][n, t] / b["response.words"]),
     "the mean forgotten": ("surrogate.grad", lambda b: -b["loss.mask"][n, t]),

@@ -36,6 +36,7 @@ KIND = Kind(
     models=HERE.parent / "common" / "guides" / "models.toml",
     measured="blueprint.workbooks.rlhf_ppo.inputs.result:is_default",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
+    slips="blueprint.workbooks.common.slips_of_steps:SLIPS",
     gradient="blueprint.workbooks.rlhf_ppo.backward:backward",
     whole="blueprint.workbooks.common.facts:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),

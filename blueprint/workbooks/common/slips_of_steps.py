@@ -1,0 +1,75 @@
+"""Mistakes that are often made in an optimiser's step, as data; see `slips`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blueprint.workbooks.common.slips import FACTORS, LOGITS, LOSS, MODELS, Array, Slip
+
+
+def _weight(r: Any) -> Array:
+    """Returns a weight before the step."""
+    later = "epoch{step}.{weight}"
+    return np.asarray(r[later if later in r else "{weight}"])
+
+
+def _gradient(r: Any) -> Array:
+    return np.asarray(r["update{step}.gradient.{weight}"])
+
+
+def _decayed(r: Any) -> Array:
+    return np.asarray(_gradient(r) + r["optimiser.weight_decay"] * _weight(r))
+
+
+def _mean(r: Any, name: str, beta: str, of: Array) -> Array:
+    """Returns a mean moved towards numbers; before the first step it is 0."""
+    before = f"update{int(r.bound['step']) - 1}.{name}.{{weight}}"
+    kept = r[f"optimiser.{beta}"]
+    return np.asarray((kept * r[before] if before in r else 0) + (1 - kept) * of)
+
+
+def _way(r: Any, first: bool = True, second: bool = True, inside: bool = False) -> Array:
+    """Returns the direction, with or without the corrections of both means, and ε inside the root."""
+    m, v = r["update{step}.m.{weight}"], r["update{step}.v.{weight}"]
+    m = m / (1 - r["update{step}.power1"]) if first else m
+    v = v / (1 - r["update{step}.power2"]) if second else v
+    eps = r["optimiser.eps"]
+    return np.asarray(m / (np.sqrt(v + eps) if inside else np.sqrt(v) + eps))
+
+
+def _new(r: Any, decay: float = 1.0, rate: float = 1.0) -> Array:
+    """Returns a new weight, with other parts of decay and learning rate."""
+    lr, held = r["optimiser.lr"], r["optimiser.weight_decay"] * _weight(r)
+    return np.asarray(_weight(r) - rate * lr * r["update{step}.direction.{weight}"] - decay * held)
+
+
+STEPS: tuple[Slip, ...] = (
+    ("update{step}.norm", "the root is forgotten: |g| is the root of the sum of all squares", lambda r: r.meant**2),
+    ("update{step}.gradient.{weight}", "the gradient is not held: it is not multiplied by what its norm leaves of it",
+     lambda r: r.meant / r["update{step}.scale"]),
+    ("update{step}.m.{weight}", "the weight decay is coupled: it is part of the gradient that the means are taken of, as in Adam",
+     lambda r: _mean(r, "m", "beta1", _decayed(r))),
+    ("update{step}.v.{weight}", "the weight decay is coupled: it is part of the gradient that the means are taken of, as in Adam",
+     lambda r: _mean(r, "v", "beta2", _decayed(r) ** 2)),
+    ("update{step}.m.{weight}", "the weight decay is left out of the mean, as in AdamW: Adam takes it for a part of the gradient",
+     lambda r: _mean(r, "m", "beta1", _gradient(r))),
+    ("update{step}.m.{weight}", "β2 stands where β1 should", lambda r: _mean(r, "m", "beta2", _gradient(r))),
+    ("update{step}.v.{weight}", "β1 stands where β2 should", lambda r: _mean(r, "v", "beta1", _gradient(r) ** 2)),
+    ("update{step}.v.{weight}", "the gradient is not squared", lambda r: _mean(r, "v", "beta2", _gradient(r))),
+    ("update{step}.power1", "the power is not that of the number of the step", lambda r: r["optimiser.beta1"]),
+    ("update{step}.power2", "the power is not that of the number of the step", lambda r: r["optimiser.beta2"]),
+    ("update{step}.direction.{weight}", "the bias correction is forgotten: both means begin at 0, and are divided by 1 − βᵏ",
+     lambda r: _way(r, first=False, second=False)),
+    ("update{step}.direction.{weight}", "the bias correction of the mean gradient is forgotten", lambda r: _way(r, first=False)),
+    ("update{step}.direction.{weight}", "the bias correction of the mean square is forgotten", lambda r: _way(r, second=False)),
+    ("update{step}.direction.{weight}", "ε stands inside the root: it is added to it", lambda r: _way(r, inside=True)),
+    ("update{step}.{weight}", "the weight decay is left out", lambda r: _new(r, decay=0)),
+    ("update{step}.{weight}", "the weight decay is not multiplied by the learning rate", lambda r: _new(r)),
+    ("update{step}.{weight}", "the step goes up the slope: its sign is turned",
+     lambda r: _new(r, decay=-r["optimiser.lr"], rate=-1)),
+)  # fmt: skip
+"""From the gradients to the new weights."""
+
+SLIPS = (*LOSS, *LOGITS, *MODELS, *STEPS, *FACTORS)

@@ -1,0 +1,178 @@
+"""A wrong gradient or step is named first, before what follows from it, and with the mistake by which it is what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.book import Book
+from blueprint.checking import Checked
+from blueprint.checking.checker import judge
+from blueprint.checking.verdicts import Verdict
+from blueprint.inputs import load
+from blueprint.language import Definition, Expr, Operand, Position, sqrt
+from blueprint.language.nodes import wrap
+from blueprint.page.cells import runs_of
+from blueprint.page.outline import Blueprint
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.axes import j, n, t, v
+from blueprint.workbooks.registry import witness_of
+from tests.witness.stage import Array, arrays
+from tests.workbooks.test_backward import MISTAKES, G
+
+NUMBERS = {
+    "gradients": ("default", "gradients=on", "ppo.ent_coef=0.1", "ppo.policy_kl_coef=0.3"),
+    "steps": ("epochs", "update.epochs=2", "update.weight_decay=0.1", "update.eps=0.01", "ppo.ent_coef=0.1"),
+}
+
+
+def outline(numbers: str) -> Blueprint:
+    """Returns a fresh blueprint."""
+    name, *overrides = NUMBERS[numbers]
+    return blueprint_of(load(name, overrides))
+
+
+@dataclass
+class Bench:
+    """A saved workbook, and what check says of it when an equation is another one."""
+
+    file: Checked
+    numbers: str
+
+    @cached_property
+    def torch(self) -> dict[str, Array]:
+        """What torch computes from what is typed."""
+        return witness_of([self.file.arrays], device="cpu")[0]
+
+    def with_equation(self, name: str, wrong: Callable[[G], Operand]) -> Verdict:
+        """Checks the file as it would be if a row had been filled with another formula, and all recalculated."""
+        made = outline(self.numbers)
+        blocks = {block.name: block for block in made.blocks()}
+        block = blocks[name]
+        body = next(d for d in block.definitions if all(isinstance(index, Position) for index in d.target))
+        block.definitions[block.definitions.index(body)] = Definition(body.target, wrap(wrong(blocks)))
+        book = Book(made)
+        file = copy(self.file)
+        sheet = file.places[name].sheet
+        file.formula(sheet, 1, 1)
+        formulas = {
+            (each.row + 1, column + 1): formula
+            for each in runs_of(block, book.layout)
+            for column, formula in zip(each.columns, each.formulas or (), strict=True)
+        }
+        written = {**file.formulas_by_sheet[sheet], **formulas}
+        file.formulas_by_sheet = {**file.formulas_by_sheet, sheet: written}
+        file.arrays = {name: _as_long(array, self.file.arrays[name]) for name, array in arrays(book).items()}
+        file.__dict__["computed"] = None
+        return judge(file, self.torch, "float64")
+
+
+def _as_long(array: Array, other: Array) -> Array:
+    """Cuts off what a mistake adds before the first position."""
+    return array[:, -other.shape[1] :] if array.ndim > 1 and array.shape[1] > other.shape[1] else array
+
+
+@pytest.fixture(scope="module")
+def benches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bench]:
+    """Saves a workbook with gradients and one with steps of AdamW."""
+    room = tmp_path_factory.mktemp("causes")
+    for name in NUMBERS:
+        Book(outline(name)).save(room / f"{name}.xlsx")
+    return {name: Bench(Checked(room / f"{name}.xlsx"), name) for name in NUMBERS}
+
+
+SAID = {
+    "no backpropagation through time": "there is no backpropagation through time",
+    "backpropagation through time the wrong way": "backpropagation through time runs the wrong way",
+    "1 − h for 1 − h²": "the slope of tanh is 1 − h², not 1 − h",
+    "no 1 − h² at all": "the slope of tanh, 1 − h², is forgotten",
+    "the soft-max without − p": "the Σ of the soft-max is forgotten",
+    "the sign of the entropy": "the sign of the entropy is turned",
+    "the clip ignored": "the clip is ignored",
+    "½ forgotten": "the ½ of the value loss is forgotten",
+    "the mean forgotten": "the mean is forgotten",
+    "one-hot of the wrong token": "the one-hot is that of the token read, not of the token written",
+    "the value clip ignored": "the value clip is ignored",
+    "the ratio forgotten": "the slope of ρ = e^d is ρ itself",
+    "the bias of the head read once": "a ½ is one too many",
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_gradient_is_named_first_with_its_mistake(benches: dict[str, Bench], mistake: str) -> None:
+    name, wrong = MISTAKES[mistake]
+    (first,) = benches["gradients"].with_equation(name, wrong).firsts
+    assert first.name == name
+    assert SAID[mistake] in first.likely
+    assert first.likely in str(first)
+
+
+def mean(b: G, moment: str, decayed: bool) -> Expr:
+    """Returns a moment of Y in the first step, of the gradient with the weight decay or without."""
+    Y, by = b["policy.Y"], b["optimiser.beta1" if moment == "m" else "optimiser.beta2"]
+    each = b["update1.gradient.policy.Y"][j, v] + (b["optimiser.weight_decay"] * Y[j, v] if decayed else 0)
+    return (1 - by) * (each if moment == "m" else each * each)
+
+
+def way(b: G, corrected: bool, inside: bool = False) -> Expr:
+    """Returns the direction of Y in the first step."""
+    left = [1 - b[f"update1.power{i}"] if corrected else b["optimiser.eps"] / b["optimiser.eps"] for i in (1, 2)]
+    m, square = b["update1.m.policy.Y"][j, v] / left[0], b["update1.v.policy.Y"][j, v] / left[1]
+    eps = b["optimiser.eps"]
+    return m / (sqrt(square + eps) if inside else sqrt(square) + eps)
+
+
+STEPS: dict[str, tuple[str, Callable[[G], Operand]]] = {
+    "the bias correction is forgotten": ("update1.direction.policy.Y", lambda b: way(b, corrected=False)),
+    "ε stands inside the root": ("update1.direction.policy.Y", lambda b: way(b, corrected=True, inside=True)),
+    "the weight decay is coupled": ("update1.m.policy.Y", lambda b: mean(b, "m", decayed=True)),
+    "the weight decay is coupled: ": ("update1.v.policy.Y", lambda b: mean(b, "v", decayed=True)),
+    "β2 stands where β1": (
+        "update1.m.policy.Y", lambda b: (1 - b["optimiser.beta2"]) * b["update1.gradient.policy.Y"][j, v],
+    ),
+    "the weight decay is left out": (
+        "update1.policy.Y",
+        lambda b: b["policy.Y"][j, v] - b["optimiser.lr"] * b["update1.direction.policy.Y"][j, v],
+    ),
+    "the slope of tanh is 1 − h², not 1 − h": (
+        "epoch2.policy.memory.grad.in",
+        lambda b: b["epoch2.policy.memory.grad"][n, t, j] * (1 - b["epoch2.policy.memory"][n, t, j]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", STEPS)
+def test_a_wrong_step_is_named_first_with_its_mistake(benches: dict[str, Bench], said: str) -> None:
+    name, wrong = STEPS[said]
+    (first,) = benches["steps"].with_equation(name, wrong).firsts
+    assert first.name == name
+    assert first.likely.startswith(said)
+
+
+def test_clean_files_are_not_accused_and_a_typed_number_is_no_known_mistake(benches: dict[str, Bench]) -> None:
+    for bench in benches.values():
+        assert judge(bench.file, bench.torch, "float64").firsts == ()
+    (first,) = (
+        benches["gradients"].with_equation("ratio.grad", lambda b: b["surrogate.grad"][n, t] * b["ratio"][n, t]).firsts
+    )
+    assert (first.name, first.likely) == ("ratio.grad", "")
+
+
+def test_two_wrong_rows_are_named_from_the_loss_back(benches: dict[str, Bench]) -> None:
+    """What is wrong on its own is named on its own: the critic's and the policy's way back do not meet."""
+    names = list(benches["gradients"].torch)
+    back = [
+        "surrogate.grad",
+        "ratio.grad",
+        "policy.logprobs.grad",
+        "policy.logits.grad",
+        "policy.memory.grad",
+        "policy.Y.grad",
+    ]
+    assert [name for name in names if name in back] == back
