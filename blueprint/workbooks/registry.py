@@ -136,8 +136,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    from blueprint.workbooks.common.guides import with_guides
-    from blueprint.workbooks.common.notes import with_notes
+    from blueprint.workbooks.common.guides import with_guides, with_notes
     from blueprint.workbooks.common.sheets.backward import with_backward
 
     kind = kind_of(numbers)

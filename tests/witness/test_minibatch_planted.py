@@ -18,7 +18,7 @@ from blueprint.language.nodes import Expr, wrap
 from blueprint.witness import advantages
 from blueprint.witness.tensors import sums_from
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common import n, t
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.minibatch.witness.compute import OfWindow
 from blueprint.workbooks.registry import witness_of as witness

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from blueprint.language import Block, Operand, Sum, at_most, exp, find, less, log, maximum, minimum, number, size
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
-from blueprint.workbooks.common.axes import j, k, n, t, v
+from blueprint.workbooks.common import j, k, n, t, v
 
 Blocks = Mapping[str, Block]
 

@@ -16,7 +16,7 @@ from blueprint.language import Block, Definition, Expr, Operand, Position, Sum, 
 from blueprint.language.nodes import wrap
 from blueprint.page.outline import Blueprint, blocks_on
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.axes import j, n, t, v
+from blueprint.workbooks.common import j, n, t, v
 from blueprint.workbooks.kind import KindError
 from blueprint.workbooks.registry import witness_of
 from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS

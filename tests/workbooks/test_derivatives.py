@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.language import Block, Sum, block, compute, typed
 from blueprint.language.gradient import Declared, gradient
-from blueprint.workbooks.common.axes import n, t, v
+from blueprint.workbooks.common import n, t, v
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import derivatives
 from blueprint.workbooks.common.definitions.choices import Choices, fixed

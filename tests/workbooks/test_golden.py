@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from blueprint.book import book
 from blueprint.language import typed
-from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.gae import Reach, gae
 from tests import golden

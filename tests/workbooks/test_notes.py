@@ -10,8 +10,8 @@ from blueprint.language.blocks import About
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.notes import note_of as note_in
-from blueprint.workbooks.common.notes import notes_in
+from blueprint.workbooks.common.guides import note_of as note_in
+from blueprint.workbooks.common.guides import notes_in
 from blueprint.workbooks.registry import kinds
 from tests.replayed import window_book, with_everything_logged
 

@@ -1,4 +1,5 @@
-"""The blueprint of classic PPO: from rewards, values and scores of actions to the total loss."""
+"""The blueprint of classic PPO, from rewards, values and scores of actions to the total loss; and its first sheet: the loss and its
+parts, the map, and every piece with its number."""
 
 from dataclasses import replace
 
@@ -6,21 +7,28 @@ import numpy as np
 
 from blueprint.inputs import Numbers
 from blueprint.language import Block, typed
-from blueprint.page.outline import Blueprint, Line, Note, Section, Sheet
-from blueprint.workbooks.classic_ppo.rollout import Blocks, a, choices_of, head, n, rollout, t
+from blueprint.page.outline import Blueprint, Box, Flow, Piece, Sample
+from blueprint.workbooks.classic_ppo.rollout import Blocks, a, choices_of, head, inputs, n, rollout, t
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
-from blueprint.workbooks.classic_ppo.start import shown, start
 from blueprint.workbooks.classic_ppo.steps import Derived, derived
 from blueprint.workbooks.common import (
+    CHECKING,
+    DASH,
+    DOWN,
     EQUAL_RETURNS,
+    LEGEND,
+    LINE,
+    ON,
     PRESET,
+    TOTAL,
+    UP,
     Choices,
     Identity,
-    PresetTable,
+    Made,
+    Says,
     Settings,
     Witnessed,
     below,
-    beside,
     checks,
     checks_sheet,
     facts_of,
@@ -28,17 +36,9 @@ from blueprint.workbooks.common import (
     preset_table,
     rows_on,
     settings,
-    settings_sections,
+    start_sheet,
+    with_,
 )
-
-LEAD = "the settings; everything else that is typed stands on Rollout"
-PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
-OFF = "A limit may be the word off instead of a number: type off to switch one off. Then the step that it limits is not taken."
-NORM = (
-    "The norm of the value loss is built in, because another one has other rows: blueprint build --numbers classic "
-    "--set ppo.value_norm=smooth_l1 (or l2)"
-)
-NORM_CHECK = "If norm_is asks for another norm than this one, the sheet Checks says LOOK."
 
 
 def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -54,20 +54,19 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     run, use = rollout(), choices_of(chosen, norm)
     made = derived(run, norm, use)
     blocks = rows_on(run, *made.sheets)
-    parts, pieces = shown(blocks)
-    outside = beside(witnessed, list(dict.fromkeys(each.shown for each in (*parts, *pieces)))) if witnessed else None
-    checked, judged, tolerances = checks_sheet(
-        head(blocks, "checks"),
+    parts, pieces = (_listed(some, blocks) for some in (PARTS, PIECES))
+    residuals, known = (
         _residuals(blocks, made, chosen, built, use),
         identities(made.gae, blocks["advantage.rewards"], use),
-        outside,
     )
+    shown = [each.shown for each in (*parts, *pieces)]
+    checked, verdict, tolerances = checks_sheet(head(blocks, "checks"), residuals, known, witnessed, shown)
     facts = facts_of(numbers.name, "classic") | {"preset": preset.name}
-    first = start(numbers.title, numbers.about, facts, blocks, judged.verdict)
+    first = start_sheet(Made(numbers.title, numbers.about, facts, SAYS), parts, pieces, _flow(blocks), verdict)
     environments, steps, actions = numbers["rollout.logits_old"].shape
     return Blueprint(
         title=numbers.title,
-        sheets=(first, _inputs(table, chosen, built), run, *made.sheets, replace(checked, across=(n, t), grey=None)),
+        sheets=(first, inputs(table, chosen, built), run, *made.sheets, replace(checked, across=(n, t), grey=None)),
         sizes={n: environments, t: steps, a: actions, PRESET: len(classic_presets().presets)},
         typed=chosen.typed | tolerances | {built: norm, blocks["rounding"]: EQUAL_RETURNS},
         choices=chosen.choices,
@@ -109,20 +108,77 @@ def _typed(numbers: Numbers) -> dict[str, object]:
     }
 
 
-def _inputs(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
-    """Outlines the sheet of the settings: the preset in use, numbers, switches, the presets and where they come from."""
-    used, others = settings_sections(chosen)
-    rows = tuple(Line((table.rows[key],)) for key in CLASSIC)
-    sources = (
-        f"{each.name}: {each.title}, {each.version}. {each.why} ({each.source})"
-        for each in classic_presets().presets.values()
-    )
-    sections = (
-        Section("The preset in use", (Note(PICK), Line((table.chosen, table.number)))),
-        used,
-        others,
-        Section("What each library does", (Note(OFF), Line((table.names,)), *rows)),
-        Section("Where that was read", tuple(map(Note, sources))),
-        Section("What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
-    )
-    return Sheet("Inputs", LEAD, sections, widths=(13,) * 8, first=0)
+SAYS = Says(
+    (
+        "PPO as in games and control: several environments run side by side, rewards are given, and an episode may end anywhere.",
+        "A column is one step of one environment, on every sheet. A row is a quantity with one formula from end to end.",
+        "Type into cream cells; everything else follows. On Inputs one picks a library: CleanRL, Stable-Baselines3, TorchRL, rlax.",
+    ),
+    "Beside each value stands what it is a mean or a sum of, over all steps of all environments; its link leads to the row.",
+    heading="Classic PPO by hand",
+    legend=(
+        *(sample for sample in LEGEND if sample.role not in ("weights", "memory", "probability") and not sample.faded),
+        Sample("0.4321", "formula", "probability", "lilac: probabilities of the actions"),
+    ),
+    signs=(
+        "end: after the last step · Σ: one number for the environment · batch: one number for all environments",
+        "n: environment · t: step · a: action, by its id from 0 · [t + 1]: the next column · Σ_n,t: sum over all steps",
+    ),
+    checking=tuple(text for text in CHECKING if "blueprint explain" not in text),
+)
+PARTS = {
+    "total loss": ("total_loss", "total_loss"),
+    "policy loss": ("policy_loss", "policy_loss"),
+    "value loss, weighted": ("adds.value_loss", "adds.value_loss"),
+    "entropy bonus, weighted": ("adds.entropy", "adds.entropy"),
+}
+"""The total loss and the three numbers that add up to it."""
+PIECES = {
+    "rewards": ("mean.rewards", "rewards"),
+    "TD errors": ("mean.td_errors", "td_errors"),
+    "GAE advantage estimation": ("advantage.mean", "advantages"),
+    "value targets (from the old critic)": ("returns.mean", "returns"),
+    "advantage whitening": ("advantage.divisor", "advantages_used"),
+    "importance-sampling ratios": ("ratio.mean", "ratio"),
+    "clipped surrogate (PPO clip)": ("policy_loss", "surrogate"),
+    "value loss": ("value_loss", "value.step_loss"),
+    "entropy bonus": ("entropy", "policy.entropy"),
+    "approximate KL, k1": ("approx_kl.k1", "approx_kl.k1"),
+    "approximate KL, k3": ("approx_kl.k3", "approx_kl.k3"),
+    "clip fraction": ("clip_fraction", "clip_fraction.outside"),
+    "effective sample size": ("ratio.effective", "ratio.effective"),
+    "explained variance, old critic": ("explained_variance.old", "explained_variance.old"),
+    "explained variance, new critic": ("explained_variance.new", "explained_variance.new"),
+}
+"""The pieces of PPO under their usual names: the number that is shown, and the row to which its link leads."""
+ORIGINS = {"total loss": TOTAL, "advantage whitening": "what is divided by"}
+"""What a number is, where it is no mean of its row."""
+
+
+def _listed(some: dict[str, tuple[str, str]], blocks: Blocks) -> list[Piece]:
+    """Lists pieces that the first sheet shows."""
+    return [Piece(title, blocks[name], blocks[row], of=ORIGINS.get(title, "")) for title, (name, row) in some.items()]
+
+
+def _flow(blocks: Blocks) -> Flow:
+    """Draws the way from what is given to the total loss; what enters from elsewhere is named below its box."""
+
+    def box(title: str, name: str) -> Box:
+        return Box(title, blocks[name])
+
+    return Flow((
+        (box("reward r (given)", "rewards"), ON, box("TD error δ", "td_errors"), ON, box("advantage A", "advantages"), ON,
+         box("whitened Â", "advantages_used")),
+        (box("value V_old, V(next) (given)", "values.old"), UP, with_("stop", blocks["stop"]), "",
+         with_("done", blocks["done"]), DOWN, box("return R", "returns")),
+        (box("scores of π_old (given)", "old.logits"), ON, box("log π_old", "old.logprobs"), DOWN),
+        (box("scores of π_θ (given)", "policy.logits"), ON, box("log π_θ", "policy.logprobs"), ON, box("ratio ρ", "ratio"), ON,
+         box("clipped surrogate", "surrogate"), ON, box("policy loss", "policy_loss"), DOWN),
+        ("", DOWN, "", "", "", "", with_("Â", blocks["advantages_used"])),
+        ("", "", box("entropy H", "policy.entropy"), DASH, LINE, DASH, LINE, ON, box("mean entropy", "entropy"), ON,
+         box("TOTAL LOSS", "total_loss")),
+        (box("value V (given)", "values.new"), ON, box("value clipped", "value.clipped"), ON,
+         box("larger distance", "value.larger"), ON, box("loss of the step", "value.step_loss"), ON,
+         box("value loss", "value_loss"), UP),
+        ("", "", with_("V_old", blocks["values.old"]), "", with_("return R", blocks["returns"])),
+    ))  # fmt: skip

@@ -1,11 +1,24 @@
-"""Rollout: what happened in the environments, and what the policy and the critic said of it before and after the update."""
+"""What is typed: the settings; and on Rollout what happened in the environments, and what the policy and the critic said of it
+before and after the update."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from blueprint.language import Axis, Block, link, size, typed
-from blueprint.page.outline import Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.common import EVERYWHERE, LIVE, Choices, Settings, chosen_logprobs, fixed, labels, softmax
+from blueprint.page.outline import Line, Note, Row, Section, Sheet, key, minor
+from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
+from blueprint.workbooks.common import (
+    EVERYWHERE,
+    LIVE,
+    Choices,
+    PresetTable,
+    Settings,
+    chosen_logprobs,
+    fixed,
+    labels,
+    settings_sections,
+    softmax,
+)
 
 n, t, a = Axis("n", "environment", start=1), Axis("t", "step", start=1), Axis("a", "action")
 """The axes are not those of RLHF: a row of steps is an environment, and may hold several episodes."""
@@ -28,6 +41,15 @@ PLAIN = Choices({}, {}, n=n, t=t, labels=labels(own=__package__), called=CALLED)
 LEAD = "what happened in every environment, step by step; how likely the policy found its actions, before and after the update"
 ENDS = "done marks the step after which an episode ended; the next column begins another one. The end column holds V(next)."
 TERMINATED = "terminated is 1 where the task itself ended, 0 where only a time limit cut the episode off."
+
+LEAD_INPUTS = "the settings; everything else that is typed stands on Rollout"
+PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
+OFF = "A limit may be the word off instead of a number: type off to switch one off. Then the step that it limits is not taken."
+NORM = (
+    "The norm of the value loss is built in, because another one has other rows: blueprint build --numbers classic "
+    "--set ppo.value_norm=smooth_l1 (or l2)"
+)
+NORM_CHECK = "If norm_is asks for another norm than this one, the sheet Checks says LOOK."
 
 Blocks = Mapping[str, Block]
 
@@ -86,3 +108,22 @@ def _counts() -> tuple[Block, ...]:
     environments, steps = PLAIN.one("count.environments", size(n)), PLAIN.one("count.steps", size(t))
     N, actions = PLAIN.one("count", environments * steps), PLAIN.one("count.actions", size(a))
     return environments, steps, N, actions
+
+
+def inputs(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
+    """Outlines the sheet of the settings: the preset in use, numbers, switches, the presets and where they come from."""
+    used, others = settings_sections(chosen)
+    rows = tuple(Line((table.rows[key],)) for key in CLASSIC)
+    sources = (
+        f"{each.name}: {each.title}, {each.version}. {each.why} ({each.source})"
+        for each in classic_presets().presets.values()
+    )
+    sections = (
+        Section("The preset in use", (Note(PICK), Line((table.chosen, table.number)))),
+        used,
+        others,
+        Section("What each library does", (Note(OFF), Line((table.names,)), *rows)),
+        Section("Where that was read", tuple(map(Note, sources))),
+        Section("What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
+    )
+    return Sheet("Inputs", LEAD_INPUTS, sections, widths=(13,) * 8, first=0)

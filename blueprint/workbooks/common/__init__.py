@@ -1,7 +1,6 @@
 """What kinds share: definitions, conventions, labels, settings, the steps to signal, loss and metrics, and the sheets that every
 workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions.data`."""
 
-from blueprint.workbooks.common.axes import case, defined, j, k, n, one, t, v
 from blueprint.workbooks.common.backward import Backward
 from blueprint.workbooks.common.conventions.data import GROUPS, LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
@@ -28,11 +27,13 @@ from blueprint.workbooks.common.definitions import (
     any_of,
     at_start,
     below,
+    case,
     change_of,
     checks,
     chosen_logprobs,
     clip_flags,
     count,
+    defined,
     effective_sample_size,
     end_words,
     ends,
@@ -45,6 +46,8 @@ from blueprint.workbooks.common.definitions import (
     gamma_0,
     head_weights,
     identities,
+    j,
+    k,
     kept_values,
     lambda_0,
     largest,
@@ -53,7 +56,9 @@ from blueprint.workbooks.common.definitions import (
     mean,
     means_of,
     memory_weights,
+    n,
     not_negative,
+    one,
     outside,
     per_response,
     places,
@@ -69,14 +74,15 @@ from blueprint.workbooks.common.definitions import (
     spread,
     statistics,
     surrogate,
+    t,
     tempered,
     updated,
+    v,
     variance_floor,
     whitened_advantages,
     with_lambda,
     word_weights,
 )
-from blueprint.workbooks.common.facts import facts_of
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.loss import Loss, loss
 from blueprint.workbooks.common.metrics import by_name, metrics_of
@@ -107,14 +113,15 @@ from blueprint.workbooks.common.sheets import (
     Says,
     Titled,
     Witnessed,
-    beside,
     charts,
     checks_sheet,
+    facts_of,
     made_by,
     named,
     repeated,
     rows_on,
     several,
+    sheet_of,
     start_sheet,
     titled_sections,
     walk,
@@ -126,17 +133,17 @@ from blueprint.workbooks.common.signal import Signal, signal
 
 __all__ = [
     "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "GROUPS", "INPUT_WIDTHS", "LEGEND", "LINE",
-    "LIVE", "NEW", "OLD", "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward", "Choices", "Chosen",
-    "Counting", "Distribution", "Gae", "Head", "Identity", "InView", "Loss", "Made", "Memory", "Network", "Places",
-    "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch", "Temperature", "Titled", "Total", "Whitened",
-    "Witnessed", "all_in_range", "any_of", "at_start", "below", "beside", "by_name", "case", "change_of", "charts",
+    "LIVE", "NEW", "OLD", "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward", "Choices",
+    "Chosen", "Counting", "Distribution", "Gae", "Head", "Identity", "InView", "Loss", "Made", "Memory", "Network",
+    "Places", "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch", "Temperature", "Titled", "Total",
+    "Whitened", "Witnessed", "all_in_range", "any_of", "at_start", "below", "by_name", "case", "change_of", "charts",
     "checks", "checks_sheet", "chosen_logprobs", "chosen_of", "clip_flags", "conventions_sheet", "count", "defined",
     "effective_sample_size", "end_words", "ends", "ends_at", "entropy", "exact_kl", "explained_variance", "facts_of",
     "fixed", "gae", "gamma_0", "head_weights", "identities", "j", "k", "kept_values", "labels", "lambda_0", "largest",
     "logits", "loss", "loss_sheet", "lowest_ratio", "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n",
     "named", "not_negative", "one", "outside", "per_response", "places", "policy_kl", "preset_table", "presets_sheet",
     "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of", "score_stays", "settings",
-    "settings_sections", "several", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics",
-    "surrogate", "t", "tempered", "titled_sections", "updated", "v", "variance_floor", "walk", "whitened_advantages",
-    "with_", "with_lambda", "word_weights",
+    "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet",
+    "statistics", "surrogate", "t", "tempered", "titled_sections", "updated", "v", "variance_floor", "walk",
+    "whitened_advantages", "with_", "with_lambda", "word_weights",
 ]  # fmt: skip

@@ -18,7 +18,6 @@ from blueprint.workbooks.common import (
     Settings,
     Witnessed,
     all_in_range,
-    beside,
     checks_sheet,
     facts_of,
     labels,
@@ -64,13 +63,13 @@ def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     rows = controlled(use)
     final = rows["final_kl_coef"]
     residuals, product = checks_of(rows, chosen, use)
-    head, outside = (link("checks.kl", rows["kl.fed"]),), beside(witnessed, [final]) if witnessed else None
-    checked, judged, tolerances = checks_sheet(head, residuals, [product], outside)
+    head = (link("checks.kl", rows["kl.fed"]),)
+    checked, verdict, tolerances = checks_sheet(head, residuals, [product], witnessed, [final])
     facts = facts_of(numbers.name, "controller")
     sections = (*settings_sections(chosen), Section("What libraries feed", tuple(map(Note, STATISTICS))))
     lead = "the settings; the KL of the responses is typed on Controller"
     inputs = Sheet("Inputs", lead, sections, widths=(12,) * 8)
-    start = _start(f"{numbers.title}: {numbers.about}", rows, judged.verdict, made_by(facts))
+    start = _start(f"{numbers.title}: {numbers.about}", rows, verdict, made_by(facts))
     sums, lengths = numbers["responses.kl_sums"], np.array(numbers["responses.lengths"], dtype=float)
     return Blueprint(
         title=numbers.title,

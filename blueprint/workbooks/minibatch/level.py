@@ -39,8 +39,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.minibatch.given import STALE, Blocks, batch_sheet, dump_sheet, given_of, listed
 from blueprint.workbooks.minibatch.library import library_sheet
 from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
-from blueprint.workbooks.minibatch.steps import Steps, steps_of
-from blueprint.workbooks.minibatch.views import QUANTITIES, flow, parts, pictures, pieces, walked
+from blueprint.workbooks.minibatch.steps import QUANTITIES, Steps, flow, parts, pictures, pieces, steps_of, walked
 
 WATCHED = "metrics.clip_fraction"
 WITHOUT = ("update_step", "policy_kl_coef", "batch.temperature", "batch.temperature_eps")
@@ -70,7 +69,9 @@ def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     made = steps_of(given, head, use)
     words = count("window.words", given["mask"], use)
     means = _means(made.named, Counting(given["mask"], words, words))
-    checked, judged, tolerances = checks_sheet(head.on("checks").rows, _residuals(made, chosen), _identities(made, use))
+    checked, verdict, tolerances = checks_sheet(
+        head.on("checks").rows, _residuals(made, chosen), _identities(made, use)
+    )
     picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
     drawn, of_pictures = pictures(made, head.on("charts").rows, use)
     library, logged = library_sheet(numbers.typed, made.named, head)
@@ -78,7 +79,7 @@ def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     told = Made(numbers.title, numbers.about, facts, SAYS._replace(found=numbers.notes, where=logged))
     choices = (Piece("preset in use", preset, preset, equation=False),)
     sheets = (
-        start_sheet(told, parts(made), pieces(made.named, means, words), flow(made), judged.verdict, choices),
+        start_sheet(told, parts(made), pieces(made.named, means, words), flow(made), verdict, choices),
         walk.walk_sheet(picked, head.rows[:-1], walked(made)),
         conventions_sheet(chosen, (STALE,)), presets_sheet(chosen), dump_sheet(given, numbers.notes),
         batch_sheet(given, words, means), *made.sheets, library, checked, drawn,

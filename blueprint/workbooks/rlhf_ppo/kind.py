@@ -38,6 +38,6 @@ KIND = Kind(
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
     slips="blueprint.workbooks.common.slips_of_steps:SLIPS",
     gradient="blueprint.workbooks.rlhf_ppo.backward:backward",
-    whole="blueprint.workbooks.common.facts:RESPONSE",
+    whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),
 )

@@ -21,10 +21,10 @@ from blueprint.workbooks.common import (
     loss,
     loss_sheet,
     metrics_of,
+    sheet_of,
     signal,
     signal_sheet,
 )
-from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.steps import Steps
 
 Sections = tuple[Section, ...]

@@ -22,6 +22,7 @@ from blueprint.workbooks.common import (
     named,
     per_response,
     rows_on,
+    sheet_of,
     softmax,
     t,
     tempered,
@@ -29,7 +30,6 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
-from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.policies import NEW, REFERENCE, policy_that_reads, word_sections
 from blueprint.workbooks.rlhf_ppo.steps import Models
 from blueprint.workbooks.rlhf_ppo.whole import Start, whole

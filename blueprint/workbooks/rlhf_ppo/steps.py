@@ -26,12 +26,12 @@ from blueprint.workbooks.common import (
     policy_kl,
     repeated,
     rows_on,
+    sheet_of,
     signal,
     signal_sheet,
     t,
     variance_floor,
 )
-from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 
 LINKED = {
     "old.logprobs": "logp_old", "reference.logprobs": "logp_ref", "score.placed": "score", "old_critic.values": "values",

@@ -18,7 +18,6 @@ from blueprint.workbooks.common import (
     Counting,
     Made,
     Witnessed,
-    beside,
     case,
     charts,
     checks,
@@ -85,9 +84,8 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     means = means_of([rows[name] for name in MEANS], Counting(mask, words, words))
     residuals = [checks.all_in_range(chosen), checks.not_negative("k3", rows["kl.k3"])]
     residuals.append(checks.adds_up(gae.advantages, gae.V, gae.returns))
-    outside = beside(witnessed, list(means.values())) if witnessed else None
-    known = identities(gae, rows["rewards"], use)
-    checked, judged, tolerances = checks_sheet(_head("checks", writes, mask), residuals, known, outside)
+    known, shown = identities(gae, rows["rewards"], use), list(means.values())
+    checked, verdict, tolerances = checks_sheet(_head("checks", writes, mask), residuals, known, witnessed, shown)
     table, points = _clip_table(use) if "cases.ratios" in numbers.parts else (None, None)
     bars, below = charts.advantage_picture(writes, gae.advantages, rows["advantages_used"], mask)
     clip = [charts.clip_picture(points, use)] if points else []
@@ -98,7 +96,7 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     pieces = [Piece(title, means[name], rows[name]) for name, title in MEANS.items()]
     more = (Section("Length", (words,)), means_section(means))
     sheets = (
-        start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(rows), judged.verdict),
+        start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(rows), verdict),
         walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
         replace(outline, sections=(*outline.sections, *more)),

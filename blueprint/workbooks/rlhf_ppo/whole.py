@@ -16,7 +16,6 @@ from blueprint.workbooks.common import (
     Made,
     Settings,
     Witnessed,
-    beside,
     charts,
     checks,
     checks_sheet,
@@ -82,15 +81,16 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     rows, head, total = steps.rows, steps.head, steps.loss.total
     metrics = diagnostics(steps, use)
     parts, pieces = parts_of(total), pieces_of({**rows, **rows_on(metrics)})
-    shown = list(dict.fromkeys(piece.shown for piece in (*parts, *pieces)))
-    outside = beside(witnessed, shown) if witnessed else None
+    shown = [piece.shown for piece in (*parts, *pieces)]
     known = identities(steps.signal.estimates, rows["rewards"], use)
-    checked, judged, tolerances = checks_sheet(head.on("checks").rows, _residuals(start, steps), known, outside)
+    checked, verdict, tolerances = checks_sheet(
+        head.on("checks").rows, _residuals(start, steps), known, witnessed, shown
+    )
     picked, first_choice = walk.choice(episode=1, decision=start.first)
     pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)
     made, choices = Made(numbers.title, numbers.about, _facts(start)), _choices_made(live) if live else ()
     walked = walk.walk_sheet(picked, head.rows[:-1], walk_sections(rows, steps.loss))
-    first = start_sheet(made, parts, pieces, flow_of_loss(rows), judged.verdict, choices)
+    first = start_sheet(made, parts, pieces, flow_of_loss(rows), verdict, choices)
     blueprint = Blueprint(
         title=numbers.title,
         sheets=(first, walked, start.inputs, *steps.sheets, metrics, checked, pictures),

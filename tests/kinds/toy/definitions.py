@@ -7,7 +7,7 @@ from typing import Any
 from blueprint import Axis, Block, Sum, block, exp, log, size, typed
 from blueprint.inputs import Numbers
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
-from blueprint.workbooks.common.facts import facts_of
+from blueprint.workbooks.common import facts_of
 from blueprint.workbooks.common.settings import Settings, settings, settings_sections
 from tests.kinds.toy.level import SETTINGS
 

@@ -22,8 +22,7 @@ from blueprint.dumps import (
 )
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
-from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout
-from blueprint.workbooks.classic_ppo.dumps.shaping import shaped
+from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout, shaped
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
 
 NAMES = Names(Path(__file__).parent / "names.csv", CLASSIC)

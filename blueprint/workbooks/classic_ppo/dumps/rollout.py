@@ -1,11 +1,14 @@
-"""What a dump of classic PPO is to us: a rollout, one minibatch of its steps, and what the library said about them."""
+"""What a dump of classic PPO is to us: a rollout, one minibatch of its steps, and what the library said about them; and how its
+tensors are turned so that rows are environments and columns steps, with ends that mark the last step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from blueprint.dumps import Array, Dump
+from blueprint.dumps import Array, Dump, MinibatchError, require
+from blueprint.quoting import unquoted
 
 OF_STEPS = (
     "rewards_env", "terminal_values", "rewards", "values_old", "done", "terminated", "logprobs_old", "advantages", "returns",
@@ -73,3 +76,123 @@ class Rollout(Dump):
     def of_minibatch(self, name: str) -> Array:
         """Returns the entries of a tensor of steps that the minibatch has, [M]."""
         return np.asarray(self.tensors[name][self.at[:, 0], self.at[:, 1]])
+
+
+ORDER = {"cleanrl": TIME, "sb3": ENVIRONMENT, "torchrl": ENVIRONMENT}
+"""How a library flattens a rollout."""
+LAYOUT = {"torchrl": ENVIRONMENT}
+"""Which index of its tensors comes first, where it is not time."""
+
+
+def shaped(
+    given: Mapping[str, Array], metadata: Mapping[str, Any], library: str | None
+) -> tuple[dict[str, Array], Array, list[str]]:
+    """Returns the tensors of a rollout, [N, T]; where the rows of the minibatch stand, [M, 2]; and what was assumed.
+
+    given: by neutral name. Raises MinibatchError where something is missing, or shapes disagree.
+    """
+    layout = _word(metadata, "layout") or LAYOUT.get(library or "", TIME)
+    steps = {name: _turned(name, given[name], layout) for name in (*OF_STEPS, "episode_starts") if name in given}
+    _check_steps(steps)
+    starts, shape = steps.pop("episode_starts", None), steps["rewards"].shape
+    ends = {name: _one_each(name, given[name], shape[0]) for name in ("next_values", "last_done") if name in given}
+    tensors, notes = _with_ends(steps | ends, starts)
+    at = _places(given.get("rows"), shape, metadata, library)
+    of_minibatch = {name: given[name] for name in OF_MINIBATCH if name in given}
+    rows = {name: _of_minibatch(name, each, len(at), layout, "rows" in given) for name, each in of_minibatch.items()}
+    return tensors | rows, at, notes
+
+
+def _word(metadata: Mapping[str, Any], key: str) -> str | None:
+    found = metadata.get(key)
+    require(found in (None, *ORDERS), f"metadata, {key}: found {unquoted(str(found))}, expected {' or '.join(ORDERS)}.")
+    return None if found is None else str(found)
+
+
+def _turned(name: str, array: Array, layout: str) -> Array:
+    """Returns a tensor of steps with its environments first; a single environment may be left out, or a last axis of 1."""
+    axes = 3 if name.startswith("logits") else 2
+    wide = np.asarray(array, dtype=np.float64)
+    if wide.ndim == axes + 1 and wide.shape[-1] == 1:
+        wide = wide[..., 0]
+    if wide.ndim == axes - 1:
+        wide = wide[:, None] if layout == TIME else wide[None]
+    require(
+        wide.ndim == axes,
+        f"{name}: found the shape {list(array.shape)}, expected [T, N]{'' if axes == 2 else ' and actions'}.",
+    )
+    return wide.swapaxes(0, 1) if layout == TIME else wide
+
+
+def _check_steps(steps: Mapping[str, Array]) -> None:
+    require("rewards" in steps, "found no rewards of steps, expected `rewards` [T, N]: advantages are made of them.")
+    *_, environments, length = steps["rewards"].shape
+    require(environments * length > 0, f"rewards: found {length} steps of {environments} environments, expected some.")
+    for name, array in steps.items():
+        found, expected = list(array.shape[1::-1]), [length, environments]
+        require(found == expected, f"{name}: found {found} steps and environments, expected {expected} as rewards has.")
+
+
+def _one_each(name: str, array: Array, environments: int) -> Array:
+    flat = np.asarray(array, dtype=np.float64).reshape(-1)
+    require(
+        len(flat) == environments,
+        f"{name}: found {len(flat)} numbers, expected {environments}, one for each environment.",
+    )
+    return flat
+
+
+def _with_ends(tensors: dict[str, Array], starts: Array | None) -> tuple[dict[str, Array], list[str]]:
+    """Adds `done`, of the starts of episodes where the file has those, and checks that ends are 0 or 1."""
+    last = tensors.pop("last_done", None)
+    notes = []
+    if "done" not in tensors and starts is not None:
+        if last is None:
+            raise MinibatchError(
+                "found episode_starts but not whether the last step ended an episode; add `last_done` [N] (CleanRL's next_done, "
+                "the dones that Stable-Baselines3 passes to compute_returns_and_advantage)."
+            )
+        tensors["done"] = np.concatenate([starts[:, 1:], last[:, None]], axis=1)
+    require(
+        "done" in tensors,
+        "found no ends of episodes, expected `done` [T, N], or `episode_starts` [T, N] and `last_done` [N].",
+    )
+    for name in [each for each in ("done", "terminated") if each in tensors]:
+        require(
+            bool(np.isin(tensors[name], (0, 1)).all()),
+            f"{name}: found other numbers than 0 and 1, expected 1 where an episode ended after the step.",
+        )
+    if "terminated" in tensors and (tensors["terminated"] > tensors["done"]).any():
+        notes.append("terminated is 1 where done is 0: done is taken to be 1 there")
+        tensors["done"] = np.maximum(tensors["done"], tensors["terminated"])
+    return tensors, notes
+
+
+def _places(rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, Any], library: str | None) -> Array:
+    """Returns environment and step of each row of the minibatch, [M, 2]; without `rows` it is the whole rollout."""
+    environments, steps = shape
+    if rows is None:
+        return np.argwhere(np.ones(shape, dtype=bool))
+    flat = np.asarray(rows, dtype=np.float64).reshape(-1)
+    require(
+        len(flat) > 0 and bool(np.isin(flat, np.arange(environments * steps)).all()),
+        f"rows: expected whole numbers from 0 to {environments * steps - 1}, the steps of the flattened rollout.",
+    )
+    order = _word(metadata, "order") or ORDER.get(library or "")
+    require(
+        order is not None or environments == 1,
+        'rows number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
+        'environment or "environment" for environment·steps + step.',
+    )
+    return places(flat.astype(np.int64), shape, order or TIME)
+
+
+def _of_minibatch(name: str, array: Array, count: int, layout: str, listed: bool) -> Array:
+    """Returns a tensor of the minibatch, [M]; without rows it is one of all steps, and turned as those are."""
+    actions = array.shape[-1:] if name == "logits_new" else ()
+    turned = _turned(name, array, layout) if not listed and array.ndim > 1 + len(actions) else array
+    flat = np.asarray(turned, dtype=np.float64).reshape(-1, *actions)
+    steps = "the steps of the rollout; add `rows` [M] if it is a minibatch of them"
+    expected = f"{count}, {'the rows of the minibatch' if listed else steps}"
+    require(len(flat) == count, f"{name}: found {len(flat)} numbers, expected {expected}.")
+    return flat

@@ -25,6 +25,10 @@ def followed(given: Mapping[str, float | str], but: Collection[str] = ()) -> dic
     return {**more, **given}
 
 
+RESPONSE = MappingProxyType({"mask": (1, "1 for a word of the response or 0 for any other")})
+"""What may stand in a typed mask (`Kind.whole`)."""
+
+
 @cache
 def rlhf() -> Catalogue:
     """Read the presets of RLHF PPO: the default and ten libraries."""

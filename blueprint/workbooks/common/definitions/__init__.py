@@ -13,7 +13,7 @@ from blueprint.workbooks.common.definitions.aggregation import (
     total,
     weights,
 )
-from blueprint.workbooks.common.definitions.checks import Master, all_in_range, not_negative
+from blueprint.workbooks.common.definitions.checks import all_in_range, not_negative
 from blueprint.workbooks.common.definitions.choices import (
     EVERYWHERE,
     ROWS,
@@ -21,9 +21,18 @@ from blueprint.workbooks.common.definitions.choices import (
     Row,
     Step,
     Used,
+    case,
+    defined,
     fixed,
+    i,
+    j,
+    k,
     limited,
+    n,
+    one,
     rows,
+    t,
+    v,
 )
 from blueprint.workbooks.common.definitions.distribution import (
     NEW,
@@ -111,15 +120,15 @@ from blueprint.workbooks.common.definitions.whitening import (
 
 __all__ = [
     "EQUAL_RETURNS", "EVERYWHERE", "L2", "NEW", "OLD", "ROWS", "After", "Average", "Choices", "Clip", "Counted",
-    "Counting", "Distribution", "Estimates", "Filter", "Flags", "Gae", "Guard", "Head", "Identity", "Master",
-    "Memory", "Moments", "Network", "Paid", "Part", "Places", "PolicyKL", "Reach", "Rewards", "Row", "Score",
-    "Statistics", "Step", "Temperature", "Total", "Totals", "Used", "ValueLoss", "Weights", "Whitened",
-    "all_in_range", "any_of", "at_start", "below", "change_of", "chosen_logprobs", "clip", "clip_flags", "count", "counted",
-    "counted_values", "counting", "effective_sample_size", "end_words", "ends", "ends_at", "entropy", "exact_kl",
-    "explained_variance", "filtered", "fixed", "gae", "gamma_0", "guard", "head_weights", "holes", "identities",
-    "kept_values", "kl_estimates", "lambda_0", "largest", "limited", "logits", "lowest_ratio", "mean", "means_of",
-    "memory_weights", "not_negative", "outside", "penalised", "per_response", "places", "policy_kl", "price",
-    "residual", "rewards", "rnn", "rows", "scalar_head", "score", "score_of", "score_stays", "size", "softmax",
-    "spread", "statistics", "surrogate", "tempered", "total", "updated", "value_loss", "variance_floor", "weights",
+    "Counting", "Distribution", "Estimates", "Filter", "Flags", "Gae", "Guard", "Head", "Identity", "Memory", "Moments",
+    "Network", "Paid", "Part", "Places", "PolicyKL", "Reach", "Rewards", "Row", "Score", "Statistics", "Step",
+    "Temperature", "Total", "Totals", "Used", "ValueLoss", "Weights", "Whitened", "all_in_range", "any_of", "at_start",
+    "below", "case", "change_of", "chosen_logprobs", "clip", "clip_flags", "count", "counted", "counted_values",
+    "counting", "defined", "effective_sample_size", "end_words", "ends", "ends_at", "entropy", "exact_kl",
+    "explained_variance", "filtered", "fixed", "gae", "gamma_0", "guard", "head_weights", "holes", "i", "identities", "j",
+    "k", "kept_values", "kl_estimates", "lambda_0", "largest", "limited", "logits", "lowest_ratio", "mean", "means_of",
+    "memory_weights", "n", "not_negative", "one", "outside", "penalised", "per_response", "places", "policy_kl", "price",
+    "residual", "rewards", "rnn", "rows", "scalar_head", "score", "score_of", "score_stays", "size", "softmax", "spread",
+    "statistics", "surrogate", "t", "tempered", "total", "updated", "v", "value_loss", "variance_floor", "weights",
     "where_paid", "whitened_advantages", "with_lambda", "word_weights",
 ]  # fmt: skip

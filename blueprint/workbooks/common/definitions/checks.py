@@ -6,8 +6,7 @@ from operator import add
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Operand, Sum, at_most, block, equal, less, maximum, typed, where
-from blueprint.workbooks.common.axes import defined
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, ROWS, Choices, Row
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, ROWS, Choices, Row, defined
 from blueprint.workbooks.common.definitions.identities import Identity
 from blueprint.workbooks.common.definitions.whitening import Counting
 from blueprint.workbooks.common.settings import Settings
@@ -22,13 +21,6 @@ class Check(NamedTuple):
     tolerance: Block
     verdict: Block
     failed: Block
-
-
-class Master(NamedTuple):
-    """All checks, and the one verdict on them."""
-
-    checks: tuple[Check, ...]
-    verdict: Block
 
 
 def sums_to_one(name: str, p: Block, use: Choices = ROWS) -> Block:
@@ -111,13 +103,13 @@ def shares_add_up(m: Block, share: Block, total: Block, use: Choices = ROWS) -> 
     return Identity((size, most), off)
 
 
-def master(residuals: Iterable[Block]) -> Master:
-    """Holds each residual against a tolerance, one after the other, and gives one verdict on all."""
+def master(residuals: Iterable[Block]) -> tuple[list[Check], Block]:
+    """Holds each residual against a tolerance, one after the other; returns the checks, and one verdict on all."""
     checks: list[Check] = []
     for residual in residuals:
         checks.append(_check(residual, checks[-1].failed if checks else 0))
     verdict = block("check.master", (), "all", "one verdict on all checks")
-    return Master(tuple(checks), defined(verdict, where(equal(checks[-1].failed, 0), "OK", "LOOK")))
+    return checks, defined(verdict, where(equal(checks[-1].failed, 0), "OK", "LOOK"))
 
 
 def _check(residual: Block, failed_before: Operand) -> Check:

@@ -1,14 +1,29 @@
-"""What definitions are told besides blocks: what holds everywhere, what is fixed, and what is chosen in the sheet."""
+"""What definitions are told besides blocks: the directions in which rows lie, the only module-level part of the notation; what
+holds everywhere, what is fixed, and what is chosen in the sheet."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from blueprint.inputs.setting import OFF, Setting
-from blueprint.language import Arithmetic, Axis, Block, Operand, Ref, block, is_off, maximum, minimum, where
-from blueprint.workbooks.common import axes
+from blueprint.language import Arithmetic, Axis, Block, Operand, Ref, block, is_off, join, maximum, minimum, where
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.settings import Settings, Switch
+
+n = Axis("n", "episode", start=1)
+t = Axis("t", "decision", start=1)
+v = Axis("v", "word id")
+k = Axis("k", "embedding of the word", start=1)
+j = Axis("j", "hidden state before the word", start=1)
+one = Axis("bias", "bias", start=1, size=1)
+i = join("i", "input", k, j, one)
+case = Axis("c", "case", start=1)
+
+
+def defined(made: Block, value: Operand) -> Block:
+    """Defines a block in all its cells by one equation."""
+    made[made.axes] = value
+    return made
 
 
 class Everywhere(int):
@@ -69,8 +84,8 @@ class Choices:
     switch: Mapping[str, Switch | Fixed]
     lead: tuple[Axis, ...] = ()
     prefix: str = ""
-    n: Axis = field(default=axes.n)
-    t: Axis = field(default=axes.t)
+    n: Axis = field(default=n)
+    t: Axis = field(default=t)
     labels: Labels = field(default_factory=labels)
     called: Mapping[str, str] = field(default_factory=dict)
 
@@ -103,7 +118,7 @@ class Choices:
         name = self.called.get(name, name)
         symbol, meaning, unit, source, decimals = self.labels.of(name)
         made = block(self.prefix + name, along, symbol, meaning, unit=unit, source=source, decimals=decimals)
-        return made if value is None else axes.defined(made, value)
+        return made if value is None else defined(made, value)
 
     def step(self, needed: bool, name: str, value: Operand, at: tuple[Axis, ...] | None = None) -> Step:
         """Makes a row of a value, if it is needed; else the value goes into the equation that reads it.

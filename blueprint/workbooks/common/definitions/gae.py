@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Operand
-from blueprint.workbooks.common.axes import defined
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, NOWHERE, Choices, Row
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, NOWHERE, Choices, Row, defined
 from blueprint.workbooks.common.settings import Switch
 
 

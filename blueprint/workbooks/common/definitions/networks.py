@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from blueprint.language import Block, Sum, block, tanh, typed
-from blueprint.workbooks.common.axes import defined, i, j, k, n, one, t, v
+from blueprint.workbooks.common.definitions.choices import defined, i, j, k, n, one, t, v
 from blueprint.workbooks.common.labels import source_of
 
 

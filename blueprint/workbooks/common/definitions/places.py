@@ -4,8 +4,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Operand, at_most, equal, maximum
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions.choices import ROWS, Choices
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices, n, t
 
 
 class Places(NamedTuple):

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, block, less, maximum
-from blueprint.workbooks.common.axes import defined
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, clamped
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, clamped, defined
 from blueprint.workbooks.common.definitions.places import Places
 from blueprint.workbooks.common.definitions.whitening import Moments, Statistics, counting, statistics
 from blueprint.workbooks.common.labels import source_of

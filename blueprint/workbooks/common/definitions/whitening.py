@@ -4,8 +4,7 @@ the conventions say."""
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Operand, Sum, maximum, sqrt
-from blueprint.workbooks.common.axes import defined
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, defined
 
 
 class Counting(NamedTuple):

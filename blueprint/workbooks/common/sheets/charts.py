@@ -7,8 +7,19 @@ from typing import NamedTuple, cast
 from blueprint.inputs.setting import OFF
 from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
-from blueprint.workbooks.common.axes import defined, n, t
-from blueprint.workbooks.common.definitions import Choices, Gae, Step, Used, limited, lowest_ratio, rows, surrogate
+from blueprint.workbooks.common.definitions import (
+    Choices,
+    Gae,
+    Step,
+    Used,
+    defined,
+    limited,
+    lowest_ratio,
+    n,
+    rows,
+    surrogate,
+    t,
+)
 from blueprint.workbooks.common.labels import source_of
 
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from blueprint.language import Block, at_most, block, changes, equal, link, maximum, typed, where
 from blueprint.page.outline import Item, Line, Note, Section, Sheet, Unchanged
-from blueprint.workbooks.common.axes import n, t
-from blueprint.workbooks.common.definitions import Identity
-from blueprint.workbooks.common.definitions.checks import TOLERANCE, Master, master
+from blueprint.workbooks.common.definitions import Identity, n, rows, t
+from blueprint.workbooks.common.definitions.checks import TOLERANCE, master
 
 AFTER_A_CHANGE = (
     "They belong to the inputs as delivered and count as long as none is changed. Later: blueprint check FILE"
@@ -28,21 +27,16 @@ class Witnessed(NamedTuple):
     told: str
 
 
-class Beside(NamedTuple):
-    """The section, how far off the farthest number is, and what is typed."""
+def _beside(witnessed: Witnessed, shown: Sequence[Block]) -> tuple[Section, Block, dict[Block, object]]:
+    """Puts the witness's numbers beside the sheet's; they are counted as long as the inputs are those delivered.
 
-    section: Section
-    residual: Block
-    typed: dict[Block, object]
-
-
-def beside(witnessed: Witnessed, shown: list[Block]) -> Beside:
-    """Puts the witness's numbers beside the sheet's; they are counted as long as the inputs are those delivered."""
+    Returns the section, how far off the farthest number is, and what is typed.
+    """
     changed = block("inputs.changed", (), "changed", "inputs that were changed", decimals=0)
     changed[()] = changes()
     near = typed(NEAREST, (), "near", "largest distance allowed", decimals=12)
     lines, given, largest = [], {near: NEAR}, None
-    for own in (each for each in shown if each.name in witnessed.numbers):
+    for own in (each for each in dict.fromkeys(shown) if each.name in witnessed.numbers):
         line, largest = _line(own, near, largest)
         lines.append(Line(line))
         given[line[1]] = witnessed.numbers[own.name]
@@ -55,7 +49,7 @@ def beside(witnessed: Witnessed, shown: list[Block]) -> Beside:
         Line((near,)),
         *lines,
     )
-    return Beside(Section("An outside witness beside the sheet", items, HEADINGS), off, dict(given))
+    return Section("An outside witness beside the sheet", items, HEADINGS), off, dict(given)
 
 
 def _line(own: Block, near: Block, before: Block | None) -> tuple[tuple[Block, ...], Block]:
@@ -78,30 +72,33 @@ def checks_sheet(
     head: tuple[Block, ...],
     residuals: Sequence[Block | Identity],
     identities: list[Identity],
-    outside: Beside | None = None,
-) -> tuple[Sheet, Master, dict[Block, object]]:
-    """Outlines the checks; returns the sheet, the verdicts and what is typed there (the tolerances).
+    witnessed: Witnessed | None = None,
+    shown: Sequence[Block] = (),
+) -> tuple[Sheet, Block, dict[Block, object]]:
+    """Outlines the checks; returns the sheet, the one verdict on all, and what is typed there (the tolerances).
 
     head: rows that stay in view, the last of them the mask. residuals: rows or numbers that must be 0.
-    identities: definitions run where their result is known otherwise. outside: the numbers of a witness.
+    identities: definitions run where their result is known otherwise. witnessed: numbers of an outside witness, to stand beside
+    those of the workbook that are shown.
     """
-    residuals = [*residuals, *([outside.residual] if outside else [])]
-    judged = master(each.residual if isinstance(each, Identity) else each for each in (*residuals, *identities))
+    section, off, typed = _beside(witnessed, shown) if witnessed else (None, None, {})
+    residuals = [*residuals, *rows(off)]
+    judged, verdict = master(
+        each.residual if isinstance(each, Identity) else each for each in (*residuals, *identities)
+    )
     needed = [row for each in residuals for row in (each if isinstance(each, Identity) else Identity((), each)).listed]
-    lines = tuple(Line((check.worst, check.tolerance, check.verdict, check.failed)) for check in judged.checks)
+    lines = tuple(map(Line, judged))
     sections = [
         Section(
             "The checks",
-            (Unchanged("inputs, against those delivered"), Line((judged.verdict,)), *lines),
+            (Unchanged("inputs, against those delivered"), Line((verdict,)), *lines),
             ("distance", "allowed", "verdict", "Σ failed"),
         ),
         Section("Where: the distance in every column", (Note("A number other than 0 is the place to look."), *needed)),
     ]
     if identities:
-        rows = tuple(row for identity in identities for row in identity.listed)
-        sections.append(Section("Identities: the same recursion where its result is known", rows))
-    typed: dict[Block, object] = {check.tolerance: TOLERANCE for check in judged.checks}
-    if outside is not None:
-        sections.append(outside.section)
-        typed |= outside.typed
-    return Sheet("Checks", LEAD, tuple(sections), (n, t), head, head[-1]), judged, typed
+        listed = tuple(row for identity in identities for row in identity.listed)
+        sections.append(Section("Identities: the same recursion where its result is known", listed))
+    sections += [section] if section else []
+    typed = {check.tolerance: TOLERANCE for check in judged} | typed
+    return Sheet("Checks", LEAD, tuple(sections), (n, t), head, head[-1]), verdict, typed

@@ -1,9 +1,11 @@
-"""Blocks by their names, which are those of the finished file: so a sheet finds what stands on others."""
+"""Blocks by their names, which are those of the finished file: so a sheet finds what stands on others; and sheets of tokens."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from blueprint.language import Block, link
-from blueprint.page.outline import Sheet, blocks_on
+from blueprint.page.outline import Section, Sheet, blocks_on
+from blueprint.workbooks.common.definitions import n, t
+from blueprint.workbooks.common.sheets.walk import InView
 
 Rows = Mapping[str, Block]
 
@@ -26,3 +28,8 @@ def several(rows: Rows, *names: str) -> tuple[Block, ...]:
 def repeated(rows: Rows, sheet: str, names: Mapping[str, str]) -> dict[str, Block]:
     """Returns rows of which some are repeated on a sheet. names: what they are called there, those that there are."""
     return {**rows, **{name: link(f"{sheet}.{again}", rows[name]) for name, again in names.items() if name in rows}}
+
+
+def sheet_of(title: str, lead: str, sections: Iterable[Section], head: InView, first: int = 1) -> Sheet:
+    """Outlines a sheet with a column for each position; `head` stays in view."""
+    return Sheet(title, lead, tuple(sections), (n, t), head.rows, head.mask, first=first)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from typing import NamedTuple
 
 from blueprint.language import Block, Expr, Op, Reduce, Ref, walk
@@ -145,6 +146,11 @@ BEGINS = {
     "controller": "the KL of whole responses",
 }
 """Where the numbers of a workbook begin, by its level."""
+
+
+def facts_of(numbers: str, level: str) -> dict[str, str]:
+    """Returns the facts that stand in every file, by name: from what it was made, and by which version."""
+    return {"version": version("rlhf-blueprint"), "numbers": numbers, "level": level, "preset": "default"}
 
 
 def made_by(facts: Mapping[str, str]) -> str:

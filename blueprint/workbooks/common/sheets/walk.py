@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, link, typed
 from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step
-from blueprint.workbooks.common.axes import n, t
+from blueprint.workbooks.common.definitions import n, t
 
 
 class InView(NamedTuple):

@@ -11,7 +11,10 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import (
+    TABLE,
     Batch,
+    File,
+    KindWitness,
     Options,
     Rows,
     Texts,
@@ -19,9 +22,11 @@ from blueprint.witness import (
     Whole,
     add_settings,
     advantages,
+    held,
     losses,
     metrics,
     rewards,
+    shapes,
     totals,
 )
 from blueprint.workbooks.minibatch.witness.logged import Kind, add_charts, add_checks, add_logged, add_means, kind_of
@@ -155,3 +160,11 @@ def add_loss(rows: Rows, texts: Texts, options: Options, kind: Kind) -> None:
     rows.add({"kl_coef.loss": rewards.price_rows(rows, options)["kl_coef.loss"]})
     rows.add(totals.total_rows(rows, options))
     rows.add(totals.share_rows(texts, rows, options))
+
+
+def group_key(file: File) -> object:
+    """Returns what files must share: what they have, their settings, and the shape of the window."""
+    return kind_of(file), held(file), shapes(file, "mask", TABLE)
+
+
+WITNESS = KindWitness(("after.words",), ("mask",), compute, group_key)

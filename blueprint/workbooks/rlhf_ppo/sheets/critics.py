@@ -20,10 +20,10 @@ from blueprint.workbooks.common import (
     rnn,
     scalar_head,
     score_of,
+    sheet_of,
     updated,
     v,
 )
-from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 
 NO_GRADIENT = (
     "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good",

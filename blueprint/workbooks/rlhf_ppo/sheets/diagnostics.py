@@ -19,10 +19,10 @@ from blueprint.workbooks.common import (
     named,
     per_response,
     residual,
+    sheet_of,
     size,
     spread,
 )
-from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.start import averaged_rows
 from blueprint.workbooks.rlhf_ppo.steps import Steps
 

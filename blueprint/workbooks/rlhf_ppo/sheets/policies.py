@@ -18,12 +18,12 @@ from blueprint.workbooks.common import (
     memory_weights,
     rnn,
     several,
+    sheet_of,
     softmax,
     tempered,
     word_weights,
 )
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, rollout, slots_of
-from blueprint.workbooks.rlhf_ppo.sheets import sheet_of
 from blueprint.workbooks.rlhf_ppo.sheets.critics import memory_sections, moved
 
 DRAW = "Another u, another word. A u below the first F draws word 0, which ends the text: the response is then shorter."
