@@ -21,7 +21,7 @@ from blueprint.language.nodes import wrap
 from blueprint.page.cells import runs_of
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.axes import j, n, t, v
+from blueprint.workbooks.common import j, n, t, v
 from blueprint.workbooks.registry import witness_of
 from tests.witness.stage import Array, arrays
 from tests.workbooks.test_backward import MISTAKES, G
