@@ -9,8 +9,9 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.outline import Section, Sheet, Table, blocks_on
+from blueprint.page.outline import Blueprint, Note, Piece, Section, Sheet, Table, blocks_on
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.sheets.backward.watched import REPHRASED
 
 PLAIN = ("gradients=on", "ppo.policy_kl_coef=0.3")
 
@@ -42,6 +43,7 @@ def test_the_loss_is_read_back_from_its_end_to_the_log_prob() -> None:
     assert names(last) == [
         "loss.policy_kl.grad", "loss.entropy.grad", "value.word_loss.grad", "loss.V_new.grad", "surrogate.grad",
         "ratio.grad", "log_ratio.grad", "loss.logp_new.grad",
+        "loss.grad.up", "loss.grad.down", "loss.grad.still", "loss.grad.tiny",
     ]  # fmt: skip
     values, blocks = book().values, book().blocks
     assert np.array_equal(values[blocks["loss.logp_new.grad"]], values[blocks["policy.logprobs.grad"]])
@@ -59,7 +61,7 @@ def test_every_equation_of_the_way_back_can_be_read(title: str) -> None:
         for block in blocks_on(Sheet("", "", (section,))):
             if not block.name.endswith(".id"):
                 found = (text.strip().startswith((f"{block.symbol} =", f"{block.symbol}[")) for text in shown)
-                assert block.link or any(found), block
+                assert block.link or block.typed or any(found), block
 
 
 def test_a_gradient_is_laid_out_like_its_weight() -> None:
@@ -85,3 +87,50 @@ def test_words_beside_the_rows_fit_their_column() -> None:
         block.about.meaning for block in rows if len(block.about.meaning) > 42 and ".transposed" not in block.name
     ] == []
     assert "taken through" not in " ".join(block.about.meaning for block in rows)
+
+
+def test_a_token_pulls_one_way_or_not_at_all() -> None:
+    """In the default two response tokens are held by the clip; by hand from ρ, Â and ε = 0.2."""
+    values, blocks = book().values, book().blocks
+    rho, A, m = (values[blocks[name]] for name in ("ratio", "loss.advantages", "mask"))
+    m = m[:, -rho.shape[1] :] if m.shape != rho.shape else m
+    held = ((rho > 1.2) & (A > 0)) | ((rho < 0.8) & (A < 0))
+    up, down, still = (values[blocks[f"loss.grad.{way}"]] for way in ("up", "down", "still"))
+    assert np.array_equal(still, m * held)
+    assert np.array_equal(up, m * ~held * (A > 0))
+    assert np.array_equal(down, m * ~held * (A < 0))
+    counts = [float(values.cell(blocks[f"loss.grad.{way}.count"])) for way in ("up", "down", "still")]
+    assert (sum(counts), counts[2]) == (m.sum(), 2)
+
+
+def test_norms_are_the_roots_of_the_sums_of_squares() -> None:
+    values, blocks = book().values, book().blocks
+    models = {"policy": ("E", "W", "Y"), "critic": ("E", "W", "head.w", "head.b")}
+    squares = {}
+    for model, parts in models.items():
+        each = {part: np.square(values[blocks[f"{model}.{part}.grad"]]).sum() for part in parts}
+        for part, square in each.items():
+            assert float(values.cell(blocks[f"{model}.{part}.grad.norm"])) == pytest.approx(square**0.5, rel=1e-14)
+        squares[model] = sum(each.values())
+        assert float(values.cell(blocks[f"{model}.grad.norm"])) == pytest.approx(squares[model] ** 0.5, rel=1e-14)
+    assert float(values.cell(blocks["loss.grad.norm"])) == pytest.approx(sum(squares.values()) ** 0.5, rel=1e-14)
+
+
+def test_start_says_what_pulls_and_how_long_the_gradient_is() -> None:
+    pieces = [item.title for item in sheet("Start").items() if isinstance(item, Piece)]
+    assert pieces.count("gradient norm") == 2  # after the loss, and among the diagnostics
+    assert {"tokens made likelier", "tokens made less likely", "tokens without a gradient"} <= {*pieces}
+    assert (
+        pieces.index("explained variance") + 1
+        == len(pieces) - 1
+        == len(pieces) - 1 - pieces[::-1].index("gradient norm")
+    )
+
+
+def test_what_holds_only_without_a_gradient_is_not_said_beside_one() -> None:
+    def said(made: Blueprint) -> set[str]:
+        notes = (item.text for each in made.sheets for item in each.items() if isinstance(item, Note))
+        return {*notes, *(each.lead for each in made.sheets)}
+
+    assert {*REPHRASED} <= said(blueprint_of(load("default")))
+    assert not {*REPHRASED} & said(book().blueprint)

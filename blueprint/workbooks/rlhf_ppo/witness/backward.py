@@ -11,6 +11,7 @@ from blueprint.witness import TABLE, Batch, Held, Named, Options, Rows, Texts, d
 from blueprint.witness.ppo import signal, update
 from blueprint.workbooks.rlhf_ppo.witness import models
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
+from blueprint.workbooks.rlhf_ppo.witness.watched import watched
 
 GRAD = ".grad"
 MODELS = {"policy": POLICY, "critic": SCORED}
@@ -53,7 +54,8 @@ def gradients_of(batch: Batch, rows: Held, mask: Tensor, weights: Weights) -> Na
     found = {name: next(slopes) for name in parts}
     found |= {name: torch.stack([next(slopes) for _ in step], dim=2) for name, step in steps.items()}
     found |= {name: next(slopes) for name in nodes}
-    return _turned(leaves) | dict(_called(*each) for each in reversed(found.items()))
+    shown = dict(_called(*each) for each in reversed(found.items()))
+    return _turned(leaves) | shown | watched(batch, shown, mask)
 
 
 def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:

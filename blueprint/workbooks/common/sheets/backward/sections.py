@@ -32,8 +32,8 @@ LOOK = (
 def with_sections(blueprint: Blueprint, made: Gradient) -> Blueprint:
     """Adds the adjoints to each sheet on which what they belong to stands."""
     for block in made.blocks:
-        if block.name in (named := labels("backward")):
-            block.about = replace(block.about, meaning=named[block.name].meaning)
+        if block.name in labels("backward"):
+            block.about = replace(block.about, meaning=labels("backward").of(block.name).meaning)
     places = _places(blueprint.sheets, made)
     last = _home(blueprint.sheets)[made.home.get(made.total, made.total)]
     sheets = (

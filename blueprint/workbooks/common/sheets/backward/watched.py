@@ -1,0 +1,125 @@
+"""What one watches of a gradient: on Loss which token pulls, beside the weights its norms, on Diagnostics and Start both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from blueprint.language import Block, link
+from blueprint.page.outline import Blueprint, Item, Line, Note, Piece, Row, Section, Sheet, blocks_on, key
+from blueprint.workbooks.common.definitions import slopes
+from blueprint.workbooks.common.sheets.backward.sections import GRAD, OF_WEIGHTS, TITLE
+from blueprint.workbooks.common.sheets.start import COLUMNS
+
+DIAGNOSTICS, START = "Diagnostics", "Start"
+NORMS = "Norms: the root of the sum of the squares of each gradient"
+WATCHED = "Gradient: which tokens pull, and how long it is"
+PIECES, AFTER = "The pieces", "The loss"
+SHOWN = "The gradient: what a step of training would change"
+PULLING = {
+    "N_up": "tokens made likelier",
+    "N_down": "tokens made less likely",
+    "N_still": "tokens without a gradient",
+}
+COUNTED, ALL = "count over the response", "all weights together"
+WHICH = "Which tokens these are, the rows say to which the links lead; how strongly each pulls, the row ∂L/∂log π above them."
+ROUNDING = "A slope between −g_min and g_min is mere rounding: nothing pulls there."
+REPHRASED = {
+    "what one watches while training; none of it enters the loss (no gradient norm: the update is typed, not computed)":
+        "what one watches while training; none of it enters the loss",
+    "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good":
+        "Δ is typed, and not made of the gradient below. In the default example words stand in every corner of the clip: good",
+}  # fmt: skip
+"""Sentences that hold only without a gradient, and what is said instead."""
+
+
+class Watched(NamedTuple):
+    """What there is to watch: which tokens pull, how many, the norms by sheet, and the norm of all of them.
+
+    pulls, counts, norms, total: missing where the numbers have no such row.
+    """
+
+    pulls: slopes.Pulls | None
+    counts: tuple[Block, ...]
+    norms: Mapping[str, tuple[Block, ...]]
+    total: tuple[Block, ...]
+
+
+def with_watched(blueprint: Blueprint) -> Blueprint:
+    """Adds to a workbook with a gradient what one watches of it, as far as there is a row of log-probs, and weights."""
+    pulls = next(filter(None, map(_pulls, blueprint.sheets)), None)
+    norms = {sheet.title: found for sheet in blueprint.sheets if (found := _norms(sheet))}
+    total = (slopes.joint_norm("loss.grad.norm", [each[-1] for each in norms.values()]),) if norms else ()
+    seen = Watched(pulls, slopes.counted(pulls.rows) if pulls else (), norms, total)
+    given = {pulls.tiny: slopes.TINY} if pulls else {}
+    return replace(
+        blueprint,
+        sheets=tuple(_rephrased(_extended(sheet, seen)) for sheet in blueprint.sheets),
+        typed={**blueprint.typed, **given},
+    )
+
+
+def _pulls(sheet: Sheet) -> slopes.Pulls | None:
+    """Tells which tokens pull, where a sheet goes back to the log-prob: its last row, which one looks at first."""
+    last = sheet.sections[-1]
+    looked_at = last.items[-1] if last.title == TITLE else None
+    if isinstance(looked_at, Row) and looked_at.role == "key" and sheet.grey is not None:
+        return slopes.pulls(looked_at.block, sheet.grey)
+    return None
+
+
+def _norms(sheet: Sheet) -> tuple[Block, ...]:
+    """Returns the norm of each weight's gradient, and last that of all on the sheet, where it ends with weights."""
+    last = sheet.sections[-1]
+    if last.title != OF_WEIGHTS:
+        return ()
+    each = tuple(slopes.norm(g) for g in blocks_on(Sheet("", "", (last,))) if g.name.endswith(GRAD))
+    model = each[0].name.partition(".")[0]
+    return (*each, slopes.joint_norm(f"{model}{GRAD}.norm", each))
+
+
+def _extended(sheet: Sheet, seen: Watched) -> Sheet:
+    """Adds to one sheet what is watched on it."""
+    *sections, last = sheet.sections
+    if seen.pulls and _pulls(sheet):
+        rows: tuple[Item, ...] = (*seen.pulls.rows, Note(ROUNDING), Line((seen.pulls.tiny,), "fixed"))
+        return replace(sheet, sections=(*sections, replace(last, items=(*last.items, *rows))))
+    if sheet.title in seen.norms:
+        *each, joint = seen.norms[sheet.title]
+        return replace(sheet, sections=(*sheet.sections, Section(NORMS, (*each, key(joint)))))
+    if sheet.title == DIAGNOSTICS:
+        models = (link(f"diagnostics.{each[-1].name}", each[-1]) for each in seen.norms.values())
+        return replace(
+            sheet, sections=(*sheet.sections, Section(WATCHED, (*seen.counts, *models, *map(key, seen.total))))
+        )
+    return replace(sheet, sections=tuple(_on_start(sheet.sections, seen))) if sheet.title == START else sheet
+
+
+def _on_start(sections: Sequence[Section], seen: Watched) -> Iterator[Section]:
+    """Adds to the first sheet, after the loss, how many tokens pull, and to its pieces the norm of the gradient."""
+    norm = tuple(Piece("gradient norm", each, each, of=ALL) for each in seen.total)
+    flags = zip(seen.counts, seen.pulls.rows if seen.pulls else (), strict=True)
+    pulling = tuple(Piece(PULLING[count.symbol], count, row, of=COUNTED) for count, row in flags)
+    for section in sections:
+        if section.title.startswith(PIECES):
+            at = next(i for i, item in enumerate(section.items) if isinstance(item, Note))
+            yield replace(section, items=(*section.items[:at], *norm, *section.items[at:]))
+        else:
+            yield section
+        if section.title == AFTER and pulling:
+            yield Section(SHOWN, (*pulling, *norm, Note(WHICH)), COLUMNS)
+
+
+def _rephrased(sheet: Sheet) -> Sheet:
+    """Says nothing that holds only without a gradient."""
+    sections = (
+        replace(
+            section,
+            items=tuple(
+                Note(REPHRASED.get(item.text, item.text)) if isinstance(item, Note) else item for item in section.items
+            ),
+        )
+        for section in sheet.sections
+    )
+    return replace(sheet, lead=REPHRASED.get(sheet.lead, sheet.lead), sections=tuple(sections))
