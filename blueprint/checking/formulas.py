@@ -16,7 +16,7 @@ from blueprint.page.found import Found
 from blueprint.page.moved import Moved
 from blueprint.page.place import Address
 from blueprint.page.read import Opened, ReadError
-from blueprint.page.written import Written, written_in
+from blueprint.page.written import Written
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 from blueprint.reopening.fresh import Fresh, Like, Off
 
@@ -75,7 +75,7 @@ def formulas_of(file: Opened) -> Compared:
     except ReadError as error:
         return Compared(why=str(error).removeprefix(f"{file.path}: "))
     version = file.noted.get("formulas", "none") if file.noted else ""
-    compared = against_fresh(like, file.places, written_in(file.path), lambda cell: file.value(*cell), version)
+    compared = against_fresh(like, file.places, file.written, lambda cell: file.value(*cell), version)
     return replace(compared, axes=like.fresh().axes)
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -17,6 +16,7 @@ from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
 from blueprint.page.found import Found, located, noted
 from blueprint.page.parse_cell import NoNumber, is_off, number_in
+from blueprint.page.written import Written, written_in
 from blueprint.quoting import quoted
 
 
@@ -34,15 +34,10 @@ def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
 def opened(path: Path) -> Any:
     """Has openpyxl open a file for its numbers. Raises ReadError for what is no workbook, or would explode."""
     check_archive(path)
-    with refusing(path), path.open("rb") as file:  # openpyxl judges a path by its ending, a file by what is in it
-        return _loaded(file, data_only=True)
-
-
-def _loaded(file: BinaryIO, **how: bool) -> Any:
-    """Has openpyxl read a file, without its warnings: they tell what it would lose if it saved the file, which it does not."""
-    with catch_warnings():
+    # openpyxl judges a path by its ending, a file by what is in it; it warns of what it would lose if it saved the file.
+    with refusing(path), path.open("rb") as file, catch_warnings():
         simplefilter("ignore")
-        return load_workbook(file, **how)
+        return load_workbook(file, data_only=True)
 
 
 class Opened:
@@ -55,7 +50,6 @@ class Opened:
         self.path, self.shown = path, opened(path)
         self.places: dict[str, Found] = located(self.shown, path)
         self._cells: dict[str, Any] = {page.title: page for page in self.shown}  # openpyxl looks names up one by one
-        self.formulas_by_sheet: dict[str, dict[tuple[int, int], str]] = {}
 
     @cached_property
     def noted(self) -> dict[str, str]:
@@ -129,9 +123,13 @@ class Opened:
 
     def formula(self, sheet: str, row: int, column: int) -> str | None:
         """Returns the formula of a cell; None for a cell without."""
-        if sheet not in self.formulas_by_sheet:
-            self.formulas_by_sheet[sheet] = self._formulas_on(sheet)
-        return self.formulas_by_sheet[sheet].get((row, column))
+        written = self.written.get(sheet, {}).get((row, column))
+        return None if written is None else f"={written}"
+
+    @cached_property
+    def written(self) -> Written:
+        """Every formula of the file, without its sign =; read when the first is asked for."""
+        return written_in(self.path)
 
     def remark(self, name: str, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.
@@ -151,16 +149,3 @@ class Opened:
         """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
         linked = (cell.hyperlink for cell in self._cells[sheet][row])
         return [link.location for link in linked if link is not None and link.location]
-
-    def _formulas_on(self, sheet: str) -> dict[tuple[int, int], str]:
-        """Reads the formulas of one sheet, and of no other: a file may be large."""
-        with refusing(self.path):
-            page = self._pages[sheet]
-            page.reset_dimensions()
-            written = (cell for row in page.iter_rows() for cell in row if cell.data_type == "f")
-            return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value)) for cell in written}
-
-    @cached_property
-    def _pages(self) -> Any:
-        """The file's sheets, each read when it is asked for; its bytes are held, so that no file stays open."""
-        return _loaded(BytesIO(self.path.read_bytes()), read_only=True)

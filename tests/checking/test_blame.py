@@ -53,7 +53,7 @@ class Bench:
         self.model.evaluate()
         file = copy(self.file)
         file.arrays = blocks_in(self.model, self.file.places)
-        file.formulas_by_sheet = {name: _formulas(self.written[name]) for name in self.written.sheetnames}
+        file.written = {name: _formulas(self.written[name]) for name in self.written.sheetnames}
         verdict = judge(file, self.torch, "float64")
         cell.value = formula
         self.model.set_user_input(sheet, *place, formula)
@@ -62,7 +62,7 @@ class Bench:
 
 def _formulas(page: Any) -> dict[tuple[int, int], str]:
     cells = (cell for row in page.iter_rows() for cell in row if cell.data_type == "f")
-    return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value)) for cell in cells}
+    return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value))[1:] for cell in cells}
 
 
 def bench(path: Path) -> Bench:

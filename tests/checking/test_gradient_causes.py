@@ -60,14 +60,13 @@ class Bench:
         book = Book(made)
         file = copy(self.file)
         sheet = file.places[name].sheet
-        file.formula(sheet, 1, 1)
         formulas = {
-            (each.row + 1, column + 1): formula
+            (each.row + 1, column + 1): formula.removeprefix("=")
             for each in runs_of(block, book.layout)
             for column, formula in zip(each.columns, each.formulas or (), strict=True)
         }
-        written = {**file.formulas_by_sheet[sheet], **formulas}
-        file.formulas_by_sheet = {**file.formulas_by_sheet, sheet: written}
+        written = {**file.written[sheet], **formulas}
+        file.written = {**file.written, sheet: written}
         file.arrays = {name: _as_long(array, self.file.arrays[name]) for name, array in arrays(book).items()}
         file.__dict__["computed"] = None
         return judge(file, self.torch, "float64")

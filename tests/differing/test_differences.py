@@ -11,11 +11,10 @@ import pytest
 from blueprint.differing import Differences, data, differences, text
 from blueprint.language import Block
 from blueprint.language.schedule import Step, needs, schedule
-from blueprint.reopening import book_of
 from tests.audit import spoil
 from tests.page.workshop import made
 from tests.reopening.kinds import book_of_kind
-from tests.reopening.typing_in import all_typed_into, typed_into
+from tests.reopening.typing_in import all_typed_into, typed_into, untouched
 
 EXACT = 1e-12
 
@@ -30,7 +29,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def between(one: Path, other: Path, tolerance: float = EXACT) -> Differences:
     """Compares two files."""
-    return differences(book_of(one), book_of(other), tolerance)
+    return differences(untouched(one), untouched(other), tolerance)
 
 
 def blocks_of(step: Step) -> list[Block]:
@@ -70,7 +69,7 @@ def test_one_setting_is_named_and_parts_the_derivation_where_it_is_read(plain: P
 
 def test_what_parts_comes_after_what_it_reads(plain: Path, tmp_path: Path) -> None:
     other = all_typed_into(plain, tmp_path / "other.xlsx", {"old.E": 9, "vocabulary": "end", "kl_coef.yours": 1})
-    of, found = book_of(plain), between(plain, other)
+    of, found = untouched(plain), between(plain, other)
     order = {parting.name: i for i, parting in enumerate(found.partings)}
     moment = {block.name: i for i, step in enumerate(schedule(of.blueprint.blocks())) for block in blocks_of(step)}
     assert len(order) > 50
@@ -97,7 +96,7 @@ def test_both_addresses_are_given_where_rows_were_moved(plain: Path, tmp_path: P
     found = between(plain, longer)
     assert found.sizes == ["embedding of the word k: 3 and 4"]
     change = next(change for change in found.inputs if change.name == "gamma.yours")
-    assert change.cells[0] == change.cells[1] == book_of(plain).file.address("gamma.yours", ())
+    assert change.cells[0] == change.cells[1] == untouched(plain).file.address("gamma.yours", ())
     draw = next(parting for parting in found.partings if parting.name == "old.p")
     assert draw.cells[0] != draw.cells[1]
     assert "other shape, not compared: " in text(found)

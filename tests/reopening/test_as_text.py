@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from datetime import date
 from pathlib import Path
 
@@ -11,9 +10,9 @@ import pytest
 
 from blueprint.inputs.setting import OFF
 from blueprint.page.read import ReadError, read
-from blueprint.reopening import back_from, book_of, numbers_in
-from tests.page.zips import with_parts
-from tests.reopening.typing_in import places, typed_into
+from blueprint.reopening import back_from, book_of
+from tests.checking.cells import change_sheets
+from tests.reopening.typing_in import all_typed_into, places, typed_and_saved, typed_into, untouched
 
 
 def refusal(path: Path) -> str:
@@ -23,18 +22,25 @@ def refusal(path: Path) -> str:
     return str(refused.value).removeprefix(f"{path}, ")
 
 
-@pytest.mark.parametrize(
-    ("text", "number"), [("0,5", 0.5), ("0.5", 0.5), (" 0.5 ", 0.5), ("5e-1", 0.5), ("0,5\u00a0", 0.5)]
-)
-def test_a_number_as_text_counts_and_is_told(folder: Path, tmp_path: Path, text: str, number: float) -> None:
-    path = typed_into(folder / "default.xlsx", tmp_path / "text.xlsx", "gamma.yours", (), text)
-    of = book_of(path)
-    told = f"typed as text {text!r}, counted as 0.5; to the sheet itself it is no number"
-    assert of.explain("gamma").value == number
-    assert of.explain("gamma.yours").head[-1] == told
-    assert of.remarks() == [f"{path}, {of.file.address('gamma.yours', ())} (gamma.yours): {told}"]
-    assert back_from(path).numbers.ppo == {"gamma": 0.5}
-    assert float(read(path)["gamma.yours"]) == 0.5
+TEXTS = {"gamma": "0,5", "gae_lambda": "0.5", "kl_coef": " 0.5 ", "clip_range": "5e-1", "vf_coef": "0,5\u00a0"}
+"""By setting a text that is typed for 0.5."""
+
+
+def test_a_number_as_text_counts_and_is_told(folder: Path, tmp_path: Path) -> None:
+    typed = {f"{key}.yours": text for key, text in TEXTS.items()}
+    path = all_typed_into(folder / "default.xlsx", tmp_path / "text.xlsx", typed)
+    of, cells = book_of(path), read(path)
+    told = {
+        key: f"typed as text {text!r}, counted as 0.5; to the sheet itself it is no number"
+        for key, text in TEXTS.items()
+    }
+    for key, said in told.items():
+        assert of.explain(key).value == 0.5
+        assert of.explain(f"{key}.yours").head[-1] == said
+        assert float(cells[f"{key}.yours"]) == 0.5
+    where = {key: of.file.address(f"{key}.yours", ()) for key in TEXTS}
+    assert set(of.remarks()) == {f"{path}, {where[key]} ({key}.yours): {said}" for key, said in told.items()}
+    assert back_from(path).numbers.ppo == dict.fromkeys(TEXTS, 0.5)
 
 
 REFUSED = [
@@ -49,8 +55,9 @@ REFUSED = [
 
 @pytest.mark.parametrize(("value", "sentence"), REFUSED)
 def test_what_is_no_number_is_refused_by_cell(folder: Path, tmp_path: Path, value: object, sentence: str) -> None:
-    path = typed_into(folder / "default.xlsx", tmp_path / "odd.xlsx", "old.E", (1, 2), value)
-    cell = book_of(folder / "default.xlsx").file.address("old.E", (1, 2))
+    typed = typed_and_saved if isinstance(value, date) else typed_into  # a date is a number in the style of a date
+    path = typed(folder / "default.xlsx", tmp_path / "odd.xlsx", "old.E", (1, 2), value)
+    cell = untouched(folder / "default.xlsx").file.address("old.E", (1, 2))
     assert refusal(path) == f"{cell} (old.E): {sentence}"
     with pytest.raises(ReadError, match=re.escape(f"{cell} (old.E): {sentence}")):
         read(path)
@@ -59,26 +66,20 @@ def test_what_is_no_number_is_refused_by_cell(folder: Path, tmp_path: Path, valu
 @pytest.mark.parametrize("value", ["#N/A", "#DIV/0!"])
 def test_an_error_among_words_is_refused_by_cell(folder: Path, tmp_path: Path, value: str) -> None:
     path = typed_into(folder / "default.xlsx", tmp_path / "odd.xlsx", "vocabulary", (2,), value)
-    cell = book_of(folder / "default.xlsx").file.address("vocabulary", (2,))
+    cell = untouched(folder / "default.xlsx").file.address("vocabulary", (2,))
     assert refusal(path) == f"{cell} (vocabulary): found the error {value}, expected a word: type one"
 
 
-@pytest.mark.parametrize("word", ["off", "OFF"])
-def test_a_limit_is_switched_off_by_its_word(kinds: Path, tmp_path: Path, word: str) -> None:
-    path = typed_into(kinds / "live.xlsx", tmp_path / "off.xlsx", "loss.clip_range_high.yours", (), word)
-    book = book_of(path)
-    assert book.values.cell(book.blocks["loss.clip_range_high"]) == "off"
-    assert numbers_in(path).ppo["loss.clip_range_high"] == OFF
-    assert book.remarks() == []
-
-
-def test_what_older_versions_wrote_for_off_is_read_as_off_and_told(kinds: Path, tmp_path: Path) -> None:
-    path = typed_into(kinds / "live.xlsx", tmp_path / "old.xlsx", "loss.dual_clip.yours", (), 1e9)
-    book = book_of(path)
-    assert book.values.cell(book.blocks["loss.dual_clip"]) == "off"
-    assert numbers_in(path).ppo["loss.dual_clip"] == OFF
+def test_a_limit_is_switched_off_by_its_word_or_by_what_older_versions_wrote(kinds: Path, tmp_path: Path) -> None:
+    typed = {"loss.clip_range_high": "off", "reward.score_clip": "OFF", "loss.dual_clip": 1e9}
+    edits = {f"{key}.yours": value for key, value in typed.items()}
+    path = all_typed_into(kinds / "live.xlsx", tmp_path / "off.xlsx", edits)
+    book, back = book_of(path), back_from(path)
+    assert [book.values.cell(book.blocks[key]) for key in typed] == ["off"] * 3
+    assert [back.numbers.ppo[key] for key in typed] == [OFF] * 3
     cell = book.file.where("loss.dual_clip.yours", ())
     assert book.remarks() == [f"{cell}: typed as 1000000000, which older versions wrote for off, read as off"]
+    assert back.remarks == book.remarks()
 
 
 def test_another_word_for_a_limit_is_refused_by_cell(kinds: Path, tmp_path: Path) -> None:
@@ -88,38 +89,18 @@ def test_another_word_for_a_limit_is_refused_by_cell(kinds: Path, tmp_path: Path
     assert refusal(path).endswith(" (gamma.yours): found 'off', expected a number")
 
 
-def with_formula(source: Path, target: Path, name: str, at: tuple[int, ...], formula: str, value: str) -> Path:
-    """Writes a copy in which a typed number is a formula with a saved value, as a spreadsheet program saves it."""
-    found = places(source)[name]
-    cell = book_of(source).file.address(name, at).rpartition("!")[2]
-    number = book_of(source).sheets.index(found.sheet) + 1
-    part = f"xl/worksheets/sheet{number}.xml"
-    old = zipfile.ZipFile(source).read(part).decode()
-    new = re.sub(
-        rf'(<c r="{cell}"(?: s="\d+")?)(?: t="\w+")?(?:/>|>.*?</c>)',
-        rf"\1><f>{formula}</f><v>{value}</v></c>",
-        old,
-        count=1,
-    )
-    assert new != old
-    return with_parts(source, target, {part: new.encode()})
-
-
 def test_a_formula_in_a_typed_cell_counts_by_its_saved_value_and_is_told(folder: Path, tmp_path: Path) -> None:
-    path = with_formula(folder / "default.xlsx", tmp_path / "half.xlsx", "gamma.yours", (), "1/2", "0.5")
-    of = book_of(path)
-    told = "typed as the formula =1/2, of which the saved value counts"
+    path, found = folder / "default.xlsx", places(folder / "default.xlsx")
+    gamma, weight = found["gamma.yours"], found["old.E"]
+    half, root = {gamma.cell(()): ("1/2", 0.5)}, {weight.cell((2, 1)): ("SQRT(2)", 1.4142135623730951)}
+    change_sheets(path, tmp_path / "half.xlsx", {gamma.sheet: half, weight.sheet: root})
+    of = book_of(tmp_path / "half.xlsx")
+    told = [
+        "typed as the formula =1/2, of which the saved value counts",
+        "typed as the formula =SQRT(2), of which the saved value counts",
+    ]
     assert of.explain("gamma").value == 0.5
-    assert of.explain("gamma.yours").head[-1] == told
-    assert of.remarks() == [f"{path}, {of.file.address('gamma.yours', ())} (gamma.yours): {told}"]
-    weight = with_formula(
-        folder / "default.xlsx", tmp_path / "weight.xlsx", "old.E", (2, 1), "SQRT(2)", "1.4142135623730951"
-    )
-    assert (
-        book_of(weight).remarks()[0].endswith("(old.E): typed as the formula =SQRT(2), of which the saved value counts")
-    )
-
-
-def test_an_untouched_file_has_nothing_to_remark(folder: Path, kinds: Path) -> None:
-    for path in (*folder.glob("*.xlsx"), *kinds.glob("*.xlsx")):
-        assert book_of(path).remarks() == []
+    assert of.values.arrays[of.blocks["old.E"]][2, 1] == 1.4142135623730951
+    assert of.explain("gamma.yours").head[-1] == told[0]
+    cells = (of.file.where("gamma.yours", ()), of.file.where("old.E", (2, 1)))
+    assert set(of.remarks()) == {f"{cell}: {said}" for cell, said in zip(cells, told, strict=True)}

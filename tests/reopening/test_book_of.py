@@ -19,7 +19,7 @@ from blueprint.reopening import book_of
 from tests.audit import formulas, spoil
 from tests.page.basic import Change, edit
 from tests.page.workshop import differing, made
-from tests.reopening.typing_in import typed_into
+from tests.reopening.typing_in import typed_and_saved, typed_into, untouched
 
 SIZES = {
     "default": (),
@@ -42,11 +42,11 @@ def test_a_saved_book_has_every_number_of_the_book(name: str, tmp_path: Path) ->
 
 
 def test_so_has_one_of_the_token_level(folder: Path) -> None:
-    assert differing(made(numbers="very-very-sleepy"), arrays(book_of(folder / "sleepy.xlsx")), 0) == []
+    assert differing(made(numbers="very-very-sleepy"), arrays(untouched(folder / "sleepy.xlsx")), 0) == []
 
 
 def test_a_saved_book_saves_the_same_formulas_again(folder: Path, tmp_path: Path) -> None:
-    book_of(folder / "default.xlsx").save(tmp_path / "again.xlsx")
+    untouched(folder / "default.xlsx").save(tmp_path / "again.xlsx")
     assert formulas(tmp_path / "again.xlsx") == formulas(folder / "default.xlsx")
 
 
@@ -74,7 +74,7 @@ def test_a_blank_prompt_cell_and_another_draw_count(folder: Path, tmp_path: Path
     shorter = typed_into(folder / "default.xlsx", tmp_path / "shorter.xlsx", "given", (0, 3), None)
     of = book_of(shorter)
     assert of.values.cell(of.blocks["mask"], 0, 2) == 1
-    whole = book_of(folder / "default.xlsx")
+    whole = untouched(folder / "default.xlsx")
     assert whole.values.cell(whole.blocks["mask"], 0, 2) == 0
     drawn = book_of(typed_into(folder / "default.xlsx", tmp_path / "drawn.xlsx", "rollout.draw", (0, 3), 0.1))
     assert drawn.values.cell(drawn.blocks["word_written"], 0, 3) == "the"
@@ -96,7 +96,7 @@ def test_a_value_of_the_file_that_is_another_is_told(folder: Path, tmp_path: Pat
 
 
 def test_a_file_without_numbers_is_told(folder: Path, tmp_path: Path) -> None:
-    of = book_of(typed_into(folder / "default.xlsx", tmp_path / "edited.xlsx", "gamma.yours", (), 0.5))
+    of = book_of(typed_and_saved(folder / "default.xlsx", tmp_path / "edited.xlsx", "gamma.yours", (), 0.5))
     told = of.explain("advantages", n=1, t=7)
     assert told.head[-1] == "the file says nothing here, its inputs give 1.1689: it was saved without recalculation"
     assert "but the file says" not in str(told)
@@ -108,13 +108,13 @@ def test_a_blank_cell_in_which_one_types_counts_as_0_and_is_told_so(folder: Path
     told = book_of(blank).explain("reward_model.head.b")
     assert (told.value, told.head[-1]) == (0, "blank, counted as 0")
     for name in ("reward_model.head.b", "gamma.yours"):
-        assert "blank, counted" not in str(book_of(folder / "default.xlsx").explain(name).head)
+        assert "blank, counted" not in str(untouched(folder / "default.xlsx").explain(name).head)
 
 
 @pytest.mark.parametrize("name", ["default", "sleepy"])
 def test_a_file_and_its_book_know_the_same_formulas_and_links(folder: Path, name: str) -> None:
     of = made() if name == "default" else made(numbers="very-very-sleepy")
-    file = book_of(folder / f"{name}.xlsx")
+    file = untouched(folder / f"{name}.xlsx")
     listed: list[Echo | Live] = [*of.layout.echoes, *of.layout.lives]
     own = [Address(each.sheet, each.row + 1, each.column + 1) for each in listed]
     shown = {address: repeated(of.formula(address)) for address in own}
@@ -130,11 +130,11 @@ def test_a_formula_of_the_page_leads_to_the_same_cell_with_and_without_a_file(fo
     of = made()
     live = next(live for live in of.layout.lives if live.formula == "=kl_coef")
     shown = f"{live.sheet}!{openpyxl.utils.get_column_letter(live.column + 1)}{live.row + 1}"
-    assert str(book_of(folder / "default.xlsx").explain(shown)) == str(of.explain(shown))
+    assert str(untouched(folder / "default.xlsx").explain(shown)) == str(of.explain(shown))
 
 
 def test_an_untouched_file_says_what_it_is_computed_to(folder: Path) -> None:
-    of = book_of(folder / "default.xlsx")
+    of = untouched(folder / "default.xlsx")
     told = str(of.explain("total_loss", depth="all"))
     assert "the file says" not in told
     assert told == str(made().explain("total_loss", depth="all"))
@@ -142,7 +142,7 @@ def test_an_untouched_file_says_what_it_is_computed_to(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["default", "sleepy"])
 def test_every_block_is_found_by_the_address_of_one_of_its_cells(folder: Path, name: str) -> None:
-    of = book_of(folder / f"{name}.xlsx")
+    of = untouched(folder / f"{name}.xlsx")
     sheets = set()
     for i, (block_name, found) in enumerate(of.file.places.items()):
         cells = list(found.cells())
@@ -163,7 +163,7 @@ def test_every_block_is_found_by_the_address_of_one_of_its_cells(folder: Path, n
     "spelled", ["'{sheet}'!{cell}", "{sheet}!{cell}", "{lower}!{small}", "'{lower}'!{dollars}", " {sheet}!{cell} "]
 )
 def test_an_address_may_be_spelled_in_many_ways(folder: Path, spelled: str) -> None:
-    of = book_of(folder / "default.xlsx")
+    of = untouched(folder / "default.xlsx")
     sheet, _, cell = of.explain("td_errors", n=2, t=4).cell.replace("'", "").partition("!")
     dollars = re.sub(r"([A-Z]+)(\d+)", r"$\1$\2", cell)
     text = spelled.format(sheet=sheet, cell=cell, lower=sheet.lower(), small=cell.lower(), dollars=dollars)
@@ -191,7 +191,7 @@ def test_a_sheet_that_was_renamed_is_found_by_its_new_name(folder: Path, tmp_pat
 
 
 def test_the_first_sheet_leads_to_what_it_shows(folder: Path) -> None:
-    of = book_of(folder / "default.xlsx")
+    of = untouched(folder / "default.xlsx")
     echo = next(echo for echo in of.layout.echoes if echo.block.name == "total_loss")
     told = of.explain(f"{echo.sheet}!{openpyxl.utils.get_column_letter(echo.column + 1)}{echo.row + 1}")
     assert told.name == "total_loss"

@@ -17,7 +17,7 @@ from blueprint.page.read import ReadError
 from blueprint.reopening import book_of
 from tests.page.workshop import differing
 from tests.reopening.kinds import KINDS, book_of_kind
-from tests.reopening.typing_in import all_typed_into, typed_into
+from tests.reopening.typing_in import all_typed_into, typed_into, untouched
 
 
 def arrays(of: Book) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def arrays(of: Book) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_book_is_the_book(kinds: Path, kind: str) -> None:
-    of, saved = book_of_kind(kind), book_of(kinds / f"{kind}.xlsx")
+    of, saved = book_of_kind(kind), untouched(kinds / f"{kind}.xlsx")
     assert differing(of, arrays(saved), 0) == []
     assert saved.blueprint.facts == of.blueprint.facts
     ranges = {block.name: ends for block, ends in of.blueprint.ranges.items()}
@@ -36,7 +36,7 @@ def test_a_saved_book_is_the_book(kinds: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_untouched_file_explains_as_the_book_does(kinds: Path, kind: str) -> None:
-    of, saved = book_of_kind(kind), book_of(kinds / f"{kind}.xlsx")
+    of, saved = book_of_kind(kind), untouched(kinds / f"{kind}.xlsx")
     result = of.blueprint.result
     assert result is not None
     told = saved.explain(result.name, depth=4)
@@ -48,7 +48,7 @@ def test_an_untouched_file_explains_as_the_book_does(kinds: Path, kind: str) -> 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_are_found_by_the_address_of_one_of_their_cells(kinds: Path, kind: str) -> None:
-    of = book_of(kinds / f"{kind}.xlsx")
+    of = untouched(kinds / f"{kind}.xlsx")
     for i, (name, found) in enumerate([*of.file.places.items()][::5]):
         cells = list(found.cells())
         at, row, column = cells[i * 7 % len(cells)]
@@ -159,7 +159,7 @@ def test_what_cannot_be_computed_with_is_refused_with_its_cell(
     kinds: Path, tmp_path: Path, kind: str, name: str, at: tuple[int, ...], value: object, sentence: str
 ) -> None:
     path = typed_into(kinds / f"{kind}.xlsx", tmp_path / "refused.xlsx", name, at, value)
-    of = book_of(kinds / f"{kind}.xlsx")
+    of = untouched(kinds / f"{kind}.xlsx")
     cell = of.file.where(name, at).removeprefix(f"{of.file.path}, ")
     said, sheets = refusal(path), "|".join(re.escape(grid.quoted(sheet)) for sheet in of.sheets)
     assert re.sub(rf"({sheets})![A-Z]+[0-9]+(?=\) has no number)", "@", said) == sentence.format(cell=cell)
@@ -173,4 +173,4 @@ def test_a_word_of_the_table_that_nothing_uses_is_no_reason_to_refuse(kinds: Pat
 def test_the_norm_is_that_of_the_rows_whatever_is_typed(kinds: Path, tmp_path: Path) -> None:
     saved = book_of(typed_into(kinds / "classic.xlsx", tmp_path / "norm.xlsx", "value_norm.built", (), "smooth_l1"))
     assert "value.size" not in saved.blocks
-    assert "value.size" in book_of(kinds / "smooth.xlsx").blocks
+    assert "value.size" in untouched(kinds / "smooth.xlsx").blocks

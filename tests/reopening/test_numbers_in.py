@@ -12,12 +12,12 @@ import pytest
 from blueprint import Book
 from blueprint.inputs import Numbers, load, source_of, toml_of
 from blueprint.page.read import ReadError
-from blueprint.reopening import back_from, book_of, numbers_in
+from blueprint.reopening import back_from, numbers_in
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.reopening.alike import fields_that_differ
 from tests.reopening.kinds import KINDS
-from tests.reopening.typing_in import all_typed_into, typed_into
+from tests.reopening.typing_in import all_typed_into, typed_into, untouched
 
 WORKBOOKS = Path(__file__).parents[2] / "workbooks"
 COMMITTED = {
@@ -114,14 +114,14 @@ def test_a_preset_clip_stays_the_upper_one_where_only_the_lower_was_typed(kinds:
     back = back_from(path)
     assert back.numbers.ppo == {"clip_range": 0.1, "loss.clip_range_high": 0.2}
     (line,) = back.unheld
-    cell = book_of(path).file.address("loss.clip_range_high.yours", ())
+    cell = untouched(kinds / "live.xlsx").file.address("loss.clip_range_high.yours", ())
     assert line == f"{cell} (loss.clip_range_high.yours): blank, and 0.2 in a workbook built from the numbers"
 
 
 def test_what_numbers_do_not_hold_is_listed_cell_by_cell(folder: Path, kinds: Path, tmp_path: Path) -> None:
     edits: dict[str, object] = {"check.returns.tolerance": 0.5, "walk.decision": 6, "gamma.high": 2}
     path = all_typed_into(folder / "default.xlsx", tmp_path / "edited.xlsx", edits)
-    places = book_of(path).file
+    places = untouched(folder / "default.xlsx").file
     ends = "in a workbook built from the numbers"
     assert sorted(back_from(path).unheld) == sorted([
         f"{places.address('check.returns.tolerance', ())} (check.returns.tolerance): 0.5, and 1e-09 {ends}",

@@ -1,8 +1,9 @@
-"""Types into saved workbooks."""
+"""Types into saved workbooks, as XML; nothing is recalculated."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import openpyxl
 
 from blueprint.page.found import Found
+from blueprint.reopening import SavedBook, book_of
+from tests.checking.cells import change_sheets
 from tests.page.workshop import located
 
 
@@ -18,8 +21,19 @@ def places(path: Path) -> dict[str, Found]:
     return located(path)
 
 
+def untouched(path: Path) -> SavedBook:
+    """Returns the book of a file that no test writes anew; for asking, not for changing."""
+    found = path.stat()
+    return _untouched(path, found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+@lru_cache(maxsize=10)
+def _untouched(path: Path, *_: int) -> SavedBook:
+    return book_of(path)
+
+
 def typed_into(path: Path, target: Path, name: str, at: tuple[int, ...], value: object) -> Path:
-    """Types into a cell of a block with openpyxl; edge cells are counted, as `read` returns them."""
+    """Types into a cell of a block; edge cells are counted, as `read` returns them."""
     return _typed(path, target, {(name, at): value})
 
 
@@ -34,11 +48,19 @@ def all_cells_typed_into(path: Path, target: Path, edits: Mapping[str, Any]) -> 
     return _typed(path, target, cells)
 
 
-def _typed(path: Path, target: Path, edits: Mapping[tuple[str, tuple[int, ...]], object]) -> Path:
-    loaded = openpyxl.load_workbook(path)
+def _typed(path: Path, target: Path, edits: Mapping[tuple[str, tuple[int, ...]], Any]) -> Path:
+    sheets: dict[str, dict[str, tuple[str | None, Any]]] = {}
     for (name, at), value in edits.items():
         found = places(path)[name]
-        row, column = next((row, column) for here, row, column in found.cells() if here == at)
-        loaded[found.sheet].cell(row, column).value = value
+        is_formula = isinstance(value, str) and value.startswith("=")
+        sheets.setdefault(found.sheet, {})[found.cell(at)] = (value[1:], None) if is_formula else (None, value)
+    change_sheets(path, target, sheets)
+    return target
+
+
+def typed_and_saved(path: Path, target: Path, name: str, at: tuple[int, ...], value: object) -> Path:
+    """Types into a cell with openpyxl, which saves the file in its own way, and formulas without their numbers."""
+    loaded = openpyxl.load_workbook(path)
+    loaded[places(path)[name].sheet][places(path)[name].cell(at)].value = value
     loaded.save(target)
     return target

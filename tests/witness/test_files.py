@@ -13,6 +13,7 @@ import torch
 
 from blueprint.witness import WitnessError
 from blueprint.workbooks.registry import witness_of as witness
+from blueprint.workbooks.rlhf_ppo.witness import WITNESS
 from tests.witness.stage import Array, built_in, differing, random_file
 
 
@@ -40,6 +41,37 @@ def test_several_files_in_one_call_are_what_each_gives_alone() -> None:
         alone = witness([file], device="cpu")[0]
         assert list(found) == list(alone)
         assert differing(found, alone | {"whiten_eps": file["whiten_eps"]}, 1e-14) == []
+
+
+BACK = (
+    ("default",),
+    ("default", "gradients=on"),
+    ("default", "gradients=on", "ppo.ent_coef=0.1", "sizes.max_new_tokens=9", "sizes.episodes=3"),
+    ("default", "gradients=on", "conventions=live", "preset=verl"),
+    ("default", "gradients=on", "conventions=live", "preset=trl_1.12"),
+    ("epochs", "update.epochs=2"),
+    ("epochs", "update.epochs=2", "update.by=sgd"),
+    ("epochs", "update.epochs=2", "update.by=adam", "update.lr=0.1"),
+    ("epochs", "update.epochs=3"),
+)
+
+
+def test_gradients_and_steps_of_several_files_in_one_call_are_what_each_gives_alone() -> None:
+    files = [built_in(*each) for each in BACK]
+    found = witness(files, device="cpu")
+    assert sum("policy.W.grad" in each for each in found) == len(BACK) - 1
+    for ours, file in zip(found, files, strict=True):
+        alone = witness([file], device="cpu")[0]
+        assert list(ours) == list(alone)
+        assert differing(ours, alone | {"whiten_eps": file["whiten_eps"]}, 1e-13) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"), [(1, 2, True), (3, 4, True), (5, 7, True), (0, 1, False), (5, 8, False)]
+)
+def test_files_that_show_the_same_of_the_way_back_are_one_computation(one: int, other: int, together: bool) -> None:
+    keys = [WITNESS.group_key(built_in(*BACK[each])) for each in (one, other)]
+    assert (keys[0] == keys[1]) == together
 
 
 def test_no_files_give_nothing() -> None:
@@ -147,6 +179,7 @@ def test_files_that_cannot_be_computed_are_refused(file: Any, message: str) -> N
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 2e-5)])
 def test_the_gpu_gives_the_same(dtype: str, tolerance: float) -> None:
     files = [built_in("default"), built_in("very-very-sleepy"), *(random_file(seed) for seed in range(10))]
+    files += [built_in(*each) for each in BACK]
     found = witness(files, dtype=dtype)
     assert found.record.device.startswith("cuda")
     verdicts = (".verdict", ".failed", "check.master")

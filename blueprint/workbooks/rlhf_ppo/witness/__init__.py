@@ -12,7 +12,15 @@ LIVE = ("old.logits", "vocabulary", TABLE, "library.names")
 
 
 def group_key(file: File) -> object:
-    """Returns what files must share: settings at hand and sizes of the models; with live conventions the shape of all."""
+    """Returns what files must share: settings at hand, gradients and steps that they show, and sizes of the models.
+
+    With live conventions that is the shape of all.
+    """
+    back = frozenset(name for name in file if ".grad" in name or name.startswith("update"))
+    return back, _sizes(file)
+
+
+def _sizes(file: File) -> object:
     if TABLE in file:
         frame = "rollout.draw" if "old.W" in file else "mask"
         names = (frame, *(LIVE[1:] if "old.W" in file else LIVE))
