@@ -84,8 +84,7 @@ def _yours(book: Book, default: Preset) -> list[Preset]:
     used = {key: book.values.arrays[book.blocks[key]].item() for key in default.values if key in book.blocks}
     values = {**default.values, **{key: each if isinstance(each, str) else float(each) for key, each in used.items()}}
     why = "The settings of these numbers, or those set for this page."
-    yours = Preset("yours", "your settings", "–", "", why, values)
-    return [yours] if differences(values, default.values) else []
+    return [Preset("yours", "your settings", "–", "", why, values)] if differences(values, default.values) else []
 
 
 def _computed(book: Book, variants: Sequence[_Values]) -> Iterator[Mapping[str, float]]:

@@ -86,9 +86,8 @@ def value_rows(values: Tensor, rows: Held, options: Options, norm: str = "l2") -
     norm: what is taken for the square.
     """
     counted, returns = rows["value.counted"], rows["returns"]
-    old = rows["values.kept"][..., : values.shape[-1]]
     # Not V_old + clip(V − V_old): inside the range that errs by a bit, and a tie of the squares would be decided by it.
-    clipped = within(values, options.number("value_clip_range"), old)
+    clipped = within(values, options.number("value_clip_range"), rows["values.kept"][..., : values.shape[-1]])
     error, error_clipped = counted * (values - returns), counted * (clipped - returns)
     square, square_clipped = distance(error, norm), distance(error_clipped, norm)
     larger = -smaller(-square, -square_clipped)

@@ -53,8 +53,7 @@ def masked_sums(values: Tensor, decay: Number, mask: Tensor) -> Tensor:
     while reach < values.shape[-1] and bool(fade.any()):
         near = torch.addcmul(sums[..., :-reach], fade[..., :-reach], sums[..., reach:])
         sums = torch.cat([near, sums[..., -reach:]], dim=-1)
-        further = fade[..., :-reach] * fade[..., reach:]
-        fade = torch.cat([further, torch.zeros_like(fade[..., -reach:])], dim=-1)
+        fade = torch.cat([fade[..., :-reach] * fade[..., reach:], torch.zeros_like(fade[..., -reach:])], dim=-1)
         reach *= 2
     return sums
 

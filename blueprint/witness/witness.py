@@ -134,8 +134,7 @@ def witness(
         for kind, members in groups.values():
             batch = kind.batch([files[number] for number in members], number_format, place)
             rows = Rows(batch)
-            ties = kind.compute(batch, rows)
-            record.ties.extend(replace(tie, file=members[tie.file]) for tie in ties)
+            record.ties.extend(replace(tie, file=members[tie.file]) for tie in kind.compute(batch, rows))
             found |= zip(members, rows.of_each_file(), strict=True)
     return Witnessed([found[number] for number in range(len(files))], record)
 

@@ -99,8 +99,7 @@ def _loss(known: Blocks, norm: str, use: Choices) -> tuple[Sheet, Total]:
     """Defines and outlines ratio, clip, value loss and entropy of every step, their means, and the total."""
     p_log_p = link("loss.p_log_p", known["policy.p_log_p"])
     given = loss_sheet.linked({name: known[here] for name, here in OF_LOSS.items()})
-    undecided = entropy("policy", p_log_p, use=use)
-    made = loss({**given, "policy.entropy": undecided}, use, norm=norm, shared=False)
+    made = loss({**given, "policy.entropy": entropy("policy", p_log_p, use=use)}, use, norm=norm, shared=False)
     outline = loss_sheet.sections(made, note=NORMS[norm], spread=(p_log_p,))
     return Sheet("Loss", loss_sheet.LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
 

@@ -58,8 +58,7 @@ def _weights(made: Loss, use: Choices) -> tuple[Counting, Counting, Counting, Se
         number = count(f"watch.{name}.count", x, use, by)
         steps += [number, use.row(f"watch.{name}.weight", x[x.axes] / number[use.lead])]
     slots, words, values = (Counting(weight, 1, 1) for weight in steps[1::2])
-    title = "As the preset counts: what is averaged over what"
-    return slots, words, values, Section(title, minors(over, eps, *steps))
+    return slots, words, values, Section("As the preset counts: what is averaged over what", minors(over, eps, *steps))
 
 
 def _moved(made: Loss, slots: Counting, use: Choices) -> Section:
@@ -91,8 +90,7 @@ def _drifted(given: Rows, use: Choices) -> Section:
     """Averages over responses their KL to the reference, or its mean per word: what an adaptive controller is fed."""
     each, M = (*use.lead, use.n), given["response"]
     words, total = Sum(use.t, M[M.axes]), per_response("kl.response_sum", given["kl.used"], use, M)
-    number = maximum(words, 1) + use.used["advantage.mean_eps"]
-    per_word = use.each("kl.response_mean", total[each] / number)
+    per_word = use.each("kl.response_mean", total[each] / (maximum(words, 1) + use.used["advantage.mean_eps"]))
     wrote = any_of("kl.wrote", words, use)
     fed = use.switch["metrics.kl_stat"].choose(seq_sum=total[each], token_mean=per_word[each])
     chosen = use.each("kl.response_used", fed)

@@ -67,8 +67,7 @@ def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     checked, verdict, tolerances = checks_sheet(head, residuals, [product], witnessed, [final])
     facts = facts_of(numbers.name, "controller")
     sections = (*settings_sections(chosen), Section("What libraries feed", tuple(map(Note, STATISTICS))))
-    lead = "the settings; the KL of the responses is typed on Controller"
-    inputs = Sheet("Inputs", lead, sections, widths=(12,) * 8)
+    inputs = Sheet("Inputs", "the settings; the KL of the responses is typed on Controller", sections, widths=(12,) * 8)
     start = _start(f"{numbers.title}: {numbers.about}", rows, verdict, made_by(facts))
     sums, lengths = numbers["responses.kl_sums"], np.array(numbers["responses.lengths"], dtype=float)
     return Blueprint(

@@ -30,9 +30,8 @@ def fed_rows(batch: Batch) -> Named:
     per_word = sums / lengths
     means = torch.stack([sums.mean(dim=-1), per_word.mean(dim=-1)])
     fed = picked(batch.option("kl_stat", STATISTICS), list(means))
-    count = torch.full_like(sums[:, 0, 0], sums.shape[-1])
     return {
-        "responses.count": count,
+        "responses.count": torch.full_like(sums[:, 0, 0], sums.shape[-1]),
         "kl.seq_sum": means[0],
         "responses.kl_per_word": per_word,
         "kl.token_mean": means[1],

@@ -53,8 +53,7 @@ class Steps(NamedTuple):
 def steps_of(given: Blocks, head: InView, use: Choices) -> Steps:
     """Defines and outlines what the dump does not give itself."""
     made = signal(_signal_given(given), use)
-    known = {**given, **named(*rows(made.at and made.at.first_past)), **made.rows}
-    out = loss(loss_sheet.linked(known), use)
+    out = loss(loss_sheet.linked({**given, **named(*rows(made.at and made.at.first_past)), **made.rows}), use)
     outline = loss_sheet.sections(out, flags=rows(*clip_flags(out.clip, use)))
     sheets = (
         sheet_of(signal_sheet.TITLE, signal_sheet.LEAD, signal_sheet.sections(made), head.on("signal")),
@@ -116,10 +115,9 @@ def pieces(named: Blocks, means: Blocks, words: Block) -> list[Piece]:
 def parts(made: Steps) -> list[Piece]:
     """Lists the total loss and its parts."""
     total = made.loss.total
-    adds = zip(total.means, total.parts, strict=True)
     return [
         Piece("total loss of the batch", total.total, total.total, of=TOTAL),
-        *(Piece(PARTS[name][0], block, block) for name, block in adds),
+        *(Piece(PARTS[name][0], block, block) for name, block in zip(total.means, total.parts, strict=True)),
     ]
 
 

@@ -35,13 +35,12 @@ CASES = {"cases.advantages": "case.advantage", "cases.ratios": "case.ratio"}
 def of_weights(file: Saved) -> WeightNumbers:
     """Return what is typed in a file that begins at weights, or numbers of its sizes."""
     draws, seed = file.array("rollout.draw", 2), file.file.noted.get("seed", "")
-    most = float(file.file.array("max_new_tokens.high"))
     sizes = WeightNumbers(
         **file.head(),
         seed=int(seed) if seed.isdecimal() and seed.isascii() and len(seed) < 11 else 1,
         vocabulary=file.rows("vocabulary", 1),
         prompts=(("",),) * len(draws),
-        max_new_tokens=max(1, int(np.nan_to_num(most))),
+        max_new_tokens=max(1, int(np.nan_to_num(float(file.file.array("max_new_tokens.high"))))),
         draws=draws,
         ppo=file.settings(FOLLOWS),
         weights={key: file.array(block_name(key), SIZING.get(key)) for key in WEIGHTS if block_name(key) in file},
@@ -92,8 +91,7 @@ def _columns(made: WeightNumbers) -> Array:
 
     What is typed beyond them is left out; a column that the sheet lacks has its draws from the seed.
     """
-    longest = max(map(len, made.prompts))
-    sizes = Sizes(episodes=len(made.prompts), prompt=longest, max_new_tokens=made.max_new_tokens)
+    sizes = Sizes(episodes=len(made.prompts), prompt=max(map(len, made.prompts)), max_new_tokens=made.max_new_tokens)
     drawn = np.asarray(uniforms(made.seed, sizes))
     width = min(drawn.shape[1], made.draws.shape[1])
     drawn[:, :width] = made.draws[:, :width]

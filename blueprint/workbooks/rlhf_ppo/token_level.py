@@ -94,12 +94,11 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     picked, first_choice = walk.choice(episode=1, decision=1)
     facts = facts_of(numbers.name, "tokens")
     pieces = [Piece(title, means[name], rows[name]) for name, title in MEANS.items()]
-    more = (Section("Length", (words,)), means_section(means))
     sheets = (
         start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(rows), verdict),
         walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
-        replace(outline, sections=(*outline.sections, *more)),
+        replace(outline, sections=(*outline.sections, Section("Length", (words,)), means_section(means))),
         *([table] if table else []), checked, pictures,
     )  # fmt: skip
     return Blueprint(
@@ -143,8 +142,7 @@ def _clip_table(use: Choices) -> tuple[Sheet, charts.Points]:
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
     section = Section("The clipped surrogate, case by case", rows)
     lead = "what the clip does with a good and a bad word, near and far"
-    sheet = Sheet("Clip table", lead, (section,), across=(case,))
-    return sheet, charts.Points(ratio, advantage, clip.smaller, None)
+    return Sheet("Clip table", lead, (section,), across=(case,)), charts.Points(ratio, advantage, clip.smaller, None)
 
 
 def _typed(numbers: Numbers) -> dict[str, object]:

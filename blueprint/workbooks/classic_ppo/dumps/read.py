@@ -68,8 +68,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
         called, unknown = _called(raw, library)
         metadata = mentioned(raw.metadata, library, NAMES, CLASSIC)
         known = run_fields(raw.metadata)
-        given = {name: raw.tensors[own] for name, own in called.items()}
-        tensors, at, notes = shaped(given, raw.metadata, library)
+        tensors, at, notes = shaped({name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library)
         _check_finite(tensors, called)
         return Rollout(
             str(path),

@@ -93,8 +93,7 @@ def _rollouts(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields rollouts in which something stands elsewhere, or is not looked at."""
     for label, needs, change in MOVED:
         if needs in rollout.tensors:
-            tensors = {**rollout.tensors, **change(rollout, settings)}
-            yield Try(label, replace(rollout, tensors=tensors), settings)
+            yield Try(label, replace(rollout, tensors={**rollout.tensors, **change(rollout, settings)}), settings)
     for order, way in _orders(rollout):
         at = transposed(rollout.at, rollout.shape, order)
         yield Try(f"the rollout flattened the other way: rows count {way}", replace(rollout, at=at), settings)
@@ -163,8 +162,7 @@ def _readings(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields a minibatch that reads a row of steps elsewhere than the others."""
     for name, row in READ.items():
         for moved, by in (("late", 1), ("early", -1)) if name != "logprobs_old" else ():  # those are moved as a whole
-            way = {"moved": {name: by}}
-            yield Try(f"the {row} that the minibatch reads one step {moved}", rollout, settings, way)
+            yield Try(f"the {row} that the minibatch reads one step {moved}", rollout, settings, {"moved": {name: by}})
         for order, _ in _orders(rollout):
             label = f"the {row} flattened the other way than the rest, by {order}"
             yield Try(label, rollout, settings, {"transposed": {name: order}})

@@ -155,8 +155,7 @@ def _scores(rollout: Rollout, new: Array) -> tuple[Array, Array, Array]:
 
 def _two(logprobs: Array) -> Array:
     """Returns ln p and ln(1 − p) on a last axis."""
-    rest = np.log(np.maximum(-np.expm1(logprobs), SMALLEST_SHARE))
-    return np.stack([logprobs, rest], axis=-1)
+    return np.stack([logprobs, np.log(np.maximum(-np.expm1(logprobs), SMALLEST_SHARE))], axis=-1)
 
 
 def _behind(rollout: Rollout, found: Replayed, settings: Settings, window: Window) -> Array:

@@ -54,8 +54,7 @@ def verify_rollouts(
     parts = []
     for each in rollouts:
         chosen = choose(each, options)
-        verdict = verify(each, chosen.values, chosen.preset.name, options.tolerance)
-        parts.append(Part(Path(each.path), chosen, verdict))
+        parts.append(Part(Path(each.path), chosen, verify(each, chosen.values, chosen.preset.name, options.tolerance)))
     lines = step_lines([part.verdict for part in parts], ALL)
     first = first_line(lines)
     where = first.first[1] if first and first.first else None

@@ -21,8 +21,7 @@ FOLLOWS = MappingProxyType(
 
 def followed(given: Mapping[str, float | str], but: Collection[str] = ()) -> dict[str, float | str]:
     """Return settings with those that follow them; what is given itself, or is named in `but`, follows nothing."""
-    more = {key: given[led] for key, led in FOLLOWS.items() if led in given and key not in but}
-    return {**more, **given}
+    return {**{key: given[led] for key, led in FOLLOWS.items() if led in given and key not in but}, **given}
 
 
 RESPONSE = MappingProxyType({"mask": (1, "1 for a word of the response or 0 for any other")})

@@ -53,8 +53,7 @@ def conventions_sheet(chosen: Chosen, notes: tuple[str, ...] = (MOVES, BUILD_TIM
     """Outlines the preset in use and all settings. notes: what is to be known besides how one chooses."""
     told = tuple(map(Note, (CHOOSING, OFF, *notes)))
     preset = Section("Preset", (*told, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
-    sections = (preset, *settings_sections(chosen.settings))
-    return Sheet("Conventions", CONVENTIONS, sections, widths=WIDTHS, first=0)
+    return Sheet("Conventions", CONVENTIONS, (preset, *settings_sections(chosen.settings)), widths=WIDTHS, first=0)
 
 
 def presets_sheet(chosen: Chosen) -> Sheet:

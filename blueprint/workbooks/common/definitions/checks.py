@@ -99,8 +99,7 @@ def shares_add_up(m: Block, share: Block, total: Block, use: Choices = ROWS) -> 
     at = share.axes
     size = use.row("check.share_size", abs(share[at]))
     most = use.one("check.shares_size", Sum(at, size[at]))
-    off = use.one("check.total", abs(Sum(at, m[at] * share[at]) - total) / maximum(1, most))
-    return Identity((size, most), off)
+    return Identity((size, most), use.one("check.total", abs(Sum(at, m[at] * share[at]) - total) / maximum(1, most)))
 
 
 def master(residuals: Iterable[Block]) -> tuple[list[Check], Block]:

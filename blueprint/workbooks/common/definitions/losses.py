@@ -112,8 +112,7 @@ class ValueLoss:
 
 def counted_values(M: Block, first_past: Block, use: Choices) -> Block:
     """Chooses which slots the value loss counts: the response, or one slot more. first_past: (n, t), 1 in that slot."""
-    tail = at_most(1, use.used["value.tail"]) * first_past[use.n, use.t]
-    return use.row("value.counted", maximum(M[M.axes], tail))
+    return use.row("value.counted", maximum(M[M.axes], at_most(1, use.used["value.tail"]) * first_past[use.n, use.t]))
 
 
 def value_loss(

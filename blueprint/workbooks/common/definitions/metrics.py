@@ -48,8 +48,7 @@ def policy_kl(d: Block, free: Block, use: Choices) -> PolicyKL:
     k1 = use.row("policy_kl.k1", -read.cell)
     k2 = use.step(chosen, "policy_kl.k2", read.cell * read.cell / 2)
     k3 = use.row("policy_kl.k3", exp(d[row]) - 1 - d[row])
-    used = use.switch["metrics.kl"].choose(k1=k1[row], k2=k2.cell, k3=k3[row])
-    picked = use.step(chosen, "policy_kl.used", used)
+    picked = use.step(chosen, "policy_kl.used", use.switch["metrics.kl"].choose(k1=k1[row], k2=k2.cell, k3=k3[row]))
     return PolicyKL(k1, k3, _row(picked), rows(read, k1, k2, k3, picked))
 
 

@@ -74,8 +74,7 @@ def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices)
     """Corrects the score of each response (n), and puts it on one slot."""
     n, each, row, switch, penalty = use.n, (*use.lead, use.n), use.at, use.switch, use.used["reward.missing_eos_value"]
     slots = {"last": at.last, "end": at.end, "one_past": at.one_past, "two_past": at.two_past}
-    tested = switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n])
-    ended = use.each("score.ended", tested)
+    ended = use.each("score.ended", switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n]))
     taken = use.each("score.subtracted", given[n] - (1 - ended[each]) * penalty)
     replaced = use.each("score.replaced", ended[each] * given[n] + (1 - ended[each]) * penalty)
     instead = switch["reward.missing_eos"].choose(off=given[n], subtract=taken[each], set=replaced[each])

@@ -96,8 +96,7 @@ def counting(name: str, mask: Row, S: Row, use: Choices, whole: Moments | None =
     whole: the moments, where they are those of a larger batch, which need no counts.
     """
     lead, row = use.lead, use.at
-    stats = use.switch["advantage.stats"]
-    counts = use.row(f"{name}.counted", stats.choose(mask=mask[row], all=S[use.n, use.t]))
+    counts = use.row(f"{name}.counted", use.switch["advantage.stats"].choose(mask=mask[row], all=S[use.n, use.t]))
     if whole is not None:
         return Counting(counts, whole.number, whole.number, steps=(counts,))
     N = use.one(f"{name}.count", Sum((use.n, use.t), counts[row]))

@@ -50,8 +50,7 @@ def with_guides(made: Blueprint, measured: bool, models: Path | None, presets: C
     blocks = {block.name: block for block in made.blocks()}
     start, *others = made.sheets
     first = first_hour_sheet(blocks, measured)
-    differ = differences_sheet(blocks, presets) if presets else []
-    last = [*glossary_sheet(blocks), *differ, *notes_sheet(made)]
+    last = [*glossary_sheet(blocks), *(differences_sheet(blocks, presets) if presets else []), *notes_sheet(made)]
     sections = _pointed(start.sections, [sheet.title for sheet in (*first, *last)])
     if models:
         texts, titles = data_in(models), [section.title for section in sections]

@@ -132,10 +132,9 @@ def known(blocks: Mapping[str, Block]) -> list[Term]:
 
 def glossary_sheet(blocks: Mapping[str, Block]) -> list[Sheet]:
     """Outlines the glossary; nothing where no term has a row."""
-    groups = groupby(known(blocks), key=lambda term: term.group)
     sections = tuple(
         Section(group, tuple(_term(term, blocks) for term in found), ("stands on", "meaning"))
-        for group, found in groups
+        for group, found in groupby(known(blocks), key=lambda term: term.group)
     )
     return [Sheet("Glossary", WORDS, sections, widths=(30, 112), first=None)] if sections else []
 

@@ -87,11 +87,10 @@ def checks_sheet(
         each.residual if isinstance(each, Identity) else each for each in (*residuals, *identities)
     )
     needed = [row for each in residuals for row in (each if isinstance(each, Identity) else Identity((), each)).listed]
-    lines = tuple(map(Line, judged))
     sections = [
         Section(
             "The checks",
-            (Unchanged("inputs, against those delivered"), Line((verdict,)), *lines),
+            (Unchanged("inputs, against those delivered"), Line((verdict,)), *map(Line, judged)),
             ("distance", "allowed", "verdict", "Σ failed"),
         ),
         Section("Where: the distance in every column", (Note("A number other than 0 is the place to look."), *needed)),

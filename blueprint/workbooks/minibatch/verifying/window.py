@@ -107,8 +107,7 @@ def deviating_window(replay: Replay, row: int, column: int, by: str, tokens: int
     worst = [each for each in worst_window(replay, min(2, len(replay.batch.slots)), by, tokens).episodes if each != row]
     label = f"the response that deviates first, row {replay.batch.file_row(row)}"
     label += f", and the one with the largest {MEASURES[by].label}" if worst else ""
-    at = {row: column - int(replay.batch.first[row])}
-    return _around(replay, [row, *worst[:1]], by, tokens, label, at)
+    return _around(replay, [row, *worst[:1]], by, tokens, label, {row: column - int(replay.batch.first[row])})
 
 
 def episodes_in(batch: Minibatch, rows: Sequence[int]) -> list[int]:
@@ -179,5 +178,4 @@ def _with_a_word(slot: int, mask: Array, columns: int) -> int:
 def _off(rows: dict[str, Array], by: str, mask: Array) -> Array:
     """Returns how far off each word is, below 0 outside the mask; padding may count as response, but is no word."""
     measure = MEASURES[by]
-    off = np.abs(rows[measure.row] - measure.from_)[:, : mask.shape[1]]
-    return np.asarray(np.where(mask, off, -1.0))
+    return np.asarray(np.where(mask, np.abs(rows[measure.row] - measure.from_)[:, : mask.shape[1]], -1.0))

@@ -57,8 +57,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of the files to the rows. Raises WitnessError for a mask other than 0 and 1."""
     kind = kind_of(batch.files[0])
     add_settings(batch, rows)
-    mask = batch.mask()
-    rows.know({name: batch.typed(name) for name in ("slots", *kind.typed)} | {"mask": mask})
+    rows.know({name: batch.typed(name) for name in ("slots", *kind.typed)} | {"mask": batch.mask()})
     rows.hide(HIDDEN)
     options, texts = replace(batch.options, sums=OfWindow(rows)), texts_of(rows)
     add_places(rows, options)
@@ -99,8 +98,7 @@ def add_places(rows: Rows, options: Options) -> None:
     The column behind the last one is looked at too: a response that goes on there ends in no column of the window.
     """
     wider = torch.cat([rows["mask"], rows["after.words"][..., None]], dim=-1)
-    found = rewards.response_rows(rows["slots"], wider, options)
-    rows.add({name: each[..., :-1] for name, each in found.items()})
+    rows.add({name: each[..., :-1] for name, each in rewards.response_rows(rows["slots"], wider, options).items()})
 
 
 def add_signal(rows: Rows, texts: Texts, options: Options, kind: Kind) -> None:

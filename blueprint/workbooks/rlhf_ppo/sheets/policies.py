@@ -77,8 +77,7 @@ def _run(
 ) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
     """Runs a policy's network over the tokens read: its logits, and the outline of its memory."""
     network = rnn(name, read, memory)
-    z = tempered(name, logits(name, network.h, Y), temperature)
-    return z, memory_sections(memory, Y, read, network)
+    return tempered(name, logits(name, network.h, Y), temperature), memory_sections(memory, Y, read, network)
 
 
 def word_sections(logits: tuple[Block, ...], words: Distribution) -> tuple[Section, Section]:
@@ -147,6 +146,5 @@ def policy_that_reads(
         ),
     ]
     if part is NEW:
-        undecided = entropy(name, words.p_log_p, counted)
-        sections.append(Section("How undecided the new policy is", (key(undecided),)))
+        sections.append(Section("How undecided the new policy is", (key(entropy(name, words.p_log_p, counted)),)))
     return sheet_of(part.title, part.lead, sections, here, first)

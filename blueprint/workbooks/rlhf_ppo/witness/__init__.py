@@ -22,8 +22,7 @@ def group_key(file: File) -> object:
 
 def _sizes(file: File) -> object:
     if TABLE in file:
-        frame = "rollout.draw" if "old.W" in file else "mask"
-        names = (frame, *(LIVE[1:] if "old.W" in file else LIVE))
+        names = ("rollout.draw" if "old.W" in file else "mask", *(LIVE[1:] if "old.W" in file else LIVE))
         return held(file), shapes(file, *MODELS), shapes(file, *names)
     return held(file), shapes(file, *MODELS, "case.ratio")
 

@@ -147,8 +147,7 @@ def compute_tokens(batch: Batch, rows: Rows) -> None:
     rows.know({"slots": with_end(mask), SCORES: batch.typed(SCORES)})
     # Values count inside the mask, and one that is typed behind the last decision of a file.
     behind = torch.nn.functional.pad(batch.exists, (1, 0)) * (1 - with_end(batch.exists))
-    values = batch.typed("old_critic.values") * (with_end(mask) + behind)
-    rows.add({"response.words": count, "values.masked": values})
+    rows.add({"response.words": count, "values.masked": batch.typed("old_critic.values") * (with_end(mask) + behind)})
     add_signal(batch, rows, mask)
     rows.add(mean_rows(rows, MEANS, mask, count))
     if "case.ratio" in batch.files[0]:

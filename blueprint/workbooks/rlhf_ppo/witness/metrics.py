@@ -81,8 +81,7 @@ def explained_rows(returns: Tensor, values: Tensor, mask: Tensor, words: Tensor,
         centred = mask * (row - wide(mean))
         variance = masked_mean(centred.square(), mask, words)
         found |= {f"{name}.mean": mean, f"{name}.centred": centred, f"{name}.variance": variance}
-    share = explained(found["value.residual.variance"], found["returns.variance"], floor)
-    return found | {"explained_variance": share}
+    return found | {"explained_variance": explained(found["value.residual.variance"], found["returns.variance"], floor)}
 
 
 def mean_rows(rows: Held, names: tuple[str, ...], mask: Tensor, words: Tensor) -> Named:
@@ -99,8 +98,7 @@ def add_curves(batch: Batch, rows: Rows) -> None:
     """Adds the advantages for the λ of each curve, [F, N, T + 1]."""
     for number in CURVES:
         gae_lambda = batch.typed(f"gae_at.lambda{number}").view(-1, 1, 1)
-        decay = onward(rows, gae_lambda * batch.setting("gamma"))
-        rows.add({f"gae_at.{number}": sums_from(rows["td_errors"], decay)})
+        rows.add({f"gae_at.{number}": sums_from(rows["td_errors"], onward(rows, gae_lambda * batch.setting("gamma")))})
 
 
 def add_identities(batch: Batch, rows: Rows) -> None:
@@ -111,8 +109,7 @@ def add_identities(batch: Batch, rows: Rows) -> None:
     """
     slots, values, gamma = rows["slots"][..., :-1], rows["values.kept"], batch.setting("gamma")
     inside, behind = slots * (1 - rows["gae.over"]), values * (1 - with_end(slots))
-    rewarded = inside * (rows["rewards"] + gamma * behind[..., 1:])
-    to_go = sums_from(rewarded, onward(rows, gamma)) + behind
+    to_go = sums_from(inside * (rows["rewards"] + gamma * behind[..., 1:]), onward(rows, gamma)) + behind
     alone = inside * (rows["rewards"] - values[..., :-1])
     rows.add(checks.identity_rows(rows, alone, to_go, onward(rows, gamma), onward(rows, 0 * gamma)))
     rows.add(checks.size_rows(rows, rows["gae.ahead"][..., :-1]))

@@ -67,8 +67,7 @@ def from_weights(batch: Batch, rows: Rows) -> Start:
     rows.add({"old.cumulative": torch.cat([torch.zeros_like(p[..., :1]), p.cumsum(dim=-1)], dim=-1)})
     add_policy(batch, rows, "reference", typed_weights(batch, "reference", POLICY))
     add_kl(rows, "kl", "old", "reference")
-    out = add_number(batch, rows, "reward_model", typed_weights(batch, "reward_model", SCORED))
-    rows.add(score_rows(out, mask))
+    rows.add(score_rows(add_number(batch, rows, "reward_model", typed_weights(batch, "reward_model", SCORED)), mask))
     add_critic(batch, rows, "old_critic", typed_weights(batch, "old_critic", SCORED))
     add_policy(batch, rows, "policy", updated(batch, rows, "old", "policy", POLICY))
     add_update(rows)
@@ -161,8 +160,7 @@ def add_critic(batch: Batch, rows: Rows, name: str, model: Named) -> None:
 def add_kl(rows: Rows, kl: str, name: str, other: str) -> None:
     """Adds the exact KL of one policy to another in every slot, and Σ p·log q that it is made of."""
     p = {part: rows[f"{name}.{part}"] for part in ("p", "p_log_p")}
-    found = kl_rows(p, rows[f"{other}.log_p"], slots_of(rows))
-    rows.add({f"{kl}.{row}": each for row, each in found.items()})
+    rows.add({f"{kl}.{row}": each for row, each in kl_rows(p, rows[f"{other}.log_p"], slots_of(rows)).items()})
 
 
 def add_update(rows: Rows) -> None:
