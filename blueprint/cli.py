@@ -13,17 +13,17 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 COMMANDS = {
     "build": ("build:build", "Write a workbook, and have every formula of it recalculated."),
-    "check": ("check:check", "Hold workbooks against torch, cell by cell."),
-    "diff": ("rebuild:diff", "Say where two workbooks part, and what follows from it."),
+    "check": ("workbooks:check", "Hold workbooks against torch, cell by cell."),
+    "diff": ("workbooks:diff", "Say where two workbooks part, and what follows from it."),
     "explain": ("explain:explain", "Show where one number comes from, step by step."),
     "import": ("verify:import_", "Make a workbook of a few words of a training minibatch."),
     "inspect": ("inspect:inspect_dump", "Say what a dump of a training step holds."),
     "list": ("presets:list_numbers", "Name the numbers that workbooks can be built from."),
     "numbers": ("numbers:numbers", "Write all numbers of a workbook as a TOML file."),
     "presets": ("presets:presets", "List the libraries whose conventions can be chosen."),
-    "rebuild": ("rebuild:rebuild", "Write a fresh workbook from what is typed in an edited one."),
+    "rebuild": ("workbooks:rebuild", "Write a fresh workbook from what is typed in an edited one."),
     "verify": ("verify:verify", "Compute a real minibatch again, and say what went wrong first."),
-    "which": ("which:which", "Print what each library's PPO computes of the same batch."),
+    "which": ("presets:which", "Print what each library's PPO computes of the same batch."),
 }
 """By name where a command lies, and what it does."""
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from blueprint import Book
 from blueprint.cli import main
-from blueprint.commands.rebuild import DIFF_EXAMPLES
+from blueprint.commands.workbooks import DIFF_EXAMPLES
 from blueprint.differing import differences
 from blueprint.reopening import back_from, book_of, typed_of
 from tests.checking.cells import change

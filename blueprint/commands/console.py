@@ -57,8 +57,10 @@ def _proved(book: Book, path: Path) -> bool:
         missing = isinstance(error, EngineMissing)
         say(f"not proved: {error}", err=not missing)
         return missing
-    agree = f"{proof.agreeing:,} of {proof.total:,} formulas to the same value"
-    say(f"proof: ironcalc recalculated {agree} (largest difference {proof.worst:.1e})")
+    say(
+        f"proof: ironcalc recalculated {proof.agreeing:,} of {proof.total:,} formulas to the same value "
+        f"(largest difference {proof.worst:.1e})"
+    )
     for failure in proof.failures[:5]:
         say(f"  {failure}", err=True)
     return not proof.failures

@@ -109,8 +109,10 @@ def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
         return book_of(files[0])
     numbers, overrides = options.pop("numbers", None), options.pop("set", ())
     if files and not _are_numbers(files[0]):
-        expected = "the first of two must be an .xlsx file or numbers (see `blueprint list`)"
-        raise Refused(f"{files[0]} {what}: {expected}; ask for one block or cell at a time")
+        raise Refused(
+            f"{files[0]} {what}: the first of two must be an .xlsx file or numbers (see `blueprint list`); ask for one "
+            "block or cell at a time"
+        )
     if files and numbers:
         raise Refused(f"{files[0]} and --numbers {numbers} both say which numbers: leave one out")
     chosen = [f"{name}={value}" for name, value in options.items()]
@@ -148,8 +150,9 @@ def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
     for letter, axis in axes.items():
         low, high = numbers_along(block, axis, book.values)
         if isinstance(member := members[letter], int) and not low <= member <= high:
-            given = f"{_flag_of(axis)} {member}"
-            raise Refused(f"{block.name} has no {given}: give {_range(block, axis, book).strip(' =')}")
+            raise Refused(
+                f"{block.name} has no {_flag_of(axis)} {member}: give {_range(block, axis, book).strip(' =')}"
+            )
 
 
 def _flag(letter: str) -> str:

@@ -50,16 +50,21 @@ def _lines(found: Inspection) -> Iterator[str]:
             for each in found.tensors
         ]
     )
-    unknown = [
-        f"{unquoted(name)} (did you mean {near}?)" if near else unquoted(name) for name, near in found.unknown.items()
-    ]
-    yield from _listed("not recognised", unknown)
+    yield from _listed(
+        "not recognised",
+        [
+            f"{unquoted(name)} (did you mean {near}?)" if near else unquoted(name)
+            for name, near in found.unknown.items()
+        ],
+    )
     yield from _listed("known, not needed", found.unused)
     yield from _listed("missing", found.missing)
     yield "\ncan be recomputed:"
-    recomputable = found.recomputable.items()
     yield from _indented(
-        [(what, f"no, lacks {', '.join(lacking)}" if lacking else "yes") for what, lacking in recomputable]
+        [
+            (what, f"no, lacks {', '.join(lacking)}" if lacking else "yes")
+            for what, lacking in found.recomputable.items()
+        ]
     )
     yield from _pairs("hyperparameters", found.mentioned.settings, found.mentioned.unknown_settings)
     yield from _pairs("logged", found.mentioned.logged, found.mentioned.unknown_logged)

@@ -1,10 +1,15 @@
-"""The commands `list` and `presets`: what workbooks can be built from, and how each library differs from the default."""
+"""The commands `list`, `presets` and `which`: what can be built, and how libraries differ in what they do. No maths."""
+
+import shlex
 
 import click
 
+from blueprint.book import Book
 from blueprint.commands.console import say
-from blueprint.inputs import Level, Preset, names, shown_value
-from blueprint.workbooks.registry import kinds
+from blueprint.commands.door import Refused
+from blueprint.inputs import Level, Preset, load, names, shown_value
+from blueprint.which import Batch, answers, page
+from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 
 EXAMPLES = """\b
 Examples:
@@ -12,6 +17,13 @@ Examples:
   blueprint presets verl
   blueprint presets cleanrl
   blueprint presets --keys
+"""
+WHICH_EXAMPLES = """\b
+Examples:
+  blueprint which
+  blueprint which --compare trl_1.12,openrlhf,verl
+  blueprint which --numbers default --numbers ten-libraries
+  blueprint which --set ppo.gamma=1 --set ppo.gae_lambda=1
 """
 
 
@@ -48,8 +60,8 @@ def presets(name: str | None, keys: bool) -> None:
 def _tell_keys(level: Level) -> None:
     """Prints every convention: its key, what it means, and what may stand there, the default first."""
     for key, setting in level.by_dotted_key.items():
-        others = ", ".join(word for word in setting.words if word != setting.value)
         limits = f"{shown_value(setting.low, '-')} … {shown_value(setting.high, '-')}"
+        others = ", ".join(word for word in setting.words if word != setting.value)
         allowed = f"or {others}" if others else limits
         click.echo(f"{key} = {shown_value(setting.value, '-')}  ({allowed})\n    {setting.meaning}")
 
@@ -61,3 +73,27 @@ def _tell(level: Level, preset: Preset) -> None:
         default = level.settings[key].value
         if value != default:
             click.echo(f"    {level.dotted(key)} = {shown_value(value, '-')}  (default {shown_value(default, '-')})")
+
+
+@click.command(epilog=WHICH_EXAMPLES)
+@click.option("--numbers", multiple=True, metavar="NAME|FILE", help="The batch, as in `build`; may be repeated.")
+@click.option("--compare", metavar="A,B,…", help="The presets that stand beside the default  [default: all]")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
+def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, ...]) -> None:
+    """Print what each library's PPO computes of the same batch, and why they differ: a page in Markdown.
+
+    Settings of your own, such as --set ppo.gamma=1, stand in the table as a row "yours".
+    """
+    options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
+    arguments = [word for option, values in options.items() for value in values for word in (option, value)]
+    batches = [_batch(each, compare, overrides) for each in numbers or ("default",)]
+    click.echo(page(batches, shlex.join(["blueprint", "which", *arguments])))
+
+
+def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Batch:
+    """Computes a batch by the conventions of each library."""
+    if "compare" not in level_of(load(numbers)).keys:
+        raise Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
+    loaded = load(numbers, [*overrides, "conventions=live"])
+    found = answers(Book(blueprint_of(loaded), beyond=True), compare.split(",") if compare else ())
+    return Batch(loaded.name, loaded.about, found)

@@ -117,8 +117,7 @@ def _bars(words: int) -> Iterator[Watch]:
             bars.close()
             if words < LONG:
                 return lambda done: None
-            bar = bars.enter_context(click.progressbar(length=length, label=what, file=sys.stderr))
-            return bar.update
+            return bars.enter_context(click.progressbar(length=length, label=what, file=sys.stderr)).update
 
         yield begin
 

@@ -95,9 +95,9 @@ def _gone_through(found: Found, settings: VerifyOptions, options: RunOptions, le
         with closing(_executor(found, settings, options)) as executor, _bar(len(run.steps), run.known) as finished:
             run.go(executor, finished)
     except KeyboardInterrupt:
-        done = sum(key in ledger for key in run.keys)
         say(
-            f"\nInterrupted: {done:,} of {len(run.steps):,} steps are done; the same command goes on from there.",
+            f"\nInterrupted: {sum(key in ledger for key in run.keys):,} of {len(run.steps):,} steps are done; the same "
+            "command goes on from there.",
             err=True,
         )
         sys.exit(INTERRUPTED)

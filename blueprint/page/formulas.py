@@ -119,8 +119,8 @@ def _found(last: int) -> Iterator[Live]:
     places = '""'
     for sign, column in reversed(COLUMNS.items()):
         at = f'MATCH("{SAYS[sign]}",{column_of(VERDICT)},0)'
-        row = f"INDEX({column_of(column)},{at})"
-        places = f'IFERROR(INDEX({column_of(grid.SYMBOL)},{at})&", row "&{row}&": {MEANINGS[sign]}",{places})'
+        sheet, row = f"INDEX({column_of(grid.SYMBOL)},{at})", f"INDEX({column_of(column)},{at})"
+        places = f'IFERROR({sheet}&", row "&{row}&": {MEANINGS[sign]}",{places})'
     yield Live(names.FORMULAS, FOUND_ROW, GONE, f"={places}", "", "found")
     here = grid.address(FOUND_ROW, GONE)
     yield Live(names.FORMULAS, FOUND_ROW, VERDICT, f'=IF({here}="","{SAME}","LOOK")', SAME, "verdict")

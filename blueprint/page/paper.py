@@ -99,5 +99,5 @@ def _pictures(hung: list[Hung], widths: list[int], heights: list[int], body: int
     right = sum(widths[: grid.LEFT]) + max(map(charts.right_of, hung))
     across = widths + [UNSET] * ceil(right / UNSET)
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
-    bottom = max(each.row for each in hung) + charts.ROWS
-    return Area(shown, heights[:bottom], 0, body, (), tuple(sorted({each.row for each in hung})))
+    rows = sorted({each.row for each in hung})
+    return Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))

@@ -186,6 +186,5 @@ class SheetPlacer(SheetPen):
                 f"{block.name} stands on {self.layout.places[block].sheet} and again on {place.sheet}: "
                 "use link(…) for the second"
             )
-        self.layout.places[block] = place
-        self.layout.roles[block] = role
+        self.layout.places[block], self.layout.roles[block] = place, role
         return place

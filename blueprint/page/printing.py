@@ -70,7 +70,7 @@ class Plan:
 def plan(area: Area) -> Plan:
     """Returns the way that takes the fewest pages; of several, the one with the largest letters."""
     papers = product((True, False), {(), area.columns})
-    ways = (way for landscape, columns in papers for way in _ways(area, landscape, columns))
+    ways = (way for paper in papers for way in _ways(area, *paper))
     return min(ways, key=lambda way: (way.across > len(way.columns) + 1, way.pages, way.full, -way.percent))
 
 

@@ -98,8 +98,10 @@ class Opened:
         for at, row, column in found.cells():
             value = self.value(found.sheet, row, column)
             if value is None and not unsaved and (formula := self.formula(found.sheet, row, column)):
-                said = f"{formula} was saved without recalculation; open and save it in a spreadsheet program"
-                raise ReadError(f"{self.where(name, at)}: {said}")
+                raise ReadError(
+                    f"{self.where(name, at)}: {formula} was saved without recalculation; open and save it in a "
+                    "spreadsheet program"
+                )
             try:
                 cells[at] = found.parsed(value)
             except NoNumber as error:
@@ -147,5 +149,6 @@ class Opened:
 
     def links(self, sheet: str, row: int) -> list[str]:
         """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
-        linked = (cell.hyperlink for cell in self._cells[sheet][row])
-        return [link.location for link in linked if link is not None and link.location]
+        return [
+            cell.hyperlink.location for cell in self._cells[sheet][row] if cell.hyperlink and cell.hyperlink.location
+        ]

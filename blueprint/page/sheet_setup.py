@@ -69,8 +69,9 @@ class SheetSetup:
 
     def where(self, corners: tuple[int, int, int, int], condition: str, name: str, style: styles.Properties) -> None:
         """Shows cells in a style where a condition holds."""
-        rule = {"type": "formula", "criteria": f"={condition}", "format": self.look(name, style)}
-        self.page.conditional_format(*corners, rule)
+        self.page.conditional_format(
+            *corners, {"type": "formula", "criteria": f"={condition}", "format": self.look(name, style)}
+        )
 
     def large_values(self) -> None:
         """Shows values that the column has no room for as powers of ten; a number format cannot, it would lose the sign."""
@@ -103,19 +104,22 @@ class SheetSetup:
         time = self.sheet.across[-1]
         self.label(grid.NUMBER_ROW, grid.NAME, f"{time.meaning}  {time.letter}", "head name")
         if self.columns.single:
-            whole = self.layout.blueprint.whole if len(self.sizes) > 1 else "all"
-            self.label(grid.NUMBER_ROW, grid.SINGLE, whole, "head number")
+            self.label(
+                grid.NUMBER_ROW,
+                grid.SINGLE,
+                self.layout.blueprint.whole if len(self.sizes) > 1 else "all",
+                "head number",
+            )
 
     def banner(self, group: int) -> None:
         """Writes the head of one group: what it is, then start, 1 … T, end, Σ."""
-        members, (outer, time) = self.sizes[-1], (self.sheet.across[0], self.sheet.across[-1])
+        members, outer, time = self.sizes[-1], self.sheet.across[0], self.sheet.across[-1]
         start = grid.start_column(group, members)
         for column in range(start, start + members + 3):
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", styles.label_style("banner")))
         title = f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
         self.label(grid.BANNER_ROW, start, title.capitalize(), "banner")
-        heads = (SIDES[-1], *range(time.start, time.start + members), SIDES[1], "Σ")
-        for column, head in enumerate(heads, start):
+        for column, head in enumerate((SIDES[-1], *range(time.start, time.start + members), SIDES[1], "Σ"), start):
             if isinstance(head, int) or head in self.columns.ends:
                 self.label(grid.NUMBER_ROW, column, head, "head number")
 
@@ -123,8 +127,7 @@ class SheetSetup:
         """Fades the columns of a group that do not count, those where the row of the mask is 0."""
         left, title = grid.start_column(group, self.sizes[-1]) + 1, self.sheet.title
         corners = self.layout.body[title], left, self.layout.end[title], left + self.sizes[-1] - 1
-        faded = {"font_color": styles.FADED, "bold": False}
-        self.where(corners, f"{grid.letters(left)}${mask + 1}=0", "faded", faded)
+        self.where(corners, f"{grid.letters(left)}${mask + 1}=0", "faded", {"font_color": styles.FADED, "bold": False})
 
 
 def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> None:

@@ -39,14 +39,16 @@ def _piece(piece: Piece, pen: SheetPen) -> None:
     pen.label(pen.row, OF, piece.of, "name")
     pen.link(pen.row, STANDS if piece.of else OF, piece.about)
     equation = pen.equation_text(origin(piece.about) if piece.about.link else piece.about) if piece.equation else ""
-    high = _broken(equation, EQUATION, MEANING, "piece equation", pen)
-    pen.row += max(high, _broken(piece.says or piece.about.about.meaning, MEANING, None, "name", pen))
+    pen.row += max(
+        _broken(equation, EQUATION, MEANING, "piece equation", pen),
+        _broken(piece.says or piece.about.about.meaning, MEANING, None, "name", pen),
+    )
 
 
 def _broken(text: str, column: int, end: int | None, style: str, pen: SheetPen) -> int:
     """Places a text from the next free row on, in as many lines as it takes up to a column; returns how many these are."""
-    given = pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]
-    lines = wrap(text, int((sum(map(pixels, given)) - AROUND) / LETTER)) or [""]
+    wide = sum(map(pixels, pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]))
+    lines = wrap(text, int((wide - AROUND) / LETTER)) or [""]
     for row, line in enumerate(lines, pen.row):
         pen.label(row, column, line, style)
     return len(lines)

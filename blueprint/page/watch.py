@@ -72,8 +72,8 @@ def formulas_of(layout: Layout) -> Iterator[Live]:
 
 def fingerprint(layout: Layout) -> str:
     """Returns what tells the formulas of this workbook from those that another version of this program writes."""
-    spelled = "\n".join(f"{each.sheet}!{each.row},{each.column}{each.formula}" for each in formulas_of(layout))
-    return sha256(spelled.encode("utf-8")).hexdigest()[:16]
+    spelled = (f"{each.sheet}!{each.row},{each.column}{each.formula}" for each in formulas_of(layout))
+    return sha256("\n".join(spelled).encode("utf-8")).hexdigest()[:16]
 
 
 def _watched(layout: Layout) -> Iterator[Live]:
@@ -128,9 +128,8 @@ class Speller:
         ranges = ",".join(_ranges(formulas))
         total = address(*self.place(len(self.sums)))
         self.sums.append(sum(float(formula.value) for formula in formulas) + 2 * len(formulas))
-        off = f"ABS(SUM({ranges})+2*COUNT({ranges})-{total})"
-        near = f"{off}<={TOLERANCE_CELL}*(1+ABS({total})+MAX({ranges})-MIN({ranges}))"
-        return f"IF({CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),{near})"
+        off, scale = f"SUM({ranges})+2*COUNT({ranges})-{total}", f"1+ABS({total})+MAX({ranges})-MIN({ranges})"
+        return f"IF({CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),ABS({off})<={TOLERANCE_CELL}*({scale}))"
 
     def place(self, number: int) -> tuple[int, int]:
         """Returns row and column in which an expected sum stands."""
@@ -160,9 +159,8 @@ def _parts(formulas: list[Live]) -> Iterator[list[Live]]:
 def _constant(formula: Live) -> str:
     """Spells that the text of a formula has no capital letter, or, where it never had one, no small one."""
     text, found = formula.formula, f"_xlfn.FORMULATEXT({formula.cell})"
-    if text == text.upper() == text.lower():
-        return f"NOT(_xlfn.ISFORMULA({formula.cell}))"
-    return f"EXACT({found},{'UPPER' if text == text.lower() else 'LOWER'}({found}))"
+    same = f"EXACT({found},{'UPPER' if text == text.lower() else 'LOWER'}({found}))"
+    return f"NOT(_xlfn.ISFORMULA({formula.cell}))" if text == text.upper() == text.lower() else same
 
 
 def _again(formula: Live) -> str:

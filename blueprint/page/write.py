@@ -44,8 +44,9 @@ def _made() -> datetime:
     try:
         return datetime.fromtimestamp(int(given), UTC).replace(tzinfo=None)
     except (ValueError, OverflowError, OSError) as error:
-        expected = f"seconds since 1970, such as {NEW_YEAR_2026}"
-        raise SaveError(f"SOURCE_DATE_EPOCH: found {given}, expected {expected}") from error
+        raise SaveError(
+            f"SOURCE_DATE_EPOCH: found {given}, expected seconds since 1970, such as {NEW_YEAR_2026}"
+        ) from error
 
 
 class BookWriter:
@@ -121,9 +122,8 @@ class BookWriter:
         """Says at every typed cell what it is for, and refuses what does not belong there."""
         for block, place in self.layout.places.items():
             if block.typed:
-                area = self.layout.corners(block)
-                code = self.sheets[place.sheet].data_validation(*area, validation.rule_of(block, self.layout))
-                refuse_left_out(code, block.name)
+                rule, corners = validation.rule_of(block, self.layout), self.layout.corners(block)
+                refuse_left_out(self.sheets[place.sheet].data_validation(*corners, rule), block.name)
 
     def look(self, key: Any, style: styles.Properties) -> Any:
         """Returns the writer's format for a style, made once."""
