@@ -49,13 +49,8 @@ def build(
     """
     from blueprint.inputs import load
 
-    options = {
-        "preset": preset,
-        "conventions": conventions,
-        "compare": compare,
-        "gradients": "on" if gradients else None,
-    }
-    chosen = {key: value for key, value in options.items() if value is not None}
+    given = {"preset": preset, "conventions": conventions, "compare": compare, "gradients": "on" if gradients else None}
+    chosen = {key: value for key, value in given.items() if value is not None}
     return Book(blueprint_of(load(numbers, {**chosen, **(set or {})})))
 
 

@@ -49,5 +49,4 @@ def _member(axis: Axis, place: int, book: "Book") -> object:
     known = book.blueprint.names.get(part, part.letter if part.size == 1 else "")
     if isinstance(known, Block):
         return book.values.cell(known, number)
-    named = known if part.size == 1 else known.format(number + part.start)
-    return named or number + part.start
+    return (known if part.size == 1 else known.format(number + part.start)) or number + part.start

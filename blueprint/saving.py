@@ -75,9 +75,8 @@ def saved_whole(path: Path) -> Iterator[Path]:
         with replacing(Path(os.path.realpath(path))) as unfinished:
             yield unfinished
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        why = reason if os.path.exists(path.parent) else f"there is no folder {path.parent}"
-        raise SaveError(f"{path} cannot be written: {why}") from error
+        no_folder = "" if os.path.exists(path.parent) else f"there is no folder {path.parent}"
+        raise SaveError(f"{path} cannot be written: {no_folder or (error.strerror or str(error)).lower()}") from error
 
 
 @contextmanager

@@ -94,6 +94,5 @@ def _witnessed(book: Book) -> Witnessed:
 
     with ending_in(Refused, WitnessError, before="--witness: "):
         found = witness_of([{block.name: array for block, array in book.values.arrays.items()}])
-    record = found.record
     numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
-    return Witnessed(numbers, f"torch {record.torch}, {record.dtype} on {record.device}")
+    return Witnessed(numbers, f"torch {found.record.torch}, {found.record.dtype} on {found.record.device}")

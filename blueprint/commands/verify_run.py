@@ -46,9 +46,9 @@ def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_js
     _check(settings, options)
     found = find(folder, options.only)
     if not found.steps:
-        named = f" that is called {options.only}" if options.only else ""
         raise Unreadable(
-            f"{folder} holds no dump of a training step{named}: docs/dump-hooks.md tells how to write them"
+            f"{folder} holds no dump of a training step{f' that is called {options.only}' if options.only else ''}: "
+            "docs/dump-hooks.md tells how to write them"
         )
     with Ledger(options.ledger or folder / NAME) as ledger:
         run = _gone_through(found, settings, options, ledger)

@@ -36,14 +36,12 @@ def member(block: Block, slot: int, place: int, names: Names, values: Values) ->
     if not 0 <= place < values.size(axis):
         return plain
     part, place = values.part(axis, place)
-    known = names.get(part.extent)
-    match known:
-        case Block() if known is not block:
-            return f"“{values.cell(known, place)}”"
-        case str():
-            return known.format(place + part.start) if "{}" in known else part.letter
-        case _:
-            return part.letter if axis.parts and part.size == 1 else plain
+    match names.get(part.extent):
+        case Block() as words if words is not block:
+            return f"“{values.cell(words, place)}”"
+        case str() as pattern:
+            return pattern.format(place + part.start) if "{}" in pattern else part.letter
+    return part.letter if axis.parts and part.size == 1 else plain
 
 
 def places(block: Block, given: Mapping[str, int | str], names: Names, values: Values) -> tuple[int, ...]:
@@ -98,17 +96,16 @@ def spots_on(layout: Layout) -> dict[str, Spot]:
     """Returns where the blocks of a layout stand."""
     found = {}
     for block, place in layout.places.items():
-        top, left, _, _ = place.corners(block, layout.values)
+        top, left, _, _ = layout.corners(block)
         found[block.name] = Spot(place.sheet, top + 1, left + 1, shape_of(block, place, layout.values))
     return found
 
 
 def range_of(addresses: Iterable[Address]) -> str:
     """Returns the smallest range that holds the cells of one sheet: `Loss!Q14:X14`."""
-    listed = list(addresses)
-    rows, columns = [each.row for each in listed], [each.column for each in listed]
-    first, last = Address(listed[0].sheet, min(rows), min(columns)), Address("", max(rows), max(columns))
-    return str(first) if len(listed) == 1 else f"{first}:{grid.letters(last.column - 1)}{last.row}"
+    (sheet, *_), rows, columns = zip(*addresses, strict=True)
+    area = grid.area(min(rows) - 1, min(columns) - 1, max(rows) - 1, max(columns) - 1)
+    return f"{grid.quoted(sheet)}!{area}"
 
 
 def parse_address(text: str, sheets: Iterable[str]) -> Address:
@@ -150,9 +147,8 @@ def repeated(formula: str | None) -> str | None:
 
 def block_at(address: Address, spots: Spots) -> tuple[str, tuple[int, ...]] | None:
     """Returns the block that has a cell at an address, and the cell's places; None if no block has."""
-    for name, spot in spots.items():
-        if spot.sheet == address.sheet and address.row in spot.rows():
-            for places in spot.places():
-                if spot.stands(places) == address:
-                    return name, places
-    return None
+    near = {name: spot for name, spot in spots.items() if spot.sheet == address.sheet and address.row in spot.rows()}
+    found = (
+        (name, places) for name, spot in near.items() for places in spot.places() if spot.stands(places) == address
+    )
+    return next(found, None)

@@ -33,24 +33,21 @@ def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[s
         block = what if isinstance(what, Block) else block_named(what, book.blocks)
         cell = Cell(block, places(block, members, book.blueprint.names, book.values))
     first = origin(cell, book.values)
-    source = first.block.about.source
-    repeats = "" if first.block is cell.block else f"{cell.block.name} repeats {first.block.name}"
-    head = (_column(first, book), source and f"source: {source}", *followed, book.doubts(cell), repeats)
-    return explanation(first, book, depth, tuple(filter(None, head)))
+    source, repeats = first.block.about.source, f"{cell.block.name} repeats {first.block.name}"
+    head = [_column(first, book), source and f"source: {source}", *followed, book.doubts(cell)]
+    return explanation(first, book, depth, tuple(filter(None, [*head, repeats * (first.block is not cell.block)])))
 
 
 def _at_address(text: str, book: Book) -> tuple[Cell, list[str]]:
     """Finds the cell at an address, through cells that only show another one, each of which it notes."""
-    address = parse_address(text, book.sheets)
-    passed = [address]
+    passed = [parse_address(text, book.sheets)]
     spots = {name: spot for name, spot in book.spots.items() if name in book.blocks}
-    while (found := block_at(address, spots)) is None:
-        shown = repeated(book.formula(address))
-        target = _target(shown, address, book) if shown else None
+    while (found := block_at(passed[-1], spots)) is None:
+        shown = repeated(book.formula(passed[-1]))
+        target = _target(shown, passed[-1], book) if shown else None
         if target is None or target in passed:
-            raise NotationError(nothing_at(address, book.blocks, spots, book.linked(address)))
-        address = target
-        passed.append(address)
+            raise NotationError(nothing_at(passed[-1], book.blocks, spots, book.linked(passed[-1])))
+        passed.append(target)
     return Cell(book.blocks[found[0]], found[1]), [f"{one} shows {next_}" for one, next_ in pairwise(passed)]
 
 
@@ -121,11 +118,11 @@ def nothing_at(address: Address, blocks: Mapping[str, Block], spots: Spots, link
     here = {name: spot for name, spot in spots.items() if spot.sheet == address.sheet}
     row = min((row for spot in here.values() for row in spot.rows()), key=lambda row: abs(row - address.row), default=0)
     if not here or abs(row - address.row) > NEAR:
-        if linked:
-            return f"{address} belongs to no block: if it shows what stands elsewhere, follow the link beside it"
-        return f"{address} belongs to no block: ask for a block by its name, which stands on the sheet Contents"
-    near = [name for name, spot in here.items() if row in spot.rows()]
-    held = "; ".join(f"{blocks[name].symbol} ({name}), {here[name].columns()}" for name in near[:3])
+        by_name = "ask for a block by its name, which stands on the sheet Contents"
+        by_link = "if it shows what stands elsewhere, follow the link beside it"
+        return f"{address} belongs to no block: {by_link if linked else by_name}"
+    near = [(name, spot.columns()) for name, spot in here.items() if row in spot.rows()]
+    held = "; ".join(f"{blocks[name].symbol} ({name}), {columns}" for name, columns in near[:3])
     where = f"row {row} holds" if row == address.row else f"the nearest row with numbers, {row}, holds"
     return f"{address} belongs to no block: {where} {held}"
 

@@ -47,8 +47,7 @@ class _Printer:
 
     def say(self, line: str, level: int) -> None:
         """Prints a line at its level."""
-        deep = f"[{level}] " if level > DEEPEST else ""
-        self.lines.append(f"{STEP * min(level, DEEPEST)}{deep}{line}")
+        self.lines.append(STEP * min(level, DEEPEST) + f"[{level}] " * (level > DEEPEST) + line)
 
     def cell(self, cell: Explanation, level: int) -> list[Explanation | str]:
         """Prints a cell in one line, or opens it; returns what comes below it."""
@@ -56,22 +55,17 @@ class _Printer:
         self.say(self.line(cell), level)
         if not cell.reads and not (level == 0 and cell.equation):
             return []
-        self.say(f"  {cell.equation}", level)
-        self.say(f"  {cell.numbers}", level)
-        below = self.below(cell)
-        if others := self.others(cell):
-            self.say(f"  with {others}", level)
+        below, others = self.below(cell), self.others(cell)
+        for line in filter(None, (cell.equation, cell.numbers, others and f"with {others}")):
+            self.say(f"  {line}", level)
         return below
 
     def line(self, cell: Explanation) -> str:
         """Names a cell with its value, its block and its place."""
         place = ", ".join(filter(None, (cell.name, cell.cell, "typed" if cell.typed else "")))
         shown = "" if cell.said is None else f"but the file says {printed(cell.said)}"
-        constant = cell.equation if not cell.reads and not cell.more else ""
-        meaning = self.meanings.pop(cell.name, "")
-        return "  ".join(
-            filter(None, (f"{_value(cell)}  ({place})", shown, meaning, constant, "…" if cell.more else ""))
-        )
+        end = "…" if cell.more else "" if cell.reads else cell.equation
+        return "  ".join(filter(None, (f"{_value(cell)}  ({place})", shown, self.meanings.pop(cell.name, ""), end)))
 
     def below(self, cell: Explanation) -> list[Explanation | str]:
         """Lists what comes under a cell: the lines of its sums, and the cells whose place is here."""
@@ -92,17 +86,12 @@ class _Printer:
     def span(self, cell: Explanation, span: Span) -> str:
         """Says what the cells of a sum are; those that read something are opened below."""
         members = cell.reads[span.first : span.last]
-        zeros = len(members) < span.of
-        kind = ", typed" if members[0].typed else ""
-        count = (
-            f"{f'{len(members)} of ' if zeros else ''}{span.of} cells{kind}{'; the other terms are 0' if zeros else ''}"
-        )
-        place = ", ".join(filter(None, (members[0].name, span.cell)))
-        here = any(self.home[each] is cell for each in members)
-        away = "" if here else "(above)" if members[0] in self.printed else "(below)"
-        cut = "…" if here and any(each.more for each in members) else ""
-        meaning = self.meanings.pop(members[0].name, "")
-        return "  ".join(filter(None, (f"{span.label}  ({place}: {count})", meaning, away, cut)))
+        first, zeros, here = members[0], len(members) < span.of, any(self.home[each] is cell for each in members)
+        count = f"{len(members)} of " * zeros + f"{span.of} cells" + ", typed" * first.typed
+        place = ", ".join(filter(None, (first.name, span.cell))) + f": {count}" + "; the other terms are 0" * zeros
+        cut = "…" if any(each.more for each in members) else ""
+        away = cut if here else "(above)" if first in self.printed else "(below)"
+        return "  ".join(filter(None, (f"{span.label}  ({place})", self.meanings.pop(first.name, ""), away)))
 
     def others(self, cell: Explanation) -> str:
         """Names the single cells that are opened elsewhere."""
@@ -110,7 +99,7 @@ class _Printer:
         single = [each for i, each in enumerate(cell.reads) if i not in spanned and self.home[each] is not cell]
         above = ", ".join(_value(each) for each in single if each in self.printed)
         below = ", ".join(_value(each) for each in single if each not in self.printed)
-        return "; ".join([f"{above} (above)"] * bool(above) + [f"{below} (below)"] * bool(below))
+        return "; ".join(f"{cells} ({way})" for cells, way in ((above, "above"), (below, "below")) if cells)
 
 
 def _value(cell: Explanation) -> str:

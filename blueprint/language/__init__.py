@@ -3,8 +3,7 @@
 from blueprint.language.axes import Axis, Edge, NotationError, Position, join
 from blueprint.language.blocks import About, Block, Definition
 from blueprint.language.cells import Cell, Members, Read, chain, filled_by, origin, places_of, reads
-from blueprint.language.ending import NoNumber
-from blueprint.language.evaluate import compute
+from blueprint.language.evaluate import NoNumber, compute
 from blueprint.language.functions import (
     Max,
     Sum,
@@ -46,7 +45,7 @@ from blueprint.language.spelling.text import (
     spell,
     text,
 )
-from blueprint.language.trees import OFF_WORD, rebuilt, walk
+from blueprint.language.trees import OFF_WORD, at_member, rebuilt, reindexed, walk
 from blueprint.language.values import Array, Values
 from blueprint.language.vectorise import NUMPY
 
@@ -55,12 +54,13 @@ Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "ANYTHING", "ATOM", "EXCEL", "EXCEL_CONDITIONS", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis",
-    "Block", "Cell", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop", "Max",
-    "Members", "NoNumber", "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled",
-    "Step", "Sum", "Values", "again", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
-    "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "filled", "filled_by", "find", "in_order",
-    "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
-    "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "rebuilt", "reference",
-    "schedule", "size", "spell", "sqrt", "tanh", "text", "transposed", "typed", "walk", "where",
+    "ANYTHING", "ATOM", "EXCEL", "EXCEL_CONDITIONS", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array",
+    "Axis", "Block", "Cell", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop",
+    "Max", "Members", "NoNumber", "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule",
+    "Spelled", "Step", "Sum", "Values", "again", "at_member", "at_most", "block", "chain", "changes", "choose",
+    "components", "compute", "constant", "equal", "equation", "equations", "escaped", "excel", "exp", "explained",
+    "filled", "filled_by", "find", "in_order", "is_off", "join", "latex_equation", "latex_equations", "latex_explained",
+    "latex_symbol", "less", "link", "log", "match", "maximum", "minimum", "needs", "number", "origin", "places_of",
+    "printed", "reads", "rebuilt", "reference", "reindexed", "schedule", "size", "spell", "sqrt", "tanh", "text",
+    "transposed", "typed", "walk", "where",
 ]  # fmt: skip

@@ -135,7 +135,7 @@ class Block(Arithmetic):
     def _check_new(self, target: tuple[Index, ...]) -> None:
         if self.typed:
             raise NotationError(f"{self.name} is typed in: it cannot have an equation as well")
-        if any(overlap(self.axes, target, other.target) for other in self.definitions):
+        if any(all(map(overlap, self.axes, target, other.target)) for other in self.definitions):
             raise NotationError(
                 f"{self.name}[{', '.join(map(str, target))}] is defined already: an equation is written once"
             )

@@ -122,11 +122,9 @@ def reads(cell: Cell, values: Values) -> Reads:
     Of a choice only the chosen alternative is read. A typed cell, and one that is a plain constant, reads nothing.
     """
     filled = filled_by(*cell, values)
-    found: dict[tuple[Cell, ...], Read] = {}
-    for read in _reads(filled.definition.expr, filled.members, values) if filled else ():
-        if read.cells:
-            found.setdefault(read.cells, read)
-    return tuple(found.values())
+    found = [*_reads(filled.definition.expr, filled.members, values)] if filled else []
+    first = {read.cells: read for read in reversed(found) if read.cells}
+    return tuple(read for read in found if first.get(read.cells) is read)
 
 
 def chain(cell: Cell, reads: Callable[[Cell], Reads], depth: int | None = None) -> dict[Cell, Reads]:
@@ -169,12 +167,10 @@ def _reduced(expr: Reduce, members: Members, values: Values) -> Iterator[Read]:
     """Yields the cells of each factor of a sum whose terms are not 0, or the cells of a maximum."""
     refs = [node for node in walk(expr.body) if isinstance(node, Ref)]
     rows = [tuple(_origin(ref, here, values) for ref in refs) for here in along(expr.axes, members, values)]
-    count = len(rows)
-    if expr.name == "sum":
-        rows = [row for row in rows if all(_value(cell, values) != 0 for cell in row)]
-    for ref, cells in zip(refs, zip(*rows, strict=True), strict=False):
+    kept = [row for row in rows if expr.name == "max" or all(_value(cell, values) != 0 for cell in row)]
+    for ref, cells in zip(refs, zip(*kept, strict=True), strict=False):
         followed = cells if expr.name == "sum" else (max(cells, key=lambda cell: float(_value(cell, values))),)
-        yield Read(ref, cells, expr.axes, count, followed)
+        yield Read(ref, cells, expr.axes, len(rows), followed)
 
 
 def _searched(expr: Find, members: Members, values: Values) -> Read:

@@ -1,15 +1,18 @@
-"""Evaluation: the numbers of every block, computed from the typed ones by the schedule, in numpy float64."""
+"""Evaluation: the numbers of every block, from the typed ones, in numpy float64; and the cell at which it ends, and why."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Self
 
 import numpy as np
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.cells import filled_by
-from blueprint.language.ending import no_number
-from blueprint.language.nodes import Ref
+from blueprint.language.cells import Cell, Members, along, alternative_of, filled_by, places_of, value_of
+from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, in_order, needs, schedule
+from blueprint.language.spelling.numbers import printed, with_numbers
+from blueprint.language.trees import children, lookups_in, walk
 from blueprint.language.values import Array, At, Values
 from blueprint.language.vectorise import Getter, compiled
 
@@ -40,35 +43,30 @@ def compute(
     return values
 
 
-Compiled = dict[tuple[int, frozenset[Axis]], Getter]
-
-
-def _run(steps: tuple[Step, ...], values: Values, at: At, compiled_before: Compiled) -> None:
+def _run(steps: tuple[Step, ...], values: Values, at: At, before: dict[tuple[int, frozenset[Axis]], Getter]) -> None:
+    """Computes the steps where the loops stand; before: what was compiled, by equation and loops."""
     for step in steps:
         if isinstance(step, Loop):
             for position in range(-1, values.size(step.axis) + 1)[:: step.way]:
-                _run(step.steps, values, {**at, step.axis: position}, compiled_before)
-        else:
-            for definition in step.definitions:
-                if _belongs(definition, at, values):
-                    _fill(step, definition, values, at, compiled_before)
+                _run(step.steps, values, {**at, step.axis: position}, before)
+            continue
+        for definition in (each for each in step.definitions if _belongs(each, at, values)):
+            key = (id(definition), frozenset(at))
+            if key not in before:
+                letters = (index.axis for index in definition.target if isinstance(index, Position))
+                before[key] = compiled(definition.expr, tuple(axis for axis in letters if axis not in at), values)
+            values.write(Ref(step, definition.target), before[key](at), at)
 
 
 def _belongs(definition: Definition, at: At, values: Values) -> bool:
     """Tells whether a definition writes at the place where the loops stand: its edge at the edge, its body inside."""
-    here = [(index, at[index.axis]) for index in definition.target if index.axis in at]
     return all(
-        place == values.edge(index) if isinstance(index, Edge) else 0 <= place < values.size(index.axis)
-        for index, place in here
+        at[index.axis] == values.edge(index)
+        if isinstance(index, Edge)
+        else 0 <= at[index.axis] < values.size(index.axis)
+        for index in definition.target
+        if index.axis in at
     )
-
-
-def _fill(block: Block, definition: Definition, values: Values, at: At, before: Compiled) -> None:
-    free = tuple(index.axis for index in definition.target if isinstance(index, Position) and index.axis not in at)
-    key = (id(definition), frozenset(at))
-    if key not in before:
-        before[key] = compiled(definition.expr, free, values)
-    values.write(Ref(block, definition.target), before[key](at), at)
 
 
 def _check_listed(blocks: list[Block]) -> None:
@@ -101,3 +99,101 @@ def _broken(block: Block, cells: Array) -> Array:
         return np.argwhere(np.vectorize(lambda cell: not isinstance(cell, str), otypes=[bool])(cells))
     numbers = cells.astype(float, copy=False)
     return np.argwhere(~np.isfinite(numbers) & ~(np.isposinf(numbers) & block.limit))
+
+
+LARGEST = "beyond 1.8e308, the largest number that a cell can hold"
+REASONS = {
+    "exp": f"exp({{}}) is {LARGEST}",
+    "log": "{} has no logarithm",
+    "sqrt": "{} has no square root",
+    "div": "{} cannot be divided by {}",
+    "choose": "there is no alternative {}",
+}
+"""What to say of the operation at which a computation ends; the result of any other one is too large."""
+
+
+class NoNumber(NotationError):
+    """A cell has no number: an overflow, a logarithm of 0, a quotient by 0, a look-up outside its list.
+
+    block, places: the first such cell in the order of computation, by 0-based places; reason: the step that fails there.
+    equation: the block's equation, and with the numbers put in. values: everything computed, NaN where nothing is.
+    """
+
+    def __init__(self, block: Block, places: tuple[int, ...], reason: str, equation: str, values: Values):
+        self.block, self.places, self.reason, self.equation, self.values = block, places, reason, equation, values
+        super().__init__(self._sentence(""))
+
+    def at(self, address: str) -> Self:
+        """Adds to the sentence where the cell stands on the page."""
+        self.args = (self._sentence(address),)
+        return self
+
+    def _sentence(self, address: str) -> str:
+        at = ", ".join(filter(None, (*map(self._member, self.block.axes, self.places), address)))
+        return f"{self.block.name}{f' ({at})' if at else ''} has no number: {self.reason}; {self.equation}"
+
+    def _member(self, axis: Axis, place: int) -> str:
+        """Names a member as people count; the cells before the first and after the last are the start and the end."""
+        inside, end = 0 <= place < self.values.size(axis), "start" if place < 0 else "end"
+        return f"{axis.letter} = {place + axis.start}" if inside else f"{axis.letter}: the {end}"
+
+
+def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber:
+    """Returns the exception that says why a computed cell, given by 0-based places, has no number, and where that began."""
+    before: Cell | None = Cell(block, places)
+    while before:
+        cell, filled = before, filled_by(*before, values)
+        assert filled is not None
+        expr, members = filled.definition.expr, filled.members
+        before = next(_lost_in(expr, members, values), None)
+    equation = f"{cell.block.symbol} = {expr}"
+    if not any(isinstance(node, Find) or (isinstance(node, Ref) and lookups_in(node)) for node in walk(expr)):
+        equation += f" = {with_numbers(expr, members, values)}"  # what leads nowhere has no numbers to put in
+    return NoNumber(*cell, _reason(expr, members, values), equation, values)
+
+
+def _lost_in(expr: Expr, members: Members, values: Values) -> Iterator[Cell]:
+    """Yields the computed cells without a number that an expression reads."""
+    match expr:
+        case Reduce(_, axes, body):
+            inner = [(body, here) for here in along(axes, members, values)]
+        case Find(_, axis, among, value):
+            inner = [(value, members), *((among, here) for here in along((axis,), members, values))]
+        case _:
+            inner = [(each, members) for each in _operands(expr, members, values)]
+    for each, here in inner:
+        yield from _lost_in(each, here, values)
+    if isinstance(expr, Ref) and not expr.block.typed and _lost(value_of(expr, members, values)):
+        with suppress(ValueError, IndexError):  # a look-up may also lead outside
+            cell = Cell(expr.block, places_of(expr, members, values))
+            if _lost(values.cell(cell.block, *cell.places)) and filled_by(*cell, values):
+                yield cell
+
+
+def _reason(expr: Expr, members: Members, values: Values) -> str:
+    """Says at which step the number is lost, looking into what is read before looking at what is done with it."""
+    for each in () if isinstance(expr, Ref | Reduce | Find) else _operands(expr, members, values):
+        if _lost(value_of(each, members, values)):
+            return _reason(each, members, values)
+    match expr:
+        case Op(name, args) if name in REASONS:
+            return REASONS[name].format(*(printed(value_of(arg, members, values)) for arg in args))
+        case Ref(block) if lookups_in(expr):
+            return f"“{expr}” looks up a member that {block.name} does not have"
+        case Ref(block):
+            return f"a cell of {block.name} is empty"
+        case Find():
+            return f"“{expr}” finds nothing"
+    return f"“{expr}” is {LARGEST}"
+
+
+def _operands(expr: Expr, members: Members, values: Values) -> tuple[Expr, ...]:
+    """Returns the operands that a value is made of: of alternatives only the one that is taken."""
+    if not (isinstance(expr, Op) and expr.name in ("where", "choose")):
+        return children(expr)
+    alternative = alternative_of(expr, members, values)
+    return expr.args[:1] if alternative is None else (alternative,)
+
+
+def _lost(value: Any) -> bool:
+    return not isinstance(value, str) and not np.isfinite(value)

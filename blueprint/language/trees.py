@@ -50,6 +50,24 @@ def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
             return expr
 
 
+def reindexed(expr: Expr, change: Callable[[Index], Index]) -> Expr:
+    """Returns the expression with other indices; within a search they stay."""
+    if isinstance(expr, Ref):
+        return Ref(expr.block, tuple(map(change, expr.at)))
+    return rebuilt(expr, lambda inner: reindexed(inner, change)) if isinstance(expr, Op | Reduce) else expr
+
+
+def at_member(expr: Expr, axis: Axis, member: Expr, shifted: bool = True) -> Expr:
+    """Returns the expression for one member: every index that runs along `axis` is that one, or, if shifted, the one before it."""
+
+    def chosen(index: Index) -> Index:
+        if not isinstance(index, Position) or index.axis is not axis:
+            return index
+        return Lookup(axis, Op("sub", (member, Constant(1))) if shifted and index.by < 0 else member)
+
+    return reindexed(expr, chosen)
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yields the expression and everything inside it, outermost first."""
     yield expr
@@ -69,8 +87,8 @@ def free_axes(expr: Expr) -> set[Axis]:
             return {axis}
         case Find(_, axis, among, value):
             return (free_axes(among) - {axis}) | free_axes(value)
-    at = expr.at if isinstance(expr, Ref) else ()
-    return set(letters_of(at)).union(*map(free_axes, children(expr))) - {*bound_axes(expr)}
+    here = letters_of(expr.at) if isinstance(expr, Ref) else []
+    return set(here).union(*map(free_axes, children(expr))) - {*bound_axes(expr)}
 
 
 def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
@@ -129,12 +147,8 @@ def _calculated(expr: Expr, known: frozenset[str]) -> Iterator[str]:
                     yield inner.block.symbol
 
 
-def overlap(slots: tuple[Axis, ...], one: tuple[Index, ...], other: tuple[Index, ...]) -> bool:
-    """Tells whether two targets of a block have a cell in common."""
-    return all(_meet(slot, a, b) for slot, a, b in zip(slots, one, other, strict=True))
-
-
-def _meet(slot: Axis, a: Index, b: Index) -> bool:
+def overlap(slot: Axis, a: Index, b: Index) -> bool:
+    """Tells whether two indices of one axis of a block have a place in common."""
     match a, b:
         case Edge(_, side), Edge(_, other):
             return side == other

@@ -35,11 +35,9 @@ class Values:
     def size(self, axis: Axis) -> int:
         """Returns how many members an axis has; a joined axis has those of its parts."""
         known = self.sizes.get(axis.extent, axis.size)
-        if known is None and axis.parts:
-            known = sum(self.size(part) for part in axis.parts)
-        if known is None:
+        if known is None and not axis.parts:
             raise NotationError(f"the axis {axis.letter} ({axis.meaning}) has no size: give it one")
-        return known
+        return sum(map(self.size, axis.parts)) if known is None else known
 
     def edge(self, edge: Edge) -> int:
         """Returns the place of the cell before the first or after the last member."""
@@ -122,8 +120,8 @@ class Values:
 
     def ahead(self, slot: Axis, letter: Axis) -> int:
         """Returns how many members of a joined axis come before those of one of its parts."""
-        parts = slot.parts if letter.extent is not slot.extent else ()
-        return sum(self.size(part) for part in (parts[: parts.index(letter)] if parts else ()))
+        own = letter.extent is slot.extent or not slot.parts
+        return 0 if own else sum(map(self.size, slot.parts[: slot.parts.index(letter)]))
 
     def offset(self, block: Block, slot: Axis, letter: Axis) -> int:
         """Returns where the members of a letter begin in a block's array: behind the edge and the parts before it."""

@@ -19,7 +19,7 @@ from blueprint.language import (
     spell,
     text,
 )
-from blueprint.page import byhand, digits, picking, putting, steps, styles
+from blueprint.page import byhand, digits, picking, steps, styles
 from blueprint.page.steps import Leaf
 
 
@@ -86,7 +86,7 @@ def pieces(expr: Expr) -> list[str | Number]:
     def render(inner: Expr) -> Spelled:
         match inner:
             case Ref():
-                return number(putting.origin(inner))
+                return number(steps.origin(inner))
             case Reduce() | Op("choose") | Op("where", (Op("is_off"), *_)):
                 return number(inner)
             case Op():

@@ -69,9 +69,8 @@ class Moved:
         both = [(blocks[name], places[name]) for name in alike]
         self.known = len(both) / max(1, len(blocks))
         sheets = _sheets(fresh, both, file)
-        lines = {
-            sheet: _lines(fresh[sheet], file.get(title, {}), _on(sheet, title, both)) for sheet, title in sheets.items()
-        }
+        on = {pair: [(b, f) for b, f in both if (b.sheet, f.sheet) == pair] for pair in sheets.items()}
+        lines = {sheet: _lines(fresh[sheet], file.get(title, {}), on[sheet, title]) for sheet, title in sheets.items()}
         self._into = Way(_folded(sheets), _folded(lines), {})
         for block, found in both:
             if self.to_file(Address(block.sheet, block.top, block.left)) != (found.sheet, found.top, found.left):
@@ -95,10 +94,6 @@ class Moved:
         if place in self._back.alone or place.sheet.casefold() in self._back.sheets:
             return self._back.to(place)
         return None if self._lost else place
-
-
-def _on(sheet: str, title: str, pairs: list[tuple[Spot, Found]]) -> list[tuple[Spot, Found]]:
-    return [(block, found) for block, found in pairs if (block.sheet, found.sheet) == (sheet, title)]
 
 
 def _folded(by_sheet: Mapping[str, Any]) -> dict[str, Any]:

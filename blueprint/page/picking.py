@@ -7,7 +7,7 @@ sheet: `INDEX(row, chosen_place)`. The next member is one place further.
 import numpy as np
 
 from blueprint.language import Axis, Block, Constant, Expr, Lookup, NotationError, Op, Position, Reduce, Ref, places_of
-from blueprint.page import grid, names, putting, steps
+from blueprint.page import grid, names, steps
 from blueprint.page.layout import Layout, Live, Pen
 from blueprint.page.outline import Choice
 from blueprint.page.steps import Leaf
@@ -105,9 +105,7 @@ class Picker:
 
     def cell_of(self, leaf: Expr) -> str:
         """Returns the address of the cell that holds a number on the walk."""
-        return grid.address(
-            *self.layout.numbered[steps.name(leaf if isinstance(leaf, Reduce) else putting.origin(leaf))]
-        )
+        return grid.address(*self.layout.numbered[steps.name(leaf if isinstance(leaf, Reduce) else steps.origin(leaf))])
 
     def _weight(self, leaf: Ref) -> str:
         """Spells the cell of a weight; the member whose weights are meant is the one of a line."""

@@ -49,10 +49,8 @@ class Nest:
     """
 
     def __init__(self, block: Block, across: Sequence[Axis], values: Values):
-        self.block, self.values = block, values
-        self.axes = [axis for axis in block.axes if axis not in across]
-        self.outer = self.axes[:-1]
-        self.steps, high = dict[Axis, tuple[int, int]](), 1
+        self.block, self.values, self.axes = block, values, [axis for axis in block.axes if axis not in across]
+        self.outer, self.steps, high = self.axes[:-1], dict[Axis, tuple[int, int]](), 1
         for axis in reversed(self.axes):
             self.steps[axis] = (high, 0)
             high = 1 + high * len(values.span(block, axis))
@@ -175,9 +173,8 @@ class Spot:
 
     def columns(self) -> str:
         """Names the columns: `columns Q to X and AC to AJ`."""
-        held = sorted({column for _, _, column in self.cells()})
-        firsts = [grid.letters(column - 1) for column in held if column - 1 not in held]
-        lasts = [grid.letters(column - 1) for column in held if column + 1 not in held]
-        ends = zip(firsts, lasts, strict=True)
-        named = " and ".join(first if first == last else f"{first} to {last}" for first, last in ends)
+        held = sorted({column - 1 for _, _, column in self.cells()})
+        ends = zip((x for x in held if x - 1 not in held), (x for x in held if x + 1 not in held), strict=True)
+        letters = (tuple(map(grid.letters, each)) for each in ends)
+        named = " and ".join(first if first == last else f"{first} to {last}" for first, last in letters)
         return f"column {named}" if named.isalpha() else f"columns {named}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
-from blueprint.page import byhand, digits, grid, line_text, names, putting
+from blueprint.page import byhand, digits, grid, line_text, names
 from blueprint.page.digits import Operand, Print
 from blueprint.page.layout import Layout
 from blueprint.page.line_text import Number
@@ -23,6 +23,7 @@ from blueprint.page.steps import (
     WalkList,
     blocks_of,
     name,
+    origin,
 )
 
 ROUGHLY = "≈ "
@@ -100,13 +101,13 @@ class NumbersPutIn(Picker):
 
     def found(self, expr: Expr) -> Operand | None:
         """Returns the operand that stands for a number of an equation; none for an operation."""
-        if isinstance(expr, Ref) and name(putting.origin(expr)) not in self.layout.numbered:
+        if isinstance(expr, Ref) and name(origin(expr)) not in self.layout.numbered:
             return Operand(self.values.cell(expr.block), names.defined_name(expr.block.name), whole=True)
         return self.operand(expr) if isinstance(expr, Ref | Reduce) else None
 
     def operand(self, leaf: Leaf) -> Operand:
         """Returns a number that has a cell on the walk, as it is put into an equation."""
-        leaf = putting.origin(leaf) if isinstance(leaf, Ref) else leaf
+        leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
         row, column = self.layout.numbered[name(leaf)]
         value, is_word = self.value(leaf), isinstance(self.value(leaf), str)
         whole = line_text.is_whole(leaf) and (line_text.is_limit(leaf) or not is_word)

@@ -54,10 +54,8 @@ class BookWriter:
 
     def __init__(self, layout: Layout, book: Any):
         self.layout, self.blueprint, self.book = layout, layout.blueprint, book
-        self.sheets: dict[str, Any] = {}
-        self.formats: dict[Any, Any] = {}
+        self.sheets, self.formats, self.formulas = dict[str, Any](), dict[Any, Any](), 0
         self.long: dict[tuple[str, int], str | None] = {}
-        self.formulas = 0
 
     def write(self, made: datetime) -> int:
         """Writes everything and returns the number of formulas; made: when the file says it was made."""
@@ -84,12 +82,13 @@ class BookWriter:
     def properties(self, made: datetime) -> None:
         """Notes in the file what it is and what it was made from."""
         self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": made})
-        axes = dict.fromkeys(axis for block in self.layout.places for axis in block.axes)
+        known = dict.fromkeys(axis for block in self.layout.places for axis in block.axes)
+        axes = "; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in known)
         facts = {
             "layout": contents.LAYOUT_VERSION,
             "blocks": str(len(self.layout.places)),
             "sizes": " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items()),
-            "axes": _fitting("; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in axes)),
+            "axes": axes if len(axes) <= LONGEST_PROPERTY else axes[:LONGEST_PROPERTY].rpartition(";")[0],
             "formulas": watch.fingerprint(self.layout),
             **self.blueprint.facts,
         }
@@ -188,8 +187,3 @@ def refuse_left_out(code: int, what: str) -> None:
     """Raises where the writer, which reports some failures only by a number, has left something out."""
     if code:
         raise SaveError(f"the writer left out {what} (its code {code})")
-
-
-def _fitting(text: str) -> str:
-    """Returns as many parts of a text, parted by semicolons, as a property of a document holds."""
-    return text if len(text) <= LONGEST_PROPERTY else text[:LONGEST_PROPERTY].rpartition(";")[0]

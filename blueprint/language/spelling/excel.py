@@ -76,40 +76,39 @@ class Addresses(Protocol):
 
 def excel(expr: Expr, addresses: Addresses) -> str:
     """Spells an expression as a spreadsheet formula, without the leading `=`."""
-    return _render(expr, addresses).text
 
-
-def _render(expr: Expr, addresses: Addresses) -> Spelled:
     def render(inner: Expr) -> Spelled:
-        return _render(inner, addresses)
+        match inner:
+            case Op("where", (Op() as test, then, otherwise)):
+                condition = spell(test, EXCEL_CONDITIONS, render).text
+                return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
+            case Op("choose", (number, *rows)):
+                return Spelled(f"CHOOSE({_plus_one(number, render)},{','.join(render(row).text for row in rows)})")
+            case Op():
+                return spell(inner, EXCEL, render)
+            case Constant(str() as word):
+                return Spelled('"' + word.replace('"', '""') + '"')
+            case Constant(value):
+                return Spelled(str(value))
+            case Ref(_, at) if lookups := [i for i, index in enumerate(at) if isinstance(index, Lookup)]:
+                return Spelled(_index(inner, lookups, addresses, render))
+            case Ref():
+                return Spelled(addresses.cell(inner))
+            case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))):
+                return Spelled(f"SUMPRODUCT({addresses.span(left, axes)},{addresses.span(right, axes)})")
+            case Reduce(name, axes, Ref() as body):
+                return Spelled(f"{name.upper()}({addresses.span(body, axes)})")
+            case Find(name, axis, among, value):
+                return Spelled(
+                    LOOKUPS[name].format(value=render(value).text, among=addresses.span(among, (axis,))), SUM
+                )
+            case Changes():
+                return Spelled(addresses.changes())
+            case Count("number", axis):
+                return Spelled(addresses.number(axis))
+        raise NotationError(f"the spreadsheet has no spelling for “{text(inner)}”")
 
-    match expr:
-        case Op("where", (Op() as test, then, otherwise)):
-            condition = spell(test, EXCEL_CONDITIONS, render).text
-            return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
-        case Op("choose", (number, *rows)):
-            return Spelled(f"CHOOSE({_plus_one(number, render)},{','.join(render(row).text for row in rows)})")
-        case Op():
-            return spell(expr, EXCEL, render)
-        case Constant(str() as word):
-            return Spelled('"' + word.replace('"', '""') + '"')
-        case Constant(value):
-            return Spelled(str(value))
-        case Ref(_, at) if lookups := [i for i, index in enumerate(at) if isinstance(index, Lookup)]:
-            return Spelled(_index(expr, lookups, addresses, render))
-        case Ref():
-            return Spelled(addresses.cell(expr))
-        case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))):
-            return Spelled(f"SUMPRODUCT({addresses.span(left, axes)},{addresses.span(right, axes)})")
-        case Reduce(name, axes, Ref() as body):
-            return Spelled(f"{name.upper()}({addresses.span(body, axes)})")
-        case Find(name, axis, among, value):
-            return Spelled(LOOKUPS[name].format(value=render(value).text, among=addresses.span(among, (axis,))), SUM)
-        case Changes():
-            return Spelled(addresses.changes())
-        case Count("number", axis):
-            return Spelled(addresses.number(axis))
-    raise NotationError(f"the spreadsheet has no spelling for “{text(expr)}”")
+    return render(expr).text
 
 
 def _plus_one(number: Expr, render: Render) -> str:

@@ -87,7 +87,6 @@ class Style(NamedTuple):
 
 
 PLAIN = Style()
-NOTHING: frozenset[Axis] = frozenset()
 
 
 def spell(op: Op, table: Table, render: Render, brackets: str = "({})") -> Spelled:
@@ -133,12 +132,12 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
     return style.changes
 
 
-def text(expr: Expr, understood: frozenset[Axis] = NOTHING) -> str:
+def text(expr: Expr, understood: frozenset[Axis] = frozenset()) -> str:
     """Prints an expression; indices that are understood (the cell's own n and t) are left out: `V[t + 1]`, but `m`."""
     return styled(expr, PLAIN, lambda ref: reference(ref.block, ref.at, understood)).text
 
 
-def equation(block: Block, definition: Definition, understood: frozenset[Axis] = NOTHING) -> str:
+def equation(block: Block, definition: Definition, understood: frozenset[Axis] = frozenset()) -> str:
     """Prints one equation: what is defined, =, and the expression."""
     return f"{reference(block, definition.target, understood)} = {text(definition.expr, understood)}"
 
@@ -149,7 +148,7 @@ def equations(block: Block) -> str:
     return typed if block.typed else "\n".join(equation(block, definition) for definition in block.definitions)
 
 
-def reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] = NOTHING) -> str:
+def reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] = frozenset()) -> str:
     """Prints a block with its indices."""
     inside = ", ".join(filter(None, (_index(index, understood) for index in at)))
     return f"{block.symbol}[{inside}]" if inside else block.symbol
