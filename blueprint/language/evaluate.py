@@ -34,7 +34,7 @@ def compute(
     for block in listed:
         if block.typed:
             values.fill(block, typed)
-    steps = schedule(block for block in listed if not block.typed)
+    steps = schedule([block for block in listed if not block.typed])
     # What is no number is refused below, in a sentence; a branch that `where` does not take may be one.
     with np.errstate(all="ignore"):
         _run(steps, values, {}, {})

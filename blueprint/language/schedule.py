@@ -37,13 +37,12 @@ class Need:
     shifts: dict[Axis, int]
 
 
-def schedule(blocks: Iterable[Block]) -> tuple[Step, ...]:
+def schedule(blocks: list[Block]) -> tuple[Step, ...]:
     """Orders blocks so that each is computed after what it reads.
 
     Raises NotationError where a cell would need itself, naming the blocks that go in a circle.
     """
-    listed = list(blocks)
-    return _steps(listed, [need for block in listed for need in needs(block)])
+    return _steps(blocks, [need for block in blocks for need in needs(block)])
 
 
 def in_order(steps: Iterable[Step]) -> Iterator[Block]:

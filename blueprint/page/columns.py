@@ -36,8 +36,7 @@ class Columns:
         self.texts = texts_on(sheet.title, layout)
         self.lines, self.cut = dict[int, int](), dict[int, str]()
         symbol = self.names(grid.SYMBOL, SYMBOL)
-        name = max(self.names(grid.NAME, NAME), self.titles(symbol))
-        self.widths = {0: MARGIN, grid.SYMBOL: symbol, grid.NAME: name}
+        self.widths = {0: MARGIN, grid.SYMBOL: symbol, grid.NAME: max(self.names(grid.NAME, NAME), self.titles(symbol))}
         if sheet.across:
             single = max([NUMBER, *map(self.needs, self.single)]) if self.single else THIN
             self.widths |= self.groups() | {grid.SINGLE: single, grid.SINGLE + 1: GAP}
@@ -53,8 +52,7 @@ class Columns:
     def titles(self, symbol: int) -> int:
         """Returns the width of names that titles need beside which something stands; symbol: the width of symbols."""
         full = {text.row for text in self.texts if text.column == grid.LEFT}
-        titles = (self.measured(x) for x in self.texts if x.style == "section" and x.row in full)
-        return max(titles, default=0) - symbol
+        return max((self.measured(x) for x in self.texts if x.style == "section" and x.row in full), default=0) - symbol
 
     def measured(self, text: Label) -> int:
         """Returns the pixels that a text needs."""
@@ -106,8 +104,8 @@ class Columns:
     @cached_property
     def equations(self) -> list[Label]:
         """The equations that stand left of numbers, and the links that say where numbers come from."""
-        left = (text for text in self.texts if text.column == grid.LEFT and text.row in self.filled)
-        return [text for text in left if text.style in ("equation", "link")]
+        shown = [text for text in self.texts if text.style in ("equation", "link")]
+        return [text for text in shown if text.column == grid.LEFT and text.row in self.filled]
 
     @cached_property
     def filled(self) -> dict[int, int]:
@@ -150,7 +148,7 @@ class Columns:
     def member(self) -> int:
         """The width of a member's column; where there are no groups, their words find room."""
         along = [b for b in self.corners if self.sheet.across[-1] in b.axes and self.layout.roles[b] != "paragraph"]
-        needs = (self.needs(block) for block in along if self.layout.places[block].column >= grid.GROUPS)
+        needs = [self.needs(block) for block in along if self.layout.places[block].column >= grid.GROUPS]
         return max(NUMBER, min(WIDEST_IN_GROUPS if len(self.sizes) > 1 else WIDEST, max(needs, default=0)))
 
     def edge(self, side: int) -> int:
@@ -164,6 +162,6 @@ class Columns:
     @cached_property
     def ends(self) -> set[str]:
         """The columns besides the members that have a heading: in groups all, else those in which something stands."""
-        if len(self.sizes) > 1:
-            return {*SIDES.values(), "Σ"}
-        return {SIDES[side] for block in self.corners for axis, side in block.edges if axis is self.sheet.across[-1]}
+        edges = {edge for block in self.corners for edge in block.edges}
+        there = {SIDES[side] for axis, side in edges if axis is self.sheet.across[-1]}
+        return {*SIDES.values(), "Σ"} if len(self.sizes) > 1 else there

@@ -140,8 +140,8 @@ class Layout:
         """Returns the address to which a link leads, and its text."""
         if isinstance(link.target, str):
             return link.target, link.text
-        text = link.text.format(sheet=self.places[link.target].sheet, row=self.corners(link.target)[0] + 1)
-        return self.range(link.target, fixed=False), text
+        sheet, row = self.places[link.target].sheet, self.corners(link.target)[0] + 1
+        return self.range(link.target, fixed=False), link.text.format(sheet=sheet, row=row)
 
     def sections(self, title: str) -> tuple[int, ...]:
         """Returns the rows at which the sections of a sheet begin."""

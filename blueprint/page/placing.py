@@ -101,9 +101,8 @@ class SheetPlacer(SheetPen):
 
     def line(self, blocks: tuple[Block, ...], role: str) -> None:
         """Places single numbers (and lists) side by side; those for which nothing may be chosen look fixed."""
-        known = self.layout.blueprint
+        known, column = self.layout.blueprint, grid.LEFT
         self.caption(blocks[0])
-        column = grid.LEFT
         for block in blocks:
             default = "line" if block in {*known.ranges, *known.choices, *known.picked} else "fixed"
             self.settle(block, Place(self.title, self.row, column, dict.fromkeys(block.axes, (0, 1))), role or default)
@@ -134,21 +133,17 @@ class SheetPlacer(SheetPen):
             self.equation(block, "equation")
         else:
             self.name_weights(beside, block, nest)
-        if not nest.axes:
-            self.put(block, item.role)
-            self.row += 1
-            return
-        inner = nest.axes[-1]
-        self.row += 1 + nest.above()
-        if self.values.before(block, inner):
-            self.label(self.row - 1, grid.NAME, f"before the first {inner.meaning}", "note")
+        if nest.axes:
+            self.row += 1 + nest.above()
+            if self.values.before(block, nest.axes[-1]):
+                self.label(self.row - 1, grid.NAME, f"before the first {nest.axes[-1].meaning}", "note")
         if beside is not None:
             self.put_table(beside, next(iter(beside.axes[1:]), None), "weights")
         place = self.put(block, item.role)
         for row, axis, member in nest.headings(place):
             self.label(row, grid.NAME, f"{axis.meaning} {member + axis.start}", "name")
-        for row, member in nest.members(place):
-            self.row_name(block, inner, member, row)
+        for row, member in nest.members(place) if nest.axes else ():
+            self.row_name(block, nest.axes[-1], member, row)
         self.row = self.layout.corners(block)[2] + 1
 
     def name_weights(self, weights: Block, block: Block, nest: Nest) -> None:

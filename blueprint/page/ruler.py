@@ -40,11 +40,9 @@ class Ruler:
 
     def lines(self, text: str, style: Properties, width: int) -> int:
         """Returns into how many lines of a width the words of a text fall."""
-        room = FILLED * (width - PADDING - INDENT * int(style.get("indent", 0)))
-        plain = style | {"indent": 0}
-        count, used = 1, 0.0
+        room, count, used = FILLED * (width - PADDING - INDENT * int(style.get("indent", 0))), 1, 0.0
         for word in text.split(" "):
-            wide = self(word + " ", plain) - PADDING
+            wide = self(word + " ", style | {"indent": 0}) - PADDING
             count, used = (count, used + wide) if used + wide <= room else (count + 1, wide)
         return count
 
@@ -83,10 +81,7 @@ def _widest(block: Block, values: Values) -> list[str]:
 
 def texts_on(title: str, layout: Layout) -> list[Label]:
     """Returns the texts of a sheet: fixed ones, links, and words that are shown again."""
-    links = [link for link in layout.links if link.sheet == title]
-    words = [live for live in layout.lives if live.sheet == title and live.repeats and isinstance(live.value, str)]
-    return [
-        *(label for label in layout.labels if label.sheet == title),
-        *(Label(title, link.row, link.column, layout.leads_to(link)[1], link.style) for link in links),
-        *(Label(title, live.row, live.column, live.value, live.style) for live in words),
-    ]
+    links = (Label(each.sheet, each.row, each.column, layout.leads_to(each)[1], each.style) for each in layout.links)
+    again = (each for each in layout.lives if each.repeats and isinstance(each.value, str))
+    words = (Label(each.sheet, each.row, each.column, each.value, each.style) for each in again)
+    return [label for label in (*layout.labels, *links, *words) if label.sheet == title]
