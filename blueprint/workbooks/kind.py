@@ -48,7 +48,7 @@ class Kind:
         measured: whether numbers are those in which the changes that First hour proposes were measured.
         slips: mistakes that are often made: the name of a row, how the mistake is said, and what the row then shows, made of
             the other rows (`checking.likely`).
-        gradient: differentiates its loss, from the blocks of a workbook by their names (`language.gradient.Gradient`).
+        gradient: adds the gradients of its loss to a blueprint.
         former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.kind.Verifier`).
@@ -69,7 +69,7 @@ class Kind:
     verifier: Any | Address | None = None
     witness: Any = None
     slips: tuple[tuple[str, str, Callable[[Any], Any]], ...] | Address = ()
-    gradient: Callable[[Mapping[str, Any]], Any] | Address | None = None
+    gradient: Callable[[Blueprint], Blueprint] | Address | None = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
     former: Former = Former()
 

@@ -137,13 +137,12 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
     from blueprint.workbooks.common.guides import with_guides, with_notes
-    from blueprint.workbooks.common.sheets.backward import with_backward
 
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
     outline = build(numbers, witnessed) if witnessed else build(numbers)
-    if numbers.gradients and "gradients" not in outline.facts:
-        outline = with_backward(outline, kind.part("gradient")({block.name: block for block in outline.blocks()}))
+    if numbers.gradients:
+        outline = kind.part("gradient")(outline)
     return with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
         measured=bool(kind.measured) and kind.part("measured")(numbers),

@@ -14,6 +14,21 @@ OneHot = Callable[[Axis, Expr], Ref]
 
 
 @dataclass(frozen=True)
+class Adjoint:
+    """The adjoint of a block, read by that block's own letters.
+
+    ahead: the axes of the total along which it lies besides.
+    """
+
+    row: Block
+    ahead: tuple[Axis, ...] = ()
+
+    def __getitem__(self, at: Axis | tuple[Axis, ...]) -> Ref:
+        """Returns the cell at a place."""
+        return self.row[(*self.ahead, *(at if isinstance(at, tuple) else (at,)))]
+
+
+@dataclass(frozen=True)
 class Declared:
     """What the adjoint of `of` adds to that of each block on which it is declared to hang, past the steps between.
 
@@ -23,4 +38,4 @@ class Declared:
     """
 
     of: Block
-    shares: Mapping[Block, Callable[[Block, OneHot], Expr]]
+    shares: Mapping[Block, Callable[[Adjoint, OneHot], Expr]]

@@ -24,9 +24,9 @@ class Rows:
     that is read row by row with a block, and so stands left of it; totals: to which total each of them leads.
     """
 
-    def __init__(self, total: Block, suffix: str, after: Rows | None = None):
+    def __init__(self, total: Block, suffix: str, after: Rows | None = None, prefix: str = ""):
         """Begins with the rows of another total, if there is one."""
-        self.total, self.suffix = total, suffix
+        self.total, self.suffix, self.prefix = total, suffix, prefix
         self.made: list[Block] = [*after.made] if after else []
         self.of: dict[Block, Block] = {**after.of} if after else {}
         self.home: dict[Block, Block] = {**after.home} if after else {}
@@ -34,11 +34,19 @@ class Rows:
         self.totals: dict[Block, Block] = {**after.totals} if after else {}
         self._steps: list[tuple[Block, tuple[Axis, ...], Expr, Block]] = [*after._steps] if after else []
 
+    def axes(self, of: Block) -> tuple[Axis, ...]:
+        """Returns along what the adjoint of a block lies: along the total's axes, and along its own."""
+        return tuple(dict.fromkeys((*self.total.axes, *of.axes)))
+
+    def called(self, of: Block) -> str:
+        """Returns how the names of the rows begin that belong to a block."""
+        return f"{self.prefix}{of.name.removeprefix(self.prefix)}.{self.suffix}"
+
     def adjoint(self, of: Block) -> Block:
         """Returns the block of ∂total/∂of; it joins the others when it is `defined`."""
         if of not in self.of:
             meaning = f"what one more of {of.symbol} would add to {self.total.symbol}"
-            self.of[of] = block(f"{of.name}.{self.suffix}", of.axes, f"∂{self.total.symbol}/∂{of.symbol}", meaning)
+            self.of[of] = block(self.called(of), self.axes(of), f"∂{self.total.symbol}/∂{of.symbol}", meaning)
             self.home[self.of[of]], self.totals[self.of[of]] = of, self.total
         return self.of[of]
 
@@ -49,7 +57,7 @@ class Rows:
         for home, letters, known, made in self._steps:
             if home is beside and letters == axes and same(known, equation):
                 return whole(made)
-        name, count = f"{beside.name}.{self.suffix}.{tail}", 1
+        name, count = f"{self.called(beside)}.{tail}", 1
         while any(made.name == name + str(count) * (count > 1) for made in self.made):
             count += 1
         mark = str(count) * (count > 1)
@@ -71,11 +79,11 @@ class Rows:
             if letters == axes and same(known, id):
                 return whole(made)
         symbol = id.block.symbol if isinstance(id, Ref) else str(id)
-        name = id.block.name if isinstance(id, Ref) else of.name
-        ids = self._new(f"{name}.{self.suffix}.id", (axis,), "id", f"number of the {axis.meaning}", of, decimals=0)
+        name = self.called(id.block if isinstance(id, Ref) else of)
+        ids = self._new(f"{name}.id", (axis,), "id", f"number of the {axis.meaning}", of, decimals=0)
         ids[axis] = number(axis) - axis.start if axis.start else number(axis)
         meaning = f"1 for the {axis.meaning} of {symbol}, else 0"
-        row = self._new(f"{name}.{self.suffix}.is", axes, f"is_{symbol}", meaning, of, decimals=0)
+        row = self._new(f"{name}.is", axes, f"is_{symbol}", meaning, of, decimals=0)
         row[axes] = equal(id, ids[axis])
         self.beside[row] = ids
         self._steps.append((of, axes, id, row))
@@ -90,7 +98,7 @@ class Rows:
         about = table.about
         meaning = f"{about.meaning}; rows and columns exchanged"
         row = self._new(
-            f"{table.name}.{self.suffix}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals
+            f"{self.called(table)}.transposed", axes, f"{about.symbol}ᵀ", meaning, table, decimals=about.decimals
         )
         row[axes] = equation = table[table.axes]
         self._steps.append((table, axes, equation, row))

@@ -26,7 +26,7 @@ def share(product: Product, use: Use, moves: Moves, ids: Ids, rows: Rows) -> Pro
     if summed and not (
         _plain(*inner.factors) and not inner.divisors and len(inner.factors) + len(use.inside) + len(ids) <= 2
     ):
-        axes = tuple(axis for axis in own if axis in _letters(inner))
+        axes = tuple(axis for axis in dict.fromkeys((*rows.total.axes, *own)) if axis in _letters(inner))
         inner = Product(1, (rows.step(use, inner, axes, "in"),)) if len(inner.factors) + len(inner.divisors) else inner
     renamed = {**moves, **_fresh(summed, moves, ids)}
     over = [renamed.get(axis, axis) for axis in summed]

@@ -8,7 +8,7 @@ from functools import partial
 from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block
 from blueprint.language.gradient.algebra import Product, Term, expression, plus
-from blueprint.language.gradient.declared import Declared
+from blueprint.language.gradient.declared import Adjoint, Declared
 from blueprint.language.gradient.graph import Graph, Use, behind_links
 from blueprint.language.gradient.made import Gradient
 from blueprint.language.gradient.moving import moved_product
@@ -25,23 +25,29 @@ def gradient(
     keep: Iterable[Block] = (),
     suffix: str = "grad",
     after: Gradient | None = None,
+    along: tuple[Axis, ...] = (),
+    prefix: str = "",
 ) -> Gradient:
     """Makes the adjoint of every block between a total and what it is differentiated by: reverse-mode differentiation.
 
-    total: what is differentiated, a block without axes. wrt: weights, or any other blocks; what they are made of is not followed.
+    total: what is differentiated, a block without axes but those of `along`.
+    wrt: weights, or any other blocks; what they are made of is not followed.
     constant: blocks through which no derivative goes (`detach`, stop-gradient), whether one would or not.
     declared: derivatives of groups of steps, used instead of those of the steps.
     keep: blocks whose adjoint gets a row although it equals another's.
     suffix: what is added to a block's name for its adjoint's: `ratio.grad`.
     after: the gradient of another total, whose adjoints the result holds as well: each optimiser has a total of its own.
-    Raises NotationError for a total with axes, for a block that is both differentiated by and constant, for what has no
+    along: axes of the total along which nothing is summed: totals side by side, such as those of several libraries on one
+        batch. Every adjoint lies along them, too, also that of what they share.
+    prefix: stands before the names of adjoints.
+    Raises NotationError for a total with other axes, for a block that is both differentiated by and constant, for what has no
     derivative, and for a block on the way of both totals. Of two equal arguments of a maximum or minimum see `rules`. An
     adjoint that equals another's has no row.
     Source: Baydin, Pearlmutter, Radul and Siskind 2018, Automatic Differentiation in Machine Learning, section 3.2.
     """
-    if total.axes:
+    if more := [axis for axis in total.axes if axis not in along]:
         raise NotationError(
-            f"{total.name} has one number for each {total.axes[0].meaning}: only a single number has a gradient"
+            f"{total.name} has one number for each {more[0].meaning}: only a single number has a gradient"
         )
     still = {behind_links(block) for block in constant}
     leaves = dict.fromkeys(behind_links(block) for block in wrt)
@@ -51,7 +57,7 @@ def gradient(
     found = after.found if after else {}
     for block in found.keys() & {*graph.order, *leaves}:
         raise NotationError(f"{block.name} leads to {total.name} and to another total: add them up for one gradient")
-    rows = Rows(total, suffix, after.rows if after else None)
+    rows = Rows(total, suffix, after.rows if after else None, prefix)
     return Gradient(total, found | _Transform(graph, total, {*map(behind_links, keep)}, rows).run(), rows)
 
 
@@ -87,9 +93,9 @@ class _Transform:
             return None
         product = self._share(uses[0], block, {})
         assert product is not None
-        if block.axes:
-            twin = product.bare if product.sign > 0 else None
-            return product if twin is not None and twin.at == whole(block).at == whole(twin.block).at else None
+        if set(block.axes) - set(self.rows.total.axes):
+            twin, axes = product.bare if product.sign > 0 else None, self.rows.axes(block)
+            return product if twin is not None and (twin.block.axes, twin.at) == (axes, whole(twin.block).at) else None
         return product if len(product.factors) < 2 and not product.divisors else None
 
     def _define(self, block: Block) -> None:
@@ -98,7 +104,7 @@ class _Transform:
             total: Term = 0
             for term in self._terms(block, letters):
                 total = plus(total, term)
-            row[tuple(letters.get(axis, axis) for axis in block.axes)] = expression(total)
+            row[tuple(letters.get(axis, axis) for axis in row.axes)] = expression(total)
         self.rows.made.append(row)
 
     def _terms(self, block: Block, letters: dict[Axis, Axis]) -> Iterator[Term]:
@@ -108,7 +114,9 @@ class _Transform:
         for declared in self.graph.declared.values():
             for read, back in declared.shares.items():
                 if behind_links(read) is block and declared.of in self.graph.moving:
-                    yield back(self.rows.adjoint(declared.of), partial(self.rows.one_hot, of=block))
+                    row = self.rows.adjoint(declared.of)
+                    ahead = tuple(axis for axis in row.axes if axis not in declared.of.axes)
+                    yield back(Adjoint(row, ahead), partial(self.rows.one_hot, of=block))
 
     def _targets(self, block: Block) -> list[dict[Axis, Axis]]:
         """Returns the letters of each equation: one of its own for each part of a joined axis that is read part by part."""
@@ -120,7 +128,9 @@ class _Transform:
 
     def _share(self, use: Use, block: Block, letters: dict[Axis, Axis]) -> Product | None:
         """Returns what one reader adds to the adjoint of a block; None where it reads other cells."""
-        moves: dict[Axis, Axis] = {}
+        moves = {axis: axis for axis in self.rows.total.axes}
+        if summed := [axis for axis in use.bound if axis in moves]:
+            raise NotationError(f"{use.reader.name} adds up over each {summed[0].meaning}: then they have one total")
         shifts: dict[Axis, int] = {}
         ids = []
         for slot, index in zip(block.axes, use.ref.at, strict=True):
@@ -152,7 +162,7 @@ class _Transform:
             )
         sent = made.bare
         if sent is None or sent.block not in self.rows.home:
-            axes = tuple(letters.get(axis, axis) for axis in block.axes)
+            axes = tuple(letters.get(axis, axis) for axis in self.rows.axes(block))
             sent = self.rows.step(use, made, axes, "next" if -sum(shifts.values()) > 0 else "before", of=block)
             made = Product(1, (sent,))
         for slot, index in zip(sent.block.axes, sent.at, strict=True):

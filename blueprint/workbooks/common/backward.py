@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from blueprint.language import Block, block, where
+from blueprint.language import Axis, Block, block, where
 from blueprint.language.gradient import Declared, Gradient, gradient
+from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.definitions import Distribution, derivatives
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Switch
+from blueprint.workbooks.common.sheets.backward import with_backward
 
 Rows = Mapping[str, Block]
 Groups = tuple[tuple[str, ...], ...]
@@ -23,7 +26,7 @@ CONSTANT = ("loss.advantages", "returns", "loss.logp_old", "loss.V_old", "loss.r
 
 @dataclass(frozen=True)
 class Backward:
-    """Differentiates the loss of a kind of workbook. Called with the blocks of a workbook by their names.
+    """What the loss of a kind of workbook is differentiated by. Called with a blueprint, it adds the gradients.
 
     policy, critic: what their optimisers move: weights, or in their place what the numbers begin with.
     constant: what passes no derivative on. called: the names of blocks that have another one in this kind of workbook.
@@ -34,33 +37,45 @@ class Backward:
     constant: tuple[str, ...] = CONSTANT
     called: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(self, rows: Rows) -> Gradient:
-        """Returns every adjoint of the total loss; the critic's are of its own loss where conventions may part the two."""
-        known = {**rows, **{name: rows[own] for name, own in self.called.items() if own in rows}}
-        policy, critic = _moved(known, self.policy), _moved(known, self.critic)
-        constant = [known[name] for name in self.constant if name in known]
-        declared, keep = _declared(known), [known["policy.logprobs"]]
+    def __call__(self, outline: Blueprint) -> Blueprint:
+        """Adds the gradients to a blueprint, each below what it is of."""
+        return with_backward(outline, self.of({block.name: block for block in outline.blocks()}))
+
+    def of(self, rows: Rows, along: tuple[Axis, ...] = (), prefix: str = "") -> Gradient:
+        """Returns every adjoint of the total loss; the critic's are of its own loss where conventions may part the two.
+
+        along, prefix: where totals stand side by side, see `gradient`.
+        """
+        known = self.known(rows)
+        (policy, critic), declared = self.moves(known), _declared(known)
+        constant, keep = [known[name] for name in self.constant if name in known], [known["policy.logprobs"]]
+        differentiate = partial(gradient, constant=constant, declared=declared, along=along, prefix=prefix)
         if not critic or JOINT not in known:
-            return gradient(known["total_loss"], [*policy, *critic], constant, declared, keep)
-        made = gradient(known["total_loss"], policy, constant, declared, keep)
-        weight, loss = _critic_loss(known)
+            return differentiate(known["total_loss"], [*policy, *critic], keep=keep)
+        made = differentiate(known["total_loss"], policy, keep=keep)
+        weight, loss = _critic_loss(known, along, prefix)
         for each in (weight, loss):
             made.rows.take(each, known["value_loss"])
-        return gradient(loss, critic, constant, declared, after=made)
+        return differentiate(loss, critic, after=made)
+
+    def known(self, rows: Rows) -> Rows:
+        """Returns blocks by the names that they have in RLHF PPO, too."""
+        return {**rows, **{name: rows[own] for name, own in self.called.items() if own in rows}}
+
+    def moves(self, rows: Rows) -> tuple[list[Block], list[Block]]:
+        """Lists by what the loss is differentiated: what the policy's optimiser moves, and the critic's."""
+        found = [[[rows[name] for name in group if name in rows] for group in of] for of in (self.policy, self.critic)]
+        policy, critic = (next(filter(None, groups), []) for groups in found)
+        return policy, critic
 
 
-def _moved(rows: Rows, groups: Groups) -> list[Block]:
-    """Lists what a workbook differentiates by."""
-    found = ([rows[name] for name in group if name in rows] for group in groups)
-    return next(filter(None, found), [])
-
-
-def _critic_loss(rows: Rows) -> tuple[Block, Block]:
+def _critic_loss(rows: Rows, along: tuple[Axis, ...], prefix: str) -> tuple[Block, Block]:
     """Defines what the critic's optimiser makes smaller: its part of the total, or the value loss where it trains apart."""
     named = labels("live")
-    weight, loss = (block(name, (), *named.of(name)[:2]) for name in ("vf_coef.critic", "critic_loss"))
-    weight[()] = where(Switch(LIVE["loss.joint"].words, rows[JOINT]).says("on"), rows["vf_coef"], 1)
-    loss[()] = weight * rows["value_loss"]
+    weight, loss = (block(prefix + name, along, *named.of(name)[:2]) for name in ("vf_coef.critic", "critic_loss"))
+    joint = Switch(LIVE["loss.joint"].words, rows[JOINT][along])
+    weight[along] = where(joint.says("on"), rows["vf_coef"][along], 1)
+    loss[along] = weight[along] * rows["value_loss"][along]
     return weight, loss
 
 

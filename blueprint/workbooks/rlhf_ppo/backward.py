@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from blueprint.language import Block
 from blueprint.language.gradient import Gradient
+from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common import Backward
 from blueprint.workbooks.kind import KindError
+from blueprint.workbooks.rlhf_ppo.library_gradients import with_library_gradients
 
 POLICY = ("policy.E", "policy.W", "policy.Y")
 CRITIC = ("critic.E", "critic.W", "critic.head.w", "critic.head.b")
@@ -13,10 +15,20 @@ WEIGHTS = (*POLICY, *CRITIC)
 MOVED = Backward(policy=(POLICY, ("policy.logits",)), critic=(CRITIC, ("critic.out",)))
 
 
-def backward(rows: Mapping[str, Block]) -> Gradient:
-    """Differentiates the loss. rows: the blocks of a workbook by their names. Raises KindError where there is no loss."""
+def with_gradients(outline: Blueprint) -> Blueprint:
+    """Adds the gradients of the loss, unless they are there, and of each library's loss where several stand side by side.
+
+    Raises KindError where there is no loss.
+    """
+    rows = {block.name: block for block in outline.blocks()}
     if "total_loss" not in rows:
         raise KindError(
             "gradients: these numbers end before a loss, and only a loss has gradients; leave gradients out."
         )
-    return MOVED(rows)
+    made = outline if "gradients" in outline.facts else MOVED(outline)
+    return with_library_gradients(made, MOVED) if "library.total_loss" in rows else made
+
+
+def backward(rows: Mapping[str, Block]) -> Gradient:
+    """Differentiates the loss. rows: the blocks of a workbook by their names."""
+    return MOVED.of(rows)

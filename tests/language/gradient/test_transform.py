@@ -230,6 +230,32 @@ def test_a_second_total_shares_the_rows_of_the_first() -> None:
         gradient(b, [E], after=gradient(a, [E]))
 
 
+def test_totals_side_by_side_have_a_gradient_each() -> None:
+    """What the totals share, a recurrent network with a table that is looked up in, is gone through once for each."""
+    q, h = Axis("q", "loss", start=1), block("h", (n, t, j))
+    E, W, id, c = typed("E", (k, j)), typed("W", (i, j)), typed("id", (n, t)), typed("c", (q,))
+    x, out, low, loss = block("x", (n, t, j)), block("out", (q, n, t)), block("low", (n, t)), block("loss", (q,), "L")
+    x[n, t, j] = E[id[n, t], j]
+    h[n, t.first - 1, j] = 0
+    h[n, t, j] = tanh(x[n, t, j] + h[n, t - 1, j])
+    low[n, t] = Sum(j, h[n, t, j] * h[n, t, j])
+    out[q, n, t] = c[q] * low[n, t] * low[n, t]
+    loss[q] = Sum((n, t), out[q, n, t])
+    made = gradient(loss, [E], along=(q,), prefix="of.")
+    typing = drawn(E, W) | {id: [[4, 4, 1], [0, 1, 4]], c: [1.0, 3.0]}
+    values = compute([E, W, id, c, x, h, low, out, loss, *made.blocks], SIZES | {q: 2}, typing)
+    one = block("one", (), "L")
+    one[()] = Sum((n, t), low[n, t] * low[n, t])
+    alone = gradient(one, [E])
+    own = compute([E, W, id, c, x, h, low, out, loss, one, *alone.blocks], SIZES | {q: 2}, typing)
+    assert made[E].axes == (q, k, j)
+    assert made[E].name == "of.E.grad"
+    np.testing.assert_allclose(values[made[E]][0], own[alone[E]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(values[made[E]][1], 3 * own[alone[E]], rtol=0, atol=1e-12)
+    with pytest.raises(NotationError, match="has one number for each loss: only a single number"):
+        gradient(loss, [E])
+
+
 def test_a_joined_axis_that_is_read_part_by_part() -> None:
     a = join("a", "part", i, j)
     x, y, both, out = typed("x", (n, i)), typed("y", (n, j)), block("both", (n, a)), block("out", (n, j))

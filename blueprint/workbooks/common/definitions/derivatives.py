@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint.language import Block, Expr, Sum, at_most
-from blueprint.language.gradient import Declared, OneHot
+from blueprint.language.gradient import Adjoint, Declared, OneHot
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
 from blueprint.workbooks.common.definitions.distribution import Distribution
 
@@ -40,7 +40,7 @@ def of_exact_kl_of_new(exact: Block, new: Distribution, log_q: Block, cross: Blo
     """∂L/∂z = ∂L/∂KL·m·p_θ·(log p_θ − log q − KL), for the KL of a soft-max p_θ to a fixed q. cross: Σ p_θ log q."""
     *at, v = new.logits.axes
 
-    def back(g: Block, _: OneHot) -> Expr:
+    def back(g: Adjoint, _: OneHot) -> Expr:
         apart = new.logp[*at, v] - log_q[*at, v] - (new.p_log_p[*at] - cross[*at])
         return g[*at] * m[*at] * new.p[*at, v] * apart
 

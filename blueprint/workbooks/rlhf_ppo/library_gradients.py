@@ -1,0 +1,115 @@
+"""The gradient of each library's loss on one batch: how long it is, and how it lies to the one of the settings in use."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import chain
+from operator import add
+
+from blueprint.language import Arithmetic, Block, Sum, block, less, link, sqrt, transposed, where
+from blueprint.language.gradient import Gradient
+from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
+from blueprint.workbooks.common import Backward, labels, n, t
+from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY
+
+TITLE, LEAD = (
+    "Library gradients",
+    "from each library's loss back to what its optimisers move: who pulls, how much, and which way",
+)
+SAME = "Each library pulls at the same weights on the same batch; a row stands once for each of them."
+SECTION = "The gradient: how long it is, and where it points"
+ONLY = "Over what the policy's optimiser moves alone, and over what the critic's moves; beside it stands the gradient in use."
+PREFIX = "library."
+SIDES = ("policy", "critic")
+
+
+def with_library_gradients(outline: Blueprint, of: Backward) -> Blueprint:
+    """Adds a sheet with the way back of every library, and what comes of it to Which PPO."""
+    rows = {each.name: each for each in outline.blocks()}
+    shared = {name.removeprefix(PREFIX): each for name, each in rows.items() if name.startswith(PREFIX)}
+    known = {**rows, **shared, "loss.advantages": shared["advantages_used"]}
+    made = of.of(known, (LIBRARY,), PREFIX)
+    sides = dict(zip(SIDES, of.moves(known), strict=True))
+    used = {
+        each: link(f"library_gradients.{each.name}.grad", rows[f"{each.name}.grad"]) for each in chain(*sides.values())
+    }
+    found = {
+        side: measured(side, [made[each] for each in moved], [used[each] for each in moved])
+        for side, moved in sides.items()
+    }
+    sheets: list[Sheet] = []
+    for sheet in outline.sheets:
+        if sheet.title == "Which PPO":
+            sheets += [_way_back(made, used, found, sheets[-1]), _with_results(sheet, found)]
+        else:
+            sheets.append(sheet)
+    return replace(outline, sheets=tuple(sheets))
+
+
+def measured(side: str, theirs: Sequence[Block], ours: Sequence[Block]) -> tuple[Block, ...]:
+    """Measures gradients: the length of the one in use, each library's length, the inner product and the cosine between both.
+
+    theirs: by each weight, the gradient of every library; ours: that of the settings in use.
+    """
+    name = f"{side}.gradient"
+    used, length, inner, cosine = (
+        block(prefix + name + ending, along, *labels("live").of(name + ending)[:2])
+        for prefix, ending, along in (
+            ("", ".used", ()),
+            (PREFIX, ".length", (LIBRARY,)),
+            (PREFIX, ".inner", (LIBRARY,)),
+            (PREFIX, ".cosine", (LIBRARY,)),
+        )
+    )
+    used[()] = sqrt(_inner(zip(ours, ours, strict=True)))
+    length[LIBRARY] = sqrt(_inner(zip(theirs, theirs, strict=True)))
+    inner[LIBRARY] = _inner(zip(theirs, ours, strict=True))
+    both = length[LIBRARY] * used
+    cosine[LIBRARY] = where(less(0, both), inner[LIBRARY] / both, 0)
+    return used, length, inner, cosine
+
+
+def _inner(pairs: Iterable[tuple[Block, Block]]) -> Arithmetic:
+    """Adds up the products of two gradients over every weight; a library's is one for each library."""
+    terms = []
+    for one, other in pairs:
+        product, over = one[one.axes] * other[other.axes], tuple(axis for axis in one.axes if axis is not LIBRARY)
+        terms.append(Sum(over, product) if over else product)
+    return reduce(add, terms)
+
+
+def _way_back(
+    made: Gradient, used: Mapping[Block, Block], found: Mapping[str, tuple[Block, ...]], like: Sheet
+) -> Sheet:
+    """Outlines the way back: results first, then every adjoint from the loss down to the weights, and those in use."""
+    beside = set(_beside(made).values())
+    items = tuple(_item(each, made) for each in made.blocks if each not in beside)
+    sections = (
+        *(Section(f"What comes of it: {side}", tuple(map(key, rows))) for side, rows in found.items()),
+        Section("The way back, from the loss to the weights", (Note(SAME), *items)),
+        Section("The gradient in use, once more", tuple(map(minor, used.values()))),
+    )
+    head = {each: link(each.name.replace("libraries.", "library_gradients."), each) for each in like.head}
+    grey = None if like.grey is None else head[like.grey]
+    return replace(like, title=TITLE, lead=LEAD, sections=tuple(sections), head=tuple(head.values()), grey=grey)
+
+
+def _beside(made: Gradient) -> dict[Block, Block]:
+    """Returns the tables that stand left of a row: where a row stands once for each library, its table has a place of its own."""
+    return {row: table for row, table in made.beside.items() if LIBRARY not in row.axes}
+
+
+def _item(each: Block, made: Gradient) -> Item:
+    if len(each.axes) == 2 and not {n, t} & {*each.axes} and LIBRARY not in each.axes:
+        return Table(each, each.axes[1], "plain")
+    return Row(each, beside=_beside(made).get(each), fold=True)
+
+
+def _with_results(sheet: Sheet, found: Mapping[str, tuple[Block, ...]]) -> Sheet:
+    """Adds what comes of it to the sheet that has a column for each library."""
+    items: list[Item] = [Note(ONLY)]
+    for used, length, _, cosine in found.values():
+        repeated = (transposed(f"which.{each.name.removeprefix(PREFIX)}", each) for each in (length, cosine))
+        items += [Line((link(f"which.{used.name}", used),)), *map(key, repeated)]
+    first, *others = sheet.sections
+    return replace(sheet, sections=(first, Section(SECTION, tuple(items)), *others))
