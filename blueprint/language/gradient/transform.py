@@ -45,10 +45,8 @@ def gradient(
     adjoint that equals another's has no row.
     Source: Baydin, Pearlmutter, Radul and Siskind 2018, Automatic Differentiation in Machine Learning, section 3.2.
     """
-    if more := [axis for axis in total.axes if axis not in along]:
-        raise NotationError(
-            f"{total.name} has one number for each {more[0].meaning}: only a single number has a gradient"
-        )
+    for axis in set(total.axes).difference(along):
+        raise NotationError(f"{total.name} has one number for each {axis.meaning}: only a single number has a gradient")
     still = {behind_links(block) for block in constant}
     leaves = dict.fromkeys(behind_links(block) for block in wrt)
     for block in still.intersection(leaves):

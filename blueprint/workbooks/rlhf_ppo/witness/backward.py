@@ -125,14 +125,14 @@ def add_critic_loss(batch: Batch, rows: Rows) -> None:
         rows.add({"vf_coef.critic": weight, "critic_loss": weight * rows["value_loss"]})
 
 
-def add_lookups(batch: Batch, rows: Rows) -> None:
+def add_lookups(batch: Batch, rows: Rows, prefix: str = "") -> None:
     """Adds 1 for the token that is read or written, 0 for every other, and the numbers of the tokens."""
     size = rows["policy.log_p"].shape[-1]
     for name in ("rollout.read", "rollout.written"):
-        if f"{name}{GRAD}.is" in batch.files[0]:
+        if (shown := f"{prefix}{name}{GRAD}") + ".is" in batch.files[0]:
             ids = rows[name].long()[..., -batch.exists.shape[-1] :]
-            rows.add({f"{name}{GRAD}.is": one_hot(ids, size).to(batch.dtype)})
-            rows.add({f"{name}{GRAD}.id": torch.arange(size).expand(len(batch.files), size)}, whole=True)
+            rows.add({f"{shown}.is": one_hot(ids, size).to(batch.dtype)})
+            rows.add({f"{shown}.id": torch.arange(size).expand(len(batch.files), size)}, whole=True)
 
 
 def _as_shown(found: Tensor, shown: Tensor) -> Tensor:
