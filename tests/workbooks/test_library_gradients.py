@@ -34,7 +34,9 @@ def test_every_slope_of_every_library_is_autograds(numbers: str) -> None:
     rows, theirs = live(numbers, *SETTINGS), by_torch(numbers)
     slopes = [name for name in rows if "grad" in name or name.endswith((".critic_loss", "vf_coef.critic"))]
     assert {f"library.{leaf}.grad" for leaf in LEAVES[numbers]} <= {*slopes}
-    for name in (name for name in slopes if not name.startswith(("which.", "library_gradients.", "loss."))):
+    for name in (
+        name for name in slopes if not name.startswith(("which.", "library_gradients.", "loss.", "diagnostics."))
+    ):
         assert np.abs(rows[name] - theirs[name]).max() <= NEAR * max(1.0, np.abs(theirs[name]).max()), name
 
 
@@ -46,10 +48,10 @@ def test_a_library_pulls_as_the_workbook_of_its_preset_does(library: str) -> Non
         of_library = rows[f"library.{leaf}.grad"][LIBRARIES.index(library)]
         np.testing.assert_allclose(of_library, own[f"{leaf}.grad"], rtol=0, atol=1e-6)
     for side in ("policy", "critic"):
-        length = rows[f"library.{side}.gradient.length"][LIBRARIES.index(library)]
-        assert length == pytest.approx(own[f"{side}.gradient.used"], abs=1e-6)
+        length = rows[f"library.{side}.grad.norm_l"][LIBRARIES.index(library)]
+        assert length == pytest.approx(own[f"{side}.grad.norm"], abs=1e-6)
         # In its own workbook a library's gradient lies along the one in use.
-        assert own[f"library.{side}.gradient.cosine"][LIBRARIES.index(library)] == pytest.approx(1, abs=1e-12)
+        assert own[f"library.{side}.grad.cosine"][LIBRARIES.index(library)] == pytest.approx(1, abs=1e-12)
 
 
 def test_length_and_angle_by_hand() -> None:
@@ -57,15 +59,15 @@ def test_length_and_angle_by_hand() -> None:
     ours = np.concatenate([rows[f"{leaf}.grad"].ravel() for leaf in POLICY])
     theirs = np.concatenate([rows[f"library.{leaf}.grad"][0].ravel() for leaf in POLICY])
     lengths = np.linalg.norm(ours), np.linalg.norm(theirs)
-    assert rows["policy.gradient.used"] == pytest.approx(lengths[0], rel=1e-14)
-    assert rows["library.policy.gradient.cosine"][0] == pytest.approx(ours @ theirs / np.prod(lengths), rel=1e-13)
+    assert rows["policy.grad.norm"] == pytest.approx(lengths[0], rel=1e-14)
+    assert rows["library.policy.grad.cosine"][0] == pytest.approx(ours @ theirs / np.prod(lengths), rel=1e-13)
 
 
 def test_where_nothing_pulls_there_is_no_angle() -> None:
     rows = live("default", *SETTINGS, "ppo.vf_coef=0", "compare=['trl_1.12', 'verl']")
-    assert rows["critic.gradient.used"] == 0
-    assert rows["library.critic.gradient.cosine"].tolist() == [0, 0]
-    assert rows["library.critic.gradient.length"].min() > 0
+    assert rows["critic.grad.norm"] == 0
+    assert rows["library.critic.grad.cosine"].tolist() == [0, 0]
+    assert rows["library.critic.grad.norm_l"].min() > 0
 
 
 def test_without_gradients_there_is_no_such_sheet() -> None:

@@ -9,7 +9,8 @@ from operator import add
 from blueprint.language import Arithmetic, Block, Sum, block, less, link, sqrt, transposed, where
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
-from blueprint.workbooks.common import Backward, labels, n, t
+from blueprint.workbooks.common import Backward, Rows, labels, n, t
+from blueprint.workbooks.common.definitions import slopes
 from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY
 
 TITLE, LEAD = (
@@ -18,7 +19,7 @@ TITLE, LEAD = (
 )
 SAME = "Each library pulls at the same weights on the same batch; a row stands once for each of them."
 SECTION = "The gradient: how long it is, and where it points"
-ONLY = "Over what the policy's optimiser moves alone, and over what the critic's moves; beside it stands the gradient in use."
+ONLY = "Over what the policy's optimiser moves alone, and over what the critic's moves; first the gradient of the settings in use."
 PREFIX = "library."
 SIDES = ("policy", "critic")
 
@@ -33,40 +34,41 @@ def with_library_gradients(outline: Blueprint, of: Backward) -> Blueprint:
     used = {
         each: link(f"library_gradients.{each.name}.grad", rows[f"{each.name}.grad"]) for each in chain(*sides.values())
     }
+    norms = {side: _norm(side, moved, rows) for side, moved in sides.items()}
     found = {
-        side: measured(side, [made[each] for each in moved], [used[each] for each in moved])
+        side: measured(side, [made[each] for each in moved], [used[each] for each in moved], norms[side])
         for side, moved in sides.items()
     }
+    own = [norm for norm in norms.values() if norm.name not in rows]
     sheets: list[Sheet] = []
     for sheet in outline.sheets:
         if sheet.title == "Which PPO":
-            sheets += [_way_back(made, used, found, sheets[-1]), _with_results(sheet, found)]
+            sheets += [_way_back(made, [*own, *used.values()], found, sheets[-1]), _with_results(sheet, norms, found)]
         else:
             sheets.append(sheet)
     return replace(outline, sheets=tuple(sheets))
 
 
-def measured(side: str, theirs: Sequence[Block], ours: Sequence[Block]) -> tuple[Block, ...]:
-    """Measures gradients: the length of the one in use, each library's length, the inner product and the cosine between both.
+def measured(side: str, theirs: Sequence[Block], ours: Sequence[Block], norm: Block) -> tuple[Block, ...]:
+    """Measures each library's gradient: its norm, the inner product with the one in use, and the cosine between both.
 
-    theirs: by each weight, the gradient of every library; ours: that of the settings in use.
+    theirs: by each weight, the gradient of every library; ours: that of the settings in use, whose norm is given.
     """
-    name = f"{side}.gradient"
-    used, length, inner, cosine = (
-        block(prefix + name + ending, along, *labels("live").of(name + ending)[:2])
-        for prefix, ending, along in (
-            ("", ".used", ()),
-            (PREFIX, ".length", (LIBRARY,)),
-            (PREFIX, ".inner", (LIBRARY,)),
-            (PREFIX, ".cosine", (LIBRARY,)),
-        )
+    named = {end: labels("live").of(f"{side}.grad.{end}") for end in ("norm_l", "inner", "cosine")}
+    length, inner, cosine = (
+        block(f"{PREFIX}{side}.grad.{end}", (LIBRARY,), label.symbol, label.meaning) for end, label in named.items()
     )
-    used[()] = sqrt(_inner(zip(ours, ours, strict=True)))
     length[LIBRARY] = sqrt(_inner(zip(theirs, theirs, strict=True)))
     inner[LIBRARY] = _inner(zip(theirs, ours, strict=True))
-    both = length[LIBRARY] * used
+    both = length[LIBRARY] * norm
     cosine[LIBRARY] = where(less(0, both), inner[LIBRARY] / both, 0)
-    return used, length, inner, cosine
+    return length, inner, cosine
+
+
+def _norm(side: str, moved: Sequence[Block], rows: Rows) -> Block:
+    """Returns the norm of the gradient in use: of the weights, or of what stands in their place."""
+    joint = rows.get(f"{side}.grad.norm")
+    return slopes.norm(rows[f"{moved[0].name}.grad"]) if joint is None else joint
 
 
 def _inner(pairs: Iterable[tuple[Block, Block]]) -> Arithmetic:
@@ -78,16 +80,14 @@ def _inner(pairs: Iterable[tuple[Block, Block]]) -> Arithmetic:
     return reduce(add, terms)
 
 
-def _way_back(
-    made: Gradient, used: Mapping[Block, Block], found: Mapping[str, tuple[Block, ...]], like: Sheet
-) -> Sheet:
+def _way_back(made: Gradient, used: Sequence[Block], found: Mapping[str, tuple[Block, ...]], like: Sheet) -> Sheet:
     """Outlines the way back: results first, then every adjoint from the loss down to the weights, and those in use."""
     beside = set(_beside(made).values())
     items = tuple(_item(each, made) for each in made.blocks if each not in beside)
     sections = (
         *(Section(f"What comes of it: {side}", tuple(map(key, rows))) for side, rows in found.items()),
         Section("The way back, from the loss to the weights", (Note(SAME), *items)),
-        Section("The gradient in use, once more", tuple(map(minor, used.values()))),
+        Section("The gradient in use, once more", tuple(map(minor, used))),
     )
     head = {each: link(each.name.replace("libraries.", "library_gradients."), each) for each in like.head}
     grey = None if like.grey is None else head[like.grey]
@@ -105,11 +105,11 @@ def _item(each: Block, made: Gradient) -> Item:
     return Row(each, beside=_beside(made).get(each), fold=True)
 
 
-def _with_results(sheet: Sheet, found: Mapping[str, tuple[Block, ...]]) -> Sheet:
+def _with_results(sheet: Sheet, norms: Mapping[str, Block], found: Mapping[str, tuple[Block, ...]]) -> Sheet:
     """Adds what comes of it to the sheet that has a column for each library."""
     items: list[Item] = [Note(ONLY)]
-    for used, length, _, cosine in found.values():
-        repeated = (transposed(f"which.{each.name.removeprefix(PREFIX)}", each) for each in (length, cosine))
-        items += [Line((link(f"which.{used.name}", used),)), *map(key, repeated)]
+    for side, (norm, _, cosine) in found.items():
+        repeated = (transposed(f"which.{each.name.removeprefix(PREFIX)}", each) for each in (norm, cosine))
+        items += [Line((link(f"which.{norms[side].name}", norms[side]),)), *map(key, repeated)]
     first, *others = sheet.sections
     return replace(sheet, sections=(first, Section(SECTION, tuple(items)), *others))

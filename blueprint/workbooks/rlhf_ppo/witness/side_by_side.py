@@ -41,7 +41,10 @@ def add_library_gradients(batch: Batch, rows: Rows, mask: Tensor) -> None:
     rows.add(shown, whole=True)
     for model, parts in MODELS.items():
         names = [f"{model}.{part}{GRAD}" for part in (parts if weights else (STARTS[model],))]
-        rows.add(_measured(model, _flat(apart, names, 2), _flat(rows, names, 1)), whole=True)
+        ours = _flat(rows, names, 1)
+        if not weights:
+            rows.add({f"{names[0]}.norm": torch.linalg.vector_norm(ours, dim=-1)})
+        rows.add(_measured(model, _flat(apart, names, 2), ours), whole=True)
 
 
 def _of_each(file: File, used: dict[str, Setting]) -> list[dict[str, Array]]:
@@ -64,12 +67,9 @@ def _flat(rows: Named, names: Sequence[str], axes: int) -> Tensor:
 
 
 def _measured(model: str, theirs: Tensor, ours: Tensor) -> Named:
-    """Returns the length of both gradients, and how they lie to each other; theirs [F, L, P], ours [F, P]."""
-    lengths, used = torch.linalg.vector_norm(theirs, dim=-1), torch.linalg.vector_norm(ours, dim=-1)
-    inner, both = torch.einsum("flp,fp->fl", theirs, ours), lengths * used[:, None]
-    return {
-        f"{model}.gradient.used": used,
-        f"{LIBRARY}{model}.gradient.length": lengths,
-        f"{LIBRARY}{model}.gradient.inner": inner,
-        f"{LIBRARY}{model}.gradient.cosine": torch.where(both > 0, inner / both, 0.0),
-    }
+    """Returns the norms of libraries' gradients, and how they lie to the one in use; theirs [F, L, P], ours [F, P]."""
+    norms, used = torch.linalg.vector_norm(theirs, dim=-1), torch.linalg.vector_norm(ours, dim=-1)
+    inner, both = torch.einsum("flp,fp->fl", theirs, ours), norms * used[:, None]
+    cosine = torch.where(both > 0, inner / both, 0.0)
+    found = {"norm_l": norms, "inner": inner, "cosine": cosine}
+    return {f"{LIBRARY}{model}{GRAD}.{name}": each for name, each in found.items()}
