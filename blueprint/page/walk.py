@@ -30,6 +30,11 @@ ROUGHLY = "≈ "
 """What stands before numbers of which fifteen digits are too few: all that is left of two large numbers, or nearly a tie."""
 
 
+def bracketed(factor: bool, formula: str, printed: str) -> tuple[str, str]:
+    """Puts brackets around what is a factor, as formula and as text."""
+    return (f'"("&{formula}&")"', f"({printed})") if factor else (formula, printed)
+
+
 class NumbersPutIn(Picker):
     """Puts numbers into the equations of the chosen column.
 
@@ -82,12 +87,13 @@ class NumbersPutIn(Picker):
         match part:
             case str():
                 return '"' + part.replace('"', '""') + '"', part
-            case Number(Op("where", (Op(_, (Ref() as limit,)), *branches)), False):
+            case Number(Op("where", (Op(_, (Ref() as limit,)), *branches)), factor):
                 off, on = (self.joined(line_text.pieces(branch), line, decimals, free) for branch in branches)
                 least = self.operand(limit)
-                return f'IF({least.cell}="off",{off[0]},{on[0]})', off[1] if least.value == OFF_WORD else on[1]
+                formula = f'IF({least.cell}="off",{off[0]},{on[0]})'
+                return bracketed(factor, formula, off[1] if least.value == OFF_WORD else on[1])
             case Number(Op(_, (Ref(block), *rows)), factor):
-                spelled = [self.part(Number(row, factor), line, decimals, free) for row in rows]
+                spelled = [self.branch(row, factor, line, decimals, free) for row in rows]
                 number, (_, chosen) = names.defined_name(block.name), spelled[int(float(self.values.cell(block)))]
                 return f"CHOOSE({number}+1,{','.join(formula for formula, _ in spelled)})", chosen
         operand = self.found(part.shown)
@@ -98,6 +104,12 @@ class NumbersPutIn(Picker):
         formula, column = operand.printed_formula(grid.address(line.row, DIGITS), part.factor), next(free)
         self.pen.live(line.row, column, f"={formula}", Print(printed), "as print")
         return grid.address(line.row, column), printed
+
+    def branch(self, row: Expr, factor: bool, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+        """Spells one of those among which is chosen: a number, or what is calculated."""
+        if isinstance(row, Ref):
+            return self.part(Number(row, factor), line, decimals, free)
+        return bracketed(factor, *self.joined(line_text.pieces(row), line, decimals, free))
 
     def found(self, expr: Expr) -> Operand | None:
         """Returns the operand that stands for a number of an equation; none for an operation."""

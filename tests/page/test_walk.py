@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from itertools import product
-from math import exp, log, sqrt, tanh
+from math import exp, inf, log, sqrt, tanh
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,9 +116,18 @@ def test_every_value_is_that_of_the_chosen_decision(
 def calculated(numbers: str) -> float | bool:
     """Calculates a printed line with Python's own arithmetic."""
     text = re.sub(r"\|([^|]*)\|", r"abs(\1)", numbers.removeprefix("= "))
-    for print, sign in {"−": "-", "·": "*", "√": "sqrt", "≤": "<=", " = ": "==", "[": "(", "]": ")"}.items():
+    for print, sign in {
+        "−": "-",
+        "·": "*",
+        "√": "sqrt",
+        "≤": "<=",
+        " = ": "==",
+        " is off": "==off",
+        "[": "(",
+        "]": ")",
+    }.items():
         text = text.replace(print, sign)
-    known = {"exp": exp, "sqrt": sqrt, "ln": log, "tanh": tanh, "max": max, "min": min, "abs": abs}
+    known = {"exp": exp, "sqrt": sqrt, "ln": log, "tanh": tanh, "max": max, "min": min, "abs": abs, "off": inf}
     return eval(text, {"__builtins__": {}}, known)  # type: ignore[no-any-return]
 
 
@@ -151,9 +160,9 @@ def test_a_pocket_calculator_gives_every_value_of_every_decision(walker: Walker)
     assert count > 16 * 45
 
 
-def rolled(seed: int, size: float) -> Book:
+def rolled(seed: int, size: float, *overrides: str) -> Book:
     """Makes a book with other weights, about as large as `size`."""
-    book, rng = made(), np.random.default_rng(seed)
+    book, rng = made(*overrides), np.random.default_rng(seed)
     typed = dict(book.blueprint.typed)
     for block, given in book.blueprint.typed.items():
         if block.name.endswith((".E", ".Y", ".w", ".b")):

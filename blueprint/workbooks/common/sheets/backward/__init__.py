@@ -5,10 +5,11 @@ from dataclasses import replace
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common.sheets.backward.sections import with_sections
+from blueprint.workbooks.common.sheets.backward.walked import with_walk
 from blueprint.workbooks.common.sheets.backward.watched import with_watched
 
 
 def with_backward(blueprint: Blueprint, made: Gradient) -> Blueprint:
     """Adds the gradient of its loss to a workbook."""
-    shown = with_watched(with_sections(blueprint, made))
+    shown = with_walk(with_watched(with_sections(blueprint, made)), made)
     return replace(shown, facts={**shown.facts, "gradients": "on"})
