@@ -54,9 +54,11 @@ def in_order(steps: Iterable[Step]) -> Iterator[Block]:
 def needs(block: Block) -> Iterator[Need]:
     """Yields what a block reads, reference by reference."""
     for definition in block.definitions:
-        for node in walk(definition.expr):
+        nodes = [*walk(definition.expr)]
+        bound = {axis for node in nodes for axis in bound_axes(node)}
+        for node in nodes:
             if isinstance(node, Ref):
-                yield Need(block, node.block, _shifts(definition, node))
+                yield Need(block, node.block, _shifts(definition, node, bound))
 
 
 def _steps(blocks: list[Block], edges: list[Need]) -> tuple[Step, ...]:
@@ -86,9 +88,8 @@ def _loop(component: list[Block], edges: list[Need]) -> Loop:
     )
 
 
-def _shifts(definition: Definition, ref: Ref) -> dict[Axis, int]:
+def _shifts(definition: Definition, ref: Ref, bound: set[Axis]) -> dict[Axis, int]:
     """Returns how far the read cell lies from the written one, for each axis that both step along."""
-    bound = {axis for node in walk(definition.expr) for axis in bound_axes(node)}
     written = {index.axis: index for index in definition.target}
     shifts = {}
     for slot, index in zip(ref.block.axes, ref.at, strict=True):

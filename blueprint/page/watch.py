@@ -37,8 +37,9 @@ BELOW = 2
 
 
 class Watch(NamedTuple):
-    """The verdict's own chain, which nothing watches: the watches and what follows from them, and the delivered numbers."""
+    """What is watched; and the verdict's own chain, which nothing watches: watches, what follows from them, delivered numbers."""
 
+    watched: list[Live]
     lives: list[Live]
     labels: list[Label]
 
@@ -46,9 +47,9 @@ class Watch(NamedTuple):
 def watch_of(layout: Layout) -> Watch:
     """Returns the watches of a workbook, and what follows from them; they are spelled once."""
     if layout.watch is None:
-        layout.watch = Watch([*summary(layout)], [*fixed(layout)])
+        layout.watch = Watch([*_watched(layout)], [*summary(layout)], [*fixed(layout)])
         found: dict[str, dict[int, list[Live]]] = {}
-        for live in _watched(layout):
+        for live in layout.watch.watched:
             found.setdefault(live.sheet, {}).setdefault(live.row, []).append(live)
         sums_row = layout.end[FORMULAS] + 2
         for sheet, rows in found.items():
@@ -66,8 +67,9 @@ def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
 
 def formulas_of(layout: Layout) -> Iterator[Live]:
     """Yields every formula of the workbook, those that watch the others too."""
-    yield from _watched(layout)
-    yield from watch_of(layout).lives
+    watch = watch_of(layout)
+    yield from watch.watched
+    yield from watch.lives
 
 
 def fingerprint(layout: Layout) -> str:

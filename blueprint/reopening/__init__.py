@@ -18,7 +18,7 @@ from blueprint.reopening.typed import suspect, typed_in
 from blueprint.reopening.without_kind import OwnBook
 from blueprint.workbooks.registry import blueprint_of
 
-__all__ = ["Back", "OwnBook", "SavedBook", "back_from", "book_of", "lost", "numbers_in", "rebuilt", "shown"]
+__all__ = ["Back", "OwnBook", "SavedBook", "back_from", "back_of", "book_of", "lost", "numbers_in", "rebuilt", "shown"]
 
 
 class Back(NamedTuple):
@@ -79,12 +79,16 @@ def back_from(path: str | PathLike[str]) -> Back:
     A setting is given if something is typed under "yours". Parts that a workbook does not say (its seed and the name of
     its numbers, in a copy without document properties) are 1 and the file's own name.
     """
-    book = book_of(path)
+    return back_of(book_of(path))
+
+
+def back_of(book: SavedBook) -> Back:
+    """Returns what `back_from` returns, for a file that was opened before."""
     try:
         numbers = _numbers_from(book)
         return Back(numbers, unheld(book, numbers), book.remarks())
     except (NumbersError, NotationError) as error:
-        raise ReadError(f"{path}: {error}") from error
+        raise ReadError(f"{book.file.path}: {error}") from error
 
 
 def _numbers_from(book: SavedBook) -> Numbers:

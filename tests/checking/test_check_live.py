@@ -18,7 +18,11 @@ from tests.checking.running import judged
 from tests.page.workshop import located
 from tests.witness.live import book
 
-CASES = {"logits": ("ten-libraries", "preset=verl"), "weights": ("default", "conventions=live")}
+CASES = {
+    "logits": ("ten-libraries", "preset=verl", "compare=openai,openrlhf,verl"),
+    "weights": ("default", "conventions=live", "compare=verl"),
+    "ten": ("ten-libraries", "preset=verl"),
+}
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from blueprint.inputs import load
-from blueprint.reopening import back_from, book_of
+from blueprint.reopening import back_from, back_of
 from tests.page.basic import Change, edit
 from tests.page.workshop import differing
 from tests.reopening.alike import fields_that_differ
 from tests.reopening.kinds import KINDS, book_of_kind
-from tests.reopening.typing_in import places
+from tests.reopening.typing_in import places, untouched
 
 FIFTEEN_DIGITS = 1e-13
 """LibreOffice writes 15 significant digits of what it computed; typed numbers have no more of them."""
@@ -64,7 +64,7 @@ def edited(needs_libreoffice: None, folder: Path, kinds: Path, tmp_path_factory:
 @pytest.mark.parametrize("kind", ["default", "sleepy", *KINDS])
 def test_an_unedited_copy_holds_the_same_numbers(edited: Path, kind: str) -> None:
     name, *overrides = KINDS.get(kind, ("very-very-sleepy" if kind == "sleepy" else "default",))
-    back = back_from(edited / f"{kind}.xlsx")
+    back = back_of(untouched(edited / f"{kind}.xlsx"))
     assert fields_that_differ(load(name, overrides), back.numbers) == []
     assert (back.unheld, back.remarks) == ([], [])
 
@@ -92,7 +92,7 @@ def test_changed_drop_downs_come_back(edited: Path) -> None:
 def test_a_copy_shows_what_its_inputs_give(edited: Path, kind: str) -> None:
     from blueprint.differing.cells import stale
 
-    of = book_of(edited / f"{kind}.xlsx")
+    of = untouched(edited / f"{kind}.xlsx")
     assert stale(of) is None
     arrays = {each.name: array for each, array in of.values.arrays.items()}
     assert differing(book_of_kind(kind), arrays, FIFTEEN_DIGITS) == []
