@@ -16,7 +16,7 @@ from blueprint.saving import refuse_target
 from blueprint.workbooks.common.sheets.checks import Witnessed
 from blueprint.workbooks.registry import blueprint_of, witness_of
 
-KEYS = {"epochs": "update.epochs"}
+KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
 """The keys of a numbers file that options set, where they are called otherwise."""
 EXAMPLES = """\b
 Examples:
@@ -26,7 +26,7 @@ Examples:
   blueprint build --preset verl --set loss.aggregation=seq-mean-token-mean
   blueprint build --numbers ten-libraries --compare trl_1.12,openrlhf,verl
   blueprint build --gradients
-  blueprint build --numbers epochs --epochs 2
+  blueprint build --numbers epochs --epochs 2 --minibatches 2
   blueprint build --numbers mine.toml
 """
 
@@ -54,6 +54,7 @@ def _nothing_collected() -> Iterator[None]:
 @click.option("--compare", metavar="A,B,…", help="The presets that stand side by side  [default: all]")
 @click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
 @click.option("--epochs", metavar="N", help="Passes over the rollout, where an optimiser takes the steps.")
+@click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses.")
 @click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]"

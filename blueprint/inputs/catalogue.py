@@ -33,6 +33,7 @@ class Preset:
         why: one sentence on what sets it apart.
         values: a value for every setting.
         unlogged: numbers that the library does not log itself.
+        whitens: what it whitens advantages over, of those that a step sees.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Preset:
     why: str
     values: Mapping[str, float | str]
     unlogged: tuple[str, ...] = ()
+    whitens: str = "batch"
 
 
 @dataclass(frozen=True)

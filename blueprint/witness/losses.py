@@ -15,14 +15,18 @@ from blueprint.witness.tensors import Held, Named
 
 
 def counted_rows(rows: Held, options: Options) -> Named:
-    """Returns which tokens the policy loss and the value loss count; a response that did not end may be left out."""
+    """Returns which tokens the policy loss and the value loss count; a response that did not end may be left out.
+
+    With `minibatch`, 1 for each response of it, those of the others count for nothing.
+    """
     kept = torch.where(options.says("loss.sample_filter", "ended", 2), rows["response.ended"], 1.0)
     behind = (options.number("value.tail") >= 1) * rows["place.first_past"][..., 1:]
-    return {
-        "loss.kept": kept,
-        "loss.counted": rows["response"] * kept[..., None],
-        "value.counted": torch.maximum(rows["response"], behind),
-    }
+    response, of_value = rows["response"], torch.maximum(rows["response"], behind)
+    found = {"loss.kept": kept, "value.counted": of_value}
+    if "minibatch" in rows:
+        found["minibatch.values"] = of_value * rows["minibatch"][..., None]
+        response = rows["minibatch.response"]
+    return found | {"loss.counted": response * kept[..., None]}
 
 
 def lowest_ratio(options: Options) -> Tensor:

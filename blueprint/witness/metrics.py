@@ -17,14 +17,17 @@ def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
     A masked mean divides by N + mean_eps, a mean over all response positions by N.
     """
     over_all, eps = options.says("metrics.over", "all"), options.number("advantage.mean_eps", 1)
-    over = torch.where(over_all, texts.slots, rows["response"])
+    response, of_value = (
+        rows.get(f"minibatch.{name}", rows[row]) for name, row in (("response",) * 2, ("values", "value.counted"))
+    )
+    over = torch.where(over_all, rows.get("minibatch.slots", texts.slots), response)
     watched_eps = torch.where(over_all.flatten(), 0.0, eps)
     return {
         "watch.over": over,
         "watch.eps": watched_eps,
         **_mean_rows("watch.slots", over, watched_eps, options),
-        **_mean_rows("watch.words", rows["response"], eps, options),
-        **_mean_rows("watch.values", rows["value.counted"], eps, options),
+        **_mean_rows("watch.words", response, eps, options),
+        **_mean_rows("watch.values", of_value, eps, options),
     }
 
 

@@ -34,6 +34,8 @@ def weight_rows(name: str, rows: Held, options: Options, lengths: Tensor | None 
     with a token, n_i that of tokens in one, N that of all tokens.
     """
     counted, eps = rows[WEIGHED[name]], options.number("loss.agg_eps", 1)
+    if name == "value":
+        counted = rows.get("minibatch.values", counted)
     length = counted.sum(dim=-1) if lengths is None else lengths
     wrote = (length > 0).to(length.dtype)
     words, responses = options.sums.total(f"{name}.words", length), options.sums.total(f"{name}.wrote", wrote)
@@ -56,8 +58,9 @@ def keep_rows(rows: Held, options: Options) -> Named:
 
     The mean is a plain one, Σ/N, as TRL's.
     """
-    words = options.sums.total("response.words", rows["response"])
-    mean = options.sums.total("loss.ratio", rows["response"] * rows["ratio"]) / words.clamp(min=1)
+    response = rows.get("minibatch.response", rows["response"])
+    words = options.sums.total("response.words", response)
+    mean = options.sums.total("loss.ratio", response * rows["ratio"]) / words.clamp(min=1)
     return {"loss.mean_ratio": mean} | guard_rows(mean, options)
 
 

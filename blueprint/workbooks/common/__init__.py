@@ -11,6 +11,7 @@ from blueprint.workbooks.common.definitions import (
     OLD,
     ROWS,
     Choices,
+    Counted,
     Counting,
     Distribution,
     Gae,
@@ -129,12 +130,12 @@ from blueprint.workbooks.common.sheets import (
 )
 from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets import signal as signal_sheet
-from blueprint.workbooks.common.signal import Signal, signal
+from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [
     "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "GROUPS", "INPUT_WIDTHS", "LEGEND", "LINE",
     "LIVE", "NEW", "OLD", "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward", "Choices",
-    "Chosen", "Counting", "Distribution", "Gae", "Head", "Identity", "InView", "Loss", "Made", "Memory", "Network",
+    "Chosen", "Counted", "Counting", "Distribution", "Gae", "Head", "Identity", "InView", "Loss", "Made", "Memory", "Network",
     "Places", "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch", "Temperature", "Titled", "Total",
     "Whitened", "Witnessed", "all_in_range", "any_of", "at_start", "below", "by_name", "case", "change_of", "charts",
     "checks", "checks_sheet", "chosen_logprobs", "chosen_of", "clip_flags", "conventions_sheet", "count", "defined",
@@ -145,5 +146,5 @@ __all__ = [
     "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of", "score_stays", "settings",
     "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet",
     "statistics", "surrogate", "t", "tempered", "titled_sections", "updated", "v", "variance_floor", "walk",
-    "whitened_advantages", "with_", "with_lambda", "word_weights",
+    "whitened", "whitened_advantages", "with_", "with_lambda", "word_weights",
 ]  # fmt: skip

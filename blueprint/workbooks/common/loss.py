@@ -64,12 +64,14 @@ class Averaging(NamedTuple):
 class Loss:
     """From the ratio to the total; None for what there is nothing to make of.
 
-    value_counted: where the value loss counts. coefficients: those that are made for the total.
+    value_counted: where the value loss counts; value_weighed: where its mean does. coefficients: those that are made for
+    the total.
     """
 
     given: Rows
     clip: Clip
     value_counted: Row
+    value_weighed: Row
     value: ValueLoss | None
     kl: Estimates | None
     averaging: Averaging
@@ -90,7 +92,7 @@ def loss(given: Rows, use: Choices, *, norm: str = L2, shared: bool = True) -> L
     entropy, and the exact KL of the policies what there is: the others are no part of the total. With `response`,
     conventions choose what counts, and the KL to the reference may be paid here; of a larger batch there is more (`REST`).
     Else `mask` is 1 on what counts (without one: everything), which is `response.words` in number, and elsewhere log-probs
-    and values are 0.
+    and values are 0. With `minibatch`, 1 on some responses (n), the means are over these.
     """
     M, logp_new = given.get("response", EVERYWHERE), given["policy.logprobs"]
     counted: Row = EVERYWHERE
@@ -102,9 +104,10 @@ def loss(given: Rows, use: Choices, *, norm: str = L2, shared: bool = True) -> L
         value = value_loss(V_new, V_old, R, use, counted, _mask(given), norm)
     if "response" in given:
         kl = kl_estimates(NEW, logp_new, given["reference.logprobs"], given.get("kl_new.exact"), use)
-    averaging = _averaging(given, held, counted, use)
+    weighed = _of_minibatch(counted, given, use)
+    averaging = _averaging(given, held, weighed, use)
     parts, coefficients = _parts(given, held, value, kl, averaging, use)
-    return Loss(given, held, counted, value, kl, averaging, coefficients, total(parts, use, shared=shared))
+    return Loss(given, held, counted, weighed, value, kl, averaging, coefficients, total(parts, use, shared=shared))
 
 
 def _mask(given: Rows) -> Row:
@@ -112,11 +115,19 @@ def _mask(given: Rows) -> Row:
     return EVERYWHERE if "response" in given else given.get("mask", EVERYWHERE)
 
 
+def _of_minibatch(counted: Row, given: Rows, use: Choices) -> Row:
+    """Returns of the cells that are counted those of the minibatch, if there are minibatches."""
+    if not isinstance(counted, Block) or "minibatch" not in given:
+        return counted
+    return use.row("minibatch.values", counted[use.at] * given["minibatch"][use.n])
+
+
 def _averaging(given: Rows, held: Clip, of_value: Row, use: Choices) -> Averaging:
     """Weighs the words: all alike, or as the conventions say."""
     if "response" not in given:
-        return Averaging(dict.fromkeys(WEIGHED, Average(_mask(given), given["response.words"])))
-    M, part = given["response"], "rest.policy" in given
+        mask, number = given.get("minibatch.mask", _mask(given)), given.get("minibatch.words", given["response.words"])
+        return Averaging(dict.fromkeys(WEIGHED, Average(mask, number)))
+    M, part = given.get("minibatch.response", given["response"]), "rest.policy" in given
     words = maximum(Sum((use.n, use.t), M[use.at]), 1)
     ratio = given["loss.mean_ratio"] if part else mean("loss.mean_ratio", held.ratio, Counting(M, words, words), use)
     kept, guarded = filtered(M, given["response.ended"], use), guard(ratio, use)

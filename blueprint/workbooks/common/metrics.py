@@ -48,7 +48,8 @@ def by_name(sections: tuple[Section, ...], prefix: str = "") -> dict[str, Block]
 def _weights(made: Loss, use: Choices) -> tuple[Counting, Counting, Counting, Section]:
     """Weighs every slot that is counted alike: what is watched, the response words, and those of the value loss."""
     over_what, more = use.switch["metrics.over"], use.used["advantage.mean_eps"]
-    S, M, of_value = made.given["slots"], made.given["response"], made.value_counted
+    S, M = (made.given.get(f"minibatch.{name}", made.given[name]) for name in ("slots", "response"))
+    of_value = made.value_weighed
     assert isinstance(of_value, Block)
     over = use.row("watch.over", over_what.choose(mask=M[M.axes], all=S[S.axes]))
     eps = use.one("watch.eps", over_what.says("mask") * more)

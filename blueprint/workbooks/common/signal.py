@@ -97,7 +97,7 @@ def signal(given: Rows, use: Choices) -> Signal:
         return Signal(given, at, counts, kl, scored, paid, made, V, None, None, given["advantages_used"])
     after = After(given["after.ahead"], given["after.advantages"]) if "after.ahead" in given else None
     found = gae(reward, V, Reach(S, holes(S, counts.kept, use)), use, after)
-    white = _whitened(found.advantages, given, counts, S, use)
+    white = whitened(found.advantages, given, counts, S, use)
     return Signal(given, at, counts, kl, scored, paid, made, V, found, white, white.used)
 
 
@@ -125,7 +125,7 @@ def _values(given: Rows, counts: Counted, use: Choices) -> Block | None:
     return kept_values(use.row("values.kept"), values, counts.kept, None if "advantages_used" in given else end)
 
 
-def _whitened(A: Block, given: Rows, counts: Counted, S: Block, use: Choices) -> Whitened:
+def whitened(A: Block, given: Rows, counts: Counted, S: Block, use: Choices) -> Whitened:
     """Whitens the advantages over the batch: over all slots or the response, or over the words of it."""
     M = counts.response
     if "slots" not in given:

@@ -1,4 +1,4 @@
-"""Several epochs on one rollout: each takes the weights that the step before it made, and all its sheets stand once more.
+"""Several epochs on one rollout: each step takes the weights that the one before it made, and all its sheets stand once more.
 
 Epoch 1 begins at θ_old, so that its ratio is 1. Source: Schulman et al. 2017, Proximal Policy Optimization, algorithm 1.
 """
@@ -24,6 +24,7 @@ from blueprint.workbooks.common.sheets.backward import with_backward
 from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS, backward
 from blueprint.workbooks.rlhf_ppo.inputs.result import Update
 from blueprint.workbooks.rlhf_ppo.inputs.update import RANGES
+from blueprint.workbooks.rlhf_ppo.minibatches import TAKEN, Steps
 
 AGAIN = ("Policy", "Critic", "Loss", "Diagnostics")
 """The sheets of an epoch: they hang on the weights."""
@@ -36,15 +37,22 @@ SHOWN = (
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass: its blocks by the names that they have in the first one, its sheets, and the step that ends it."""
+    """A pass, or a minibatch of it: its blocks by the names that they have in the first one, its sheets, and its step.
 
+    number: 2, or with minibatches 2.1.
+    """
+
+    number: str
     rows: Mapping[str, Block]
     sheets: tuple[Sheet, ...]
     stepped: Stepped
 
 
-def with_epochs(outline: Blueprint, update: Update) -> Blueprint:
-    """Adds the gradient, the optimiser's step and more epochs to a workbook whose new weights are the old ones."""
+def with_epochs(outline: Blueprint, update: Update, steps: Steps) -> Blueprint:
+    """Adds the gradient, the optimiser's step and more epochs to a workbook whose new weights are the old ones.
+
+    steps: what each sees of the rollout, if there are minibatches.
+    """
     rows = {each.name: each for each in outline.blocks()}
     made = backward(rows)
     first = with_backward(outline, made)
@@ -54,23 +62,27 @@ def with_epochs(outline: Blueprint, update: Update) -> Blueprint:
     named = {each.name: each for each in blocks}
     epochs: list[Epoch] = []
     state, weights = START, {name: rows[name] for name in WEIGHTS}
-    for number in range(1, update.epochs + 1):
+    numbers = list(steps) or [str(epoch) for epoch in range(1, update.epochs + 1)]
+    for number in numbers:
         called = f"epoch{number}.{{}}".format
-        copies = {} if number == 1 else again(blocks, {rows[n]: link(called(n), weights[n]) for n in WEIGHTS}, called)
+        instead = {rows[n]: link(called(n), weights[n]) for n in WEIGHTS}
+        instead |= {rows[TAKEN]: steps[number]} if steps else {}
+        copies = again(blocks, instead, called) if epochs else {}
         here = {name: copies.get(each, each) for name, each in named.items()}
         slopes = {name: Slope(weights[name], copies.get(made[rows[name]], made[rows[name]])) for name in WEIGHTS}
         stepped = step(update.by, slopes, by, state, f"update{number}")
         sheets = [_again(sheet, copies, number) for sheet in repeated] if copies else []
-        epochs.append(Epoch(here, (*sheets, _update_sheet(stepped, by if number == 1 else None, number)), stepped))
+        update_sheet = _update_sheet(stepped, None if epochs else by, number)
+        epochs.append(Epoch(number, here, (*sheets, update_sheet), stepped))
         state, weights = stepped.state, dict(stepped.new)
     return _joined(first, epochs, update, by)
 
 
-def _again(sheet: Sheet, copies: Mapping[Block, Block], number: int) -> Sheet:
+def _again(sheet: Sheet, copies: Mapping[Block, Block], number: str) -> Sheet:
     return sheet_again(sheet, copies, f"{sheet.title} {number}", f"epoch {number}: {sheet.lead}")
 
 
-def _update_sheet(stepped: Stepped, by: Rates | None, number: int) -> Sheet:
+def _update_sheet(stepped: Stepped, by: Rates | None, number: str) -> Sheet:
     """Outlines a step: the norm of the gradient and its limit, then weight by weight from the gradient to the new weight."""
     singles = [each for each in stepped.rows if not each.axes]
     tables = [each for each in stepped.rows if each.axes]
@@ -81,7 +93,7 @@ def _update_sheet(stepped: Stepped, by: Rates | None, number: int) -> Sheet:
     for name in WEIGHTS:
         of = tuple(_laid(each) for each in tables if each.name.endswith(name))
         sections.append(Section(name, of))
-    title = "Update" if number == 1 else f"Update {number}"
+    title = "Update" if by else f"Update {number}"
     return Sheet(title, f"epoch {number}: from the gradient to the new weights", tuple(sections))
 
 
@@ -102,13 +114,18 @@ def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) ->
     given = {**{each: update.rates[each.name] for each in by}, named[BY]: update.by}
     ranges = {each: RANGES[each.name] for each in by if each.name in RANGES}
     facts = {**first.facts, "update": update.by, "epochs": str(update.epochs)}
+    facts |= {"minibatches": str(update.minibatches), "whiten": update.whiten} if update.order else {}
     return replace(
-        first, sheets=tuple(sheets), typed={**first.typed, **given}, ranges={**first.ranges, **ranges}, facts=facts
+        first,
+        sheets=tuple(sheets),
+        typed={**first.typed, **given},
+        ranges={**first.ranges, **ranges},
+        facts=facts,
     )
 
 
 def epochs_sheet(epochs: list[Epoch]) -> Sheet:
-    """Sets the epochs side by side, a column for each: losses, how much is clipped, how far the policy is, the gradient."""
+    """Sets the steps side by side, a column for each: losses, how much is clipped, how far the policy is, the gradient."""
     parts = [Axis(f"e{number}", "epoch", start=number, size=1) for number in range(1, len(epochs) + 1)]
     e = Axis("e", "epoch", start=1, parts=tuple(parts)) if len(parts) > 1 else parts[0]
     rows = [_summary(name, e, parts, epochs) for name in SHOWN]

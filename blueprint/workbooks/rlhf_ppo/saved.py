@@ -12,7 +12,7 @@ from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
-from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers, Update, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import BATCH, RlhfNumbers, Update, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 from blueprint.workbooks.rlhf_ppo.inputs.update import RATES
 from blueprint.workbooks.rlhf_ppo.weights_level import block_name
@@ -56,7 +56,11 @@ def _update(file: Saved) -> Update:
     said = file.file.noted
     if "update" not in said:
         return Update()
-    return Update(said["update"], int(said["epochs"]), {name: float(file.array(name, 0)) for name in RATES})
+    epochs, number = int(said["epochs"]), int(said.get("minibatches", 1))
+    rates = {name: float(file.array(name, 0)) for name in RATES}
+    places = [file.array(f"minibatch.place{epoch}", 1) for epoch in range(1, epochs + 1) if number > 1]
+    order = tuple(tuple(int(each) + 1 for each in np.argsort(row, kind="stable")) for row in places)
+    return Update(said["update"], epochs, rates, number, order, said.get("whiten", BATCH))
 
 
 def _with_texts(made: WeightNumbers, file: Saved) -> WeightNumbers:

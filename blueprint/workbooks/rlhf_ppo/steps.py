@@ -32,6 +32,7 @@ from blueprint.workbooks.common import (
     t,
     variance_floor,
 )
+from blueprint.workbooks.rlhf_ppo.minibatches import Minibatch, of_step
 
 LINKED = {
     "old.logprobs": "logp_old", "reference.logprobs": "logp_ref", "score.placed": "score", "old_critic.values": "values",
@@ -64,13 +65,16 @@ class Steps(NamedTuple):
     rows: Rows
 
 
-def steps_of(models: Models, use: Choices) -> Steps:
-    """Runs the definitions from the reward to the loss, and outlines their sheets."""
+def steps_of(models: Models, use: Choices, minibatch: Minibatch | None = None) -> Steps:
+    """Runs the definitions from the reward to the loss, and outlines their sheets. minibatch: what the loss looks at."""
     head, below, live = models.head.on("signal"), models.head.on("loss"), "slots" in models.rows
     rows = {**models.rows, **named(variance_floor()), **(slot_rows(models.rows) if live else {})}
     scored = {} if live else {"mask": head.mask, "score.placed": rows["reward.score"]}
     made = signal(repeated({**rows, **scored}, "signal", LINKED), use)
-    out = loss(loss_sheet.linked({**rows, "mask": below.mask, **made.rows}), use)
+    seen = {**rows, "mask": below.mask, **made.rows}
+    own, counts = of_step(seen, made, minibatch, use)
+    made = made if "advantages_used" not in own else made._replace(white=None, used=own["advantages_used"])
+    out = loss(loss_sheet.linked({**seen, **own}), use)
     metrics: tuple[Section, ...] = ()
     if live:
         metrics = metrics_of(out, use)
@@ -83,10 +87,10 @@ def steps_of(models: Models, use: Choices) -> Steps:
         *models.before,
         sheet_of(signal_sheet.TITLE, signal_sheet.LEAD, signal_sheet.sections(made), head),
         *models.between,
-        sheet_of("Loss", loss_sheet.LEAD, outline, below),
+        sheet_of("Loss", loss_sheet.LEAD, (*counts, *outline), below),
     )
     assert made.placed is not None
-    rows |= rows_on(*sheets) | logged | {"score": made.placed, "values": made.estimates.V}
+    rows |= rows_on(*sheets) | logged | {"score": made.placed, "values": made.estimates.V} | own
     return Steps(models.head, made, out, metrics, sheets, rows)
 
 

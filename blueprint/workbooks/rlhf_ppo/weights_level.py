@@ -19,6 +19,7 @@ from blueprint.workbooks.common import (
     j,
     k,
     n,
+    named,
     one,
     rows_on,
     settings,
@@ -28,6 +29,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.rlhf_ppo.epochs import with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs.result import TYPED, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.minibatches import first, places_differ, places_of, steps_of
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, prompts
 from blueprint.workbooks.rlhf_ppo.sheets.critics import new_critic, old_critic, reward_model
 from blueprint.workbooks.rlhf_ppo.sheets.policies import new_policy, old_policy, reference
@@ -43,13 +45,15 @@ FIRST_WORD = "The first word ends a text. Words must differ by more than capital
 
 def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of RLHF PPO from prompts, draws, weights and settings; with a witness's numbers if there are any."""
-    given = prompts(bool(numbers.responses))
+    places = places_of(numbers.update)
+    given = prompts(bool(numbers.responses)) | named(*places)
     without = () if numbers.update.by == TYPED else ("update_step",)
     live = chosen_of(numbers.ppo, numbers.conventions, without) if numbers.conventions.live else None
     offered = {key: each for key, each in PRESET_DEFAULT.items() if key not in without}
     chosen = live.settings if live else settings(numbers.ppo, offered)
     models = models_of(given, chosen.used.get("update_step"), live and live.temperature)
     rows, most = models.rows, numbers.max_new_tokens
+    steps = steps_of(numbers.update, places)
     draws = (rows["rollout.draw"], given["rollout.draw.low"], given["rollout.draw.high"])
     length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
     start = Start(
@@ -57,21 +61,27 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
         settings=chosen,
         live=live,
         models=models,
-        inputs=inputs_sheet([] if live else settings_sections(chosen), given, length),
+        inputs=inputs_sheet([] if live else settings_sections(chosen), given, length, tuple(places)),
         sizes=_sizes(numbers),
         names=NAMES | {v: given["vocabulary"]},
         checked=(
             [checks.no_gap(given["is_given"]), checks.not_empty(given["is_given"])],
-            [checks.in_range("draws", *draws), checks.in_range("length", *length)],
+            [
+                checks.in_range("draws", *draws),
+                checks.in_range("length", *length),
+                *([places_differ(numbers.update, steps)] if steps else []),
+            ],
         ),
-        typed=_typed(numbers),
-        ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
+        typed=_typed(numbers) | {each.name: row for each, row in places.items()},
+        ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)}
+        | {each.name: (1, len(row)) for each, row in places.items()},
         words=[name for name in ("given", RESPONSE) if name in given],
         first=len(numbers.prompts[0]),
         facts={"seed": str(numbers.seed)},
+        minibatch=first(numbers.update, steps, rows["mask"]),
     )
     outline = whole(start, witnessed)
-    return outline if numbers.update.by == TYPED else with_epochs(outline, numbers.update)
+    return outline if numbers.update.by == TYPED else with_epochs(outline, numbers.update, steps)
 
 
 def models_of(given: Rows, update_step: Block | None, temperature: Temperature | None) -> Models:
@@ -85,13 +95,16 @@ def models_of(given: Rows, update_step: Block | None, temperature: Temperature |
     return Models(head, before, between, {**rows, **rows_on(*between)})
 
 
-def inputs_sheet(settings: list[Section], given: Rows, length: tuple[Block, ...]) -> Sheet:
+def inputs_sheet(
+    settings: list[Section], given: Rows, length: tuple[Block, ...], places: tuple[Block, ...] = ()
+) -> Sheet:
     """Outlines the sheet where everything is typed that is not a weight or a draw; the settings come first."""
     prompt = (Note(ONE_WORD), Row(given["given"], "text"), given["is_given"], given["given_id"])
     sections = (
         *settings,
         Section("Prompts: the words that are given", prompt),
         Section("Length", (Line(length), Line((given["decisions"],))), ("used", "from", "to")),
+        *([Section("Minibatches: the order in which an epoch takes the responses", places)] if places else []),
         Section("Vocabulary", (Note(FIRST_WORD), Table(given["vocabulary"], role="text"))),
     )
     return Sheet("Inputs", LEAD, sections, across=(n, t))

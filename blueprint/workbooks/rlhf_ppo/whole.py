@@ -33,6 +33,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY, compared
+from blueprint.workbooks.rlhf_ppo.minibatches import Minibatch
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import diagnostics
 from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_loss, parts_of, pieces_of
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections
@@ -54,8 +55,8 @@ class Start:
     """Where a workbook begins: its numbers, settings and models, and the sheet of what is typed.
 
     live: the conventions, where they can be chosen. first: the position shown on Walk. checked: what must be 0, before and
-    after what always must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those
-    that hold words of the vocabulary.
+    after what always must. minibatch: what the loss looks at. By the names of blocks, typed: what stands in them; ranges:
+    what may be typed there; words: those that hold words of the vocabulary.
     """
 
     numbers: RlhfNumbers
@@ -71,13 +72,14 @@ class Start:
     words: Sequence[str]
     first: int = 1
     facts: Mapping[str, str] = field(default_factory=dict)
+    minibatch: Minibatch | None = None
 
 
 def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers if there are any."""
     numbers, chosen, live = start.numbers, start.settings, start.live
     use = Choices(chosen.used, chosen.switch, labels=labels("live")) if live else fixed(chosen, LIVE)
-    steps = steps_of(start.models, use)
+    steps = steps_of(start.models, use, start.minibatch)
     rows, head, total = steps.rows, steps.head, steps.loss.total
     metrics = diagnostics(steps, use)
     parts, pieces = parts_of(total), pieces_of({**rows, **rows_on(metrics)})

@@ -88,7 +88,7 @@ def step(kind: str, slopes: Mapping[str, Slope], by: Rates, before: State = STAR
     before: the state after the step before. name: what the names of all rows begin with: `update.policy.W` is the new W.
     The gradients are scaled down together until their norm is at most `max_norm`.
     """
-    squares, norm, scale = held_norm([slope.gradient for slope in slopes.values()], by, name)
+    squares, norm, scale = held_norm({key: slope.gradient for key, slope in slopes.items()}, by, name)
     scaled = {
         key: Slope(slope.weight, _scaled(f"{name}.gradient.{key}", slope, scale)) for key, slope in slopes.items()
     }
@@ -114,12 +114,13 @@ def step(kind: str, slopes: Mapping[str, Slope], by: Rates, before: State = STAR
     return Stepped(new, after, norm, (*squares, norm, scale, power1, power2, *rows))
 
 
-def held_norm(gradients: list[Block], by: Rates, name: str) -> tuple[tuple[Block, ...], Block, Block]:
+def held_norm(gradients: Mapping[str, Block], by: Rates, name: str) -> tuple[tuple[Block, ...], Block, Block]:
     """Measures the norm of a whole gradient: the squares block by block, the norm, and what all of it is multiplied by."""
     squares = tuple(
-        block(f"{name}.square.{g.name}", (), f"|{g.symbol}|²", f"sum of the squares of {g.symbol}") for g in gradients
+        block(f"{name}.square.{key}", (), f"|{g.symbol}|²", f"sum of the squares of {g.symbol}")
+        for key, g in gradients.items()
     )
-    for square, g in zip(squares, gradients, strict=True):
+    for square, g in zip(squares, gradients.values(), strict=True):
         square[()] = Sum(g.axes, g[g.axes] * g[g.axes]) if g.axes else g * g
     norm = block(f"{name}.norm", (), "|g|", "norm of the whole gradient")
     norm[()] = sqrt(reduce(add, squares))

@@ -83,7 +83,8 @@ def _value_sections(made: Loss, value: ValueLoss, note: str) -> Iterator[Section
     given, mean = made.given, key(made.total.means["value_loss"])
     counted = made.value_counted if isinstance(made.value_counted, Block) else None
     past = given["place.first_past"] if counted is not None else None
-    there = rows(past, counted, *several(given, "critic.values", "old_critic.values", "returns"))
+    weighed = made.value_weighed if isinstance(made.value_weighed, Block) else None
+    there = rows(past, counted, weighed, *several(given, "critic.values", "old_critic.values", "returns"))
     steps: Items = (*([Note(note)] if note else []), *there, *value.ways, key(value.loss))
     title = "Value loss: how far the new value is from the return"
     if counted is None:

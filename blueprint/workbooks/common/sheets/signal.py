@@ -14,15 +14,7 @@ LEAD = "from one score at the end and a price for drifting to a learning signal 
 
 def sections(made: Signal) -> Iterator[Section]:
     """Outlines the way from the score to the advantage."""
-    given, kl, scored, paid, found, gae, white = (
-        made.given,
-        made.kl,
-        made.scored,
-        made.paid,
-        made.rewards,
-        made.gae,
-        made.white,
-    )
+    given, kl, scored, paid, found = made.given, made.kl, made.scored, made.paid, made.rewards
     if made.at:
         counts = several(given, "response.slots", "response.most") if "response.slots" in given else ()
         steps = (given["slots"], *minors(*made.at), *counts, *map(key, made.counted))
@@ -42,15 +34,21 @@ def sections(made: Signal) -> Iterator[Section]:
         of, whitened, shifted = found.white
         steps = (*_statistics(of), whitened, shifted, key(found.used))
         yield Section("Whitening of the rewards (used if it is on)", steps)
+    yield from _advantage_sections(made)
+
+
+def _advantage_sections(made: Signal) -> Iterator[Section]:
+    given, gae, white = made.given, made.gae, made.white
     typed = given.get("old_critic.values")
     values = rows(None if made.V is typed else typed)
-    if gae and white:
+    if gae:
         over = minors(gae.reach.over, gae.ahead) if isinstance(gae.reach.over, Block) else ()
         steps = (*values, gae.V, *over, gae.td_errors, key(gae.advantages), key(gae.returns))
         yield Section("Advantage (GAE) and return", steps)
+    if white:
         steps = (*_statistics(white.of), white.whitened, *rows(white.shifted), key(white.used))
         yield Section("Whitening of the advantages: mean 0 and variance 1", steps)
-    elif made.V is not None:
+    elif made.V is not None and not gae:
         yield Section("Old values, for the value loss", (*values, made.V))
 
 

@@ -28,6 +28,8 @@ DEFAULT_NUMBERS = "0caa17c935e28402"
 
 TYPED = "typed"
 """Word of an update whose Δ is given."""
+BATCH, MINIBATCH = "batch", "minibatch"
+"""Words for what advantages are whitened over."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,17 @@ class Update:
         by: typed, where Δ is given; sgd, adam or adamw, where it is a step along the gradient.
         epochs: how often the rollout is gone through.
         rates: the numbers of the optimiser, by the names under which they stand in a file.
+        minibatches: steps of an epoch, each on as many responses.
+        order: for each epoch the numbers of the responses in the order in which they are taken; of one minibatch, none.
+        whiten: whether advantages are whitened over the whole batch, or over each minibatch anew.
     """
 
     by: str = TYPED
     epochs: int = 1
     rates: Mapping[str, float] = field(default_factory=dict)
+    minibatches: int = 1
+    order: tuple[tuple[int, ...], ...] = ()
+    whiten: str = BATCH
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

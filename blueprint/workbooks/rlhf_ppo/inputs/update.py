@@ -2,12 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from blueprint.inputs import Draft, Part, refusal
-from blueprint.inputs.entries import Number, Whole, between
+from blueprint.inputs import DEFAULT, Draft, Part, refusal
+from blueprint.inputs.entries import Number, Positive, Whole, between
 from blueprint.inputs.setting import OFF
-from blueprint.workbooks.rlhf_ppo.inputs.result import TYPED, Update
+from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.rlhf_ppo.inputs.result import BATCH, MINIBATCH, TYPED, Update
 
-MOST_EPOCHS = 8
+MOST_EPOCHS, MOST_STEPS = 8, 12
+"""A step has five sheets: with more of them, nobody finds anything."""
 _RATES: dict[str, tuple[float, float, float, str]] = {
     "lr": (0, 1e6, 0.02, "learning rate"),
     "beta1": (0, 0.9999999, 0.9, "how much of the mean gradient Adam keeps"),
@@ -44,6 +46,25 @@ PARTS = (
         1,
         4,
     ),
+    Part("update.minibatches", Positive, (), "steps of an epoch, each on as many whole responses", 1, 2),
+    Part(
+        "update.order",
+        Whole,
+        ("epoch", "place"),
+        "responses in the order in which an epoch takes them",
+        None,
+        [[2, 1]],
+        "1, 2, … in every epoch",
+    ),
+    Part(
+        "update.whiten",
+        Literal["batch", "minibatch"],
+        (),
+        "what advantages are whitened over, once or in every step",
+        None,
+        MINIBATCH,
+        "as the preset does",
+    ),
     *map(_rate, _RATES),
 )
 RATES = (*(f"optimiser.{name}" for name in _RATES), "optimiser.norm_eps")
@@ -51,23 +72,59 @@ RATES = (*(f"optimiser.{name}" for name in _RATES), "optimiser.norm_eps")
 ABOUT = "how the new weights come about"
 
 
-def update_of(draft: Draft) -> Update:
-    """Return how the new weights come about.
+def update_of(draft: Draft, responses: int) -> Update:
+    """Return how the new weights come about. responses: how many there are.
 
     Raises:
-        NumbersError: for a Δ or an update step that an optimiser would not read.
+        NumbersError: for a Δ or an update step that an optimiser would not read; for minibatches that cannot be.
     """
     by = draft.parts["update.by"]
     if by == TYPED:
-        if (epochs := draft.parts["update.epochs"]) != 1:
-            raise refusal("update.epochs", str(epochs), '1, since a typed Δ is one step; or write update.by = "adamw"')
+        for key in ("update.epochs", "update.minibatches"):
+            if (found := draft.parts[key]) != 1:
+                raise refusal(key, str(found), '1, since a typed Δ is one step; or write update.by = "adamw"')
         return Update()
     unread = [key for key in draft.parts if ".delta_" in key and key not in draft.spare]
     unread += ["ppo.update_step"] * ("update_step" in draft.settings)
     for key in unread:
         raise refusal(key, "a value", f'nothing, since update.by = "{by}" takes steps along the gradient instead')
     rates = {f"optimiser.{name}": _number(draft.parts[f"update.{name}"]) for name in _RATES}
-    return Update(by, draft.parts["update.epochs"], rates | {"optimiser.norm_eps": 1e-6})
+    epochs, number = draft.parts["update.epochs"], draft.parts["update.minibatches"]
+    order = minibatches_of(epochs, number, draft.parts.get("update.order"), responses)
+    whiten = draft.parts.get("update.whiten", rlhf().preset(draft.parts.get("preset", DEFAULT)).whitens)
+    return Update(by, epochs, rates | {"optimiser.norm_eps": 1e-6}, number, order, whiten if order else BATCH)
+
+
+def minibatches_of(
+    epochs: int, number: int, order: list[list[int]] | None, responses: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return the order in which each epoch takes the responses; none where there is one minibatch.
+
+    Raises:
+        NumbersError: for minibatches of unequal size (TRL 0.11.4 and 1.12 refuse them too: `exact_div`), more steps than a
+            reader can follow, or an order in which a response is missing.
+    """
+    if responses % number:
+        fit = " or ".join(str(each) for each in range(1, responses + 1) if responses % each == 0)
+        raise refusal(
+            "update.minibatches", str(number), f"{fit}: whole responses, as many in each, and there are {responses}"
+        )
+    if epochs * number > MOST_STEPS:
+        steps = f"{epochs} epochs of {number} minibatches"
+        raise refusal("update.minibatches", steps, f"at most {MOST_STEPS} steps, each of which has its own sheets")
+    every = tuple(range(1, responses + 1))
+    if number == 1:
+        if order is not None:
+            raise refusal("update.order", "a list", "nothing, since one minibatch holds all responses")
+        return ()
+    rows = [list(every)] * epochs if order is None else order
+    if len(rows) != epochs:
+        raise refusal("update.order", f"{len(rows)} rows", f"{epochs}, one for each epoch")
+    for at, row in enumerate(rows, start=1):
+        if sorted(row) != list(every):
+            listed = ", ".join(map(str, row))
+            raise refusal(f"update.order, row {at}", f"[{listed}]", f"each of 1 … {responses} once, in any order")
+    return tuple(map(tuple, rows))
 
 
 def values_of(update: Update) -> dict[str, object]:
@@ -75,7 +132,13 @@ def values_of(update: Update) -> dict[str, object]:
     if update.by == TYPED:
         return {}
     rates = {f"update.{name}": update.rates[f"optimiser.{name}"] for name in _RATES}
-    return {"update.by": update.by, "update.epochs": update.epochs, **rates}
+    taken = {"minibatches": update.minibatches, "order": update.order, "whiten": update.whiten} if update.order else {}
+    return {
+        "update.by": update.by,
+        "update.epochs": update.epochs,
+        **{f"update.{key}": value for key, value in taken.items()},
+        **rates,
+    }
 
 
 def _number(value: float | str) -> float:

@@ -32,10 +32,14 @@ LEAD = (
 
 
 class Inputs(NamedTuple):
-    """What metrics are made of: all rows by name. over: the response tokens. each: the responses with a token."""
+    """What metrics are made of: all rows by name. over: the response tokens. each: the responses with a token.
+
+    step: the tokens that the loss counts, which are fewer where there are minibatches.
+    """
 
     rows: Rows
     over: Counting
+    step: Counting
     each: Counting
     use: Choices
 
@@ -46,8 +50,10 @@ def diagnostics(steps: Steps, use: Choices) -> Sheet:
     wrote = any_of("response.wrote", length[length.axes], use)
     responses = count("response.count", wrote, use)
     over, each = Counting(head.mask, words, words), Counting(EVERYWHERE, responses, responses)
-    see = Inputs({**steps.rows, **named(wrote, responses)}, over, each, use)
-    means = means_section(means_of(averaged_rows(steps.rows), over))
+    words = steps.rows.get("minibatch.words", words)
+    step = Counting(steps.rows.get("minibatch.mask", head.mask), words, words)
+    see = Inputs({**steps.rows, **named(wrote, responses)}, over, step, each, use)
+    means = means_section(means_of(averaged_rows(steps.rows), step))
     return sheet_of("Diagnostics", LEAD, (*(outline(see) for outline in OUTLINE), means, *steps.metrics), head)
 
 
@@ -62,7 +68,7 @@ def _approximate_kl(see: Inputs) -> Section:
 
 
 def _means(see: Inputs, of: dict[str, str]) -> tuple[Row, ...]:
-    return tuple(key(mean(name, see.rows[row], see.over, see.use)) for name, row in of.items())
+    return tuple(key(mean(name, see.rows[row], see.step, see.use)) for name, row in of.items())
 
 
 def _per_response(see: Inputs) -> Section:

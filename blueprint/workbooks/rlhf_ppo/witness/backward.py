@@ -8,8 +8,9 @@ from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
 from blueprint.witness import TABLE, Batch, Held, Named, Options, Rows, Texts, distribution_rows, kl_rows, logprobs
-from blueprint.witness.ppo import signal, update
+from blueprint.witness.ppo import update
 from blueprint.workbooks.rlhf_ppo.witness import models
+from blueprint.workbooks.rlhf_ppo.witness.minibatches import learnt
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
 from blueprint.workbooks.rlhf_ppo.witness.watched import watched
 
@@ -107,7 +108,7 @@ def losses_of(
         entropy=nodes["policy.entropy"],
         values=nodes["critic.values"],
     )
-    found = update(texts, signal(texts if TABLE in batch.files[0] else fixed, options), options)
+    found = update(texts, learnt(batch, rows, texts if TABLE in batch.files[0] else fixed), options)
     shown = {name: each for name, each in found.items() if f"{name}{GRAD}" in batch.files[0]}
     nodes |= {name: each for name, each in shown.items() if each.requires_grad}
     return found["total_loss"].sum(), (trains_apart(options) * found["value_loss"]).sum()

@@ -28,7 +28,6 @@ from blueprint.witness import (
     surrogates,
     with_end,
 )
-from blueprint.witness.ppo import recompute
 from blueprint.workbooks.rlhf_ppo.witness.backward import add_gradients
 from blueprint.workbooks.rlhf_ppo.witness.epochs import add_epochs
 from blueprint.workbooks.rlhf_ppo.witness.libraries import add_libraries
@@ -39,6 +38,7 @@ from blueprint.workbooks.rlhf_ppo.witness.metrics import (
     mean_rows,
     signal_distances,
 )
+from blueprint.workbooks.rlhf_ppo.witness.minibatches import SEEN, order_distance, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.side_by_side import add_library_gradients
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_weights, texts_of
 
@@ -87,11 +87,12 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
 def compute_ppo(batch: Batch, rows: Rows) -> Start:
     """Adds the models and PPO itself, and returns where it starts."""
     start = (from_weights if "old.W" in batch.files[0] else from_logits)(batch, rows)
-    options, floor = batch.options, batch.typed("explained_variance.floor")
-    found = recompute(texts_of(rows, start.mask), options, floor)
+    rows.add(taken(batch, 1, 1))
+    found = step_rows(batch, rows, texts_of(rows, start.mask))
     rows.add(found)
     if TABLE not in batch.files[0]:
-        rows.hide((*NOT_PLAIN, *(found.keys() - PLAIN)))
+        shown = PLAIN | {name for name in batch.files[0] if name.startswith(SEEN)}
+        rows.hide((*NOT_PLAIN, *(found.keys() - shown)))
     return start
 
 
@@ -134,6 +135,7 @@ def text_distances(batch: Batch, rows: Rows) -> dict[str, Tensor]:
         "check.empty": 1 - given[..., 0],
         "check.draws": checks.range_distance(batch, "rollout.draw", fill=0.5),
         "check.length": checks.range_distance(batch, "max_new_tokens"),
+        **order_distance(batch),
     }
 
 

@@ -1,12 +1,15 @@
 """Passes over a rollout, one after the other: autograd's gradients, torch.nn.utils.clip_grad_norm_ and the steps of torch.optim."""
 
+from collections.abc import Iterator
+from itertools import count
+
 import torch
 from torch import Tensor
 
-from blueprint.witness import Batch, File, Named, Rows, block, single
-from blueprint.witness.ppo import recompute
+from blueprint.witness import TABLE, Batch, File, Named, Rows, block, single
 from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, gradients_of
 from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics
+from blueprint.workbooks.rlhf_ppo.witness.minibatches import pieces_of, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, add_critic, add_policy, add_update, texts_of
 
 WEIGHTS = tuple(f"{name}.{part}" for name, parts in MODELS.items() for part in parts)
@@ -58,32 +61,41 @@ def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
     if "optimiser.lr" not in batch.files[0]:
         return
     steppers = [Stepper(file, [rows[name][f] for name in WEIGHTS]) for f, file in enumerate(batch.files)]
-    here, number, side_by_side = rows, 1, []
-    while f"update{number}.norm" in batch.files[0]:
-        if number > 1:
-            here = epoch_rows(batch, rows, start, {name: _stacked(steppers, name) for name in WEIGHTS})
+    here = rows
+    side_by_side: list[Named] = []
+    for number, seen in _steps(batch):
+        if side_by_side:
+            here = epoch_rows(batch, rows, start, seen | {name: _stacked(steppers, name) for name in WEIGHTS})
             _show(batch, rows, here, f"epoch{number}.")
-        before = f"epoch{number}." if number > 1 else ""
         shown = [each.step([here[f"{name}{GRAD}"][f] for name in WEIGHTS]) for f, each in enumerate(steppers)]
         found = {f"update{number}.{name}": torch.stack([each[name] for each in shown]) for name in shown[0]}
         found |= {
-            f"update{number}.square.{before}{name}{GRAD}": here[f"{name}{GRAD}"]
-            .reshape(len(batch.files), -1)
-            .square()
-            .sum(dim=1)
+            f"update{number}.square.{name}": here[f"{name}{GRAD}"].reshape(len(batch.files), -1).square().sum(dim=1)
             for name in WEIGHTS
         }
         rows.add(found, whole=True)
         side_by_side.append({**here, "norm": found[f"update{number}.norm"]})
-        number += 1
     names = [name.removeprefix("epochs.") for name in batch.files[0] if name.startswith("epochs.")]
     rows.add(
         {f"epochs.{name}": torch.stack([each[name] for each in side_by_side], dim=-1) for name in names}, whole=True
     )
 
 
+def _steps(batch: Batch) -> Iterator[tuple[str, Named]]:
+    """Yields the number of each step of the files, 2 or with minibatches 2.1, and what it sees of the rollout."""
+    for epoch in count(1):
+        pieces = pieces_of(batch.files[0], epoch)
+        if not pieces and f"update{epoch}.norm" not in batch.files[0]:
+            return
+        numbers = [f"{epoch}.{piece}" for piece in range(1, pieces + 1)] or [str(epoch)]
+        yield from ((number, taken(batch, epoch, piece)) for piece, number in enumerate(numbers, start=1))
+
+
 def epoch_rows(batch: Batch, rows: Rows, start: Start, weights: Named) -> Rows:
-    """Returns every row of an epoch, under the names of the first, from the weights with which it begins."""
+    """Returns every row of an epoch, under the names of the first, from the weights with which it begins.
+
+    weights: also what it sees of the rollout, where there are minibatches.
+    """
     here = Rows(batch)
     here.update(rows)
     here.update(weights)
@@ -91,9 +103,9 @@ def epoch_rows(batch: Batch, rows: Rows, start: Start, weights: Named) -> Rows:
     add_policy(batch, here, "policy", models["policy"])
     add_update(here)
     add_critic(batch, here, "critic", models["critic"])
-    here.add(recompute(texts_of(here, start.mask), batch.options, batch.typed("explained_variance.floor")))
+    here.add(step_rows(batch, here, texts_of(here, start.mask)))
     here.update(gradients_of(batch, here, start.mask, models))
-    add_metrics(batch, here, start.mask, "reward.score")
+    add_metrics(batch, here, start.mask, "score.placed" if TABLE in batch.files[0] else "reward.score")
     return here
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import Batch, Held, Named, Rows, checks, explained, masked_mean, sums_from, wide, with_end
+from blueprint.workbooks.rlhf_ppo.witness.minibatches import step_mask
 
 MEANS = (
     "old.logprobs", "reference.logprobs", "policy.logprobs", "reward.penalty", "rewards", "old_critic.values", "td_errors",
@@ -23,13 +24,13 @@ def add_metrics(batch: Batch, rows: Rows, mask: Tensor, score: str) -> None:
     score: the row in which scores stand where they land.
     """
     count = rows["response.words"]
-    rows.add(update_rows(rows, mask, count))
+    rows.add(update_rows(rows, *step_mask(rows, mask)) | {"kl.per_word": masked_mean(rows["kl.used"], mask, count)})
     rows.add(per_response_rows(rows, mask))
     size = rows["advantages"][..., :-1].abs()
     rows.add({"advantage.abs": size, "advantage.mean_abs": masked_mean(size, mask, count)})
     floor, old = batch.typed("explained_variance.floor"), rows["values.kept"][..., :-1]
     rows.add(explained_rows(rows["returns"], old, mask, count, floor))
-    rows.add(mean_rows(rows, (*MEANS, score), mask, count))
+    rows.add(mean_rows(rows, (*MEANS, score), *step_mask(rows, mask)))
 
 
 def response_rows(mask: Tensor) -> Named:
@@ -54,7 +55,6 @@ def update_rows(rows: Held, mask: Tensor, words: Tensor) -> Named:
         "clip_fraction.ratio": "clip_fraction.outside",
         "approx_kl.k1": "policy_kl.k1",
         "approx_kl.k3": "policy_kl.k3",
-        "kl.per_word": "kl.used",
     }
     return {name: masked_mean(rows[row], mask, words) for name, row in of_words.items()}
 

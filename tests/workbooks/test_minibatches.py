@@ -1,0 +1,149 @@
+"""Minibatches of whole responses: each takes a step of its own, over its own tokens; torch agrees with every row of every step."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blueprint as bp
+from blueprint.book import Book
+from blueprint.inputs import NumbersError, load
+from blueprint.workbooks import blueprint_of
+from tests.witness.stage import Array, arrays
+
+NEAR = 1e-12
+"""Of the largest of a row: torch adds and multiplies the same numbers in another order, step after step."""
+SHUFFLED = ("update.minibatches=2", "update.order=[[2,1],[1,2],[2,1],[1,2]]")
+SHORT = ("update.epochs=1", "update.minibatches=2", "update.order=[[2,1]]")
+STEPS = ["1.1", "1.2", "2.1", "2.2", "3.1", "3.2", "4.1", "4.2"]
+
+
+@cache
+def built(*overrides: str) -> dict[str, Array]:
+    """Returns the rows of the built-in numbers `epochs`."""
+    return arrays(Book(blueprint_of(load("epochs", overrides))))
+
+
+def of_step(rows: dict[str, Array], number: str) -> dict[str, Array]:
+    """Returns the rows of a step, by the names that they have in the first one."""
+    begins = "" if number == "1.1" else f"epoch{number}."
+    return {name.removeprefix(begins): row for name, row in rows.items() if name.startswith(begins)}
+
+
+def test_only_the_first_step_begins_at_the_old_policy() -> None:
+    rows = built(*SHUFFLED)
+    assert np.abs(rows["ratio"] - 1).max() == 0
+    assert np.abs(rows["epoch1.2.ratio"] - 1).max() > 0.1
+    assert list(rows["epochs.clip_fraction.ratio"][:2] > 0) == [False, True]
+
+
+def test_an_epoch_takes_every_response_once_in_its_order() -> None:
+    rows = built(*SHUFFLED)
+    taken = [of_step(rows, number)["minibatch"].tolist() for number in STEPS]
+    assert taken == [[0, 1], [1, 0], [1, 0], [0, 1]] * 2
+
+
+def test_means_and_gradients_are_over_the_tokens_of_the_minibatch() -> None:
+    rows, whole = built(*SHORT), built("update.epochs=1")
+    for number, response in (("1.1", 1), ("1.2", 0)):
+        step = of_step(rows, number)
+        tokens = rows["mask"][response, 1:-1] == 1
+        assert step["minibatch.words"] == tokens.sum() != whole["response.words"]
+        assert step["policy_loss"] == pytest.approx(-step["surrogate"][response, tokens].mean(), abs=1e-15)
+        assert step["value_loss"] == pytest.approx(step["value.word_loss"][response, tokens].mean(), abs=1e-15)
+        assert np.array_equal(np.argwhere(step["surrogate.grad"])[:, 0], np.full(tokens.sum(), response))
+        assert not step["policy.logprobs.grad"][1 - response].any()
+        assert not step["critic.values.grad"][1 - response].any()
+    # The rollout's advantages are made once, before the epochs.
+    np.testing.assert_array_equal(rows["advantages_used"], whole["advantages_used"])
+
+
+def test_one_order_more_is_another_result() -> None:
+    first = built(*SHORT)["update1.2.policy.W"]
+    other = built("update.epochs=1", "update.minibatches=2", "update.order=[[1,2]]")["update1.2.policy.W"]
+    assert np.abs(first - other).max() > 1e-3
+
+
+def test_whitening_over_the_minibatch_where_a_library_does_so() -> None:
+    for name, over in (("openai", "minibatch"), ("trlx", "minibatch"), ("verl", "batch")):
+        assert blueprint_of(load("epochs", [*SHORT, f"preset={name}"])).facts["whiten"] == over
+    rows = built(*SHORT, "update.whiten=minibatch")
+    for number, response in (("1.1", 1), ("1.2", 0)):
+        step = of_step(rows, number)
+        tokens = rows["mask"][response, 1:-1] == 1
+        used, raw = step["advantages_used"][response, tokens], rows["advantages"][response, :-1][tokens]
+        assert used.mean() == pytest.approx(0, abs=1e-15)
+        assert used.var(ddof=1) == pytest.approx(1, rel=1e-6)
+        np.testing.assert_allclose(used, (raw - raw.mean()) / np.sqrt(raw.var(ddof=1) + 1e-8), rtol=1e-14)
+
+
+def assert_torch_agrees(*overrides: str) -> None:
+    """Compares every row that a step has with torch's."""
+    pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
+    from blueprint.workbooks.registry import witness_of
+
+    outline = blueprint_of(load("epochs", overrides))
+    file = arrays(Book(outline))
+    found = witness_of([file], device="cpu")[0]
+    numbers = [each.name for each in outline.blocks() if each.definitions and not each.link and not each.text]
+    assert not [name for name in numbers if name not in found]
+    with np.errstate(invalid="ignore"):
+        for name in numbers:
+            size = np.abs(file[name][np.isfinite(file[name])]).max(initial=1.0)
+            off = np.where(file[name] == found[name], 0.0, np.abs(found[name] - file[name]))
+            assert off.max(initial=0.0) <= NEAR * size, name
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        SHUFFLED,
+        (*SHUFFLED, "update.whiten=minibatch"),
+        (*SHORT, "preset=openai"),
+        (*SHORT, "preset=trlx"),
+        (*SHORT, "preset=trl_0.11.4"),
+        (*SHORT, "update.max_norm=off", "update.by=adam", "update.weight_decay=0.1"),
+    ],
+    ids=" ".join,
+)
+def test_torch_agrees_with_every_row_of_every_step(overrides: tuple[str, ...]) -> None:
+    assert_torch_agrees(*overrides)
+
+
+def test_a_saved_file_says_its_minibatches(tmp_path: Path) -> None:
+    path = tmp_path / "minibatches.xlsx"
+    book = bp.build("epochs", set=dict(each.split("=") for each in SHORT))
+    book.save(path)
+    again = bp.open(path)
+    assert again["epochs.total_loss"].equals(book["epochs.total_loss"])
+    assert again["minibatch.place1"].to_numpy().ravel().tolist() == [2, 1]
+    assert [sheet.title for sheet in again.blueprint.sheets] == [sheet.title for sheet in book.blueprint.sheets]
+
+
+def test_a_place_that_is_typed_twice_fails_a_check() -> None:
+    outline = blueprint_of(load("epochs", SHORT)).with_typed({"minibatch.place1": [1, 1]})
+    rows = arrays(Book(outline))
+    assert rows["check.order"] == 2
+    assert rows["check.order.verdict"] == "LOOK"
+    assert built(*SHORT)["check.order.verdict"] == "OK"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["update.minibatches=3"], "update.minibatches: found 3, expected 1 or 2: whole responses, as many in each"),
+        (["update.minibatches=0"], "update.minibatches: found 0, expected a whole number of at least 1"),
+        (["update.minibatches=2", "update.epochs=7"], "found 7 epochs of 2 minibatches, expected at most 12 steps"),
+        ([SHORT[0], SHORT[1], "update.order=[[1, 1]]"], "update.order, row 1: found [1, 1], expected each of 1 … 2 once"),
+        (["update.minibatches=2", "update.order=[[1, 2]]"], "update.order: found 1 rows, expected 4, one for each epoch"),
+        (["update.order=[[1, 2]]"], "update.order: found a list, expected nothing, since one minibatch holds all"),
+        (["update.by=typed", "update.epochs=1", "update.minibatches=2"], "expected 1, since a typed Δ is one step"),
+    ],
+)  # fmt: skip
+def test_minibatches_that_cannot_be_are_refused(overrides: list[str], sentence: str) -> None:
+    with pytest.raises(NumbersError) as refused:
+        load("epochs", overrides)
+    assert sentence in str(refused.value)
