@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import TABLE, Batch, File, Named, Rows, block, single
-from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, gradients_of
+from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, add_critic_loss, gradients_of
 from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import pieces_of, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, add_critic, add_policy, add_update, texts_of
@@ -104,6 +104,7 @@ def epoch_rows(batch: Batch, rows: Rows, start: Start, weights: Named) -> Rows:
     add_update(here)
     add_critic(batch, here, "critic", models["critic"])
     here.add(step_rows(batch, here, texts_of(here, start.mask)))
+    add_critic_loss(batch, here)
     here.update(gradients_of(batch, here, start.mask, models))
     add_metrics(batch, here, start.mask, "score.placed" if TABLE in batch.files[0] else "reward.score")
     return here
