@@ -15,7 +15,7 @@ from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable,
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.verifying import VerifyOptions, known_device
 from blueprint.verifying.runs.finding import Found, find
-from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.going import Run, record_of
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
 from blueprint.verifying.runs.on_ray import OnRay
 from blueprint.verifying.runs.plot import check_plot, draw
@@ -23,7 +23,6 @@ from blueprint.verifying.runs.processes import Processes, cores
 from blueprint.verifying.runs.report import summed, text_of
 from blueprint.verifying.runs.step import Executor
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
-from blueprint.verifying.runs.work import record_of
 from blueprint.verifying.settings import check_options
 
 INTERRUPTED = 130

@@ -1,8 +1,8 @@
 """A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
 
 from blueprint.dumps.batch import Dump, Minibatch, Moments
-from blueprint.dumps.checks import rounding
 from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata_of, open_raw, require, save
+from blueprint.dumps.given import rounding
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields, whole_number

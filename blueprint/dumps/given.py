@@ -1,7 +1,11 @@
-"""The arrays of a file by neutral name: their axes, and whether they are masks, whole numbers or numbers."""
+"""The arrays of a file by neutral name: their axes, whether they are masks, whole numbers or numbers, and what must hold inside
+the mask; the sentence where something does not hold."""
+
+from collections.abc import Collection
 
 import numpy as np
 
+from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.formats import Array, MinibatchError, Raw, require, said_shape
 from blueprint.dumps.names import NAMES
 from blueprint.dumps.recognise import Recognised
@@ -35,8 +39,7 @@ class Given:
         self.shape = rows, width = self["logprobs_old"].shape
         require(rows * width > 0, f"{self.called_by('logprobs_old')} is empty; there is no response in the file.")
         for name in self.arrays:
-            if len(self[name]) != rows:
-                raise self.disagreeing(name)
+            require(len(self[name]) == rows, self._disagree(name))
         self._check_lengths()
 
     def __contains__(self, name: str) -> bool:
@@ -55,11 +58,8 @@ class Given:
         """Names an array and its shape."""
         return f"{self.called_by(name)} {said_shape(self[name].shape)}"
 
-    def disagreeing(self, name: str) -> MinibatchError:
-        """Says that an array is not of the shape of logprobs_old."""
-        return MinibatchError(
-            f"{self.shaped(name)} and {self.shaped('logprobs_old')} disagree; they need the same rows and columns."
-        )
+    def _disagree(self, name: str) -> str:
+        return f"{self.shaped(name)} and {self.shaped('logprobs_old')} disagree; they need the same rows and columns."
 
     def mask(self, name: str) -> Array:
         """Returns a mask as true and false; behind a row's length nothing counts.
@@ -86,8 +86,10 @@ class Given:
         array = self[name]
         if array.dtype.kind in "iu":
             return array
-        if array.dtype.kind == "b" or np.any((array != np.floor(array)) & ~np.isnan(array)) or np.any(np.isinf(array)):
-            raise MinibatchError(f"{name}: found {array.dtype.name}, expected whole numbers.")
+        fractions = array.dtype.kind == "b" or np.any((array != np.floor(array)) & ~np.isnan(array))
+        require(
+            not (fractions or np.any(np.isinf(array))), f"{name}: found {array.dtype.name}, expected whole numbers."
+        )
         require(not np.any(np.abs(array) > 2.0**53), f"{name}: found a number beyond 2⁵³, expected whole numbers.")
         return np.nan_to_num(array, nan=-1).astype(np.int64)
 
@@ -95,8 +97,7 @@ class Given:
         """Returns numbers, one of a response or one of each token as logprobs_old has them. Raises MinibatchError."""
         array = self[name]
         require(array.dtype.kind != "b", f"{self.called_by(name)}: found true and false, expected numbers.")
-        if array.ndim > 1 and array.shape != self.shape:
-            raise self.disagreeing(name)
+        require(array.ndim == 1 or array.shape == self.shape, self._disagree(name))
         return array if array.dtype.kind == "f" else array.astype(np.float64)
 
     def _with_axes(self, name: str, array: Array) -> Array:
@@ -106,11 +107,11 @@ class Given:
             array = array[:, :, 0]
         if 1 in expected and array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
-        if array.ndim not in expected:
-            shape = next(row.shape for row in NAMES.rows if row.name == name)
-            raise MinibatchError(
-                f"{self.called_by(name)}: found the shape {said_shape(array.shape)}, expected {shape}."
-            )
+        shape = next(row.shape for row in NAMES.rows if row.name == name)
+        require(
+            array.ndim in expected,
+            f"{self.called_by(name)}: found the shape {said_shape(array.shape)}, expected {shape}.",
+        )
         return array
 
     def _check_lengths(self) -> None:
@@ -130,3 +131,63 @@ class Given:
 def said(name: str, called: str) -> str:
     """Names a tensor, with the file's own name where that is another."""
     return name if name == called else f"{name} ({called})"
+
+
+LARGEST_LOGIT = 32.0
+_EPS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
+
+
+def rounding(dtype: str) -> float:
+    """Returns how far above 0 a log-prob may come to lie by rounding alone.
+
+    log p = z − logsumexp(z) rounds logsumexp, which is as large as the largest logit: by at most half a unit in the last
+    place, eps/2 · 32 for logits up to 32 (bfloat16: 0.125, float32: 1.9e-6). float64 gets float32's room, since programs
+    that compute in float32 save float64, as JSON does. TRL's 1.0 for pads lies outside in every dtype.
+    """
+    return _EPS.get(dtype, _EPS["float32"]) / 2 * LARGEST_LOGIT
+
+
+def check_numbers(batch: Minibatch) -> None:
+    """Checks every tensor of numbers inside the mask.
+
+    One empty response among others is computed as the library computes it. Raises MinibatchError for no token at all, NaN or
+    infinity, a log-prob above 0 by more than rounding, or an entropy below it.
+    """
+    require(
+        bool(batch.mask.any()),
+        f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first.",
+    )
+    for name, array in ((name, each) for name, each in batch.tensors.items() if each.dtype.kind == "f"):
+        room = rounding(batch.dtypes[name])
+        _refuse(batch, name, ~np.isfinite(array), "NaN or infinity", "find out where it comes from first")
+        if name.startswith("logprobs"):
+            shifted = "these are no log-probs, or the mask is shifted by one"
+            _refuse(batch, name, array > room, "log-probs above 0", shifted)
+        elif name == "entropy":
+            _refuse(batch, name, array < -room, "entropies below 0", "an entropy is at least 0")
+
+
+def _refuse(batch: Minibatch, name: str, bad: Array, what: str, advice: str) -> None:
+    """Refuses where anything is bad inside the mask: how many, and the first of them."""
+    places = np.argwhere(bad & batch.mask if bad.ndim == 2 else bad)
+    if len(places):
+        at = tuple(places[0].tolist())
+        row, first = batch.position(at[0])
+        there = ", ".join([f"row {row}", *(f"column {slot + first}" for slot in at[1:])])
+        raise MinibatchError(
+            f"{said(name, batch.called.get(name, name))}: {what} in {len(places)} of its places inside the mask, "
+            f"the first is {batch.tensors[name][at]:.6g} in {there}; {advice}."
+        )
+
+
+CRITIC = ("values_old", "values_new", "returns")
+
+WITHOUT_CRITIC = (
+    "no critic in it: GRPO, RLOO or REINFORCE? The advantages are taken as they stand; ratio, clip, KL and policy loss are "
+    "computed from them, and how they arose is not"
+)
+
+
+def without_critic(tensors: Collection[str]) -> tuple[str, ...]:
+    """Says that a file has advantages and nothing of a critic, if that is so."""
+    return () if "advantages" not in tensors or set(CRITIC) & set(tensors) else (WITHOUT_CRITIC,)

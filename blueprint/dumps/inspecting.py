@@ -87,7 +87,7 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         named = mentioned(raw.metadata, found.preset or found.library)
     batch, refusal, version = None, "", raw.metadata.get("version")
     try:
-        batch = minibatch_of(raw, found, str(path))
+        batch = minibatch_of(raw, found, named, str(path))
     except MinibatchError as error:
         refusal = str(error)
     has, needs = {*found.called, *(batch.tensors if batch else ())}, _needs(found.preset, named)

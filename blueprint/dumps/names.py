@@ -72,10 +72,14 @@ class Names:
         self.read_at = next(
             {name: line[name] for name in self.libraries} for line in lines if line["kind"] == "read at"
         )
-        known = [(_row(line), line) for line in lines if line["kind"] != "read at"]
-        self.rows = tuple(row for row, _ in known)
+        known = [line for line in lines if line["kind"] != "read at"]
+        words = [dict(pair.split("=", 1) for pair in line["words"].split()) for line in known]
+        self.rows = tuple(
+            Row(line["kind"], line["name"], line["shape"], line["meaning"], means)
+            for line, means in zip(known, words, strict=True)
+        )
         self._aliases: dict[str, list[Alias]] = {}
-        for row, line in known:
+        for row, line in zip(self.rows, known, strict=True):
             self._aliases.setdefault(row.kind, []).extend(self._of(row, line))
 
     def _of(self, row: Row, line: Mapping[str, str]) -> Iterator[Alias]:
@@ -166,11 +170,6 @@ class Names:
         for alias in self.aliases(TENSOR, AID, UNUSED):
             used.setdefault(alias.spelling, set()).add(alias.library)
         return frozenset(spelling for spelling, by in used.items() if by == {library})
-
-
-def _row(line: Mapping[str, str]) -> Row:
-    words = dict(pair.split("=", 1) for pair in line["words"].split())
-    return Row(line["kind"], line["name"], line["shape"], line["meaning"], words)
 
 
 NAMES = Names(Path(__file__).parent / "names.csv", LIVE)

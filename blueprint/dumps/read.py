@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 
 from blueprint.dumps.batch import Dump, Minibatch
-from blueprint.dumps.checks import check_numbers, without_critic
 from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
+from blueprint.dumps.given import check_numbers, without_critic
 from blueprint.dumps.mentioned import Mentioned, mentioned
 from blueprint.dumps.metadata import forward_option, run_fields, share_of
 from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, Names, nearest
@@ -75,8 +75,8 @@ def minibatch_from(raw: Raw, path: Path) -> Minibatch:
     """Makes a minibatch of a file as it was read. Raises MinibatchError as `read_dump`."""
     with naming(path):
         found = recognise(raw)
-        batch = minibatch_of(raw, found, str(path))
         named = mentioned(raw.metadata, found.preset or found.library)
+        batch = minibatch_of(raw, found, named, str(path))
         return replace(batch, notes=(*batch.notes, *not_understood(raw, found.unknown, named)))
 
 
@@ -89,13 +89,12 @@ def naming(path: Path) -> Iterator[None]:
         raise MinibatchError(f"{path}: {error}") from error
 
 
-def minibatch_of(raw: Raw, found: Recognised, path: str) -> Minibatch:
+def minibatch_of(raw: Raw, found: Recognised, named: Mentioned, path: str) -> Minibatch:
     """Makes a minibatch of a file whose names are recognised.
 
     Raises:
         MinibatchError: as `read_dump`, without the path.
     """
-    named = mentioned(raw.metadata, found.preset or found.library)
     shaped = shape(raw, found)
     check_numbers(shaped)
     return replace(
@@ -142,17 +141,13 @@ def not_understood(
 
 def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:
     """Lists the names, those that are nearly known ones first: they are the likelier mistakes."""
-    near = {name: _nearest(name, known) for name in names[:MOST_LOOKED_AT]}
+    # a name may be known but for what stands before its last part
+    near = {
+        name: nearest(name, known) or nearest(name.replace("/", ".").rpartition(".")[2], known)
+        for name in names[:MOST_LOOKED_AT]
+    }
+    meant = {name: f" (did you mean {known}?)" for name, known in near.items() if known and known != name}
     nearest_first = sorted(names, key=lambda name: near.get(name) is None)[:MOST_LISTED]
-    listed = ", ".join(_with_suggestion(name, near.get(name)) for name in nearest_first)
+    listed = ", ".join(f"{unquoted(name)}{meant.get(name, '')}" for name in nearest_first)
     more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return f"{kind} that are not understood and change nothing: {listed}{more}"
-
-
-def _nearest(name: str, known: Collection[str]) -> str | None:
-    """Returns the known name that a name, or its last part, is nearest to."""
-    return nearest(name, known) or nearest(name.replace("/", ".").rpartition(".")[2], known)
-
-
-def _with_suggestion(name: str, near: str | None) -> str:
-    return f"{unquoted(name)} (did you mean {near}?)" if near and near != name else unquoted(name)

@@ -151,3 +151,24 @@ def _word(metadata: Mapping[str, Any], key: str) -> str | None:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(unquoted(name) for name in names[:6]) + (" …" if len(names) > 6 else "")
+
+
+def refuse_pairs(found: Recognised) -> None:
+    """Refuses a file of preference pairs, which has no step of PPO in it.
+
+    Raises:
+        MinibatchError: a tensor is called "chosen" whose counterpart is "rejected"; says DPO where both are log-probs.
+    """
+    names = [*found.called.values(), *found.unused, *found.unknown]
+    pairs = [(name, name.replace("chosen", "rejected")) for name in names if "chosen" in name]
+    both = min((pair for pair in pairs if pair[1] in names), key=_not_logprobs, default=None)
+    if both is not None:
+        kind = "DPO or a relative of it" if not _not_logprobs(both) else "a reward model or DPO"
+        raise MinibatchError(
+            f"{unquoted(both[0])} and {unquoted(both[1])} are pairs of a preferred and another answer ({kind}), not a step of "
+            "PPO: verify cannot compute them again."
+        )
+
+
+def _not_logprobs(pair: tuple[str, str]) -> bool:
+    return "logp" not in pair[0].lower().replace("_", "")

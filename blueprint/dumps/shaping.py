@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from blueprint.dumps.batch import Minibatch
-from blueprint.dumps.checks import refuse_pairs
 from blueprint.dumps.formats import Array, MinibatchError, Raw, require, said_shape
 from blueprint.dumps.given import TOKENWISE, Given
 from blueprint.dumps.layout import RESPONSE, SHIFTED, layout_of, mask_of
 from blueprint.dumps.names import NAMES
-from blueprint.dumps.recognise import Recognised
+from blueprint.dumps.recognise import Recognised, refuse_pairs
 from blueprint.quoting import unquoted
 
 _ONE_MORE = ("logprobs_ref", "logprobs_new", "logprobs_rollout", "values_old", "scores", "rewards", "advantages")

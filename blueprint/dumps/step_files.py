@@ -40,7 +40,9 @@ def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
             unplaced.append(batch)
         elif before is None:
             found[key_of(batch)] = batch
-        elif _same(before, batch):
+        elif before.tensors.keys() == batch.tensors.keys() and all(
+            same_numbers(each, batch.tensors[name]) for name, each in before.tensors.items()
+        ):
             notes.append(f"{batch.path} repeats {before.path} and is left out")
         else:
             raise MinibatchError(_twice(before, batch))
@@ -64,12 +66,6 @@ def _twice(one: Minibatch, other: Minibatch) -> str:
     unsaid = [name for name in COUNTED_IN if getattr(place, name) is None]
     advice = f"write {', '.join(unsaid)} into the metadata" if unsaid else "keep the one that belongs there"
     return f"{one.path} and {other.path} both say {str(place) or 'nothing of their place'}, and hold different numbers: {advice}."
-
-
-def _same(one: Minibatch, other: Minibatch) -> bool:
-    return one.tensors.keys() == other.tensors.keys() and all(
-        same_numbers(each, other.tensors[name]) for name, each in one.tensors.items()
-    )
 
 
 def missing_in(batches: Sequence[Minibatch], ranks: bool, only: int | None = None) -> Iterator[str]:
@@ -147,7 +143,7 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
         tensors={name: _stacked(name, batches) for name in common},
         slots=np.concatenate([each.slots for each in batches]),
         first=np.concatenate([each.first for each in batches]),
-        dtypes={name: min((each.dtypes[name] for each in batches), key=_precision) for name in common},
+        dtypes={name: _coarsest([each.dtypes[name] for each in batches]) for name in common},
         logged={},
         notes=(),
         rows=None,
@@ -158,11 +154,11 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
 
 def _stacked(name: str, batches: Sequence[Minibatch]) -> Array:
     arrays = [each.tensors[name] for each in batches]
-    odd = next((at for at, each in enumerate(arrays) if each.ndim != arrays[0].ndim), None)
-    if odd is not None:
-        raise MinibatchError(
-            f"{batches[0].path} and {batches[odd].path} cannot be joined: {name} has {arrays[0].ndim} axes in one and "
-            f"{arrays[odd].ndim} in the other; save it alike in all files of a step."
+    for batch, array in zip(batches, arrays, strict=True):
+        require(
+            array.ndim == arrays[0].ndim,
+            f"{batches[0].path} and {batch.path} cannot be joined: {name} has {arrays[0].ndim} axes in one and "
+            f"{array.ndim} in the other; save it alike in all files of a step.",
         )
     if arrays[0].ndim == 1:
         return np.concatenate(arrays)
@@ -170,5 +166,5 @@ def _stacked(name: str, batches: Sequence[Minibatch]) -> Array:
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])
 
 
-def _precision(dtype: str) -> int:
-    return DTYPES.index(dtype) if dtype in DTYPES else len(DTYPES)
+def _coarsest(dtypes: Sequence[str]) -> str:
+    return next((each for each in DTYPES if each in dtypes), dtypes[0])

@@ -2,14 +2,12 @@
 
 from blueprint.inputs.catalogue import DEFAULT, Catalogue, Preset, catalogue, data_in, settings_in
 from blueprint.inputs.errors import NumbersError, counted, name_of, nearest, refusal, shown, suggestion
-from blueprint.inputs.json_schema import schema_of
 from blueprint.inputs.level import Draft, Level, Values
-from blueprint.inputs.load import load, read_as_off
+from blueprint.inputs.load import given, load, origins, read_as_off
 from blueprint.inputs.numbers import LONGEST, ROWS, Array, Numbers, Part, Settings
-from blueprint.inputs.origin import given, origins
 from blueprint.inputs.read import Source, names, read, source_of, tables_of
 from blueprint.inputs.setting import OFF, STORED_OFF, Setting, dotted, in_groups, says_off, shown_value
-from blueprint.inputs.write import SCHEMA_FILE, toml_of
+from blueprint.inputs.write import SCHEMA_FILE, schema_of, toml_of
 
 __all__ = [
     "DEFAULT",

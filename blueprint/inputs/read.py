@@ -97,11 +97,11 @@ def _parsed(path: Path, label: str) -> dict[str, Any]:
         data = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
         reason = error.strerror if isinstance(error, OSError) else error
-        why = _UNREADABLE.get(type(error), f"the file cannot be read ({reason})")
-        raise NumbersError(f"{label}: {why}.") from None
+        raise NumbersError(f"{label}: {_UNREADABLE.get(type(error), f'the file cannot be read ({reason})')}.") from None
     if _is_utf16(data):
-        hint = "save it again as UTF-8 (PowerShell: write it with -o, not with >)"
-        raise NumbersError(f"{label}: found UTF-16 text, expected UTF-8; {hint}.")
+        raise NumbersError(
+            f"{label}: found UTF-16 text, expected UTF-8; save it again as UTF-8 (PowerShell: write it with -o, not with >)."
+        )
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -138,8 +138,7 @@ def overridden(raw: dict[str, Any], overrides: Mapping[str, Any] | Sequence[str]
     several = [overrides] if isinstance(overrides, str) else overrides
     pairs = several.items() if isinstance(several, Mapping) else map(_pair, several)
     return [
-        _write(raw, key.strip(), _value(found) if isinstance(found, str) else _plain(key, found))
-        for key, found in pairs
+        _write(raw, key.strip(), _value(each) if isinstance(each, str) else _plain(key, each)) for key, each in pairs
     ]
 
 

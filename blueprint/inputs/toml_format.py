@@ -71,10 +71,8 @@ def leaves(value: Any) -> list[Any]:
 
 def _remarked(rows: list[str], remarks: Sequence[str]) -> list[str]:
     """Put a remark behind every row, below each other."""
-    if not remarks:
-        return rows
-    width = max(map(len, rows))
-    return [f"{row:<{width}}  # {remark}" for row, remark in zip(rows, remarks, strict=True)]
+    width = max(map(len, rows), default=0)
+    return [f"{row:<{width}}  # {remark}" for row, remark in zip(rows, remarks, strict=True)] if remarks else rows
 
 
 def _filled(words: list[str]) -> list[str]:

@@ -12,11 +12,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.going import Run, head_of
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.step import Died, File, Step
 from blueprint.verifying.runs.summary import summary_of
-from blueprint.verifying.runs.work import head_of
 from blueprint.verifying.settings import VerifyOptions
 
 MANY, FEW = 10_000, 300

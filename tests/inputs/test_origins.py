@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.inputs import NumbersError, given, load, names, origins, read, source_of, toml_of
-from blueprint.inputs.origin import assumed
+from blueprint.inputs.load import assumed
 
 PARTIAL = """\
 level = "weights"

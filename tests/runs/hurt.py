@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from blueprint.verifying.runs.going import head_of
 from blueprint.verifying.runs.step import Step
-from blueprint.verifying.runs.work import head_of
 from blueprint.verifying.settings import VerifyOptions
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.going import Run, head_of
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.runs.step import Died, File, Step
-from blueprint.verifying.runs.work import head_of
 from blueprint.verifying.settings import VerifyOptions
 
 SETTINGS = VerifyOptions()

@@ -6,26 +6,27 @@ The first line may be {"metadata": {…}}.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.columns import Columns, row_of
-from blueprint.dumps.formats.raw import LARGEST_TENSOR, LONGEST_LINE, WHOLE, MinibatchError, Raw, from_json, require
+from blueprint.dumps.formats.raw import LARGEST_TENSOR, WHOLE, Array, MinibatchError, Raw, from_json, require
 from blueprint.quoting import unquoted
 
 _NUMBER = (int, float, bool, type(None))
 
+LONGEST_LINE = 1 << 25
+"""Bytes of one line of a jsonl file: ten tensors of a response of 150,000 tokens."""
 
-def read_jsonl(path: Path, head_only: bool) -> Raw:
+
+def read_jsonl(path: Path, into: Raw, head_only: bool) -> None:
     """Reads a jsonl file; its head is its first line.
 
     Raises:
         MinibatchError: a line that is no JSON object, or a key that only some of the lines have.
     """
-    metadata: dict[str, Any] = {}
     lines = _Lines()
     for number, line in _lines(path):
         where = f"line {number}"
@@ -33,15 +34,14 @@ def read_jsonl(path: Path, head_only: bool) -> Raw:
         require(
             isinstance(found, dict), f"{where}: found {type(found).__name__}, expected an object {{…}} per response."
         )
-        if set(found) != {WHOLE} or lines.rows or metadata:
+        if set(found) != {WHOLE} or lines.rows or into.metadata:
             lines.add(found, where)
-        elif isinstance(found[WHOLE], dict):
-            metadata = found[WHOLE]
         else:
-            raise MinibatchError(f"{where}, {WHOLE}: expected an object {{…}}.")
+            require(isinstance(found[WHOLE], dict), f"{where}, {WHOLE}: expected an object {{…}}.")
+            into.metadata = found[WHOLE]
         if head_only:
-            return Raw({}, {}, metadata=metadata)
-    return lines.columns(path.stat().st_size).raw(metadata)
+            return
+    lines.add_to(into)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -80,19 +80,17 @@ class _Lines:
                 f"{where}: more than {10 * LARGEST_TENSOR:,} numbers up to here; save fewer responses.",
             )
 
-    def columns(self, size: int) -> Columns:
-        """Returns everything as arrays; size: bytes of the file."""
-        found = Columns(size)
+    def add_to(self, found: Raw) -> None:
+        """Adds everything as arrays."""
         for name, rows in self.rows.items():
             if all(isinstance(row, np.ndarray) for row in rows):
                 found.add_rows(name, rows)
             elif all(isinstance(row, _NUMBER) for row in rows):
-                found.add(name, row_of(name, rows, "this file"))
+                found.add(name, _row(name, rows, "this file"))
             elif all(isinstance(row, str) for row in rows):
                 found.texts[name] = tuple(rows)
             else:
                 raise MinibatchError(f"{unquoted(name)}: some lines have a list there and some do not.")
-        return found
 
 
 def _responses(line: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -111,5 +109,21 @@ def _parsed(name: str, value: Any, where: str) -> Any:
     if isinstance(value, (*_NUMBER, str)):
         return value
     if isinstance(value, list) and (not value or any(isinstance(each, _NUMBER) for each in value)):
-        return row_of(name, value, where)
+        return _row(name, value, where)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _row(name: str, values: Sequence[Any], where: str) -> Array:
+    """Returns one row of numbers; null is NaN.
+
+    Raises:
+        MinibatchError: something that is neither a number, true, false nor null, or a whole number beyond 64 bits.
+    """
+    kinds = set(map(type, values))
+    for odd in (each for each in values if type(each) not in _NUMBER):
+        raise MinibatchError(f"{where}, {unquoted(name)}: found {unquoted(repr(odd)[:70])} among the numbers of a row.")
+    whole = np.bool_ if kinds == {bool} else np.int64
+    try:
+        return np.array(values, whole if kinds and kinds <= {int, bool} else np.float64)
+    except OverflowError as error:
+        raise MinibatchError(f"{where}, {unquoted(name)}: a whole number is larger than 64 bits hold.") from error

@@ -1,31 +1,36 @@
 """Opens a file by what its first bytes say it is; what would have to be unpickled is refused."""
 
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blueprint.dumps.formats.jsonl import read_jsonl
-from blueprint.dumps.formats.npz import read_npz
 from blueprint.dumps.formats.parquet import read_parquet
-from blueprint.dumps.formats.raw import DAMAGE, MinibatchError, Raw, require
+from blueprint.dumps.formats.raw import MinibatchError, Raw, require
 from blueprint.dumps.formats.safetensors_file import read_safetensors
-from blueprint.dumps.formats.torch_file import read_torch
+from blueprint.dumps.formats.zipped import read_npz, read_torch
 from blueprint.quoting import printable
+
+DAMAGE = (
+    ValueError, OSError, EOFError, LookupError, RuntimeError, TypeError, OverflowError, MemoryError, SyntaxError,
+    ArithmeticError, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+"""What readers of damaged files raise; RuntimeError covers RecursionError and NotImplementedError."""
 
 WAY_OUT = 'save the tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors")'
 
 
-READERS: dict[str, Callable[[Path, bool], Raw]] = {
+READERS: dict[str, Callable[[Path, Raw, bool], None]] = {
     "safetensors": read_safetensors,
     "npz": read_npz,
     "parquet": read_parquet,
     "jsonl": read_jsonl,
     "torch": read_torch,
 }
-"""By format, what reads a file of it, or no more than its metadata."""
+"""By format, what reads a file of it into a `Raw`, or no more than its metadata."""
 _PICKLED_ENDINGS = (".pkl", ".pickle", ".joblib", ".dill")
 _OTHERS = {
     b"\x93NUMPY": "a single array (npy); save all of them with numpy.savez",
@@ -46,13 +51,7 @@ def open_raw(path: Path) -> Raw:
     Raises:
         MinibatchError: no such file, a directory, a pickle, a format that is not known, or a damaged file.
     """
-    with _sentences(path):
-        name, before = format_of(path), _state(path)
-        raw = replace(READERS[name](path, False), format=name)
-        require(
-            _state(path) == before, "it was written to while it was read; wait until it is whole, and read it again."
-        )
-        return raw
+    return _read(path, head_only=False)
 
 
 def metadata_of(path: Path) -> dict[str, Any]:
@@ -61,8 +60,19 @@ def metadata_of(path: Path) -> dict[str, Any]:
     Raises:
         MinibatchError: as `open_raw`, as far as what comes before the tensors shows it.
     """
+    return _read(path, head_only=True).metadata
+
+
+def _read(path: Path, head_only: bool) -> Raw:
     with _sentences(path):
-        return dict(READERS[format_of(path)](path, True).metadata)
+        found = Raw(format=format_of(path), size=path.stat().st_size)
+        before = _state(path)
+        READERS[found.format](path, found, head_only)
+        require(
+            head_only or _state(path) == before,
+            "it was written to while it was read; wait until it is whole, and read it again.",
+        )
+        return found
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.columns import Columns
 from blueprint.dumps.formats.raw import (
     LARGEST_TENSOR,
     LONGEST_HEADER,
@@ -21,7 +20,7 @@ from blueprint.quoting import printable, unquoted
 _NOT_OURS = ("ARROW:schema", "pandas", "huggingface")
 
 
-def read_parquet(path: Path, head_only: bool) -> Raw:
+def read_parquet(path: Path, into: Raw, head_only: bool) -> None:
     """Reads a parquet file; its metadata are the key-value pairs of the schema, and its head is its footer.
 
     Raises:
@@ -32,13 +31,12 @@ def read_parquet(path: Path, head_only: bool) -> Raw:
         from pyarrow import parquet
     except ImportError as error:
         raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
-    found = Columns(path.stat().st_size)
     try:
         with parquet.ParquetFile(path, thrift_string_size_limit=LONGEST_HEADER) as file:
             if not head_only:
-                _check_size(file.metadata, found.size)
-                _read_columns(file, found)
-            return found.raw(_metadata(file.schema_arrow))
+                _check_size(file.metadata, into.size)
+                _read_columns(file, into)
+            into.metadata = _metadata(file.schema_arrow)
     except pyarrow.ArrowException as error:
         raise MinibatchError(f"the parquet file is damaged: {printable(str(error)[:120])}.") from error
 
@@ -46,27 +44,27 @@ def read_parquet(path: Path, head_only: bool) -> Raw:
 def _check_size(metadata: Any, size: int) -> None:
     """Refuses by what the footer says, before anything is unpacked."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    entries = 0
-    for column in range(metadata.num_columns):
-        count = sum(group.column(column).num_values for group in groups)
-        if count > LARGEST_TENSOR:
-            name = unquoted(metadata.schema.column(column).path)
-            raise MinibatchError(f"{name}: more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits.")
-        entries += count
+    entries = [sum(group.column(at).num_values for group in groups) for at in range(metadata.num_columns)]
+    for at, count in enumerate(entries):
+        name = unquoted(metadata.schema.column(at).path)
+        require(
+            count <= LARGEST_TENSOR,
+            f"{name}: more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits.",
+        )
     unpacked = sum(max(group.total_byte_size, 0) for group in groups)
-    check_total(max(unpacked, 8 * entries), size)
+    check_total(max(unpacked, 8 * sum(entries)), size)
 
 
-def _read_columns(file: Any, into: Columns) -> None:
+def _read_columns(file: Any, into: Raw) -> None:
     """Reads column by column, so that no more than one of them stands in memory twice."""
-    import pyarrow
+    from pyarrow import ChunkedArray, types
 
     names = file.schema_arrow.names
     require(len(set(names)) == len(names), "two columns have the same name; keep one.")
     for name in names:
         column = file.read(columns=[name]).column(name).combine_chunks()
-        column = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
-        if _is_list(column.type):
+        column = column.combine_chunks() if isinstance(column, ChunkedArray) else column
+        if types.is_list(column.type) or types.is_large_list(column.type) or types.is_fixed_size_list(column.type):
             into.add_ragged(name, *_rows(name, column))
         elif _is_number(column.type):
             into.add(name, _numbers(name, column))
@@ -77,12 +75,6 @@ def _read_columns(file: Any, into: Columns) -> None:
 def _metadata(schema: Any) -> dict[str, Any]:
     strings = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
     return from_strings({key: text for key, text in strings.items() if key not in _NOT_OURS})
-
-
-def _is_list(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _is_number(kind: Any) -> bool:

@@ -1,11 +1,9 @@
-"""A file of tensors as it was read, nothing renamed; how much of one is read at most, why one cannot be read, and metadata as
-files carry them: strings that hold JSON."""
+"""A file of tensors as it is read, nothing renamed, within bounded memory; why one cannot be read, and metadata as files carry
+them: strings that hold JSON."""
 
 import json
 import math
-import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,25 +28,51 @@ def require(holds: bool, otherwise: str) -> None:
         raise MinibatchError(otherwise)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Raw:
-    """A file as it was read, nothing renamed: arrays by the names that the file has, and its metadata.
+    """A file as it is read, nothing renamed: arrays by the names that the file has, and its metadata.
 
     tensors: numeric or boolean arrays; rows of different lengths (jsonl, parquet) are padded with `np.nan`, or with 0 for
         whole numbers, and their lengths stand in `lengths`. bfloat16 and float16 come as float32.
     dtypes: by name, what the numbers were in the file, in torch's words: "bfloat16", "float16", "float32", "float64", "int64"…
     lengths: by name, [B], how many entries each row had, for names that were ragged lists.
-    texts: by name, columns of text, one per row.
-    metadata: a dictionary as JSON has it.
-    format: what the content was: "safetensors", "npz", "jsonl", "parquet" or "torch".
+    texts: by name, columns of text, one per row. metadata: a dictionary as JSON has it.
+    format: what the content was: "safetensors", "npz", "jsonl", "parquet" or "torch". size: bytes of the file.
     """
 
-    tensors: Mapping[str, Array]
-    dtypes: Mapping[str, str]
-    lengths: Mapping[str, Array] = field(default_factory=dict)
-    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tensors: dict[str, Array] = field(default_factory=dict)
+    dtypes: dict[str, str] = field(default_factory=dict)
+    lengths: dict[str, Array] = field(default_factory=dict)
+    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
     format: str = ""
+    size: int = 0
+
+    def add(self, name: str, array: Array, dtype: str | None = None) -> None:
+        """Adds numbers, half precision as float32. dtype: what they were in the file, where the array is of another.
+
+        Raises MinibatchError, as what follows does, where all together is far larger than the file.
+        """
+        self.dtypes[name] = dtype or array.dtype.name
+        self.tensors[name] = array.astype(np.float32) if array.dtype == np.float16 else array
+        check_total(sum(each.nbytes for each in self.tensors.values()), self.size)
+
+    def add_ragged(self, name: str, flat: Array, lengths: Array, dtype: str | None = None) -> None:
+        """Adds rows that lie one after another in a flat array; behind a row's end stands NaN, or 0 for whole numbers."""
+        shape = (len(lengths), int(lengths.max(initial=0)))
+        check_shape(name, shape)
+        check_total(8 * math.prod(shape), self.size)
+        if np.any(lengths != shape[1]):
+            padded = np.full(shape, np.nan if flat.dtype.kind == "f" else 0, flat.dtype)
+            padded[np.arange(shape[1]) < lengths[:, None]] = flat
+            flat = padded
+        self.lengths[name] = lengths
+        self.add(name, flat.reshape(shape), dtype)
+
+    def add_rows(self, name: str, rows: Sequence[Array], dtype: str | None = None) -> None:
+        """Adds rows of different lengths; an empty one is of any type."""
+        flat = np.concatenate([row for row in rows if row.size] or [np.empty(0)])
+        self.add_ragged(name, flat, np.array([len(row) for row in rows], np.int64), dtype)
 
 
 def same_numbers(one: Array, other: Array) -> bool:
@@ -69,24 +93,11 @@ hold its own size: log-probs do not compress, and rows padded to the longest rar
 LONGEST_HEADER = 1 << 24
 """Bytes of a header or of metadata: thousands of names and a whole training configuration."""
 
-LONGEST_LINE = 1 << 25
-"""Bytes of one line of a jsonl file: ten tensors of a response of 150,000 tokens."""
-
 MOST_AXES = 3
-
-DAMAGE = (
-    ValueError, OSError, EOFError, LookupError, RuntimeError, TypeError, OverflowError, MemoryError, SyntaxError,
-    ArithmeticError, zlib.error, zipfile.BadZipFile,
-)  # fmt: skip
-"""What readers of damaged files raise; RuntimeError covers RecursionError and NotImplementedError."""
 
 
 def check_shape(name: str, shape: tuple[int, ...]) -> None:
-    """Refuses a shape that no dump of a minibatch has, before anything of that size is made.
-
-    Raises:
-        MinibatchError: more entries or axes than a tensor here may have, or a negative length.
-    """
+    """Refuses a shape that no dump of a minibatch has, before anything of that size is made. Raises MinibatchError."""
     require(
         len(shape) <= MOST_AXES and min(shape, default=0) >= 0,
         f"{unquoted(name)}: found {said_shape(shape)}, expected one to {MOST_AXES} axes.",
@@ -101,10 +112,8 @@ def check_shape(name: str, shape: tuple[int, ...]) -> None:
 def check_total(total: int, size: int) -> None:
     """Refuses a file whose tensors together would not fit, or unpack to far more than a file of numbers does.
 
-    total: bytes of all tensors in memory. size: bytes of the file.
-
-    Raises:
-        MinibatchError: more than `LARGEST_FILE` bytes, or more than `UNPACKED_TIMES` the size of a small file.
+    total: bytes of all tensors in memory. size: bytes of the file. Raises MinibatchError for more than `LARGEST_FILE` bytes,
+    or more than `UNPACKED_TIMES` the size of a small file.
     """
     require(
         total <= LARGEST_FILE, f"its tensors fill {total:,} bytes, more than {LARGEST_FILE:,}: save fewer responses."
@@ -135,8 +144,7 @@ def from_json(text: str | bytes, where: str) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
         raise MinibatchError(f"the key {unquoted(twice)} stands there twice; keep one.")
     return found
 
@@ -154,11 +162,7 @@ JSON_KEYS = ("schema", "step", "hyperparameters", "logged", "names")
 
 
 def from_strings(strings: Mapping[str, str]) -> dict[str, Any]:
-    """Returns metadata from strings: those of `JSON_KEYS` read as JSON, a key `metadata` taken apart.
-
-    Raises:
-        MinibatchError: a value that should be JSON and is not.
-    """
+    """Returns metadata from strings: those of `JSON_KEYS` read as JSON, a key `metadata` taken apart. Raises MinibatchError."""
     nested = whole(strings[WHOLE], f"metadata, key {WHOLE}") if WHOLE in strings else {}
     return nested | {
         key: from_json(text, f"metadata, key {key}") if key in JSON_KEYS else text
@@ -168,11 +172,7 @@ def from_strings(strings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def whole(text: str | bytes, where: str) -> dict[str, Any]:
-    """Returns metadata that is one JSON object.
-
-    Raises:
-        MinibatchError: not an object.
-    """
+    """Returns metadata that is one JSON object. Raises MinibatchError for anything else."""
     found: dict[str, Any] = from_json(text, where)
     require(isinstance(found, dict), f"{where}: found {type(found).__name__}, expected a JSON object {{…}}.")
     return found

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.columns import Columns
 from blueprint.dumps.formats.raw import (
     LONGEST_HEADER,
     Array,
@@ -33,15 +32,14 @@ _TYPES = {
 }  # fmt: skip
 
 
-def read_safetensors(path: Path, head_only: bool) -> Raw:
+def read_safetensors(path: Path, into: Raw, head_only: bool) -> None:
     """Reads a safetensors file.
 
     Raises:
         MinibatchError: a header longer than the file, offsets that overlap or do not fit the shape, a type without a meaning here.
     """
-    found = Columns(path.stat().st_size)
     with path.open("rb") as file:
-        header = _header(file, found.size)
+        header = _header(file, into.size)
         strings = header.pop("__metadata__", None) or {}
         require(
             isinstance(strings, dict) and all(isinstance(text, str) for text in strings.values()),
@@ -50,10 +48,10 @@ def read_safetensors(path: Path, head_only: bool) -> Raw:
         if not head_only:
             begin = file.tell()
             tensors = [_Tensor(name, entry) for name, entry in header.items()]
-            _check_places(tensors, found.size - begin)
+            _check_places(tensors, into.size - begin)
             for tensor in tensors:
-                found.add(tensor.name, tensor.read(file, begin), tensor.dtype)
-    return found.raw(from_strings(strings))
+                into.add(tensor.name, tensor.read(file, begin), tensor.dtype)
+    into.metadata = from_strings(strings)
 
 
 def _header(file: BufferedReader, size: int) -> dict[str, Any]:

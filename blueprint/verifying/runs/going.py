@@ -1,13 +1,21 @@
-"""Goes through the steps of a run: every step is verified once, whatever becomes of the processes that work on them."""
+"""Goes through the steps of a run: every step is verified once, whatever becomes of the processes that work on them.
 
+The work on one step, as a process of its own does it, makes a record of it: plain data of what its files come to.
+"""
+
+import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from blueprint.verifying.runs.ledger import Ledger, Record
+from blueprint.dumps import MinibatchError
+from blueprint.quoting import sentence
+from blueprint.verifying import StepVerdict, VerifyOptions, data_of_step, read_dumps, text_of_step, verify_dumps
+from blueprint.verifying.runs.ledger import NOT_VERIFIED, Ledger, Record
 from blueprint.verifying.runs.step import Died, Executor, Step, key_of, program
-from blueprint.verifying.runs.work import DIFFERS, head_of, refused
-from blueprint.verifying.settings import VerifyOptions
+from blueprint.verifying.runs.summary import AGREES, DIFFERS, NEEDS_OTHERS, NOTHING, TOO_COARSE, metrics_of
 
 
 class Run:
@@ -82,3 +90,82 @@ class Run:
             f"--fail-fast: {len(left):,} steps behind {self.steps[self.end - 1].name} do not count here" if left else ""
         )
         return (*([known] if self.known else []), *([behind] if behind else []))
+
+
+NOTHING_FIRST = dict.fromkeys(("first", "cause", "where", "text"), "")
+"""What a record says of the first deviation where there is none."""
+
+
+def record_of(folder: Path, step: Step, settings: VerifyOptions) -> dict[str, Any]:
+    """Verifies a step and returns its record for the ledger; whatever goes wrong is in it, as a reason."""
+    began = time.monotonic()
+    try:
+        found = _verified(folder, step, settings)
+    except MinibatchError as error:
+        found = refused(str(error))
+    except MemoryError:
+        found = refused("it needs more memory than there is: verify with fewer --workers, or where there is more")
+    except Exception as error:  # the other steps are to be verified, whatever this one is
+        found = refused(sentence(f"something unforeseen came up ({type(error).__name__}: {error})"))
+    return head_of(step, settings) | found | {"seconds": round(time.monotonic() - began, 3)}
+
+
+def head_of(step: Step, settings: VerifyOptions) -> dict[str, Any]:
+    """Returns what a record begins with: which step it is, and what exactly was verified."""
+    return {
+        "key": key_of(step, settings),
+        "program": program(),
+        "step": step.number,
+        "name": step.name,
+        "bytes": step.size,
+        "files": [asdict(file) for file in step.files],
+    }
+
+
+def refused(reason: str) -> dict[str, Any]:
+    """Returns what a record says of a step that could not be verified."""
+    return {"outcome": NOT_VERIFIED, "reason": reason, **NOTHING_FIRST, "quantities": [], "data": [], "watched": {}}
+
+
+def _verified(folder: Path, step: Step, options: VerifyOptions) -> dict[str, Any]:
+    """Returns what the files of a step come to, those of each kind together. Raises MinibatchError as `verify_step`."""
+    dumps, unread = read_dumps([folder / file.name for file in step.files])
+    kinds = dict.fromkeys(dump.kind for dump in dumps)
+    verdicts = [verify_dumps([dump for dump in dumps if dump.kind == kind], options) for kind in kinds]
+    reasons = [*unread.values(), *(reason for each in verdicts for reason in each.unread.values())]
+    computed = [(each, data_of_step(each)) for each in verdicts if each.parts]
+    first = next((_first(each, data, folder) for each, data in computed if each.first), NOTHING_FIRST)
+    return {
+        "outcome": _outcome(
+            bool(first["first"]), reasons, {line.line.says for each in verdicts for line in each.lines}
+        ),
+        "reason": sentence("; ".join(reasons)),
+        **first,
+        "quantities": [quantity for _, data in computed for quantity in data["quantities"]],
+        "data": [_shortened(data, bool(each.first)) for each, data in computed],
+        "watched": metrics_of([part for each in verdicts for part in each.parts]),
+    }
+
+
+def _first(step: StepVerdict, data: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """Returns the quantity that deviates first, its likeliest cause, the file that it deviates in, and the report of it."""
+    return {
+        "first": step.first.name if step.first else "",
+        "cause": step.causes[0].said if step.causes else "",
+        "where": Path(data["first"]["file"]).relative_to(folder).as_posix(),
+        "text": text_of_step(step),
+    }
+
+
+def _shortened(data: Mapping[str, Any], deviates: bool) -> dict[str, Any]:
+    """Returns what a step comes to for programs, of single files only where one deviates."""
+    return {name: each for name, each in data.items() if name != "quantities" and (deviates or name != "files")}
+
+
+def _outcome(deviates: bool, unread: Sequence[str], verdicts: set[str]) -> str:
+    """Says in a word what a step comes to; what deviates does so whether or not all of its files can be read."""
+    if deviates:
+        return DIFFERS
+    if unread:
+        return NOT_VERIFIED
+    return next((each for each in (AGREES, TOO_COARSE, NEEDS_OTHERS) if each in verdicts), NOTHING)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
-from blueprint.verifying.runs.summary import StepSummary, Summary
-from blueprint.verifying.runs.work import AT_FIRST_UPDATE, DIFFERS
+from blueprint.verifying.runs.summary import AT_FIRST_UPDATE, DIFFERS, StepSummary, Summary
 
 ENDINGS = (".png", ".svg", ".pdf")
 PANELS = {

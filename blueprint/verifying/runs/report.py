@@ -7,8 +7,18 @@ from typing import Any
 
 from blueprint.quoting import table, unquoted
 from blueprint.verifying.runs.ledger import NOT_VERIFIED
-from blueprint.verifying.runs.summary import FOLLOWED, ORDER, StepSummary, Summary
-from blueprint.verifying.runs.work import AGREES, AT_FIRST_UPDATE, DIFFERS, NEEDS_OTHERS, NOTHING, TOO_COARSE
+from blueprint.verifying.runs.summary import (
+    AGREES,
+    AT_FIRST_UPDATE,
+    DIFFERS,
+    FOLLOWED,
+    NEEDS_OTHERS,
+    NOTHING,
+    ORDER,
+    TOO_COARSE,
+    StepSummary,
+    Summary,
+)  # fmt: skip
 
 MOST_STRETCHES, MOST_UNVERIFIED = 24, 8
 PLACES = ("first at", "worst at", "largest difference there")

@@ -1,17 +1,26 @@
-"""What a run comes to, gathered from its records one after another, so that few numbers of each step are held; and as CSV."""
+"""What a run comes to, gathered from its records one after another, so that few numbers of each step are held; and as CSV.
+
+Also the metrics that a record keeps of a step, which are followed over the steps.
+"""
 
 import csv
 import io
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from statistics import fmean
 from typing import Any, NamedTuple
 
+from blueprint.verifying import Part
 from blueprint.verifying.runs.ledger import Record
-from blueprint.verifying.runs.work import AT_FIRST_UPDATE, DIFFERS, METRICS, NEEDS_OTHERS
 
-ORDER = ("agrees", "too coarse", NEEDS_OTHERS, "follows", "DIFFERS")
+AGREES, TOO_COARSE, NEEDS_OTHERS = "agrees", "too coarse", "needs the others"
+DIFFERS, NOTHING = "differs", "nothing logged"
+"""What a step may come to, besides `NOT_VERIFIED`: too coarse where no quantity of it can be told."""
+
+ORDER = (AGREES, TOO_COARSE, NEEDS_OTHERS, "follows", "DIFFERS")
 """Verdicts on a quantity, from the mildest on; the severest of its files stands for the step."""
 DEVIATES = ORDER[3:]
 IN_WORDS = ("step", "name", "outcome", "reason", "first", "cause")
@@ -103,7 +112,7 @@ def worst_of(record: Record) -> dict[str, Worst]:
     for quantity in record["quantities"]:
         largest, allowed = _size(quantity["largest"]), _size(quantity["allowed"])
         times = largest / allowed if allowed else float("inf") if largest else 0.0
-        before = found.get(quantity["quantity"], Worst("agrees", 0.0, 0.0))
+        before = found.get(quantity["quantity"], Worst(AGREES, 0.0, 0.0))
         says = max(before.says, quantity["verdict"], key=ORDER.index)
         found[quantity["quantity"]] = Worst(says, max(before.times, times), max(before.largest, largest))
     return found
@@ -112,6 +121,58 @@ def worst_of(record: Record) -> dict[str, Worst]:
 def _size(value: Any) -> float:
     """Returns a size; what is not finite stands as null in a record."""
     return float("inf") if value is None else float(value)
+
+
+AT_FIRST_UPDATE = "ratio_at_first_update"
+METRICS = {
+    "ratio": ("loss.mean_ratio", "ratio.mean"),
+    "approx_kl": ("approx_kl.used", "approx_kl.k3", "approx_kl.k1"),
+    "clip_fraction": ("clip_fraction.used", "clip_fraction"),
+    "kl": ("kl.statistic",),
+    "policy_loss": ("policy_loss",),
+    "value_loss": ("value_loss",),
+    "entropy": ("entropy", "entropy.watched"),
+    "total_loss": ("total_loss",),
+}
+"""By what they are called here, their names among what is computed again; any of them may be logged."""
+
+
+class Pair(NamedTuple):
+    """A number of a file; None where nothing was logged, or it cannot be computed."""
+
+    logged: float | None
+    recomputed: float | None
+
+
+def metrics_of(parts: Sequence[Part]) -> dict[str, Any]:
+    """Returns the metrics that are followed over the steps, and the ratio of the files before the first update."""
+    places = [part.verdict.replayed.batch.place for part in parts]
+    before = [part for part, place in zip(parts, places, strict=True) if place and place.before_first_update]
+    found = {name: _mean(_pair(names, part) for part in parts) for name, names in METRICS.items()}
+    found[AT_FIRST_UPDATE] = _mean(_pair(METRICS["ratio"], part) for part in before)
+    return {name: pair._asdict() for name, pair in found.items() if pair != Pair(None, None)}
+
+
+def _pair(names: Sequence[str], part: Part) -> Pair:
+    """Returns a metric of a file: as it was compared, else what was computed."""
+    for line in part.verdict.lines:
+        if line.compared.name in names and line.compared.logged is not None:
+            return Pair(_finite(line.compared.logged), _finite(line.compared.recomputed))
+    computed = part.verdict.replayed.numbers
+    return Pair(None, next((_finite(computed[name]) for name in names if name in computed), None))
+
+
+def _mean(pairs: Iterable[Pair]) -> Pair:
+    """Returns the means over the files of a step; if some of them log it, over those alone, so that both are of the same."""
+    found = list(pairs)
+    found = [pair for pair in found if pair.logged is not None] or found
+    known = ([number for number in numbers if number is not None] for numbers in zip(*found, strict=True))
+    return Pair(*(fmean(numbers) if numbers else None for numbers in known)) if found else Pair(None, None)
+
+
+def _finite(value: float | None) -> float | None:
+    """Returns a number that JSON can hold, or None."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 FOLLOWED = (AT_FIRST_UPDATE, *METRICS)
