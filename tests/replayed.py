@@ -8,10 +8,9 @@ from blueprint.book import Book
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import Replay, replay
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.kind import Agreement
 from blueprint.verifying.lines import lines_of
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.verdict import Verdict
+from blueprint.verifying.verdict import Agreement, Verdict
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.minibatch.numbers import MinibatchNumbers

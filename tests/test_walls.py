@@ -25,7 +25,7 @@ MAY_READ = {
     "page": ("page", "language", "program", "quoting", "saving"),
     "inputs": ("inputs", "quoting", "workbooks.registry"),
     "workbooks.registry": ("witness", "workbooks.common", "workbooks.kind", *KERNEL),
-    "workbooks.kind": ("verifying.kind", "workbooks.common", *KERNEL),
+    "workbooks.kind": ("verifying.verdict", "workbooks.common", *KERNEL),
     "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
     "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "saving"),
     "verifying": (
@@ -67,7 +67,7 @@ MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
     for kind in ("minibatch", "classic_ppo")
-    for part, more in (("kind", ("verifying.kind",)), ("dumps", ()), ("verifying", ("verifying", "witness")))
+    for part, more in (("kind", ("verifying.verdict",)), ("dumps", ()), ("verifying", ("verifying", "witness")))
 }
 # Who alone may import a package.
 KEEPERS = {

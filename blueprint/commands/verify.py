@@ -155,8 +155,7 @@ def import_(
     """
     need_torch("import")
     from blueprint.commands.verify_files import book_of
-    from blueprint.verifying import VerifyOptions
-    from blueprint.verifying.kind import ViewOptions
+    from blueprint.verifying import VerifyOptions, ViewOptions
 
     target = output or path.with_suffix(".xlsx")
     refuse_target(target, force, path)

@@ -16,8 +16,11 @@ from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable,
 from blueprint.dumps import Dump, MinibatchError, metadata_of, read_dump
 from blueprint.language import NotationError
 from blueprint.verifying import (
+    Shown,
     StepVerdict,
     VerifyOptions,
+    ViewOptions,
+    Watch,
     choose,
     data_of,
     data_of_step,
@@ -27,9 +30,7 @@ from blueprint.verifying import (
     verifier_of,
     verify_dumps,
 )
-from blueprint.verifying.kind import Shown, ViewOptions
 from blueprint.verifying.step import alone
-from blueprint.verifying.verdict import Watch
 from blueprint.workbooks.registry import blueprint_of
 
 LONG = 1 << 22

@@ -67,9 +67,8 @@ class Given:
         Raises:
             MinibatchError: an entry that is neither 0 nor 1, with the first position.
         """
-        array, inside = self[name], np.ones(self[name].shape, np.bool_)
-        if name in self.lengths:
-            inside = np.arange(array.shape[1]) < self.lengths[name][:, None]
+        array = self[name]
+        inside = np.arange(array.shape[-1]) < self.lengths[name][:, None] if name in self.lengths else np.True_
         odd = (array != 0) & (array != 1) & inside
         if odd.any():
             at = tuple(np.argwhere(odd)[0].tolist())
@@ -161,8 +160,9 @@ def check_numbers(batch: Minibatch) -> None:
         room = rounding(batch.dtypes[name])
         _refuse(batch, name, ~np.isfinite(array), "NaN or infinity", "find out where it comes from first")
         if name.startswith("logprobs"):
-            shifted = "these are no log-probs, or the mask is shifted by one"
-            _refuse(batch, name, array > room, "log-probs above 0", shifted)
+            _refuse(
+                batch, name, array > room, "log-probs above 0", "these are no log-probs, or the mask is shifted by one"
+            )
         elif name == "entropy":
             _refuse(batch, name, array < -room, "entropies below 0", "an entropy is at least 0")
 

@@ -114,11 +114,9 @@ def inspect(path: str | PathLike[str]) -> Inspection:
 
 def _needs(preset: str | None, named: Mentioned) -> Mapping[str, tuple[str, ...]]:
     """Returns what is computed from what; rewards need no reference where the KL is not paid in them."""
-    known = rlhf().presets
-    usual = known[preset].values["reward.kl_in"] if preset and preset in known else "reward"
-    return (
-        NEEDS if named.settings.get("reward.kl_in", usual) in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
-    )
+    of_preset = rlhf().presets.get(preset or "")
+    paid_in = named.settings.get("reward.kl_in", of_preset.values["reward.kl_in"] if of_preset else "reward")
+    return NEEDS if paid_in in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
 
 
 def _lacking(name: str, needs: Mapping[str, tuple[str, ...]], has: set[str]) -> tuple[str, ...]:

@@ -114,8 +114,8 @@ def _of_responses(given: Given) -> tuple[Array, str] | None:
     if "attention_mask" in given and "response_ids" in given and "attention_mask" not in given.lengths:
         mask = given.mask("attention_mask")[:, -width:]  # prompts are padded to one length, as in verl
         if mask[:, 0].all():  # else a response begins somewhere else
-            note = f"response_mask is the last {width} columns of attention_mask"
-            return _fitted(given, RESPONSE, "attention_mask", mask), note
+            mask = _fitted(given, RESPONSE, "attention_mask", mask)
+            return mask, f"response_mask is the last {width} columns of attention_mask"
     if "logprobs_old" in given.lengths:
         mask = columns < given.lengths["logprobs_old"][:, None]
         return mask, f"response_mask: every entry of {given.called['logprobs_old']} counts"
@@ -135,5 +135,4 @@ def _of_prompts(given: Given, layout: str) -> tuple[Array, str] | None:
     if "input_lengths" not in given:
         return None
     token = np.arange(given.shape[1]) + (layout == SHIFTED)
-    ends = given["input_lengths"].astype(np.int64)[:, None]
-    return (token >= prompt) & (token < ends), f"{note} input_lengths"
+    return (token >= prompt) & (token < given["input_lengths"].astype(np.int64)[:, None]), f"{note} input_lengths"

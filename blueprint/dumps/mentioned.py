@@ -36,8 +36,8 @@ def mentioned(
     """Reads `hyperparameters` and `logged` of the metadata; both may be nested or have dotted names.
 
     library: the library if known; its names go before those of others. known: by key, the settings that there are.
-    Raises MinibatchError: two names that say the same thing differently, one that means different things in different libraries,
-    or a value that cannot stand for its key.
+    Raises MinibatchError for two names that say the same thing differently, one that means different things in different
+    libraries, or a value that cannot stand for its key.
     """
     hyperparameters, logs = (dict(_flat(_table(metadata, key))) for key in ("hyperparameters", "logged"))
     settings, logged = _Reading(names, library), _Reading(names, library)
@@ -111,14 +111,16 @@ class _Reading:
             if not matches:
                 self.unknown.append(name)
                 continue
-            if not isinstance(value, int | float) or isinstance(value, bool):
-                raise MinibatchError(f"logged {unquoted(name)}: found {unquoted(str(value))}, expected a number.")
-            if len(matches) > 1:
-                meanings = " or ".join(f"{'−' * (each.sign < 0)}{each.row.name}" for each in matches)
-                raise MinibatchError(
-                    f"logged {unquoted(name)} means {meanings} in different libraries; say "
-                    '"library" in the metadata, or write the neutral name.'
-                )
+            require(
+                isinstance(value, int | float) and not isinstance(value, bool),
+                f"logged {unquoted(name)}: found {unquoted(str(value))}, expected a number.",
+            )
+            meanings = " or ".join(f"{'−' * (each.sign < 0)}{each.row.name}" for each in matches)
+            require(
+                len(matches) == 1,
+                f"logged {unquoted(name)} means {meanings} in different libraries; say "
+                '"library" in the metadata, or write the neutral name.',
+            )
             self._put(matches[0], name, matches[0].sign * _real(f"logged {name}", value))
 
     def _put(self, alias: Alias, name: str, value: Any) -> None:
@@ -159,14 +161,11 @@ def _converted(name: str, value: Any, row: Row) -> float | str | None:
     """Returns a value as a numbers file has it; None where it says nothing."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return row.words.get("number") or float(row.words.get("times", 1)) * _real(f"hyperparameter {name}", value)
-    if value is None or isinstance(value, bool):
-        word = row.words.get(_text(value))
-    elif isinstance(value, str):
-        word = row.words.get(value, row.words.get("other", value))
-    else:
-        raise MinibatchError(
-            f"hyperparameter {unquoted(name)}: found {type(value).__name__}, expected a number or a word."
-        )
+    require(
+        isinstance(value, str | bool | None),
+        f"hyperparameter {unquoted(name)}: found {type(value).__name__}, expected a number or a word.",
+    )
+    word = row.words.get(_text(value), row.words.get("other", value) if isinstance(value, str) else None)
     try:
         return None if word is None else float(word)
     except ValueError:

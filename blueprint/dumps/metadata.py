@@ -61,15 +61,15 @@ PLACE_KEYS = tuple(each.name for each in fields(Place))
 def place_of(metadata: Mapping[str, Any]) -> Place | None:
     """Returns the place that metadata say, None if they say none.
 
-    Raises:
-        MinibatchError: what is no whole number, or a number that is not below how many there are.
+    Raises MinibatchError for what is no whole number, or a number that is not below how many there are.
     """
     keys = [key for key in PLACE_KEYS if metadata.get(key) is not None]
     found = {key: whole_number(metadata[key], key, int(key in COUNTED_IN.values())) for key in keys}
     for key, many in COUNTED_IN.items():
-        if key in found and many in found and found[key] >= found[many]:
-            raise MinibatchError(
-                f"metadata, {key}: found {found[key]} of {many} {found[many]}, expected 0 … {found[many] - 1}: it counts from 0."
+        if key in found and many in found:
+            require(
+                found[key] < found[many],
+                f"metadata, {key}: found {found[key]} of {many} {found[many]}, expected 0 … {found[many] - 1}: it counts from 0.",
             )
     return Place(**found) if found else None
 
@@ -77,22 +77,22 @@ def place_of(metadata: Mapping[str, Any]) -> Place | None:
 def whole_number(found: Any, key: str, least: int | None = None) -> int:
     """Returns a whole number; the metadata of some formats are texts.
 
-    Raises:
-        MinibatchError: for anything else, and for a number below the least.
+    Raises MinibatchError for anything else, and for a number below the least.
     """
     digits = isinstance(found, str) and len(found) <= MOST_DIGITS and found.isascii() and found.isdecimal()
     number = int(found) if digits or (isinstance(found, float) and found.is_integer()) else found
-    if type(number) is not int or (least is not None and not least <= number <= LARGEST):
-        bound = "" if least is None else f", {least} or more"
-        raise MinibatchError(f"metadata, {key}: found {found!r:.40}, expected a whole number{bound}.")
-    return number
+    bound = "" if least is None else f", {least} or more"
+    require(
+        type(number) is int and (least is None or least <= number <= LARGEST),
+        f"metadata, {key}: found {found!r:.40}, expected a whole number{bound}.",
+    )
+    return int(number)
 
 
 def run_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of any `Dump` that say which version wrote it, and at which step and place.
 
-    Raises:
-        MinibatchError: a later schema than ours, and what is no number.
+    Raises MinibatchError for a later schema than ours, and for what is no number.
     """
     schema, version, step = metadata.get("schema", SCHEMA), metadata.get("version"), metadata.get("step")
     require(
@@ -137,8 +137,7 @@ class Share:
 def share_of(metadata: Mapping[str, Any]) -> Share | None:
     """Returns what metadata say that losses were divided by, None if they say nothing.
 
-    Raises:
-        MinibatchError: what is no number above 0, or is said twice, differently.
+    Raises MinibatchError for what is no number above 0, or is said twice, differently.
     """
     nested, plain = _divisors(_info(metadata.get(INFO))), _divisors(metadata)
     for key in plain.keys() & nested.keys():
@@ -151,11 +150,13 @@ def _info(found: Any) -> Mapping[str, Any]:
     if _is_none(found):
         return {}
     try:
-        read = json.loads(found) if isinstance(found, str) else found
+        read: dict[str, Any] = json.loads(found) if isinstance(found, str) else found
     except ValueError:
-        read = None
-    if not isinstance(read, dict):
-        raise MinibatchError(f"metadata, {INFO}: found {unquoted(str(found))}, expected an object, names with numbers.")
+        read = found
+    require(
+        isinstance(read, dict),
+        f"metadata, {INFO}: found {unquoted(str(found))}, expected an object, names with numbers.",
+    )
     return read
 
 
@@ -190,8 +191,7 @@ which dtype the models computed."""
 def forward_option(metadata: Mapping[str, Any], key: str) -> str | None:
     """Returns what metadata say of the forward passes, a dtype also where it is written as torch does; None if nothing.
 
-    Raises:
-        MinibatchError: another word than those that there are.
+    Raises MinibatchError for another word than those that there are.
     """
     found, options = metadata.get(key), FORWARD_OPTIONS[key]
     word = found.removeprefix("torch.") if isinstance(found, str) else found

@@ -63,9 +63,9 @@ class Names:
         """Reads a table, and after it what settings are called, of their records."""
         lines: list[dict[str, str]] = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
         self.libraries = tuple(column for column in lines[0] if column not in COLUMNS)
-        empty = dict.fromkeys(lines[0], "")
         lines += [
-            empty | {"kind": SETTING, "name": dotted(key), "words": called.get("values", ""), **called}
+            dict.fromkeys(lines[0], "")
+            | {"kind": SETTING, "name": dotted(key), "words": called.get("values", ""), **called}
             for key, setting in settings.items()
             for called in setting.called
         ]
@@ -112,8 +112,8 @@ class Names:
         if name in self.neutral(kind):
             return [name]
         columns = (library, None) if library in self.libraries else (*self.libraries, None)
-        found = [each for each in self.aliases(kind) if each.spelling == name and each.library in columns]
-        return list(dict.fromkeys(each.row.name for each in found))
+        called_so = (each for each in self.aliases(kind) if each.spelling == name)
+        return list(dict.fromkeys(each.row.name for each in called_so if each.library in columns))
 
     def matching(self, name: str, kind: str, library: str | None) -> list[Alias]:
         """Returns the rows that a dotted name means: names of the file's library first, then the longest that it ends with."""
@@ -132,8 +132,12 @@ class Names:
 
     def beyond(self, name: str, library: str | None) -> list[Row]:
         """Returns the settings that no convention expresses which a dotted name means, in a library if that is known."""
-        of_library = [each for each in self.aliases(BEYOND) if library not in self.libraries or each.library == library]
-        return [each.row for each in of_library if each.spelling in (name, name.rpartition(".")[2])]
+        return [
+            each.row
+            for each in self.aliases(BEYOND)
+            if each.spelling in (name, name.rpartition(".")[2])
+            and (library not in self.libraries or each.library == library)
+        ]
 
     @cached_property
     def meanings(self) -> Mapping[str, str]:
@@ -147,8 +151,8 @@ class Names:
         A neutral name means itself, whatever a library calls by it.
         """
         aliases = [each for each in self.aliases(UNUSED, AID, TENSOR)[::-1] if each.row.kind != TENSOR or each.strength]
-        neutral = {name: name for name in self.neutral(TENSOR, AID)}
-        return {each.spelling: UNUSED if each.row.kind == UNUSED else each.row.name for each in aliases} | neutral
+        called = {each.spelling: UNUSED if each.row.kind == UNUSED else each.row.name for each in aliases}
+        return called | {name: name for name in self.neutral(TENSOR, AID)}
 
     @cached_property
     def second_meanings(self) -> Mapping[str, tuple[str, frozenset[str]]]:

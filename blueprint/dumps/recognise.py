@@ -46,7 +46,10 @@ def recognise(raw: Raw) -> Recognised:
     candidates: dict[str, list[str]] = {}
     unused, unknown = [], {}
     for name in [*raw.tensors, *raw.texts]:
-        neutral = named.get(name) or _second(name, raw) or NAMES.first_meanings.get(name)
+        second, others = NAMES.second_meanings.get(name, (None, frozenset()))
+        # the second meaning of a name, where another tensor of the file has the first one
+        second = second if others & raw.tensors.keys() and second not in raw.tensors else None
+        neutral = named.get(name) or second or NAMES.first_meanings.get(name)
         if neutral is None:
             unknown[name] = nearest(name, NAMES.spelled(TENSOR, AID)) if name in raw.tensors else None
         elif neutral == UNUSED or name in raw.texts:
@@ -59,12 +62,6 @@ def recognise(raw: Raw) -> Recognised:
         if row.kind in (TENSOR, AID) and row.name in candidates
     }
     return Recognised(called, tuple(unused), unknown, library, preset, notes)
-
-
-def _second(name: str, raw: Raw) -> str | None:
-    """Returns the second meaning of a name, where another tensor of the file has the first one."""
-    meaning, others = NAMES.second_meanings.get(name, (None, frozenset()))
-    return meaning if others & raw.tensors.keys() and meaning not in raw.tensors else None
 
 
 def _scores_or(neutral: str, name: str, raw: Raw) -> str:
@@ -83,14 +80,13 @@ def names_in_metadata(raw: Raw, names: Names, none: str) -> dict[str, str]:
         'metadata, names: expected {"name in the file": "neutral name", …}.',
     )
     for name, neutral in given.items():
-        if name not in raw.tensors:
-            raise MinibatchError(
-                f"metadata, names: the file has no {unquoted(name)}; it has {_listed(list(raw.tensors))}."
-            )
-        if neutral not in known:
-            near = nearest(neutral, known)
-            hint = f"did you mean {near}?" if near else f"write one of {', '.join(sorted(known))}."
-            raise MinibatchError(f"metadata, names: {unquoted(neutral)} is {none}; {hint}")
+        require(
+            name in raw.tensors,
+            f"metadata, names: the file has no {unquoted(name)}; it has {_listed(list(raw.tensors))}.",
+        )
+        near = nearest(neutral, known)
+        hint = f"did you mean {near}?" if near else f"write one of {', '.join(sorted(known))}."
+        require(neutral in known, f"metadata, names: {unquoted(neutral)} is {none}; {hint}")
     return dict(given)
 
 
@@ -99,9 +95,7 @@ def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, named: se
     chosen = [name for name in names if name in named] or names
     if len(chosen) > 1 and neutral == "scores" and preset == "openrlhf" and "rewards" in chosen:
         chosen = ["rewards"]  # Experience.scores only sorts out prompts, experience.py
-    if len(chosen) > 1 and all(same_numbers(raw.tensors[chosen[0]], raw.tensors[each]) for each in chosen[1:]):
-        chosen = chosen[:1]
-    if len(chosen) > 1:
+    if not all(same_numbers(raw.tensors[chosen[0]], raw.tensors[each]) for each in chosen[1:]):
         raise MinibatchError(
             f"{unquoted(chosen[0])} and {unquoted(chosen[1])} could both be {neutral}; keep one, or say which in the metadata: "
             f'"names": {{"{unquoted(chosen[0])}": "{neutral}", "{unquoted(chosen[1])}": "{UNUSED}"}}.'
@@ -161,11 +155,10 @@ def refuse_pairs(found: Recognised) -> None:
     """
     names = [*found.called.values(), *found.unused, *found.unknown]
     pairs = [(name, name.replace("chosen", "rejected")) for name in names if "chosen" in name]
-    both = min((pair for pair in pairs if pair[1] in names), key=_not_logprobs, default=None)
-    if both is not None:
-        kind = "DPO or a relative of it" if not _not_logprobs(both) else "a reward model or DPO"
+    for one, other in sorted((pair for pair in pairs if pair[1] in names), key=_not_logprobs):
+        kind = "a reward model or DPO" if _not_logprobs((one, other)) else "DPO or a relative of it"
         raise MinibatchError(
-            f"{unquoted(both[0])} and {unquoted(both[1])} are pairs of a preferred and another answer ({kind}), not a step of "
+            f"{unquoted(one)} and {unquoted(other)} are pairs of a preferred and another answer ({kind}), not a step of "
             "PPO: verify cannot compute them again."
         )
 

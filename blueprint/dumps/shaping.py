@@ -41,8 +41,7 @@ def shape(raw: Raw, found: Recognised) -> Minibatch:
     tensors |= _of_rows(given)
     dtypes = {name: raw.dtypes.get(found.called.get(name, ""), array.dtype.name) for name, array in tensors.items()}
     called = {name: found.called[name] for name in tensors if name in found.called}
-    batch = Minibatch("", tensors, dtypes, called, slots, first, notes=tuple(filter(None, notes)))
-    return _left_out(batch, given)
+    return _left_out(Minibatch("", tensors, dtypes, called, slots, first, notes=tuple(filter(None, notes))), given)
 
 
 def check_enough(found: Recognised) -> None:
@@ -54,8 +53,8 @@ def check_enough(found: Recognised) -> None:
     if "logprobs_old" not in found.called:
         refuse_pairs(found)
         has = ", ".join(unquoted(called) for called in found.called.values()) or "nothing that is known"
-        likely = (unquoted(name) for name in found.unknown if "logp" in name.lower().replace("_", ""))
-        near = next((f'; did you mean {name}? Say so in the metadata: "names"' for name in likely), "")
+        likely = [unquoted(name) for name in found.unknown if "logp" in name.lower().replace("_", "")]
+        near = f'; did you mean {likely[0]}? Say so in the metadata: "names"' if likely else ""
         raise MinibatchError(f"logprobs_old is missing ({NAMES.meanings['logprobs_old']}); the file has {has}{near}.")
     require(
         any(name in found.called for name in _ONE_MORE),
@@ -138,9 +137,8 @@ def _starts(given: Given, tokens: Array, ids: dict[str, Array]) -> Array | None:
     # Lists are as long as their tokens, so that responses end where they do; arrays may be padded anywhere.
     if {"tokens", "logprobs_old"} <= given.lengths.keys():
         return np.asarray(given.lengths["tokens"] - given.lengths["logprobs_old"])
-    if "response_ids" in ids and np.array_equal(tokens[:, -width:], ids["response_ids"]):
-        return np.full(count, tokens.shape[1] - width)
-    return None
+    at_end = "response_ids" in ids and np.array_equal(tokens[:, -width:], ids["response_ids"])
+    return np.full(count, tokens.shape[1] - width) if at_end else None
 
 
 NO_TOKEN = -1

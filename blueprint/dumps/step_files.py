@@ -75,8 +75,7 @@ def missing_in(batches: Sequence[Minibatch], ranks: bool, only: int | None = Non
     """
     here = {key_of(each): place_in(each) for each in batches}
     place = place_in(batches[0])
-    rank_numbers = range(place.world_size or 1) if ranks else sorted({key[0] for key in here})
-    for rank in rank_numbers:
+    for rank in range(place.world_size or 1) if ranks else sorted({key[0] for key in here}):
         mine = {key: each for key, each in here.items() if key[0] == rank}
         of_rank = f" of rank {rank}" if (place.world_size or 1) > 1 else ""
         if not mine:
@@ -135,8 +134,8 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
     Raises:
         MinibatchError: scores that are one per response in one and one per token in another.
     """
-    shared = set.intersection(*(set(each.tensors) for each in batches)) - set(LEFT_ASIDE)
-    common = [name for name in batches[0].tensors if name in shared]
+    names = (name for name in batches[0].tensors if name not in LEFT_ASIDE)
+    common = [name for name in names if all(name in each.tensors for each in batches)]
     return replace(
         batches[0],
         path=path,

@@ -65,9 +65,9 @@ class Catalogue:
         """
         if name not in self.presets:
             known = list(self.presets)
-            begun = [each for each in known if name and each.startswith(name.lower())]
-            meant = " or ".join(begun) or nearest(name.lower(), known)
-            raise NumbersError(f"preset {unquoted(name)}: unknown, {suggestion(meant, known)}")
+            begun = " or ".join(each for each in known if name and each.startswith(name.lower()))
+            hint = suggestion(begun or nearest(name.lower(), known), known)
+            raise NumbersError(f"preset {unquoted(name)}: unknown, {hint}")
         return self.presets[name]
 
 
@@ -95,8 +95,7 @@ def settings_in(folder: Path) -> Records:
     Raises:
         NumbersError: for a record that has what no record has, or no default.
     """
-    file = folder / "conventions.toml"
-    groups = data_in(file)
+    file, groups = folder / "conventions.toml", data_in(folder / "conventions.toml")
     records = {
         name if group == next(iter(groups)) else f"{group}.{name}": record
         for group, table in groups.items()
@@ -144,8 +143,10 @@ def data_in(file: Path) -> Mapping[str, Any]:
 
 
 def _joined(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _joined(each) for key, each in node.items()}
-    if isinstance(node, list):
-        return [_joined(each) for each in node]
-    return " ".join(node.split()) if isinstance(node, str) else node
+    match node:
+        case dict():
+            return {key: _joined(each) for key, each in node.items()}
+        case list():
+            return [_joined(each) for each in node]
+        case _:
+            return " ".join(node.split()) if isinstance(node, str) else node

@@ -58,11 +58,6 @@ def _split(prompt: object) -> object:
     return prompt.split() if isinstance(prompt, str) else prompt
 
 
-def _numeric(**limits: float) -> WithJsonSchema:
-    """Tell editors the limits of a number."""
-    return WithJsonSchema({"type": "number", **limits})
-
-
 _WORDS = {"type": "array", "items": {"type": "string"}}
 _SENTENCE = {"type": "string"}
 _LONGEST_WORD = 40
@@ -86,11 +81,19 @@ Positive = Annotated[
     must_be("a whole number of at least 1", lambda number: number >= 1),
     WithJsonSchema({"type": "integer", "minimum": 1}),
 ]
-Draw = Annotated[Number, between(DRAW_LOW, DRAW_HIGH), _numeric(minimum=DRAW_LOW, maximum=DRAW_HIGH)]
+Draw = Annotated[
+    Number, between(DRAW_LOW, DRAW_HIGH), WithJsonSchema({"type": "number", "minimum": DRAW_LOW, "maximum": DRAW_HIGH})
+]
 Flag = Annotated[Number, must_be("0 or 1", lambda number: number in (0, 1)), WithJsonSchema({"enum": [0, 1]})]
-LogProb = Annotated[Number, must_be("a log-probability of at most 0", lambda number: number <= 0), _numeric(maximum=0)]
+LogProb = Annotated[
+    Number,
+    must_be("a log-probability of at most 0", lambda number: number <= 0),
+    WithJsonSchema({"type": "number", "maximum": 0}),
+]
 Ratio = Annotated[
-    Number, must_be("a ratio of probabilities above 0", lambda number: number > 0), _numeric(exclusiveMinimum=0)
+    Number,
+    must_be("a ratio of probabilities above 0", lambda number: number > 0),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 Title, About = _line(100), _line(255)
 Token: Any = Annotated[_line(_LONGEST_WORD, minLength=1), must_be("a word of at least one character", bool)]

@@ -27,9 +27,8 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
 
 def suggestion(meant: str | None, known: Sequence[str]) -> str:
     """Ask for the name that was probably meant; where there is none, list the first dozen."""
-    if meant:
-        return f"did you mean {meant}?"
-    return f"write one of {', '.join(known[:12])}{', …' if len(known) > 12 else '.'}"
+    some = f"write one of {', '.join(known[:12])}{', …' if len(known) > 12 else '.'}"
+    return f"did you mean {meant}?" if meant else some
 
 
 def counted(number: int, noun: str) -> str:

@@ -104,11 +104,12 @@ class Level:
     @cached_property
     def file(self) -> type[NumbersFile]:
         """The table that checks a file."""
-        tables = {name: self._table(name, about) for name, about in self.tables.items()}
-        single = {key: each for key, each in self._entries.items() if "." not in key}
-        level = (Literal[self.word], Field(description=f"where the numbers begin: {self.begins}"))
+        fields: dict[str, Any] = {
+            "level": (Literal[self.word], Field(description=f"where the numbers begin: {self.begins}")),
+            **{key: each for key, each in self._entries.items() if "." not in key},
+            **{name: self._table(name, about) for name, about in self.tables.items()},
+        }
         doc = f'A file of level "{self.word}": {self.begins}.'
-        fields: Any = {"level": level, **single, **tables}
         return create_model(self.word, __base__=NumbersFile, __doc__=doc, **fields)
 
     @property
@@ -121,9 +122,11 @@ class Level:
     @cached_property
     def _entries(self) -> dict[str, Any]:
         """What may stand under each key of a file, as a field of pydantic's."""
-        accepted = self.accepts or self.settings
-        settings = {self.dotted(key): (of_setting(setting) | None, None) for key, setting in accepted.items()}
-        return {part.key: _field(part) for part in self.parts} | settings
+        settings = (self.accepts or self.settings).items()
+        return {
+            **{part.key: _field(part) for part in self.parts},
+            **{self.dotted(key): (of_setting(setting) | None, None) for key, setting in settings},
+        }
 
     def _table(self, name: str, about: str) -> tuple[Any, Any]:
         """Make a table, as a field of the file: it must be there if something in it must, unless it is an optional one."""
@@ -140,9 +143,8 @@ class Level:
         settings = _found(file, {key: self.dotted(key) for key in self.accepts or self.settings})
         parts = _found(file, {part.key: part.key for part in self.parts})
         spare = [key for key in parts if changed is not None and {key, key.partition(".")[0]}.isdisjoint(changed)]
-        head: dict[str, Any] = {"name": name, "title": file.title or name, "about": file.about}
-        head["gradients"] = file.gradients == "on"
-        return Draft(self, head | {"kind": self.kind, "level": self.word}, parts, settings, spare)
+        head = {"kind": self.kind, "level": self.word, "name": name, "title": file.title or name, "about": file.about}
+        return Draft(self, head | {"gradients": file.gradients == "on"}, parts, settings, spare)
 
     def preset(self, numbers: Numbers) -> Preset | None:
         """Return the preset that a user chose, where there is a choice."""

@@ -59,10 +59,9 @@ def draft(found: Source, changed: Sequence[str]) -> Draft:
     try:
         file = level.file.model_validate(found.raw)
     except ValidationError as error:
-        complaints = error.errors(include_url=False)
-        unknown = [each for each in complaints if each["type"] == "extra_forbidden"]
+        first, *_ = sorted(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
         # Suppress the cause: pydantic's own text names classes that a reader of the file has never seen.
-        raise _refused((unknown or complaints)[0], level) from None
+        raise _refused(first, level) from None
     return level.draft(found.name, file, changed if found.built_in else None)
 
 
@@ -74,16 +73,21 @@ def level_named(word: Any) -> Level:
     """
     kind = kind_of_level(word)
     if kind is None:
-        known = " or ".join(shown(each) for kind in kinds() for each in kind.levels)
-        raise refusal("level", "nothing" if word is None else shown(word), known)
+        raise refusal(
+            "level",
+            "nothing" if word is None else shown(word),
+            " or ".join(shown(each) for kind in kinds() for each in kind.levels),
+        )
     return kind.level(word)  # type: ignore[no-any-return]
 
 
 def read_as_off(found: Source) -> list[str]:
     """Say of each limit of a file, a line each, that the number which older versions wrote for off is read as off."""
-    limits = [key for key, each in level_named(found.raw["level"]).by_dotted_key.items() if each.limit]
-    stored = [key for key in limits if value_in(found.raw, key) == STORED_OFF]
-    return [f'{key} = {STORED_OFF:.0f} is read as "off", for which older versions wrote it' for key in stored]
+    return [
+        f'{key} = {STORED_OFF:.0f} is read as "off", for which older versions wrote it'
+        for key, setting in level_named(found.raw["level"]).by_dotted_key.items()
+        if setting.limit and value_in(found.raw, key) == STORED_OFF
+    ]
 
 
 def value_in(raw: Mapping[str, Any], key: str) -> Any:
@@ -93,16 +97,18 @@ def value_in(raw: Mapping[str, Any], key: str) -> Any:
 
 
 def _refused(complaint: ErrorDetails, level: Level) -> NumbersError:
-    where, found, kind = place(complaint["loc"]), shown(complaint["input"]), complaint["type"]
-    if kind == "extra_forbidden":
-        return _unknown(where, level.keys)
-    if kind == "missing":
-        return refusal(where, "nothing", "a value, as nothing is drawn at this level")
-    if kind == "value_error":
-        return refusal(where, found, str(complaint["ctx"]["error"]))
-    if kind == "literal_error":
-        return refusal(where, found, complaint["ctx"]["expected"].replace("'", '"'))
-    return refusal(where, found, _EXPECTED.get(kind, "a value of another kind"))
+    where, found = place(complaint["loc"]), shown(complaint["input"])
+    match complaint["type"]:
+        case "extra_forbidden":
+            return _unknown(where, level.keys)
+        case "missing":
+            return refusal(where, "nothing", "a value, as nothing is drawn at this level")
+        case "value_error":
+            return refusal(where, found, str(complaint["ctx"]["error"]))
+        case "literal_error":
+            return refusal(where, found, complaint["ctx"]["expected"].replace("'", '"'))
+        case kind:
+            return refusal(where, found, _EXPECTED.get(kind, "a value of another kind"))
 
 
 def _unknown(where: str, known: list[str]) -> NumbersError:
@@ -138,9 +144,8 @@ def given(numbers: Numbers) -> Values:
 
 def assumed(numbers: Numbers) -> Settings:
     """Return what holds for the settings that are not given: what the preset in use does."""
-    level = level_of(numbers)
+    level, preset = level_of(numbers), level_of(numbers).preset(numbers)
     defaults = {key: setting.value for key, setting in (level.defaults or level.settings).items()}
-    preset = level.preset(numbers)
     values = preset.values if preset else defaults
     return {level.dotted(key): value for key, value in values.items() if key not in numbers.ppo}
 

@@ -44,8 +44,7 @@ def read(source: str | PathLike[str]) -> Source:
     if file := built_in_file(label):
         return Source(label, True, _parsed(file, label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
-        known = _built_in()
-        hint = suggestion(nearest(label, known), known)
+        hint = suggestion(nearest(label, _built_in()), _built_in())
         raise NumbersError(f"{printable(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
     return Source(name_of(path), False, _parsed(path, printable(label)), printable(path.name))
@@ -70,14 +69,15 @@ def tables_of(tables: Mapping[str, Any]) -> Source:
 
 def _plain(key: str, value: Any) -> Any:
     """Return a value as TOML has it: arrays as lists, numpy's numbers as Python's."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(f"{key}.{name}", each) for name, each in value.items()}
-    if hasattr(value, "tolist"):  # an array of numpy, torch or pandas, or a number of theirs
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(key, each) for each in value]
-    if isinstance(value, str | bool | int | float):
-        return value
+    match (
+        value.tolist() if hasattr(value, "tolist") else value
+    ):  # an array of numpy, torch or pandas, or a number of theirs
+        case Mapping() as table:
+            return {str(name): _plain(f"{key}.{name}", each) for name, each in table.items()}
+        case list() | tuple() as several:
+            return [_plain(key, each) for each in several]
+        case str() | bool() | int() | float() as one:
+            return one
     raise NumbersError(f"{unquoted(key)}: found {type(value).__name__}, expected a number, a word, a list or a table.")
 
 
@@ -121,8 +121,7 @@ def _parsed(path: Path, label: str) -> dict[str, Any]:
 
 def _is_utf16(data: bytes) -> bool:
     """Tell UTF-16 by its mark or, without one, by what it makes of plain letters: of every two bytes one is 0."""
-    looked_at = data[:_LOOKED_AT]
-    halves = (looked_at[0::2], looked_at[1::2])
+    halves = data[:_LOOKED_AT:2], data[1:_LOOKED_AT:2]
     return data.startswith(_UTF16_MARKS) or any(half.count(0) > len(half) / 2 for half in halves)
 
 

@@ -81,11 +81,11 @@ def _tidied(node: Any, defs: Mapping[str, Any]) -> Any:
 
 def _setting(setting: Setting) -> Node:
     """Describe what may stand for a setting; a word's symbol says nothing that a file needs."""
-    about = setting.meaning if setting.words else f"{setting.symbol}: {setting.meaning}"
-    node: Node = {"description": about} if setting.meaning else {}
+    symbol = "" if setting.words else f"{setting.symbol}: "
+    node: Node = {"description": f"{symbol}{setting.meaning}"} if setting.meaning else {}
     if setting.words or setting.whole:
-        allowed = setting.words or range(int(setting.low), int(setting.high) + 1)
-        return node | {"enum": list(allowed), "default": setting.value}
+        allowed = list(setting.words or range(int(setting.low), int(setting.high) + 1))
+        return node | {"enum": allowed, "default": setting.value}
     number: Node = {"type": "number", "minimum": setting.low, "maximum": setting.largest}
     values = {"anyOf": [number, {"const": "off"}]} if setting.limit else number
     return node | values | {"default": "off" if setting.value == OFF else setting.value}
@@ -148,10 +148,12 @@ class _Page:
         if value is None:
             return
         remarks = self._level.remarks(self._numbers, dotted) if is_given else ()
-        leaf, off = _leaf(node), "anyOf" in node and value == OFF
+        leaf = node
+        while leaf.get("type") == "array":
+            leaf = leaf["items"]
         whole = leaf.get("type") == "integer" or any(isinstance(each, int) for each in leaf.get("enum", ()))
         mark = "" if is_given else "# "
-        first, *more = spelled("off" if off else value, whole, remarks)
+        first, *more = spelled("off" if "anyOf" in node and value == OFF else value, whole, remarks)
         comment = "; ".join(filter(None, (node.get("description"), _allowed(leaf))))
         line = f"{mark}{key} = {first}"
         if len(_beside(line, comment)) > _LONGEST:
@@ -164,12 +166,6 @@ class _Page:
 
 def _beside(line: str, comment: str) -> str:
     return f"{line:<{_COMMENT_AT}}# {comment}" if len(line) < _COMMENT_AT else f"{line}  # {comment}"
-
-
-def _leaf(node: Node) -> Node:
-    while node.get("type") == "array":
-        node = node["items"]
-    return node
 
 
 def _allowed(node: Node) -> str:

@@ -107,9 +107,8 @@ def unheld(book: SavedBook, numbers: Numbers) -> list[str]:
         cells = dict(np.ndenumerate(fresh[name])) if name in fresh else {}
         for at, value in np.ndenumerate(array):
             if not same(value, cells.get(at, "")):
-                other = shown(cells[at]) if at in cells else "no such cell"
-                cell = f"{book.file.address(name, at)} ({name})"
-                lines.append(f"{cell}: {shown(value)}, and {other} in a workbook built from the numbers")
+                both = f"{shown(value)}, and {shown(cells[at]) if at in cells else 'no such cell'}"
+                lines.append(f"{book.file.address(name, at)} ({name}): {both} in a workbook built from the numbers")
     return lines
 
 

@@ -90,5 +90,4 @@ def _made(alike: Like, off: Off) -> Fresh:
         if block.limit and not block.typed
         for number, places in enumerate(spots[block.name].places())
     }
-    axes = {block.name: block.axes for block in layout.places}
-    return Fresh(formulas, spots, limits, fingerprint(layout), axes)
+    return Fresh(formulas, spots, limits, fingerprint(layout), {block.name: block.axes for block in layout.places})

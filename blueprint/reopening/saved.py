@@ -102,8 +102,8 @@ class Saved:
         """
         if self.blank:
             return {}
-        yours = [name for name in self.file.places if name.endswith(YOURS)]
-        typed = {name.removesuffix(YOURS): self._setting(name.removesuffix(YOURS), name) for name in yours}
+        yours = {name.removesuffix(YOURS): name for name in self.file.places if name.endswith(YOURS)}
+        typed = {key: self._setting(key, name) for key, name in yours.items()}
         found = {key: value for key, value in typed.items() if value != "" and value == value}
         return found | {
             key: self._setting(key, key)
@@ -116,14 +116,14 @@ class Saved:
         value = self.array(name).item()
         if not isinstance(value, str):
             return float(value)
-        words = self.array(f"{key}.words").flat
-        return next((str(word) for word in words if str(word).casefold() == value.casefold()), value)
+        words = map(str, self.array(f"{key}.words").flat)
+        return next((word for word in words if word.casefold() == value.casefold()), value)
 
     def preset(self, known: Catalogue) -> str:
         """Returns the preset that is chosen in the file, as the catalogue spells it; another word is refused later."""
-        word = str(self.file.array("preset")[()]).casefold()
-        chosen = self.file.noted.get("preset", "default")
-        return next((name for name in known.presets if name.casefold() == word), chosen)
+        typed = str(self.file.array("preset")[()]).casefold()
+        chosen = (name for name in known.presets if name.casefold() == typed)
+        return next(chosen, self.file.noted.get("preset", "default"))
 
 
 def _frozen(value: Any) -> Any:
@@ -152,8 +152,13 @@ def known_as(file: Opened) -> tuple[Kind, Made] | None:
 
 def _by_table(kind: str, level: str, blocks: Mapping[str, str], file: Saved) -> Numbers:
     """Returns numbers whose parts stand in blocks of a file, by their keys."""
-    parts = {key: file.array(name) for key, name in blocks.items()}
-    return Numbers(kind=kind, level=level, **file.head(), ppo=file.settings(), parts=parts)
+    return Numbers(
+        kind=kind,
+        level=level,
+        **file.head(),
+        ppo=file.settings(),
+        parts={key: file.array(name) for key, name in blocks.items()},
+    )
 
 
 def numbers_of(file: Opened, arrays: Mapping[str, Array] | None = None) -> Numbers:

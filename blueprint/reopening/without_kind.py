@@ -23,7 +23,10 @@ class OwnBook(SavedBook):
     computes = False
 
     def __init__(self, file: Opened):
-        axes = _axes(file)
+        # the axes by letter and size, as the file says of them `t=year from 1; v=word from 0`
+        said = {letter: (meaning, int(first)) for letter, meaning, first in SAID.findall(file.noted.get("axes", ""))}
+        lie = {(along.letter, along.size): None for found in file.places.values() for along in found.shape}
+        axes = {(letter, size): Axis(letter, *said.get(letter, (letter, 1))) for letter, size in lie}
         blocks = {name: _block(found, axes) for name, found in file.places.items()}
         standing = {
             sheet: tuple(blocks[name] for name, found in file.places.items() if found.sheet == sheet)
@@ -92,13 +95,6 @@ class OwnBook(SavedBook):
             if at in self._cells and at.sheet == area.sheet and at.row in rows and at.column in columns:
                 groups.setdefault(self._cells[at].block, []).append(self._cells[at])
         return groups
-
-
-def _axes(file: Opened) -> dict[tuple[str, int], Axis]:
-    """Returns the axes by letter and size, as the file says of them `t=year from 1; v=word from 0`."""
-    said = {letter: (meaning, int(start)) for letter, meaning, start in SAID.findall(file.noted.get("axes", ""))}
-    lie = {(along.letter, along.size): None for found in file.places.values() for along in found.shape}
-    return {(letter, size): Axis(letter, *said.get(letter, (letter, 1))) for letter, size in lie}
 
 
 def _block(found: Found, axes: dict[tuple[str, int], Axis]) -> Block:

@@ -1,14 +1,26 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
-from blueprint.verifying.kind import Agreement, Shown, Verifier, ViewOptions, verifier_of
 from blueprint.verifying.lines import DIFFERS, Line, first_line, first_of, following, lines_of, settled, step_lines
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
+from blueprint.verifying.tiled_passes import Watch
 from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
-from blueprint.verifying.verdict import NOTHING, Causes, Match, Part, StepVerdict, Verdict, Watch
+from blueprint.verifying.verdict import (
+    NOTHING,
+    Agreement,
+    Causes,
+    Match,
+    Part,
+    Shown,
+    StepVerdict,
+    Verdict,
+    Verifier,
+    ViewOptions,
+    verifier_of,
+)  # fmt: skip
 from blueprint.verifying.verify import verify
 
 __all__ = [

@@ -10,8 +10,8 @@ from blueprint.verifying.lines import StepLine, settled
 from blueprint.verifying.logged import missing, starts
 from blueprint.verifying.parts import BATCH, NO_LINES, RANK, SCOPES, Lines, Scope, group_of, share_among
 from blueprint.verifying.settings import Settings, VerifyOptions, laid_over
-from blueprint.verifying.tiled_passes import Work, moments_in
-from blueprint.verifying.verdict import Match, Verdict, Watch
+from blueprint.verifying.tiled_passes import Watch, Work, moments_in
+from blueprint.verifying.verdict import Match, Verdict
 from blueprint.verifying.verify import verify
 
 
@@ -102,17 +102,16 @@ class Case:
         """Returns what the losses of a file were divided by, from all files of its minibatch, where they are shares of it."""
         _, *key = key_of(batch)[:3]
         others = [each for each in self.placed if list(key_of(each)[1:3]) == key]
-        if not self.scope.shares or any(missing_in(others, True, key[1])):
-            return None
-        return share_among(others, self.scope)
+        alone = not self.scope.shares or any(missing_in(others, True, key[1]))
+        return None if alone else share_among(others, self.scope)
 
     def on_lines(self, prepared: Sequence[Prepared]) -> list[Prepared]:
         """Returns the files, those of a part of a step with the lines on which all of that part lies."""
         found = {id(each.group): each.group for each in prepared}
         for key, group in found.items():
             if group.whole is False and len(group.batches) > 1:
-                together = joined(group.batches, group.batches[0].path)
-                found[key] = replace(group, lines=self.verdict(together, False, explain=False).left_open)
+                together = self.verdict(joined(group.batches, group.batches[0].path), False, explain=False)
+                found[key] = replace(group, lines=together.left_open)
         return [replace(each, group=found[id(each.group)]) for each in prepared]
 
     def verified(self, each: Prepared, explain: bool = False) -> Verdict:

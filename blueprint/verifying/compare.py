@@ -127,10 +127,8 @@ def tile_of(batch: Minibatch, name: str, start: int, rows: Rows, cells: Array | 
 
 def ours_of(name: str, row: str, rows: Rows, theirs: Array) -> Array:
     """Returns the row [N, T] that a logged tensor is compared with; scores are moved to where the preset has them."""
-    ours = computed(rows, row)
-    if name == "scores":
-        return np.asarray(ours * np.nan_to_num(theirs).sum(axis=1, keepdims=True))
-    return np.asarray(ours[:, : theirs.shape[1]])
+    ours = computed(rows, row)[:, : theirs.shape[1]]
+    return np.asarray(ours * np.nan_to_num(theirs).sum(axis=1, keepdims=True) if name == "scores" else ours)
 
 
 class Tally:
@@ -170,8 +168,8 @@ def first_spot(dump: Dump, wrong: Array, theirs: Array, ours: Array, rows: Seque
     columns = wrong[at].nonzero()[0]
     file_row, moved = dump.position(int(rows[at]))
     first, last = moved + int(columns[0]), moved + int(columns[-1])
-    numbers = (float(each[at, columns[0]]) + 0.0 for each in (theirs, ours))  # −0 is 0
-    return Spot(int(rows[at]), file_row, first, last, len(columns), *numbers)
+    logged, recomputed = (float(each[at, columns[0]]) + 0.0 for each in (theirs, ours))  # −0 is 0
+    return Spot(int(rows[at]), file_row, first, last, len(columns), logged, recomputed)
 
 
 def distance(theirs: Array, ours: Array) -> Array:
@@ -196,4 +194,4 @@ def compare_number(name: str, row: str, means: str, both: tuple[float, float], a
     logged, ours = (each + 0.0 for each in both)
     apart = float(distance(np.asarray(logged), np.asarray(ours)))
     wrong = not apart <= allowed or np.isinf(apart)
-    return Compared(name, row, means, 1, int(wrong), apart, allowed, logged=logged, recomputed=ours, size=abs(ours))
+    return Compared(name, row, means, 1, int(wrong), apart, allowed, None, logged, ours, abs(ours))

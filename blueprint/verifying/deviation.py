@@ -11,11 +11,10 @@ import numpy as np
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.compare import Compared, compare_number
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.logged import ALL, TENSORS, Quantity, before, reads
+from blueprint.verifying.logged import ALL, TENSORS, Quantity, before
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.settings import Settings
-from blueprint.verifying.tiled_passes import Work, passes
-from blueprint.verifying.verdict import unseen
+from blueprint.verifying.tiled_passes import Work, passes, unseen
 
 OVERHEAD = 1 << 14
 """A file of few tokens takes as long as one of so many."""
@@ -104,11 +103,6 @@ class Deviation:
     def known(self) -> set[str]:
         """What the file itself has of what stands before the quantity."""
         return {name.partition(".")[0] for name in self.made_of} | set(self.numbers)
-
-    @property
-    def reads(self) -> set[str]:
-        """The tensors that the quantity is made of, not counting what the file's own rows before it are made of."""
-        return reads(self.quantity.needs, self.known)
 
     @cached_property
     def allowed(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps import Array, Minibatch, MinibatchError
+from blueprint.dumps import Array, Minibatch, MinibatchError, require
 from blueprint.witness import Named, Options, Texts, ppo
 
 Rows = slice | Sequence[int] | Array
@@ -40,8 +40,13 @@ INSTEAD = {"reference_logprobs": "old_logprobs", "logprobs": "old_logprobs"}
 
 def cut(batch: Minibatch, rows: slice | Array) -> Minibatch:
     """Returns some responses of a minibatch."""
-    tensors = {name: each[rows] for name, each in batch.tensors.items()}
-    return replace(batch, tensors=tensors, slots=batch.slots[rows], first=batch.first[rows], rows=None)
+    return replace(
+        batch,
+        tensors={name: each[rows] for name, each in batch.tensors.items()},
+        slots=batch.slots[rows],
+        first=batch.first[rows],
+        rows=None,
+    )
 
 
 def tensor(batch: Minibatch, name: str, rows: Rows, options: Options) -> Tensor:
@@ -69,8 +74,8 @@ def texts_of(batch: Minibatch, rows: Rows, options: Options) -> Texts:
     if "entropy" in found:  # where a mean over all slots is watched; `missing` says so if it is no number there
         behind = slots * held["entropy"].nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
         found["entropy"] = torch.where(options.says("metrics.over", "all"), behind, found["entropy"])
-    missing = {name: found[other] for name, other in INSTEAD.items() if name not in found and other in found}
-    return Texts(**{**vars(texts), **found, **missing})
+    instead = {name: found[other] for name, other in INSTEAD.items() if other in found}
+    return Texts(**{**vars(texts), **instead, **found})
 
 
 def _mask(batch: Minibatch, rows: Rows, options: Options) -> tuple[Tensor, Tensor]:
@@ -97,9 +102,8 @@ def _score(batch: Minibatch, rows: Rows, mask: Tensor, options: Options) -> Tens
         return torch.zeros_like(mask[..., 0])
     scores = tensor(batch, "scores", rows, options)
     found = scores.nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf).sum(dim=-1) if scores.dim() == 3 else scores
-    wrong = (~found.isfinite()).nonzero()
-    if len(wrong):
-        row = batch.file_row(_row(rows, int(wrong[0, 1])))
+    for at in (~found.isfinite()).nonzero()[:, 1].tolist():
+        row = batch.file_row(_row(rows, at))
         raise MinibatchError(f"{batch.path}: the score of row {row} is not finite: a number must stand there")
     return found
 
@@ -119,11 +123,10 @@ def _checked(batch: Minibatch, rows: Rows, name: str, found: Tensor, read: Tenso
     _, at, column = wrong[0].tolist()
     row, called, value = _row(rows, at), batch.called.get(TENSORS[name], TENSORS[name]), float(found[0, at, column])
     where = f"{batch.path}: {called} is {value:g} in row {batch.file_row(row)}, column {int(batch.first[row]) + column}"
-    if batch.mask[row, column]:
-        raise MinibatchError(f"{where}, inside the mask: a number must stand there")
-    readers = " or ".join(READERS[name])
+    require(not batch.mask[row, column], f"{where}, inside the mask: a number must stand there")
     raise MinibatchError(
-        f"{where}, outside the mask, where {readers} has it read: write a number there, or set another convention"
+        f"{where}, outside the mask, where {' or '.join(READERS[name])} has it read: write a number there, "
+        "or set another convention"
     )
 
 

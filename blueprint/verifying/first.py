@@ -4,7 +4,7 @@ That holds within what two forwards of the same model may be apart (`noise.py`),
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import erfc, sqrt
 from types import MappingProxyType
 
@@ -16,7 +16,6 @@ from blueprint.verifying.gap import MOST, Gap, forward, gap, limits
 from blueprint.verifying.lines import AGREES, DIFFERS, EARLY, TOO_COARSE, Line
 from blueprint.verifying.logged import CALLED
 from blueprint.verifying.patterns import patterns
-from blueprint.verifying.verdict import First
 
 EXPECTED = MappingProxyType(
     {"approx_kl.used": 0.0, "clip_fraction.used": 0.0, "ratio.mean": 1.0, "loss.mean_ratio": 1.0}
@@ -24,6 +23,20 @@ EXPECTED = MappingProxyType(
 """What is logged before the first update, where the file has no new log-probs."""
 
 PAIRS = (("logprobs_old", "logprobs_new"), ("values_old", "values_new"))
+
+
+@dataclass(frozen=True)
+class First:
+    """What must hold before the first update. lines: of log-probs and values. said: what it looks like, in sentences."""
+
+    lines: tuple[Line, ...] = ()
+    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def differs(self) -> Line | None:
+        """The first line that no noise of a forward explains."""
+        return next((line for line in self.lines if line.says == DIFFERS), None)
 
 
 def before_first_update(batch: Minibatch) -> First:
@@ -34,8 +47,9 @@ def before_first_update(batch: Minibatch) -> First:
     generated = of_the_engine(batch)
     found = _checked(batch, PAIRS[1:] if generated else PAIRS)
     if generated:
-        note = f"before the first update the ratio need not be 1, and is not checked: {generated}"
-        found = replace(found, notes=(note,))
+        found = replace(
+            found, notes=(f"before the first update the ratio need not be 1, and is not checked: {generated}",)
+        )
     if before:
         return found
     said = " ".join(each.strip() for each in found.said)
@@ -85,11 +99,15 @@ def _logged(batch: Minibatch, dtype: str) -> Iterator[Line]:
         most = erfc(far / MOST[dtype] / sqrt(2)) if name == "clip_fraction.used" else MOST[dtype] ** 2
         apart = abs(logged - EXPECTED[name])
         says = AGREES if apart <= most else DIFFERS
-        found = Compared(
-            name, name, EARLY, 1, int(says == DIFFERS), apart, most, None, float(logged), EXPECTED[name], np.inf
+        yield Line(
+            called,
+            Compared(
+                name, name, EARLY, 1, int(says == DIFFERS), apart, most, None, float(logged), EXPECTED[name], np.inf
+            ),
+            says,
+            why=f"{called} is {logged:.4g} instead of {EXPECTED[name]:g}; "
+            f"forwards in {dtype} make it differ by {most:.2g} at most.",
         )
-        why = f"{called} is {logged:.4g} instead of {EXPECTED[name]:g}; forwards in {dtype} make it differ by {most:.2g} at most."
-        yield Line(called, found, says, why=why)
 
 
 def _line(batch: Minibatch, each: Gap, dtype: str, says: str) -> Line:
@@ -123,7 +141,6 @@ def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list
     note = f"{name} should be {old}, but {loud:,} of {tokens:,} words differ, by {each.size():.2g} (root mean square{unit})"
     if each.name == "logprobs_new":
         note += f"; the mean ratio is {np.exp(np.clip(each.apart[each.tokens], -50, 50)).mean():.4g} instead of 1"
-    limit = f"forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}"
-    yield f"{note}; {limit}."
+    yield f"{note}; forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}."
     for said in like or ["it is scattered over rows and words, as by dropout in one forward, or by another precision"]:
         yield f"  {name}: {said}."

@@ -88,8 +88,9 @@ def permuted(deviation: Deviation) -> Iterator[Explained]:
         if moved.any() and largest <= deviation.allowed:
             first = int(moved.argmax())
             here, there = deviation.batch.file_row(first), deviation.batch.file_row(int(order[first]))
-            said = f"{what} of other rows: row {here} has what belongs to row {there}"
-            yield Explained(said, deviation.explained(largest))
+            yield Explained(
+                f"{what} of other rows: row {here} has what belongs to row {there}", deviation.explained(largest)
+            )
 
 
 def _other_rows(deviation: Deviation, theirs: Array, cells: Array) -> tuple[Array, Array]:
@@ -102,8 +103,8 @@ def _other_rows(deviation: Deviation, theirs: Array, cells: Array) -> tuple[Arra
 def _other_scores(deviation: Deviation, theirs: Array, cells: Array) -> tuple[Array, Array]:
     """Returns whose score each response has, and how far off rewards then are."""
     names = ("reward.penalty", "score.place", "score.placed")
-    parts = [[rows[name] for name in names] for _, rows in deviation.local.tiles(names)]
-    penalty, place, placed = (np.concatenate(each) for each in zip(*parts, strict=True))
+    tiles = ([rows[name] for name in names] for _, rows in deviation.local.tiles(names))
+    penalty, place, placed = map(np.concatenate, zip(*tiles, strict=True))
     left, scores = theirs - penalty[:, : theirs.shape[1]], placed.sum(axis=1)
     order = _matched(scores, (left * place).sum(axis=1))
     return order, np.abs(left - place * scores[order][:, None])[cells]

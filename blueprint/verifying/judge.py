@@ -77,8 +77,11 @@ class Judge:
         compare_tiles(tallies, self._counted(near, [each.found.row for each in tallies], shares))
         found: dict[str, Compared] = {}
         for each in tallies:
-            before_it = found.get(each.found.name)
-            if before_it is None or _clearly_nearer(each.found, before_it):
+            own = found.get(each.found.name)
+            # Another row than the preset's own is taken where at most half as many tokens deviate from it. One damaged token
+            # must not hide which row a tensor is; and where a fault in every token does not tell the rows apart, a few tokens
+            # that agree with the other row by chance must not decide.
+            if own is None or (own.deviating > 0 and 2 * each.found.deviating <= own.deviating):
                 found[each.found.name] = self._with_arithmetic(each.found)
         return found | {quantity.name: self._number(quantity, value, near) for quantity, value in numbers}
 
@@ -114,8 +117,8 @@ class Judge:
 
     def _dtype(self, quantity: Quantity) -> str:
         """Returns the coarsest dtype of a quantity and of what it is made of; a score is only held against itself."""
-        made_of = (quantity.name, *before(quantity.name), *FLOATS)
-        return "float64" if quantity.name == "scores" else coarsest(self.dtypes, made_of)
+        made_of = () if quantity.name == "scores" else (quantity.name, *before(quantity.name), *FLOATS)
+        return coarsest(self.dtypes, made_of)
 
     def _with_arithmetic(self, compared: Compared) -> Compared:
         """Adds how far off the library's own arithmetic may be, in which dtype, and how far rounding was seen to move it."""
@@ -164,12 +167,3 @@ class Judge:
 def _finite(size: float) -> float:
     """Returns a size, and 0 for one that is infinite or no number: beside it every finite difference would be allowed."""
     return size if np.isfinite(size) else 0.0
-
-
-def _clearly_nearer(other: Compared, own: Compared) -> bool:
-    """Whether at most half as many tokens deviate from another row as from the preset's own.
-
-    One damaged token must not hide which row a tensor is. A fault in every token does not tell the rows apart, and then a
-    few tokens that agree with the other row by chance must not decide.
-    """
-    return own.deviating > 0 and 2 * other.deviating <= own.deviating

@@ -139,8 +139,7 @@ def _together(lines: Sequence[tuple[Line, Dump]]) -> StepLine:
         found = each[0].compared
         return GRAVITY.get(each[0].says, 1), found.largest / (found.allowed or 1.0)
 
-    worst, batch = max(lines, key=gravity)
-    wrong = [(line, each) for line, each in lines if not settled(line)]
+    (worst, batch), wrong = max(lines, key=gravity), [each for each in lines if not settled(each[0])]
     first = next((each for each in wrong if each[0].says == worst.says), None)
     return StepLine(worst, batch, len(lines), tuple(each for _, each in wrong), first)
 

@@ -38,8 +38,9 @@ def judged(batch: Minibatch, found: Replay, factor: float) -> tuple[Judge, dict[
 
 def in_doubt(compared: Compared) -> bool:
     """Tells whether it must be measured: by the dtype alone nothing could be told, or a clean quantity might be accused."""
-    open_ = compared.doubtful and (compared.largest != 0 or compared.size != 0)
-    return open_ or (not compared.agrees and compared.dtype in HALF)
+    return (compared.doubtful and (compared.largest != 0 or compared.size != 0)) or (
+        not compared.agrees and compared.dtype in HALF
+    )
 
 
 def measured(judge: Judge, doubts: Sequence[Compared]) -> dict[str, float]:

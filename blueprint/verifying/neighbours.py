@@ -130,9 +130,11 @@ def by_alignment(batch: Minibatch, read: Collection[str]) -> Iterator[Neighbour]
     """Yields tensors shifted by a column, swapped, and masks that are a token longer or shorter; only those that are read."""
     for name in SHIFTED:
         if name in read and name in batch.tensors and batch.mask.shape[1] > 1:
-            for where, by in (("before", 1), ("behind", -1)):
-                said = f"{name} of the slot {where} (shifted by one column to the {'right' if by > 0 else 'left'})"
-                yield Neighbour(said, altered=partial(_moved, name, by))
+            for where, by, side in (("before", 1, "right"), ("behind", -1, "left")):
+                yield Neighbour(
+                    f"{name} of the slot {where} (shifted by one column to the {side})",
+                    altered=partial(_moved, name, by),
+                )
     for (one, other), means in SWAPPED.items():
         if {one, other} & set(read) and {one, other} <= batch.tensors.keys():
             yield Neighbour(f"{one} and {other} swapped{means}", altered=partial(_swapped, one, other))

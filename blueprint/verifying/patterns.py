@@ -79,8 +79,10 @@ def _some_rows(batch: Minibatch, gap: Gap, usual: float) -> Iterator[Pattern]:
     listed = ", ".join(rows[:MOST_LISTED]) + (" …" if len(rows) > MOST_LISTED else "")
     padded = padded_rows(batch)
     if padded is not None and np.array_equal(padded[gap.rows][there], loud[there]):
-        said = f"only in rows with a padded prompt ({listed}): position ids, or an attention mask, that do not skip the pads"
-        yield Pattern(said, True)
+        yield Pattern(
+            f"only in rows with a padded prompt ({listed}): position ids, or an attention mask, that do not skip the pads",
+            True,
+        )
     else:
         yield Pattern(f"only in {len(rows)} of {int(there.sum())} rows ({listed})", False)
 
@@ -90,12 +92,9 @@ def padded_rows(batch: Minibatch) -> Array | None:
     prompts = batch.tensors.get("prompt_ids")
     if prompts is None or prompts.shape[1] < 2:
         return None
-    twice = prompts[:, 0] == prompts[:, 1]
-    if not twice.any():
-        return None
-    found, counts = np.unique(prompts[twice, 0], return_counts=True)
-    padded = np.asarray(prompts[:, 0] == found[counts.argmax()])
-    return None if padded.all() else padded
+    found, counts = np.unique(prompts[prompts[:, 0] == prompts[:, 1], 0], return_counts=True)
+    padded = prompts[:, 0] == found[counts.argmax()] if found.size else None
+    return None if padded is None or padded.all() else np.asarray(padded)
 
 
 def _sloped(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:

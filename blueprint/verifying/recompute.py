@@ -15,8 +15,7 @@ from blueprint.verifying.compare import computed
 from blueprint.verifying.file_inputs import entropy_everywhere
 from blueprint.verifying.logged import NUMBERS, PADS, missing, starts
 from blueprint.verifying.settings import Settings, laid_over
-from blueprint.verifying.tiled_passes import TILE_TOKENS, Work, one_thread
-from blueprint.verifying.verdict import Progress, unseen
+from blueprint.verifying.tiled_passes import TILE_TOKENS, Progress, Work, one_thread, unseen
 
 
 @dataclass(frozen=True)

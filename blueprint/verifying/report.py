@@ -47,8 +47,10 @@ def _first(verdict: Verdict, first: Line) -> Iterator[str]:
         if line.within:
             shares = ", ".join(f"{name} ({100 * share:.0f} % of it)" for name, share in line.within.items())
             yield f"  {line.called} follows from differences within the tolerance of: {shares}."
-    later = verdict.lines[len(verdict.before_update.lines) :]
-    yield from others([each for each in later if each != first and not each.within], "the file's own")
+    early = verdict.before_update.lines
+    yield from others(
+        [each for each in verdict.lines[len(early) :] if each != first and not each.within], "the file's own"
+    )
 
 
 def _nothing_logged(verdict: Verdict) -> Iterator[str]:
@@ -178,5 +180,9 @@ def data_of_step(found: StepVerdict) -> dict[str, Any]:
 
 
 def _of_step(line: StepLine) -> dict[str, Any]:
-    more = {"worst_in": line.worst.path, "files": line.files, "deviating_in": [each.path for each in line.deviating]}
-    return quantity_data(line.line) | more
+    return {
+        **quantity_data(line.line),
+        "worst_in": line.worst.path,
+        "files": line.files,
+        "deviating_in": [each.path for each in line.deviating],
+    }

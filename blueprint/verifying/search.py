@@ -8,7 +8,7 @@ from blueprint.verifying.compare import Compared
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.fitted import fitted, permuted, whitened_elsewhere
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.logged import TENSORS
+from blueprint.verifying.logged import TENSORS, reads
 from blueprint.verifying.meanings import FINE
 from blueprint.verifying.neighbours import (
     Explained,
@@ -21,6 +21,7 @@ from blueprint.verifying.neighbours import (
     values_of,
 )
 from blueprint.verifying.slips.tables import SLIPS
+from blueprint.verifying.tiled_passes import Watch
 from blueprint.verifying.trying import (
     can_be_alone,
     explained_alone,
@@ -29,7 +30,7 @@ from blueprint.verifying.trying import (
     possible,
     tried,
 )
-from blueprint.verifying.verdict import Causes, Match, Watch, ranked
+from blueprint.verifying.verdict import Causes, Match, ranked
 from blueprint.workbooks.common.conventions.data import rlhf
 
 TIMES = 4
@@ -130,17 +131,15 @@ class Search:
         """Returns what else deviates with a cause: in the quantity alone, or in all that leads to it if less does then."""
         others = self.deviation.others
         if found.neighbour is None:
-            others = tuple(each for each in others if not _explained_by(self.deviation.about(each), found.said))
+            same = {
+                each.name: [slip for slip in SLIPS.get(each.name, ()) if slip.said == found.said] for each in others
+            }
+            others = tuple(
+                each for each in others if not explained_alone(self.deviation.about(each), (), same[each.name])
+            )
         elif others:
             others = min(others, _left_by(self.deviation, found.neighbour), key=len)
         return tuple((each.name, each.largest) for each in others)
-
-
-def _explained_by(deviation: Deviation, said: str) -> bool:
-    """Tells whether a slip that is said so explains the quantity, too."""
-    return bool(
-        explained_alone(deviation, (), [each for each in SLIPS.get(deviation.quantity.name, ()) if each.said == said])
-    )
 
 
 def _left_by(deviation: Deviation, neighbour: Neighbour) -> tuple[Compared, ...]:
@@ -171,7 +170,7 @@ def _singles(deviation: Deviation) -> Iterator[Neighbour]:
     )
     yield from _fitted(deviation)
     if not made_of_logged(deviation):
-        yield from by_alignment(deviation.batch, deviation.reads)
+        yield from by_alignment(deviation.batch, reads(deviation.quantity.needs, deviation.known))
     yield from by_microbatches(responses)
     if deviation.quantity not in TENSORS:
         yield from by_factors(responses)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from blueprint.dumps import Dump, MinibatchError, catalogue_of
+from blueprint.dumps import Dump, MinibatchError, catalogue_of, require
 from blueprint.inputs import OFF, Catalogue, NumbersError, Preset, dotted, nearest, says_off, suggestion
 from blueprint.inputs import Setting as Known
 from blueprint.quoting import unquoted
@@ -56,7 +56,7 @@ def number_of(name: str, value: Setting) -> float:
     Raises MinibatchError for a word that the option does not have, or a number that is none.
     """
     if name in WORDS:
-        if value not in WORDS[name]:
+        if value not in WORDS[name]:  # asked for every tile: the sentence is only made where it is needed
             raise MinibatchError(f"{name} is {value!r}: write one of {', '.join(WORDS[name])}")
         return float(WORDS[name].index(str(value)))
     try:
@@ -72,10 +72,9 @@ def options_of(values: Settings, device: str = "cpu") -> Options:
     """
     names = (*NUMBERS, *WORDS)
     missing = [name for name in names if name not in values]
-    if missing:
-        raise MinibatchError(f"no value for {', '.join(missing)}: start from the values of a preset")
-    found = {name: number_of(name, values[name]) for name in names}
-    numbers = torch.tensor([found[name] for name in names], dtype=torch.float64, device=device).view(-1, 1, 1, 1)
+    require(not missing, f"no value for {', '.join(missing)}: start from the values of a preset")
+    found = [number_of(name, values[name]) for name in names]
+    numbers = torch.tensor(found, dtype=torch.float64, device=device).view(-1, 1, 1, 1)
     return Options(dict(zip(names, numbers, strict=True)))
 
 
@@ -84,8 +83,9 @@ def known_device(name: str) -> None:
     try:
         torch.zeros(1, dtype=torch.float64, device=name)
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
-        why = str(error).splitlines()[0]
-        raise MinibatchError(f"--device {name}: torch cannot compute in float64 there ({why})") from error
+        raise MinibatchError(
+            f"--device {name}: torch cannot compute in float64 there ({str(error).splitlines()[0]})"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -153,30 +153,26 @@ def _preset(known: Catalogue, name: str) -> Preset:
 
 def _override(known: Catalogue, text: str) -> tuple[str, Setting]:
     key, equals, value = text.partition("=")
-    name = plain(key.strip())
-    if not equals:
-        raise MinibatchError(
-            f"--set {unquoted(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99"
-        )
-    if name not in known.settings:
-        keys = [dotted(each) for each in known.settings]
-        raise MinibatchError(f"--set {unquoted(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
+    name, keys = plain(key.strip()), [dotted(each) for each in known.settings]
+    require(equals != "", f"--set {unquoted(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99")
+    require(name in known.settings, f"--set {unquoted(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
     return name, _value(dotted(name), known.settings[name], value.strip())
 
 
 def _value(key: str, setting: Known, text: str) -> Setting:
     if setting.words:
-        if text not in setting.words:
-            raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected one of {', '.join(setting.words)}")
+        require(
+            text in setting.words,
+            f"--set {key}: found {unquoted(text)}, expected one of {', '.join(setting.words)}",
+        )
         return text
     try:
         number = float(_number(text))
     except ValueError:
         or_off = ', or "off"' if setting.limit else ""
         raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected a number{or_off}") from None
-    if not setting.holds(number):
-        highest = "off" if setting.limit else shown(setting.high)
-        raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected {shown(setting.low)} to {highest}")
+    allowed = f"{shown(setting.low)} to {'off' if setting.limit else shown(setting.high)}"
+    require(setting.holds(number), f"--set {key}: found {unquoted(text)}, expected {allowed}")
     return number
 
 

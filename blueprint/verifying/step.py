@@ -6,16 +6,16 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
-from blueprint.dumps import Dump, Minibatch, MinibatchError, in_order, read_dump, rows_twice
+from blueprint.dumps import Dump, Minibatch, MinibatchError, in_order, read_dump, require, rows_twice
 from blueprint.inputs import dotted
 from blueprint.verifying.case import Case, Prepared, Verified
-from blueprint.verifying.kind import verifier_of
 from blueprint.verifying.lines import AGREES, StepLine, first_line, following, step_lines
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.parts import FEWEST, WHITENED_ROWS
 from blueprint.verifying.settings import DEFAULT, Chosen, VerifyOptions, choose, laid_over, shown
 from blueprint.verifying.step_causes import causes_in_step
-from blueprint.verifying.verdict import Match, Part, StepVerdict, Verdict, Watch, quiet
+from blueprint.verifying.tiled_passes import Watch, quiet
+from blueprint.verifying.verdict import Match, Part, StepVerdict, Verdict, verifier_of
 
 AnyPath = str | PathLike[str]
 
@@ -53,10 +53,10 @@ def verify_dumps(
     """Verifies the dumps of one step that were read, as `verify_step`; `unread` are the others."""
     if not dumps:
         return StepVerdict(None, (), unread)
-    other = next((each for each in dumps if each.kind != dumps[0].kind), None)
-    if other is not None:
-        raise MinibatchError(
-            f"{dumps[0].path} and {other.path} are dumps of different kinds, {dumps[0].kind} and {other.kind}: verify them apart."
+    for each in dumps:
+        require(
+            each.kind == dumps[0].kind,
+            f"{dumps[0].path} and {each.path} are dumps of different kinds, {dumps[0].kind} and {each.kind}: verify them apart.",
         )
     return verifier_of(dumps[0]).verify(dumps, options, watch, unread)
 
@@ -67,8 +67,7 @@ def verify_one(dump: Dump, options: VerifyOptions = DEFAULT, watch: Watch = quie
     Raises MinibatchError as `verify_step`, and where the dump cannot be computed again.
     """
     step = verify_dumps([dump], options, watch)
-    if not step.parts:
-        raise MinibatchError(next(iter(step.unread.values())))
+    require(bool(step.parts), next(iter(step.unread.values()), ""))
     return alone(step)
 
 
@@ -87,10 +86,17 @@ def verify_minibatches(
     chosen = _one_choice(batches, options)
     case = Case(batches, laid_over(chosen.values), chosen.preset.name, options, watch)
     step, first, causes = _judged(case, case.prepared(), unread)
-    parts = tuple(Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts)
-    lacking = tuple(dict.fromkeys(part for each in step.prepared for part in each.group.lacking))
     notes += filter(None, [rows_twice(batches), _whitened_alone(step)])
-    return StepVerdict(batches[0].step, parts, unread, tuple(step.lines), first, causes, lacking, tuple(notes))
+    return StepVerdict(
+        batches[0].step,
+        tuple(Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts),
+        unread,
+        tuple(step.lines),
+        first,
+        causes,
+        lacking=tuple(dict.fromkeys(part for each in step.prepared for part in each.group.lacking)),
+        notes=tuple(notes),
+    )
 
 
 def _one_choice(batches: Sequence[Minibatch], options: VerifyOptions) -> Chosen:
@@ -124,7 +130,7 @@ def _judged(
         causes = step.verdicts[0].causes if by_itself else causes_in_step(step, first)
     if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
         parts = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
-        moved = [replace(each, batch=replace(each.batch, moments={}), group=parts[id(each.group)]) for each in prepared]
+        moved = [Prepared(replace(each.batch, moments={}), parts[id(each.group)], each.shares) for each in prepared]
         return _judged(case, moved, unread)
     if any(each.rest for each in causes):
         step = replace(
@@ -159,9 +165,9 @@ def _whitened_alone(step: Verified) -> str | None:
     ]
     if not found:
         return None
-    whitens = WHITENED_ROWS[step.case.scope.whitens]
     which = found[0] if len(found) == 1 else f"each of {len(found)} files, {found[0]} the first,"
     return (
-        f"advantages are whitened over the rows of {which} alone, and not over {whitens}, though files of these are not there: "
+        f"advantages are whitened over the rows of {which} alone, and not over "
+        f"{WHITENED_ROWS[step.case.scope.whitens]}, though files of these are not there: "
         "either the metadata say wrongly what belongs together, or this is a fault"
     )

@@ -27,8 +27,8 @@ def causes_in_step(step: Verified, first: StepLine) -> tuple[Match, ...]:
     if ALL[first.name] not in TENSORS:
         return tuple(_divided_otherwise(step, first.name)) or step.case.verified(at, explain=True).causes
     found = tuple(_whitened_over_others(step, first, at)) or _likeliest(step, first, _of_joined(step, first, at))
-    numbers = [each.line.compared for each in step.lines if each.line.says == DIFFERS]
-    still = {each.name: each.largest for each in numbers if each.logged is not None}
+    wrong = (each.line.compared for each in step.lines if each.line.says == DIFFERS)
+    still = {each.name: each.largest for each in wrong if each.logged is not None}
     return tuple(replace(each, still=tuple((dict(each.still) | still).items())) for each in found)
 
 
@@ -61,10 +61,8 @@ def _unwhitened(step: Verified, at: Prepared) -> tuple[Match, ...]:
 
 
 def _together(step: Verified, batch: Minibatch, other: Minibatch) -> bool:
-    if batch.place is None or other.place is None:
-        return batch is other
-    scope = step.case.scope.whitens
-    return group_of(batch, scope) == group_of(other, scope) and key_of(batch)[1] == key_of(other)[1]
+    one, two = ((*group_of(each, step.case.scope.whitens), key_of(each)[1]) for each in (batch, other))
+    return batch is other if batch.place is None or other.place is None else one == two
 
 
 def _whitened_over_others(step: Verified, first: StepLine, at: Prepared) -> Iterator[Match]:
@@ -110,9 +108,8 @@ def _divided_otherwise(step: Verified, name: str) -> Iterator[Match]:
     """Yields what else a loss may be divided by in every file, or else a factor by which it is off in every file."""
     for said, share in _shares(step):
         changed = [replace(each, batch=replace(each.batch, share=share(each.batch))) for each in step.prepared]
-        if [each.batch.share for each in changed] == [each.batch.share for each in step.prepared]:
-            continue
-        if found := _if_all_agree(step, changed, name):
+        other = [each.batch.share for each in changed] != [each.batch.share for each in step.prepared]
+        if other and (found := _if_all_agree(step, changed, name)):
             yield match_of(said, found, name)
             return
     yield from _factors(step, name)
@@ -122,8 +119,8 @@ def _shares(step: Verified) -> Iterator[tuple[str, Callable[[Minibatch], Share |
     """Yields other denominators, and how a report puts them."""
 
     def mates(batch: Minibatch, start: int) -> Share:
-        own = key_of(batch)[start:3]
-        return share_among([each for each in step.case.placed if key_of(each)[start:3] == own], PARTS)
+        together = (each for each in step.case.placed if key_of(each)[start:3] == key_of(batch)[start:3])
+        return share_among(list(together), PARTS)
 
     yield "the mean over the words of each microbatch, not its share of the minibatch's", lambda batch: None
     yield "each microbatch's share of the mean over its minibatch, of all ranks", lambda batch: mates(batch, 1)
@@ -142,8 +139,8 @@ def _factors(step: Verified, name: str) -> Iterator[Match]:
             line.compared for line in wrong if not _apart(line, factor) <= line.compared.allowed * max(1.0, factor)
         ]
         if of_it and all(each.name != name for each in others):
-            still = {each.name: each.largest for each in others}
-            yield Match(said, max(_apart(line, factor) for line in of_it), tuple(still.items()), rank=2)
+            still = tuple({each.name: each.largest for each in others}.items())
+            yield Match(said, max(_apart(line, factor) for line in of_it), still, rank=2)
             return
 
 

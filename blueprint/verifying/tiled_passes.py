@@ -1,6 +1,6 @@
 """Passes over a minibatch, tile by tile, in memory that does not grow with it: first what is counted, then what is lost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,8 +11,21 @@ from torch import Tensor
 from blueprint.dumps import Minibatch, Moments
 from blueprint.verifying.file_inputs import Rows, given_rows, per_word, tensor, texts_of
 from blueprint.verifying.settings import Settings, number_of, options_of
-from blueprint.verifying.verdict import Progress, unseen
 from blueprint.witness import Named, Options, Spread, Texts, Tiled, ppo
+
+Progress = Callable[[int], None]
+Watch = Callable[[str, int], Progress]
+"""Called with what begins and how many tokens it will go through; returns what is called with how many were done."""
+
+
+def unseen(words: int) -> None:
+    """Shows no progress."""
+
+
+def quiet(what: str, words: int) -> Progress:
+    """Shows no progress of anything."""
+    return unseen
+
 
 FLOOR = 1e-12
 """The variance of the returns up to which the explained variance is 0."""
@@ -146,9 +159,8 @@ def sums_beyond(batch: Minibatch, device: str) -> Tiled:
         found |= {f"{name}.count": each.count, f"{name}.sum": each.count * each.mean}
         spreads[f"{name}.squares"] = Spread(number(each.count), number(each.mean), number(each.squares))
     if (share := batch.share) is not None:
-        below = {"words": share.tokens, "wrote": share.responses}
-        ours = {row: count / share.ranks for row, count in below.items() if count is not None}
-        found |= {f"{part}.{row}": count for part in LOSSES for row, count in ours.items()}
+        below = (("words", share.tokens), ("wrote", share.responses))
+        found |= {f"{part}.{row}": each / share.ranks for part in LOSSES for row, each in below if each is not None}
         found |= {} if share.slots is None else {"most": share.slots}
     return Tiled({name: number(each) for name, each in found.items()}, spreads)
 

@@ -45,10 +45,10 @@ def held_in(batch: Minibatch) -> dict[str, str]:
     A dtype narrower than float64 is taken at its word. Numbers of float64 count as what they were computed as: those of
     jsonl come as float64, and all of them may be float32 numbers.
     """
-    named = {name: dtype for name, dtype in batch.dtypes.items() if dtype in TOLERANCES and name in batch.tensors}
     return {
         name: _rounded_to(batch, name) if dtype == "float64" and name in TELLING else dtype
-        for name, dtype in named.items()
+        for name, dtype in batch.dtypes.items()
+        if dtype in TOLERANCES and name in batch.tensors
     }
 
 
@@ -69,10 +69,7 @@ def _rounded_to(batch: Minibatch, name: str) -> str:
     some = torch.from_numpy(distinct[distinct != np.trunc(distinct)])
     if len(some) < ENOUGH:
         return "float64"
-    coarser = list(TOLERANCES)[1:]
-    return next(
-        (each for each in reversed(coarser) if bool((some.to(getattr(torch, each)).double() == some).all())), "float64"
-    )
+    return next(each for each in reversed(TOLERANCES) if bool((some.to(getattr(torch, each)).double() == some).all()))
 
 
 def last_digit(value: float) -> float:
@@ -84,23 +81,20 @@ def last_digit(value: float) -> float:
         return 0.0
     digits = Decimal(repr(value)).normalize()
     exponent = int(digits.as_tuple().exponent)
-    if value == 0 or -exponent < FEWEST_DECIMALS or len(digits.as_tuple().digits) > MOST_DIGITS:
-        return 0.0
-    return 0.5 * 10.0**exponent
+    as_it_is = value == 0 or -exponent < FEWEST_DECIMALS or len(digits.as_tuple().digits) > MOST_DIGITS
+    return 0.0 if as_it_is else 0.5 * 10.0**exponent
 
 
 def half_unit(value: float, dtype: str) -> float:
     """Returns half a unit in the last place of a number in a dtype: so much rounding to it may have moved the number."""
-    if value == 0 or not np.isfinite(value):
-        return 0.0
-    return float(2.0 ** (np.frexp(value)[1] - 2) * torch.finfo(getattr(torch, dtype)).eps)
+    half = 2.0 ** (np.frexp(value)[1] - 2) * torch.finfo(getattr(torch, dtype)).eps
+    return float(half) if value != 0 and np.isfinite(value) else 0.0
 
 
 def stored(value: float, dtype: str) -> float:
     """Returns half a unit in the last place of a number that is exact in float16 or bfloat16, where its file has those."""
-    if dtype not in HALF or not np.isfinite(value):
-        return 0.0
-    return half_unit(value, dtype) if float(torch.tensor(value, dtype=getattr(torch, dtype))) == value else 0.0
+    exact = dtype in HALF and float(torch.tensor(value, dtype=getattr(torch, dtype))) == value
+    return half_unit(value, dtype) if exact else 0.0
 
 
 def widened(found: Replay) -> float:

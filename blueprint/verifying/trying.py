@@ -39,8 +39,7 @@ AT_ONCE = 64
 def explained_alone(deviation: Deviation, neighbours: Sequence[Neighbour], slips: Sequence[Any]) -> list[Explained]:
     """Returns the slips and neighbours with which the quantity agrees; the neighbours are such as can be tried alone."""
     if deviation.quantity in TENSORS:
-        found = tried_alone(deviation, slips, neighbours)
-        return [Explained(each.slip.said, compared, each.neighbour) for each, compared in found]
+        return list(tried_alone(deviation, slips, neighbours))
     numbers = (
         Explained(said, deviation.with_number(ours), neighbour)
         for said, ours, neighbour in _numbers(deviation, neighbours, slips)

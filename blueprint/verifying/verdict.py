@@ -1,26 +1,19 @@
-"""What dumps come to, of whichever kind: a verdict for each file, one for all files of a step, and what explains a deviation."""
+"""What dumps come to, of whichever kind: a verdict for each file, one for all files of a step, and what explains a deviation.
 
-from collections.abc import Callable, Iterable, Mapping
+Also what a kind of workbook does with dumps: it verifies those of a step, and shows a part of one as a workbook.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from blueprint.verifying.lines import DIFFERS, Line, StepLine
-from blueprint.verifying.settings import Chosen, Settings
-
-Progress = Callable[[int], None]
-Watch = Callable[[str, int], Progress]
-"""Called with what begins and how many tokens it will go through; returns what is called with how many were done."""
-
-
-def unseen(words: int) -> None:
-    """Shows no progress."""
-
-
-def quiet(what: str, words: int) -> Progress:
-    """Shows no progress of anything."""
-    return unseen
-
+from blueprint.dumps import Array, Dump
+from blueprint.verifying.first import First
+from blueprint.verifying.lines import Line, StepLine
+from blueprint.verifying.settings import Chosen, Settings, VerifyOptions
+from blueprint.verifying.tiled_passes import Watch
+from blueprint.workbooks.registry import kind_named
 
 NEARLY = 10.0
 """How much worse than the best match another one may be, and still be named."""
@@ -74,22 +67,8 @@ def ranked(found: Iterable[Match], negligible: float) -> tuple[Match, ...]:
     fewest = min((len(match.still) for match in every), default=0)
     best = [match for match in every if len(match.still) == fewest]
     least = min((match.largest for match in best), default=0.0)
-    named = [match for match in best if match.largest <= max(NEARLY * least, negligible)]
+    named = (match for match in best if match.largest <= max(NEARLY * least, negligible))
     return tuple(sorted(named, key=lambda match: (match.rank, max(match.largest, negligible))))
-
-
-@dataclass(frozen=True)
-class First:
-    """What must hold before the first update. lines: of log-probs and values. said: what it looks like, in sentences."""
-
-    lines: tuple[Line, ...] = ()
-    said: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def differs(self) -> Line | None:
-        """The first line that no noise of a forward explains."""
-        return next((line for line in self.lines if line.says == DIFFERS), None)
 
 
 @dataclass(frozen=True)
@@ -135,8 +114,7 @@ class Part:
 class StepVerdict:
     """What the files of one step come to.
 
-    step: its number, as the files say it, else None.
-    parts: a verdict for each file, in the order of ranks, epochs, minibatches and microbatches.
+    step: its number, as the files say it, else None. parts: a verdict for each file, in the order of their places.
     unread: by file that could not be read, or not be computed with, why, in a sentence.
     lines: every logged quantity, where it is worst. first: the one that deviates first. causes: what explains it, the best
         first; looked for once, for all files.
@@ -156,3 +134,63 @@ class StepVerdict:
     def agrees(self) -> bool:
         """Whether every logged number of every file that could be compared agrees."""
         return self.first is None
+
+
+class ViewOptions(NamedTuple):
+    """Which rows of a dump are shown, as the options of `blueprint import` say it; see there."""
+
+    rows: list[int] | None = None
+    worst: int | None = None
+    by: str | None = None
+    tokens: int = 32
+
+
+class Agreement(NamedTuple):
+    """By name how far a row or a number is from the replay's, over 1 + its largest; and how far it may be."""
+
+    distances: Mapping[str, float]
+    near: float
+
+    @property
+    def worst(self) -> float:
+        """The largest distance."""
+        return max(self.distances.values(), default=0.0)
+
+    @property
+    def apart(self) -> list[str]:
+        """What is farther than rounding, in order."""
+        return [name for name, off in self.distances.items() if not off <= self.near]
+
+
+class Shown(NamedTuple):
+    """A part of a dump that becomes a workbook.
+
+    what: what is shown, in words. remarks: what of the workbook is not as the library had it. numbers: makes its numbers,
+    under a name. agreement: compares its blocks, by their names, with the dump computed again.
+    """
+
+    what: str
+    remarks: tuple[str, ...]
+    numbers: Callable[[str], Any]
+    agreement: Callable[[Mapping[str, Array]], Agreement]
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """How dumps of a kind are verified and shown.
+
+    check_device: raises MinibatchError where they cannot be computed. verify: what the dumps of one step come to; `unread` are
+    files of it that could not be read. whitened_alike: a dump that is a part of a larger batch, as that was whitened.
+    shown: what of a dump is shown; raises MinibatchError for a row that is not there, and other such wishes.
+    """
+
+    check_device: Callable[[str], None]
+    verify: Callable[[Sequence[Any], VerifyOptions, Watch, Mapping[Path, str]], StepVerdict]
+    shown: Callable[[Verdict, Chosen, ViewOptions], Shown]
+    whitened_alike: Callable[[Verdict], Dump]
+
+
+def verifier_of(dump: Dump) -> Verifier:
+    """Returns how dumps of the kind of this one are verified."""
+    found: Verifier = kind_named(dump.kind).part("verifier")
+    return found

@@ -16,8 +16,8 @@ from blueprint.verifying.parts import NO_LINES, Lines, beyond_it, from_there_on,
 from blueprint.verifying.recompute import Replay, ending, replay
 from blueprint.verifying.search import causes_of
 from blueprint.verifying.settings import Settings, laid_over
-from blueprint.verifying.tiled_passes import TILE_TOKENS, passes
-from blueprint.verifying.verdict import NOTHING, Causes, Verdict, Watch, quiet
+from blueprint.verifying.tiled_passes import TILE_TOKENS, Watch, passes, quiet
+from blueprint.verifying.verdict import NOTHING, Causes, Verdict
 
 
 def verify(
@@ -54,9 +54,10 @@ def verify(
         if explain and (first := first_of(lines)) and first.says == DIFFERS:
             lines, open_, causes = _explained(both, lines, open_, (first, preset, watch, whole))
     early, matches = before_first_update(batch), causes.matches if causes else ()
-    every, notes = (*early.lines, *lines), (*_notes(batch, found), *early.notes)
-    first = first_of(lines) or early.differs
-    return Verdict(preset, found, every, _uncompared(judge), first, matches, notes, causes, open_, early)
+    notes, logged = (*_notes(batch, found), *early.notes), (*judge.tensors, *(each for each, *_ in judge.numbers))
+    uncompared = {each.name: found.missing[each.needs] for each in logged if each.needs in found.missing}
+    every, first = (*early.lines, *lines), first_of(lines) or early.differs
+    return Verdict(preset, found, every, uncompared, first, matches, notes, causes, open_, early)
 
 
 def _tokens(batch: Minibatch, settings: Settings) -> int:
@@ -82,18 +83,14 @@ class _Both(NamedTuple):
         left: dict[str, Any] = {"says": NEEDS_OTHERS, "within": {}}
         return [replace(line, **left) if line.compared.name in open_ else line for line in lines]
 
-    def deviation(self, compared: Compared, preset: str) -> Deviation:
-        """Returns all that is known when the cause of a deviation is looked for."""
-        others = tuple(each for name, each in self.own.items() if name != compared.name and not each.agrees)
-        return Deviation(self.judge, self.local, preset, compared, self.given, others)
-
 
 def _explained(
     both: _Both, lines: list[Line], open_: Lines, of: tuple[Line, str, Watch, bool | None]
 ) -> tuple[list[Line], Lines, Causes]:
     """Looks for the cause of the first deviation; what it explains follows from it, and another batch's mean is left open."""
     first, preset, watch, whole = of
-    causes = causes_of(both.deviation(first.compared, preset), watch)
+    others = tuple(each for each in both.own.values() if each.name != first.compared.name and not each.agrees)
+    causes = causes_of(Deviation(both.judge, both.local, preset, first.compared, both.given, others), watch)
     if whole is None and any(each.beyond for each in causes.matches):
         open_, causes = both.left_open(), NOTHING
         lines = both.lines(open_)
@@ -128,11 +125,6 @@ def _from_own_rows(judge: Judge, straight: Mapping[str, Compared], watch: Watch)
 def _meant(straight: Mapping[str, Compared]) -> dict[str, str]:
     """Returns by tensor of the file the row that it is."""
     return {each.name: straight[each.name].row for each in TENSORS if each.name in straight}
-
-
-def _uncompared(judge: Judge) -> dict[str, str]:
-    logged = [*judge.tensors, *(each for each, _, _ in judge.numbers)]
-    return {each.name: judge.found.missing[each.needs] for each in logged if each.needs in judge.found.missing}
 
 
 def _notes(batch: Minibatch, found: Replay) -> Iterator[str]:

@@ -33,8 +33,7 @@ def _row(line: Line) -> tuple[str, ...]:
 
 def where(line: Line) -> str:
     """Says where a quantity first deviates, and how much of it does."""
-    found, spot = line.compared, line.compared.spot
-    axes = found.axes
+    found, spot, axes = line.compared, line.compared.spot, line.compared.axes
     if spot is None:
         return f"{line.called}: logged {found.logged:.9g}, recomputed {found.recomputed:.9g}."
     deviate = "deviates" if spot.words == 1 else "deviate"
@@ -137,9 +136,6 @@ def quantity_data(line: Line) -> dict[str, Any]:
     """Returns what is said of a quantity, for programs."""
     found, spot = line.compared, line.compared.spot
     numbers: dict[str, float | None] = {"largest": found.largest, "allowed": line.allowed, "size": found.size}
-    place = None
-    if spot:
-        place = {"row": spot.row, "first_column": spot.first, "last_column": spot.last, "words": spot.words}
     if both := spot or (found if found.logged is not None else None):
         numbers |= {"logged": both.logged, "recomputed": both.recomputed}
     return {
@@ -151,7 +147,9 @@ def quantity_data(line: Line) -> dict[str, Any]:
         "deviating": found.deviating,
         "why": why(line) if line.says == TOO_COARSE else None,
         "within": dict(line.within),
-        "where": place,
+        "where": {"row": spot.row, "first_column": spot.first, "last_column": spot.last, "words": spot.words}
+        if spot
+        else None,
         **finite(numbers),
     }
 

@@ -51,7 +51,7 @@ class Kind:
         gradient: adds the gradients of its loss to a blueprint.
         former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
-            of such a workbook (`verifying.kind.Verifier`).
+            of such a workbook (`verifying.Verifier`).
     """
 
     name: str

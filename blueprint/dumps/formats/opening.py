@@ -107,8 +107,10 @@ def format_of(path: Path) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
     # Protocol 2 and later begin with 0x80 and the protocol's number; earlier ones are told by their ending.
-    if (head[:1] == b"\x80" and 2 <= head[1] <= 5) or path.suffix.lower() in _PICKLED_ENDINGS:
-        raise MinibatchError(f"this is a pickle, which could run any code and is never opened; {WAY_OUT}.")
+    require(
+        not (head[:1] == b"\x80" and 2 <= head[1] <= 5) and path.suffix.lower() not in _PICKLED_ENDINGS,
+        f"this is a pickle, which could run any code and is never opened; {WAY_OUT}.",
+    )
     if text.startswith(b"{"):
         return "jsonl"
     none = f"found neither safetensors, npz, parquet, jsonl nor a torch file; {WAY_OUT}"

@@ -163,12 +163,8 @@ JSON_KEYS = ("schema", "step", "hyperparameters", "logged", "names")
 
 def from_strings(strings: Mapping[str, str]) -> dict[str, Any]:
     """Returns metadata from strings: those of `JSON_KEYS` read as JSON, a key `metadata` taken apart. Raises MinibatchError."""
-    nested = whole(strings[WHOLE], f"metadata, key {WHOLE}") if WHOLE in strings else {}
-    return nested | {
-        key: from_json(text, f"metadata, key {key}") if key in JSON_KEYS else text
-        for key, text in strings.items()
-        if key != WHOLE
-    }
+    read = {key: from_json(text, f"metadata, key {key}") if key in JSON_KEYS else text for key, text in strings.items()}
+    return whole(read.pop(WHOLE, "{}"), f"metadata, key {WHOLE}") | read
 
 
 def whole(text: str | bytes, where: str) -> dict[str, Any]:

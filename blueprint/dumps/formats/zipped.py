@@ -54,9 +54,11 @@ def _array(name: str, stream: IO[bytes], size: int) -> Array:
     require(needed <= size, f"{unquoted(name)}: its header promises {needed:,} bytes, the entry has {size:,}.")
     array = np.empty(math.prod(shape), dtype)
     filled = _fill(array.view(np.uint8).data, stream) if needed else 0
-    if filled < needed or stream.read(1):
-        holds = f"{filled:,}" if filled < needed else "more"
-        raise MinibatchError(f"{unquoted(name)}: its header promises {needed:,} bytes, the entry holds {holds}.")
+    require(
+        filled == needed and not stream.read(1),
+        f"{unquoted(name)}: its header promises {needed:,} bytes, the entry holds "
+        f"{'more' if filled == needed else f'{filled:,}'}.",
+    )
     return array.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), copy=False)
 
 

@@ -44,7 +44,11 @@ class Found:
             (self.by_name, "no step in the metadata: taken from the name"),
             (self.skipped, "no ending of a dump: left aside"),
         )
-        return tuple(f"{_files(len(names))} {what} ({_some(names)})" for names, what in found if names)
+        return tuple(
+            f"{len(names):,} {'file has' if len(names) == 1 else 'files have'} {what} ({_some(names)})"
+            for names, what in found
+            if names
+        )
 
 
 def find(folder: Path, only: str | None = None) -> Found:
@@ -105,10 +109,6 @@ def _file(path: Path, name: str) -> File:
     return File(name, found.st_size, found.st_mtime_ns)
 
 
-def _files(count: int) -> str:
-    return "1 file has" if count == 1 else f"{count:,} files have"
-
-
 def _some(names: tuple[str, ...]) -> str:
     more = f" and {len(names) - MOST_NAMED:,} others" if len(names) > MOST_NAMED else ""
     return ", ".join(unquoted(name) for name in names[:MOST_NAMED]) + more
@@ -121,16 +121,20 @@ def numbers_in(names: Iterable[str], known: Mapping[str, int | None]) -> dict[st
     "step"; else the only number of the file's own name.
     """
     places = _places({name: step for name, step in known.items() if step is not None})
-    return {name: _alike(name, places) if _shape(name) in places else number_in(name) for name in names}
+    return {name: _numbers(name)[places[_shape(name)]] if _shape(name) in places else number_in(name) for name in names}
 
 
 def number_in(name: str) -> int | None:
     """Returns the step that a name tells by itself."""
-    named = _STEP.findall(name)
-    if named:
+    if named := _STEP.findall(name):
         return int(named[-1])
-    numbers = _NUMBER.findall(Path(name).stem)
-    return int(numbers[0]) if len(numbers) == 1 and len(numbers[0]) <= LONGEST else None
+    numbers = _numbers(Path(name).stem)
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _numbers(name: str) -> list[int | None]:
+    """Returns the numbers in a name; None for one that is too long to be a step."""
+    return [int(each) if len(each) <= LONGEST else None for each in _NUMBER.findall(name)]
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -146,11 +150,6 @@ def _places(known: Mapping[str, int]) -> dict[str, int]:
     """Returns for names of a shape which of their numbers, counted from 0, is the step in all of those that say it."""
     found: dict[str, set[int]] = {}
     for name, step in known.items():
-        here = {at for at, number in enumerate(_NUMBER.findall(name)) if len(number) <= LONGEST and int(number) == step}
+        here = {at for at, number in enumerate(_numbers(name)) if number == step}
         found[_shape(name)] = found.get(_shape(name), here) & here
     return {shape: min(places) for shape, places in found.items() if places}
-
-
-def _alike(name: str, places: Mapping[str, int]) -> int | None:
-    number = _NUMBER.findall(name)[places[_shape(name)]]
-    return int(number) if len(number) <= LONGEST else None

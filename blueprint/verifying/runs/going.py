@@ -59,8 +59,8 @@ class Run:
                 executor.start(at, self.steps[at])
                 ((_, found),) = executor.wait()
                 if isinstance(found, Died):
-                    reason = "its process ended twice, the second time while nothing else was verified"
-                    found = self._refused(at, f"{reason}: {found.how}")
+                    twice = f"its process ended twice, the second time while nothing else was verified: {found.how}"
+                    found = self._refused(at, twice)
                 self._add(at, found, executor)
                 finished(1)
 
@@ -85,11 +85,11 @@ class Run:
     def notes(self) -> tuple[str, ...]:
         """Sentences on what was not computed now."""
         total, left = len(self.steps), self.steps[self.end :]
-        known = f"{self.known:,} of {total:,} steps were in the ledger {self.ledger.path} and are not done again"
-        behind = (
-            f"--fail-fast: {len(left):,} steps behind {self.steps[self.end - 1].name} do not count here" if left else ""
-        )
-        return (*([known] if self.known else []), *([behind] if behind else []))
+        found = {
+            f"{self.known:,} of {total:,} steps were in the ledger {self.ledger.path} and are not done again": self.known,
+            f"--fail-fast: {len(left):,} steps behind {self.steps[self.end - 1].name} do not count here": left,
+        }
+        return tuple(note for note, holds in found.items() if holds)
 
 
 NOTHING_FIRST = dict.fromkeys(("first", "cause", "where", "text"), "")
@@ -142,7 +142,10 @@ def _verified(folder: Path, step: Step, options: VerifyOptions) -> dict[str, Any
         "reason": sentence("; ".join(reasons)),
         **first,
         "quantities": [quantity for _, data in computed for quantity in data["quantities"]],
-        "data": [_shortened(data, bool(each.first)) for each, data in computed],
+        "data": [  # of single files only where one deviates
+            {name: part for name, part in data.items() if name != "quantities" and (each.first or name != "files")}
+            for each, data in computed
+        ],
         "watched": metrics_of([part for each in verdicts for part in each.parts]),
     }
 
@@ -155,11 +158,6 @@ def _first(step: StepVerdict, data: Mapping[str, Any], folder: Path) -> dict[str
         "where": Path(data["first"]["file"]).relative_to(folder).as_posix(),
         "text": text_of_step(step),
     }
-
-
-def _shortened(data: Mapping[str, Any], deviates: bool) -> dict[str, Any]:
-    """Returns what a step comes to for programs, of single files only where one deviates."""
-    return {name: each for name, each in data.items() if name != "quantities" and (deviates or name != "files")}
 
 
 def _outcome(deviates: bool, unread: Sequence[str], verdicts: set[str]) -> str:

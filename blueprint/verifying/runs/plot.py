@@ -68,8 +68,8 @@ def _draw_deviations(panel: Any, found: Summary, places: list[int]) -> None:
     largest = [max((each[name] for name in rest if name in each), default=None) for each in times]
     for name in (name for name, steps in quantities.items() if steps):
         _line(panel, places, [_bounded(each.get(name)) for each in times], ".", name)
-    others = "all others" if len(rest) < len(quantities) else "all quantities"
-    _line(panel, places, map(_bounded, largest), ".", others, "#999999")
+    called = "all others" if len(rest) < len(quantities) else "all quantities"
+    _line(panel, places, map(_bounded, largest), ".", called, "#999999")
     panel.axhline(1.0, color="black", linewidth=0.8)
     panel.set_yscale("log")
     panel.set_title("largest difference, in tolerances (above 1 it deviates)", fontsize=9, loc="left")

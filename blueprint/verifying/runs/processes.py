@@ -123,8 +123,7 @@ def _ending(code: int | None) -> str:
     if code is None or code >= 0:
         return f"it ended with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-    short = ", as the system does where memory runs out" if name == "SIGKILL" else ""
-    return f"it was ended by {name}{short}"
+    return f"it was ended by {name}{', as the system does where memory runs out' if name == 'SIGKILL' else ''}"
 
 
 def cores() -> int:

@@ -1,7 +1,7 @@
 """A run as text for people: how many steps agree, where they do not, and what was watched."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any
 
@@ -40,11 +40,12 @@ def text_of(found: Summary, notes: Sequence[str] = ()) -> str:
     parts = [
         "\n".join(table(rows)) for rows in (_stretches(found), _quantities(found), _numbers(found)) if len(rows) > 1
     ]
-    parts += [_first(found.deviation)] if found.deviation else []
+    if record := found.deviation:  # what `blueprint verify` says of the file that deviates
+        where, said = unquoted(record["where"], 200), indent(record["text"], "  ")
+        parts.append(f"The first that deviates is {record['name']}, file {where}:\n\n{said}")
     unverified = [step for step in found.steps if step.outcome == NOT_VERIFIED]
     parts += ["\n".join(_unverified(unverified))] if unverified else []
-    parts.append("\n".join([summed(found), *(f"Note: {each}." for each in notes)]))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, "\n".join([summed(found), *(f"Note: {each}." for each in notes)])])
 
 
 def summed(found: Summary) -> str:
@@ -83,7 +84,7 @@ def _quantities(found: Summary) -> list[Sequence[str]]:
     there = [verdict for verdict in ORDER if any(each[verdict] for each in counts.values())]
     rows: list[Sequence[str]] = [("quantity", *there, *(PLACES if any(deviating.values()) else ()))]
     for name, each in counts.items():
-        many = [f"{each[verdict]:,}" if each[verdict] else "" for verdict in there]
+        many = (f"{each[verdict]:,}" if each[verdict] else "" for verdict in there)
         rows.append((name, *many, *_places(name, deviating[name]))[: len(rows[0])])
     return rows
 
@@ -111,15 +112,8 @@ def _numbers(found: Summary) -> list[Sequence[str]]:
 
 
 def _range(values: Sequence[Any]) -> str:
-    if not values:
-        return ""
-    low, high = f"{min(values):.4g}", f"{max(values):.4g}"
-    return low if low == high else f"{low} … {high}"
-
-
-def _first(record: Mapping[str, Any]) -> str:
-    """Says of the first step that deviates what `blueprint verify` says of its file that does."""
-    return f"The first that deviates is {record['name']}, file {unquoted(record['where'], 200)}:\n\n{indent(record['text'], '  ')}"
+    ends = [min(values), max(values)] if values else []
+    return " … ".join(dict.fromkeys(f"{each:.4g}" for each in ends))
 
 
 def _unverified(steps: Sequence[StepSummary]) -> Iterator[str]:

@@ -54,15 +54,12 @@ def key_of(step: Step, settings: VerifyOptions) -> str:
 @cache
 def program() -> str:
     """Returns the version of this package, and a digest of the code and tables that verdicts are made with."""
-    package = Path(__file__).parents[2]
-    paths = sorted(
-        path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in (".py", ".csv", ".toml")
-    )
+    files = (path for room in ROOMS for path in (Path(__file__).parents[2] / room).rglob("*"))
+    digest = _digest(path.read_bytes() for path in sorted(files) if path.suffix in (".py", ".csv", ".toml"))
     try:
-        installed = version("rlhf-blueprint")
+        return f"{version('rlhf-blueprint')}+{digest}"
     except PackageNotFoundError:  # run from a folder of sources
-        installed = "unknown"
-    return f"{installed}+{_digest(path.read_bytes() for path in paths)}"
+        return f"unknown+{digest}"
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -1,7 +1,4 @@
-"""What a run comes to, gathered from its records one after another, so that few numbers of each step are held; and as CSV.
-
-Also the metrics that a record keeps of a step, which are followed over the steps.
-"""
+"""What a run comes to, gathered from its records one after another, so that few numbers of each step are held; and as CSV."""
 
 import csv
 import io
@@ -180,14 +177,19 @@ FOLLOWED = (AT_FIRST_UPDATE, *METRICS)
 
 def csv_of(found: Summary) -> str:
     """Returns one line for each step: what it comes to, every quantity's difference in tolerances, and what was watched."""
-    into = io.StringIO()
-    quantities = list(found.quantities)
-    writer = csv.writer(into, lineterminator="\n")
+    into, quantities = io.StringIO(), list(found.quantities)
     both = [f"{name}.{kind}" for name in FOLLOWED for kind in ("logged", "recomputed")]
-    writer.writerow(
-        ["step", "name", "outcome", "first", "cause", "reason", *(f"{name}.tolerances" for name in quantities), *both]
-    )
-    writer.writerows(_row(step, quantities) for step in found.steps)
+    head = [
+        "step",
+        "name",
+        "outcome",
+        "first",
+        "cause",
+        "reason",
+        *(f"{name}.tolerances" for name in quantities),
+        *both,
+    ]
+    csv.writer(into, lineterminator="\n").writerows([head, *(_row(step, quantities) for step in found.steps)])
     return into.getvalue()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps import MinibatchError
+from blueprint.dumps import require
 from blueprint.verifying.file_inputs import TENSORS, Rows, moved
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, options_of
 from blueprint.verifying.tiled_passes import Work
@@ -86,8 +86,7 @@ class Own:
         down: so many rows down, the last ones becoming the first. Raises MinibatchError where the file does not have it.
         """
         batch = self.work.batch
-        if name not in batch.tensors:
-            raise MinibatchError(f"{batch.path} has no {name}")
+        require(name in batch.tensors, f"{batch.path} has no {name}")
         rows = (np.arange(len(batch.slots))[self.at] - down) % len(batch.slots)
         values = np.nan_to_num(batch.tensors[name][rows].astype(np.float64), posinf=0.0, neginf=0.0)
         return across_by(moved(values, self.options)[None], across, around)

@@ -7,9 +7,9 @@ import numpy as np
 from torch import Tensor
 
 from blueprint.dumps import Array, MinibatchError
-from blueprint.verifying.compare import Compared, Rows, Tally
+from blueprint.verifying.compare import Rows, Tally
 from blueprint.verifying.deviation import ROWS, Deviation
-from blueprint.verifying.neighbours import Neighbour
+from blueprint.verifying.neighbours import Explained, Neighbour
 from blueprint.verifying.settings import Setting, laid_over, number_of
 from blueprint.verifying.slips.slip import Number, Own, Slip, TensorSlip
 from blueprint.verifying.slips.tables import NUMBERS
@@ -47,7 +47,7 @@ class Tried:
 
 def tried_alone(
     deviation: Deviation, slips: Sequence[TensorSlip], neighbours: Sequence[Neighbour]
-) -> Iterator[tuple[Tried, Compared]]:
+) -> Iterator[Explained]:
     """Yields the slips, and the neighbours that change no more than the whitening, with which the tensor agrees."""
     work, row = deviation.work(deviation.batch, deviation.settings), deviation.compared.row
     if passes(work.settings) > 2:  # what rewards are whitened with is only found where they are
@@ -80,7 +80,7 @@ def tried_alone(
         left = [each for each in left if each.tally.found.agrees]
         if not left:
             return
-    yield from ((each, each.tally.found) for each in left)
+    yield from (Explained(each.slip.said, each.tally.found, each.neighbour) for each in left)
 
 
 def _ruled_out(deviation: Deviation, few: Own, slip: TensorSlip, chosen: Array) -> bool:
