@@ -164,7 +164,7 @@ def _foreseen(repeated: Blocks, tiny: Block, over: Counting, use: Choices) -> tu
     returns = spread("returns", R, over, use)
     outline = [Section("How much the returns vary", (R, *returns))]
     for whose, title in CRITICS.items():
-        missed = residual(f"residual.{whose}", R, repeated[f"values.{whose}"], over, use)
-        share = explained_variance(f"explained_variance.{whose}", missed.variance, returns.variance, tiny, use)
-        outline.append(Section(title, (*missed, key(share))))
+        missed, of_missed = residual(f"residual.{whose}", R, repeated[f"values.{whose}"], over, use)
+        share = explained_variance(f"explained_variance.{whose}", of_missed.variance, returns.variance, tiny, use)
+        outline.append(Section(title, (missed, *of_missed, key(share))))
     return tuple(outline)

@@ -21,7 +21,6 @@ from blueprint.workbooks.common.definitions import (
     Network,
     Places,
     Reach,
-    Temperature,
     Total,
     Whitened,
     all_in_range,
@@ -36,7 +35,6 @@ from blueprint.workbooks.common.definitions import (
     count,
     defined,
     effective_sample_size,
-    end_words,
     ends,
     ends_at,
     entropy,
@@ -88,7 +86,6 @@ from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.loss import Loss, loss
 from blueprint.workbooks.common.metrics import by_name, metrics_of
 from blueprint.workbooks.common.settings import (
-    INPUT_WIDTHS,
     PRESET,
     PresetTable,
     Settings,
@@ -133,18 +130,18 @@ from blueprint.workbooks.common.sheets import signal as signal_sheet
 from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [
-    "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "GROUPS", "INPUT_WIDTHS", "LEGEND", "LINE",
-    "LIVE", "NEW", "OLD", "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward", "Choices",
-    "Chosen", "Counted", "Counting", "Distribution", "Gae", "Head", "Identity", "InView", "Loss", "Made", "Memory", "Network",
-    "Places", "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch", "Temperature", "Titled", "Total",
-    "Whitened", "Witnessed", "all_in_range", "any_of", "at_start", "below", "by_name", "case", "change_of", "charts",
-    "checks", "checks_sheet", "chosen_logprobs", "chosen_of", "clip_flags", "conventions_sheet", "count", "defined",
-    "effective_sample_size", "end_words", "ends", "ends_at", "entropy", "exact_kl", "explained_variance", "facts_of",
-    "fixed", "gae", "gamma_0", "head_weights", "identities", "j", "k", "kept_values", "labels", "lambda_0", "largest",
-    "logits", "loss", "loss_sheet", "lowest_ratio", "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n",
-    "named", "not_negative", "one", "outside", "per_response", "places", "policy_kl", "preset_table", "presets_sheet",
-    "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of", "score_stays", "settings",
-    "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet",
-    "statistics", "surrogate", "t", "tempered", "titled_sections", "updated", "v", "variance_floor", "walk",
-    "whitened", "whitened_advantages", "with_", "with_lambda", "word_weights",
+    "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "GROUPS", "LEGEND", "LINE", "LIVE", "NEW", "OLD",
+    "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward", "Choices", "Chosen", "Counted",
+    "Counting", "Distribution", "Gae", "Head", "Identity", "InView", "Loss", "Made", "Memory", "Network", "Places",
+    "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch", "Titled", "Total", "Whitened", "Witnessed",
+    "all_in_range", "any_of", "at_start", "below", "by_name", "case", "change_of", "charts", "checks", "checks_sheet",
+    "chosen_logprobs", "chosen_of", "clip_flags", "conventions_sheet", "count", "defined", "effective_sample_size", "ends",
+    "ends_at", "entropy", "exact_kl", "explained_variance", "facts_of", "fixed", "gae", "gamma_0", "head_weights",
+    "identities", "j", "k", "kept_values", "labels", "lambda_0", "largest", "logits", "loss", "loss_sheet", "lowest_ratio",
+    "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "not_negative", "one", "outside",
+    "per_response", "places", "policy_kl", "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows",
+    "rows_on", "scalar_head", "score_of", "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal",
+    "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics", "surrogate", "t", "tempered",
+    "titled_sections", "updated", "v", "variance_floor", "walk", "whitened", "whitened_advantages", "with_", "with_lambda",
+    "word_weights",
 ]  # fmt: skip

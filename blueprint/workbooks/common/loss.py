@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Sum, maximum
 from blueprint.workbooks.common.definitions import (
@@ -15,14 +13,11 @@ from blueprint.workbooks.common.definitions import (
     Clip,
     Counting,
     Estimates,
-    Filter,
-    Guard,
     Part,
     Row,
     Total,
     Totals,
     ValueLoss,
-    Weights,
     clip,
     counted_values,
     filtered,
@@ -51,21 +46,16 @@ REST = {"policy_loss": "rest.policy", "value_loss": "rest.value", "entropy": "re
 """What words add that are not shown, where only a part of the batch is, by the name of the mean of which it is a part."""
 
 
-class Averaging(NamedTuple):
-    """How each part is averaged, by its name; and, where conventions choose, the words kept, the guard and the weights."""
-
-    of: Mapping[str, Average]
-    filter: Filter | None = None
-    guard: Guard | None = None
-    weights: Mapping[str, Weights] = MappingProxyType({})
+Steps = tuple[Block, ...]
 
 
 @dataclass(frozen=True)
 class Loss:
     """From the ratio to the total; None for what there is nothing to make of.
 
-    value_counted: where the value loss counts; value_weighed: where its mean does. coefficients: those that are made for
-    the total.
+    value_counted: where the value loss counts; value_weighed: where its mean does. filtered, guarded, weights (by loss): where
+    conventions choose, the steps to the words kept, to the guard and to the weights of words, the result last. coefficients:
+    those that are made for the total.
     """
 
     given: Rows
@@ -74,7 +64,9 @@ class Loss:
     value_weighed: Row
     value: ValueLoss | None
     kl: Estimates | None
-    averaging: Averaging
+    filtered: Steps
+    guarded: Steps
+    weights: Mapping[str, Steps]
     coefficients: tuple[Block, ...]
     total: Total
 
@@ -104,10 +96,11 @@ def loss(given: Rows, use: Choices, *, norm: str = L2, shared: bool = True) -> L
         value = value_loss(V_new, V_old, R, use, counted, _mask(given), norm)
     if "response" in given:
         kl = kl_estimates(NEW, logp_new, given["reference.logprobs"], given.get("kl_new.exact"), use)
-    weighed = _of_minibatch(counted, given, use)
-    averaging = _averaging(given, held, weighed, use)
-    parts, coefficients = _parts(given, held, value, kl, averaging, use)
-    return Loss(given, held, counted, weighed, value, kl, averaging, coefficients, total(parts, use, shared=shared))
+    in_mean = _of_minibatch(counted, given, use)
+    averages, kept, guarded, weighed = _averages(given, held, in_mean, use)
+    parts, coefs = _parts(given, held, value, kl, averages, use)
+    whole = total(parts, use, shared=shared)
+    return Loss(given, held, counted, in_mean, value, kl, kept, guarded, weighed, coefs, whole)
 
 
 def _mask(given: Rows) -> Row:
@@ -122,32 +115,34 @@ def _of_minibatch(counted: Row, given: Rows, use: Choices) -> Row:
     return use.row("minibatch.values", counted[use.at] * given["minibatch"][use.n])
 
 
-def _averaging(given: Rows, held: Clip, of_value: Row, use: Choices) -> Averaging:
-    """Weighs the words: all alike, or as the conventions say."""
+def _averages(
+    given: Rows, held: Clip, of_value: Row, use: Choices
+) -> tuple[dict[str, Average], Steps, Steps, dict[str, Steps]]:
+    """Weighs the words: all alike, or as the conventions say. Returns how each part is averaged, and what is chosen for it."""
     if "response" not in given:
         mask, number = given.get("minibatch.mask", _mask(given)), given.get("minibatch.words", given["response.words"])
-        return Averaging(dict.fromkeys(WEIGHED, Average(mask, number)))
+        return dict.fromkeys(WEIGHED, Average(mask, number)), (), (), {}
     M, part = given.get("minibatch.response", given["response"]), "rest.policy" in given
     words = maximum(Sum((use.n, use.t), M[use.at]), 1)
     ratio = given["loss.mean_ratio"] if part else mean("loss.mean_ratio", held.ratio, Counting(M, words, words), use)
     kept, guarded = filtered(M, given["response.ended"], use), guard(ratio, use)
     counted = {
-        "policy": kept.counted,
+        "policy": kept[-1],
         "value": of_value,
-        "entropy": kept.counted if "policy.entropy" in given else None,
+        "entropy": kept[-1] if "policy.entropy" in given else None,
     }
     found = {
         of: weights(of, row, given["response.most"], use, _totals(given, of) if part else None)
         for of, row in counted.items()
         if isinstance(row, Block)
     }
-    keep, others = guarded.keep[use.lead], {name: given[rest] for name, rest in REST.items() if part}
+    keep, others = guarded[-1][use.lead], {name: given[rest] for name, rest in REST.items() if part}
     averages = {
-        name: Average(found[of].row, 1, others.get(name, 0), keep if name in GUARDED else 1)
+        name: Average(found[of][-1], 1, others.get(name, 0), keep if name in GUARDED else 1)
         for name, of in WEIGHED.items()
         if of in found
     }
-    return Averaging(averages, kept, guarded, found)
+    return averages, kept, guarded, found
 
 
 def _totals(given: Rows, of: str) -> Totals:
@@ -157,7 +152,12 @@ def _totals(given: Rows, of: str) -> Totals:
 
 
 def _parts(
-    given: Rows, held: Clip, value: ValueLoss | None, kl: Estimates | None, averaging: Averaging, use: Choices
+    given: Rows,
+    held: Clip,
+    value: ValueLoss | None,
+    kl: Estimates | None,
+    averages: Mapping[str, Average],
+    use: Choices,
 ) -> tuple[list[Part], tuple[Block, ...]]:
     """Lists the parts that there are, and the coefficients made for them. A critic trained apart is in no total."""
     joint, vf_coef = use.switch["loss.joint"].says("on"), use.used["vf_coef"]
@@ -170,5 +170,5 @@ def _parts(
         "policy_kl": (given.get("policy_kl.exact"), use.used.get("policy_kl_coef", 0)),
         "kl_loss": (kl.used if kl else None, beta.cell if beta else 0),
     }
-    parts = [Part(name, x, averaging.of[name], coef) for name, (x, coef) in listed.items() if x is not None]
+    parts = [Part(name, x, averages[name], coef) for name, (x, coef) in listed.items() if x is not None]
     return parts, rows(vf, beta)

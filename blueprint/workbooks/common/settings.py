@@ -32,7 +32,6 @@ from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
 
 PRESET = Axis("q", "preset")
 COLUMNS = ("used", "yours", "preset")
-INPUT_WIDTHS = (9,) * 8
 
 
 class PresetTable(NamedTuple):

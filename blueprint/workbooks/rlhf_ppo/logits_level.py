@@ -2,20 +2,18 @@
 
 import numpy as np
 
-from blueprint.language import Block, block, link, match, typed
+from blueprint.language import Block, Operand, block, link, match, typed
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key
 from blueprint.workbooks.common import (
     EQUAL_RETURNS,
     ROWS,
     InView,
     Rows,
-    Temperature,
     Witnessed,
     checks,
     chosen_logprobs,
     chosen_of,
     count,
-    end_words,
     ends_at,
     kept_values,
     n,
@@ -87,10 +85,10 @@ def given_texts() -> dict[str, Block]:
     end_id[()] = match(v, vocabulary[v], end_word)
     S[n, t.last + 1] = 0
     S[n, t] = 1
-    at_end = end_words()
-    ends_at(at_end, a, m, end_id)
+    is_end, ends = ROWS.rows("rollout.is_end", "rollout.ends")
+    ends_at(is_end, ends, a, m, end_id)
     counts = (per_response("response.length", m, ROWS), count("response.words", m, ROWS))
-    return named(vocabulary, end_word, end_id, written, m, S, a, *at_end, *counts)
+    return named(vocabulary, end_word, end_id, written, m, S, a, is_end, ends, *counts)
 
 
 def inputs_sheet(given: Rows) -> Sheet:
@@ -102,7 +100,7 @@ def inputs_sheet(given: Rows) -> Sheet:
     return Sheet("Inputs", LEAD, sections, (n, t))
 
 
-def given_models(given: Rows, temperature: Temperature) -> Models:
+def given_models(given: Rows, temperature: Operand) -> Models:
     """Outlines three policies by their typed logits, and two critics and a reward model by their typed numbers."""
     head = InView(given["word_written"], given["mask"])
     old = _old(given, head, _logits("old", temperature))
@@ -115,7 +113,7 @@ def given_models(given: Rows, temperature: Temperature) -> Models:
     return Models(head, before, between, {**given, **rows_on(*before, *between)})
 
 
-def _logits(name: str, temperature: Temperature) -> tuple[Block, ...]:
+def _logits(name: str, temperature: Operand) -> tuple[Block, ...]:
     """Types a policy's logits, and divides them by the temperature."""
     return tempered(name, typed(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=2), temperature)
 

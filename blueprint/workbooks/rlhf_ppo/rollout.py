@@ -20,7 +20,7 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common import ROWS, Rows, count, end_words, ends_at, n, named, per_response, t, v
+from blueprint.workbooks.common import ROWS, Rows, count, ends_at, n, named, per_response, t, v
 
 RESPONSE = "rollout.response"
 """The typed tokens of the responses, where there are any: written whatever is drawn; where one is blank, the draw decides."""
@@ -99,7 +99,7 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
 def whose_turn(given: Rows, a: Block, m: Block) -> tuple[Block, ...]:
     """Defines the mask m[n, t]: the policy writes where no token is given, the text has not ended, and tokens are left."""
     room, allowed, ended = ROWS.rows("rollout.room", "rollout.allowed", "rollout.ended")
-    is_end, ends = at_end = end_words()
+    is_end, ends = ROWS.rows("rollout.is_end", "rollout.ends")
     for row in (m, ends, ended):
         row[n, t.first - 1] = 0
     room[n, t.first - 1] = given["max_new_tokens"]
@@ -108,7 +108,7 @@ def whose_turn(given: Rows, a: Block, m: Block) -> tuple[Block, ...]:
     allowed[n, t] = less(0, minimum(room[n, t], given["decisions"] - number(t)))
     ended[n, t] = maximum(ended[n, t - 1], ends[n, t - 1])
     m[n, t] = (1 - given["is_given"][n, t]) * (1 - ended[n, t]) * allowed[n, t]
-    ends_at(at_end, a, m, 0)
+    ends_at(is_end, ends, a, m, 0)
     return room, allowed, is_end, ends, ended
 
 

@@ -82,7 +82,7 @@ def steps_of(models: Models, use: Choices, minibatch: Minibatch | None = None) -
     else:
         flags = clip_flags(out.clip, use)
         moved = policy_kl(out.clip.log_ratio, out.clip.free_log_ratio, use).steps
-        outline, logged = loss_sheet.sections(out, flags=(flags.by_loss, flags.by_ratio), moved=moved), named(*flags)
+        outline, logged = loss_sheet.sections(out, flags=flags[:2], moved=moved), named(*flags)
     sheets = (
         *models.before,
         sheet_of(signal_sheet.TITLE, signal_sheet.LEAD, signal_sheet.sections(made), head),

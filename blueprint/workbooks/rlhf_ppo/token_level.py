@@ -10,7 +10,6 @@ from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common import (
-    INPUT_WIDTHS,
     LIVE,
     PRESET_DEFAULT,
     ROWS,
@@ -97,7 +96,7 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     sheets = (
         start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(rows), verdict),
         walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
-        Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=INPUT_WIDTHS),
+        Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=(9,) * 8),
         replace(outline, sections=(*outline.sections, Section("Length", (words,)), means_section(means))),
         *([table] if table else []), checked, pictures,
     )  # fmt: skip

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.language import Axis, Block
+from blueprint.language import Axis, Block, Operand
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table
 from blueprint.workbooks.common import (
     EQUAL_RETURNS,
     PRESET_DEFAULT,
     InView,
     Rows,
-    Temperature,
     Witnessed,
     checks,
     chosen_of,
@@ -84,7 +83,7 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
     return outline if numbers.update.by == TYPED else with_epochs(outline, numbers.update, steps)
 
 
-def models_of(given: Rows, update_step: Block | None, temperature: Temperature | None) -> Models:
+def models_of(given: Rows, update_step: Block | None, temperature: Operand | None) -> Models:
     """Runs the six models. With a temperature, log-probs and values are taken in every slot, used or not."""
     old = old_policy(given, temperature)
     rows = {**given, **rows_on(old)}

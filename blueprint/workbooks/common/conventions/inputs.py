@@ -5,10 +5,9 @@ from typing import NamedTuple
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.numbers import Settings as Given
 from blueprint.inputs.setting import in_groups
-from blueprint.language import Block, typed
+from blueprint.language import Block, Operand, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet
 from blueprint.workbooks.common.conventions.data import GROUPS, Conventions, rlhf
-from blueprint.workbooks.common.definitions import Temperature
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
 
 WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
@@ -31,10 +30,9 @@ class Chosen(NamedTuple):
     why: Block
 
     @property
-    def temperature(self) -> Temperature:
+    def temperature(self) -> Operand:
         """What logits are divided by; only where there are logits."""
-        used = self.settings.used
-        return Temperature(used["batch.temperature"], used["batch.temperature_eps"])
+        return self.settings.used["batch.temperature"] + self.settings.used["batch.temperature_eps"]
 
 
 def chosen_of(

@@ -2,12 +2,9 @@
 
 from blueprint.workbooks.common.definitions.aggregation import (
     Average,
-    Filter,
-    Guard,
     Part,
     Total,
     Totals,
-    Weights,
     filtered,
     guard,
     total,
@@ -59,7 +56,6 @@ from blueprint.workbooks.common.definitions.losses import (
 )
 from blueprint.workbooks.common.definitions.metrics import (
     EQUAL_RETURNS,
-    Flags,
     PolicyKL,
     any_of,
     below,
@@ -79,7 +75,6 @@ from blueprint.workbooks.common.definitions.networks import (
     Head,
     Memory,
     Network,
-    Temperature,
     at_start,
     change_of,
     head_weights,
@@ -91,7 +86,7 @@ from blueprint.workbooks.common.definitions.networks import (
     updated,
     word_weights,
 )
-from blueprint.workbooks.common.definitions.places import Counted, Places, counted, end_words, ends_at, places
+from blueprint.workbooks.common.definitions.places import Counted, Places, counted, ends_at, places
 from blueprint.workbooks.common.definitions.reward import (
     Paid,
     Rewards,
@@ -120,15 +115,14 @@ from blueprint.workbooks.common.definitions.whitening import (
 
 __all__ = [
     "EQUAL_RETURNS", "EVERYWHERE", "L2", "NEW", "OLD", "ROWS", "After", "Average", "Choices", "Clip", "Counted",
-    "Counting", "Distribution", "Estimates", "Filter", "Flags", "Gae", "Guard", "Head", "Identity", "Memory", "Moments",
-    "Network", "Paid", "Part", "Places", "PolicyKL", "Reach", "Rewards", "Row", "Score", "Statistics", "Step",
-    "Temperature", "Total", "Totals", "Used", "ValueLoss", "Weights", "Whitened", "all_in_range", "any_of", "at_start",
-    "below", "case", "change_of", "chosen_logprobs", "clip", "clip_flags", "count", "counted", "counted_values",
-    "counting", "defined", "effective_sample_size", "end_words", "ends", "ends_at", "entropy", "exact_kl",
-    "explained_variance", "filtered", "fixed", "gae", "gamma_0", "guard", "head_weights", "holes", "i", "identities", "j",
-    "k", "kept_values", "kl_estimates", "lambda_0", "largest", "limited", "logits", "lowest_ratio", "mean", "means_of",
-    "memory_weights", "n", "not_negative", "one", "outside", "penalised", "per_response", "places", "policy_kl", "price",
-    "residual", "rewards", "rnn", "rows", "scalar_head", "score", "score_of", "score_stays", "size", "softmax", "spread",
-    "statistics", "surrogate", "t", "tempered", "total", "updated", "v", "value_loss", "variance_floor", "weights",
-    "where_paid", "whitened_advantages", "with_lambda", "word_weights",
+    "Counting", "Distribution", "Estimates", "Gae", "Head", "Identity", "Memory", "Moments", "Network", "Paid", "Part",
+    "Places", "PolicyKL", "Reach", "Rewards", "Row", "Score", "Statistics", "Step", "Total", "Totals", "Used", "ValueLoss",
+    "Whitened", "all_in_range", "any_of", "at_start", "below", "case", "change_of", "chosen_logprobs", "clip",
+    "clip_flags", "count", "counted", "counted_values", "counting", "defined", "effective_sample_size", "ends", "ends_at",
+    "entropy", "exact_kl", "explained_variance", "filtered", "fixed", "gae", "gamma_0", "guard", "head_weights", "holes",
+    "i", "identities", "j", "k", "kept_values", "kl_estimates", "lambda_0", "largest", "limited", "logits", "lowest_ratio",
+    "mean", "means_of", "memory_weights", "n", "not_negative", "one", "outside", "penalised", "per_response", "places",
+    "policy_kl", "price", "residual", "rewards", "rnn", "rows", "scalar_head", "score", "score_of", "score_stays", "size",
+    "softmax", "spread", "statistics", "surrogate", "t", "tempered", "total", "updated", "v", "value_loss",
+    "variance_floor", "weights", "where_paid", "whitened_advantages", "with_lambda", "word_weights",
 ]  # fmt: skip

@@ -8,26 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Operand, Sum, at_most, less, maximum, where
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, limited
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, limited, rows
 from blueprint.workbooks.common.settings import Switch
 
 MODES = {"policy": "loss.aggregation", "value": "value.aggregation", "entropy": "loss.entropy_aggregation"}
 """The setting that says how words are averaged, for each of the losses; the others may follow that of the policy loss."""
-
-
-class Filter(NamedTuple):
-    """1 for each response that the policy loss counts (n), and on each of its words (a row)."""
-
-    kept: Block
-    counted: Block
-
-
-class Guard(NamedTuple):
-    """The mean ratio, the largest one that is let pass, and 1 while it is not above that."""
-
-    mean_ratio: Block
-    largest: Block
-    keep: Block
 
 
 class Totals(NamedTuple):
@@ -38,29 +23,29 @@ class Totals(NamedTuple):
     length: Block
 
 
-class Weights(NamedTuple):
-    """How the weight of a word comes about: the steps, among them the number of the mode where it is chosen, and the row."""
+def filtered(M: Block, by_word: Block, use: Choices) -> tuple[Block, Block]:
+    """Drops responses without an end word from the policy loss, where the conventions say so. by_word: (n), 1 for the others.
 
-    mode: Block | None
-    steps: tuple[Block, ...]
-    row: Block
-
-
-def filtered(M: Block, by_word: Block, use: Choices) -> Filter:
-    """Drops responses without an end word from the policy loss, where the conventions say so. by_word: (n), 1 for the others."""
+    Returns 1 for each response that the loss counts (n), and on each of its words (a row).
+    """
     keep = use.each("loss.kept", where(use.switch["loss.sample_filter"].says("none"), 1, by_word[use.n]))
-    return Filter(keep, use.row("loss.counted", M[M.axes] * keep[keep.axes]))
+    return keep, use.row("loss.counted", M[M.axes] * keep[keep.axes])
 
 
-def guard(mean: Block, use: Choices) -> Guard:
-    """Switches the losses off when the mean ratio is above a threshold; without one, every mean ratio passes."""
+def guard(mean: Block, use: Choices) -> tuple[Block, Block, Block]:
+    """Switches the losses off when the mean ratio is above a threshold; without one, every mean ratio passes.
+
+    Returns the mean ratio, the largest one that is let pass, and 1 while it is not above that.
+    """
     limit = limited(use.used["loss.ratio_threshold"], mean[use.lead], lambda most: most)
     largest = use.one("loss.mean_ratio.largest", limit)
-    return Guard(mean, largest, use.one("loss.keep", where(at_most(mean[use.lead], largest[use.lead]), 1, 0)))
+    return mean, largest, use.one("loss.keep", where(at_most(mean[use.lead], largest[use.lead]), 1, 0))
 
 
-def weights(of: str, counted: Block, most: Block, use: Choices, whole: Totals | None = None) -> Weights:
+def weights(of: str, counted: Block, most: Block, use: Choices, whole: Totals | None = None) -> tuple[Block, ...]:
     """Weighs every word that is counted: Σ weight · x is the mean of x that the aggregation asks for.
+
+    Returns the steps, the first of them the number of the mode where it is chosen, and the row of the weights last.
 
     of: the loss, "policy", "value" or "entropy". counted: a row. most: slots of the longest response. whole: what is
     counted, where that is of a larger batch.
@@ -91,7 +76,7 @@ def weights(of: str, counted: Block, most: Block, use: Choices, whole: Totals | 
     chosen = use.each(f"{name}.chosen", switch.choose(**picked))
     own = () if length.typed else (length,)
     steps = (*own, wrote, responses, *modes.values(), of_words, chosen)
-    return Weights(mode, steps, use.row(f"{name}.row", counted[row] * chosen[each]))
+    return *rows(mode), *steps, use.row(f"{name}.row", counted[row] * chosen[each])
 
 
 def _switch(of: str, use: Choices) -> tuple[Switch, Block | None]:

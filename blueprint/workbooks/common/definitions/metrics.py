@@ -5,7 +5,7 @@ from typing import NamedTuple
 from blueprint.language import Block, Max, Operand, Ref, Sum, block, exp, less, typed, where
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, Step, rows
 from blueprint.workbooks.common.definitions.losses import Clip
-from blueprint.workbooks.common.definitions.whitening import Counting, averaged, spread
+from blueprint.workbooks.common.definitions.whitening import Counting, Spread, averaged, spread
 
 EQUAL_RETURNS = 1e-12
 """Returns that are all equal have a mean that may be rounded, and then a variance of about 1e-32 instead of 0."""
@@ -18,23 +18,6 @@ class PolicyKL(NamedTuple):
     k3: Block
     used: Block
     steps: tuple[Block, ...]
-
-
-class Flags(NamedTuple):
-    """1 where a word counts as clipped: by the loss, by the ratio, and as is asked (one of these, or a row of its own); rows."""
-
-    by_loss: Block
-    by_ratio: Block
-    used: Block
-
-
-class Residual(NamedTuple):
-    """What a critic did not foresee of the returns, R − V: the row, its mean, the row less that, and the variance."""
-
-    row: Block
-    mean: Block
-    centred: Block
-    variance: Block
 
 
 def policy_kl(d: Block, free: Block, use: Choices) -> PolicyKL:
@@ -52,12 +35,13 @@ def policy_kl(d: Block, free: Block, use: Choices) -> PolicyKL:
     return PolicyKL(k1, k3, _row(picked), rows(read, k1, k2, k3, picked))
 
 
-def clip_flags(clip: Clip, use: Choices) -> Flags:
-    """Flags the words whose loss the clip changed, as RLHF libraries count them, and those whose ratio it changed."""
+def clip_flags(clip: Clip, use: Choices) -> tuple[Block, Block, Block]:
+    """Flags the words whose loss the clip changed, as RLHF libraries count them; those whose ratio it changed; and those that are
+    asked for, which is one of these, or a row of its own."""
     changed = below("clip_fraction.changed", clip.clipped, clip.unclipped, use)
     moved = outside("clip_fraction.outside", clip.ratio, clip.clipped_ratio, use)
     flag = use.switch["metrics.clip_fraction"].choose(loss=changed[changed.axes], ratio=moved[moved.axes])
-    return Flags(changed, moved, _row(use.step(not use.is_fixed("metrics.clip_fraction"), "clip_fraction.flag", flag)))
+    return changed, moved, _row(use.step(not use.is_fixed("metrics.clip_fraction"), "clip_fraction.flag", flag))
 
 
 def _row(step: Step) -> Block:
@@ -102,10 +86,10 @@ def effective_sample_size(name: str, ratio: Block, over: Counting, use: Choices)
     return use.one(name, total * total / (over.number * squares))
 
 
-def residual(name: str, R: Block, V: Block, over: Counting, use: Choices, M: Row = EVERYWHERE) -> Residual:
-    """Compares the returns with what a critic expected; 0 where M is 0."""
+def residual(name: str, R: Block, V: Block, over: Counting, use: Choices, M: Row = EVERYWHERE) -> tuple[Block, Spread]:
+    """Compares the returns with what a critic expected: R − V, 0 where M is 0, and its mean and variance."""
     off = use.row(name, M[M.axes] * (R[R.axes] - V[V.axes]))
-    return Residual(off, *spread(name, off, over, use))
+    return off, spread(name, off, over, use)
 
 
 def explained_variance(

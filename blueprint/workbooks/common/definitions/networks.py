@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, block, tanh, typed
+from blueprint.language import Block, Operand, Sum, block, tanh, typed
 from blueprint.workbooks.common.definitions.choices import defined, i, j, k, n, one, t, v
 from blueprint.workbooks.common.labels import source_of
 
@@ -22,13 +22,6 @@ class Network(NamedTuple):
 
     x: Block
     h: Block
-
-
-class Temperature(NamedTuple):
-    """What logits are divided by, and what is added to it."""
-
-    tau: Block
-    eps: Block
 
 
 def memory_weights(name: str) -> Memory:
@@ -85,7 +78,7 @@ def logits(name: str, h: Block, Y: Block) -> Block:
     return defined(z, Sum(j, Y[j, v] * h[n, t, j]))
 
 
-def tempered(name: str, z: Block, temperature: Temperature | None) -> tuple[Block, ...]:
+def tempered(name: str, z: Block, temperature: Operand | None) -> tuple[Block, ...]:
     """Divides logits by the temperature, if there is one: above 1 it makes the policy less decided, below 1 more.
 
     Returns the logits, and what became of them; the last one is the one to go on with.
@@ -94,7 +87,7 @@ def tempered(name: str, z: Block, temperature: Temperature | None) -> tuple[Bloc
         return (z,)
     told, source = "logit divided by the temperature", source_of("TEMPERATURE")
     cool = block(f"{name}.tempered", (n, t, v), "z_τ", told, source=source, decimals=3)
-    return z, defined(cool, z[n, t, v] / (temperature.tau + temperature.eps))
+    return z, defined(cool, z[n, t, v] / temperature)
 
 
 def scalar_head(name: str, symbol: str, meaning: str, h: Block, head: Head) -> Block:

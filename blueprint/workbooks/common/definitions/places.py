@@ -58,19 +58,10 @@ def counted(S: Block, m: Block, at: Places, use: Choices) -> Counted:
     return Counted(M, use.row("kept", maximum(M[use.at], behind)))
 
 
-class Ends(NamedTuple):
-    """Rows (n, t) of 0 and 1: where the end word is written, and where it ends a response."""
+def ends_at(is_end: Block, ends: Block, a: Block, m: Block, *end_ids: Operand) -> None:
+    """Defines where an end token is written, and where it ends a response: any of one or several, by their ids.
 
-    is_end: Block
-    ends: Block
-
-
-def end_words() -> Ends:
-    """Makes the rows that say where an end word is."""
-    return Ends(*ROWS.rows("rollout.is_end", "rollout.ends"))
-
-
-def ends_at(made: Ends, a: Block, m: Block, *end_ids: Operand) -> None:
-    """Defines where an end token is: any of one or several, by their ids. a: ids (n, t). m: 1 in every response word."""
-    made.is_end[n, t] = reduce(maximum, (equal(a[n, t], each) for each in end_ids))
-    made.ends[n, t] = m[n, t] * made.is_end[n, t]
+    All are rows (n, t). a: ids. m: 1 in every response word.
+    """
+    is_end[n, t] = reduce(maximum, (equal(a[n, t], each) for each in end_ids))
+    ends[n, t] = m[n, t] * is_end[n, t]

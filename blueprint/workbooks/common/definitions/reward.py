@@ -29,19 +29,12 @@ class Paid(NamedTuple):
     penalty: Block
 
 
-class WhitenedReward(NamedTuple):
-    """Statistics of the rewards, the whitened reward, and the same with its mean put back; rows."""
-
-    of: Statistics
-    whitened: Block
-    shifted: Block
-
-
 class Rewards(NamedTuple):
-    """The reward in use; before it, where rewards may be whitened, the raw one and what becomes of it; rows."""
+    """The reward in use; before it, where rewards may be whitened, the raw one, and what becomes of it: its statistics, the
+    whitened reward, and the same with its mean put back; rows."""
 
     raw: Block | None
-    white: WhitenedReward | None
+    white: tuple[Statistics, Block, Block] | None
     used: Block
 
 
@@ -122,15 +115,15 @@ def rewards(
     row, whiten = use.at, use.switch["reward.whiten"]
     raw = use.step(not use.is_fixed("reward.whiten"), "rewards.raw", paid.penalty[row] + placed)
     white = _whitened(raw.row, kept, S, use, whole) if raw.row is not None else None
-    used = use.row("rewards", whiten.choose(off=raw.cell, on=white.shifted[row] if white else raw.cell))
+    used = use.row("rewards", whiten.choose(off=raw.cell, on=white[-1][row] if white else raw.cell))
     return Rewards(raw.row, white, used)
 
 
-def _whitened(raw: Block, kept: Row, S: Row, use: Choices, whole: Moments | None) -> WhitenedReward:
+def _whitened(raw: Block, kept: Row, S: Row, use: Choices, whole: Moments | None) -> tuple[Statistics, Block, Block]:
     """Scales the rewards and puts their mean back; what lies behind the response is set to 0, or left as it comes out."""
     row, zeroed = use.at, use.switch["reward.whiten_rezero"].says("on")
     of = statistics("reward", raw, counting("reward", kept, S, use, whole), use, whole)
     mean = of.mean[use.lead]
     white = use.row("reward.whitened", (raw[row] - mean) / of.divisor)
     shown = S[use.n, use.t] * maximum(kept[row], 1 - zeroed)
-    return WhitenedReward(of, white, use.row("reward.shifted", shown * (white[row] + mean)))
+    return of, white, use.row("reward.shifted", shown * (white[row] + mean))

@@ -68,14 +68,14 @@ def sections(
 
 
 def _policy_sections(made: Loss, flags: Items) -> Iterator[Section]:
-    held, mean, chosen = made.clip, key(made.total.means["policy_loss"]), made.averaging
+    held, mean = made.clip, key(made.total.means["policy_loss"])
     surrogate: Items = (made.given["advantages_used"], *held.steps, key(held.smaller), *flags)
-    if chosen.filter is None or chosen.guard is None:
+    if not made.filtered:
         yield Section("Clipped surrogate: the smaller of two, so that nothing is pushed too far", (*surrogate, mean))
         return
     yield Section("Clipped surrogate: the smaller of two, and never below its floor", surrogate)
-    guarded = (row for row in chosen.guard if not row.typed)
-    counted: Items = (*minors(*chosen.filter), *_weights(made, "policy"), *guarded, mean)
+    guarded = (row for row in made.guarded if not row.typed)
+    counted: Items = (*minors(*made.filtered), *_weights(made, "policy"), *guarded, mean)
     yield Section("Policy loss: which words count, and with which weight", counted)
 
 
@@ -96,17 +96,17 @@ def _value_sections(made: Loss, value: ValueLoss, note: str) -> Iterator[Section
 
 def _weights(made: Loss, of: str) -> Items:
     """Lists the steps to the weight of a word, where it is chosen."""
-    found = made.averaging.weights.get(of)
-    return () if found is None else (*minors(found.mode, *found.steps), found.row)
+    *steps, row = made.weights.get(of, (None,))
+    return (*minors(*steps), *rows(row))
 
 
 def walked(made: Loss, values: tuple[Block, ...] = (), entropy: Block | None = None) -> Iterator[Titled]:
     """Outlines what the word chosen on Walk adds to the total. values, entropy: as they come about, on other sheets."""
-    held, value, chosen = made.clip, made.value, made.averaging
+    held, value = made.clip, made.value
     way = rows(held.free_log_ratio, held.log_ratio, held.ratio, *held.steps, held.smaller)
     yield "Ratio and clip", tuple(row for row in way if row.axes)
     if value:
         yield "Value loss", (*values, *value.ways, value.loss)
-    if chosen.filter:
-        yield "The weight of the word", (chosen.filter.counted, *(each.row for each in chosen.weights.values()))
+    if made.filtered:
+        yield "The weight of the word", (made.filtered[-1], *(each[-1] for each in made.weights.values()))
     yield "What the word adds to the total", rows(entropy, *made.total.of_words, made.total.share, made.total.total)

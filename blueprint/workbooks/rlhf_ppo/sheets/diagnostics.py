@@ -101,10 +101,13 @@ def _sizes(see: Inputs) -> Section:
 def _foreseen(see: Inputs) -> Section:
     V, R = (link(f"diagnostics.{name}", see.rows[name]) for name in ("values", "returns"))
     floor = see.rows["explained_variance.floor"]
-    returns, missed = spread("returns", R, see.over, see.use), residual("value.residual", R, V, see.over, see.use)
-    share = explained_variance("explained_variance", missed.variance, returns.variance, floor, see.use)
+    returns, (missed, of_missed) = (
+        spread("returns", R, see.over, see.use),
+        residual("value.residual", R, V, see.over, see.use),
+    )
+    share = explained_variance("explained_variance", of_missed.variance, returns.variance, floor, see.use)
     title = "Explained variance: did the old critic foresee the returns?"
-    return Section(title, (R, *returns, V, *missed, Row(floor, "fixed"), key(share)))
+    return Section(title, (R, *returns, V, missed, *of_missed, Row(floor, "fixed"), key(share)))
 
 
 OUTLINE: tuple[Callable[[Inputs], Section], ...] = (

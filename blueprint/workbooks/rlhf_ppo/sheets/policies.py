@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from blueprint.language import Block, link
+from blueprint.language import Block, Operand, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
     ROWS,
@@ -10,7 +10,6 @@ from blueprint.workbooks.common import (
     InView,
     Memory,
     Rows,
-    Temperature,
     chosen_logprobs,
     entropy,
     exact_kl,
@@ -58,14 +57,14 @@ NEW = Part(
 )
 
 
-def old_policy(given: Rows, temperature: Temperature | None = None) -> Sheet:
+def old_policy(given: Rows, temperature: Operand | None = None) -> Sheet:
     """Outlines the policy that writes the response; with a temperature, log-probs are taken behind its end too."""
     here = {**given, **{name: link(f"old.{name}", given[name]) for name in ("is_given", "given_id")}}
     s, a, m = ROWS.rows("rollout.read", "rollout.written", "mask")
     z, sections = _run("old", s, memory_weights("old"), word_weights("old"), temperature)
     words = softmax("old", z[-1])
     rows = here | rollout(here, s, a, m, words.p)
-    slots = slots_of(here) if temperature else ()
+    slots = slots_of(here) if temperature is not None else ()
     logprobs = chosen_logprobs("old", words.logp, a, (m, *slots)[-1])
     kept = Section("The log-probability that is kept", (*slots, words.p_log_p, key(logprobs)))
     head = InView(rows["word_written"], m, rows["word_read"])
@@ -73,7 +72,7 @@ def old_policy(given: Rows, temperature: Temperature | None = None) -> Sheet:
 
 
 def _run(
-    name: str, read: Block, memory: Memory, Y: Block, temperature: Temperature | None
+    name: str, read: Block, memory: Memory, Y: Block, temperature: Operand | None
 ) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
     """Runs a policy's network over the tokens read: its logits, and the outline of its memory."""
     network = rnn(name, read, memory)
@@ -106,14 +105,14 @@ def _writing_sections(rows: Rows) -> tuple[Section, Section]:
     )
 
 
-def reference(head: InView, rows: Rows, temperature: Temperature | None) -> Sheet:
+def reference(head: InView, rows: Rows, temperature: Operand | None) -> Sheet:
     """Outlines the frozen reference, which says how likely it finds the tokens; and the exact KL to it."""
     read = link("reference.read", rows["rollout.read"])
     z, sections = _run("reference", read, memory_weights("reference"), word_weights("reference"), temperature)
     return policy_that_reads(REFERENCE, head, rows, z, sections)
 
 
-def new_policy(head: InView, rows: Rows, update_step: Block | None, temperature: Temperature | None) -> Sheet:
+def new_policy(head: InView, rows: Rows, update_step: Block | None, temperature: Operand | None) -> Sheet:
     """Outlines the policy after the simulated update θ = θ_old + step · Δ; its entropy and how far it has moved."""
     (E, W, Y), update = moved("policy", [rows[f"old.{weight}"] for weight in "EWY"], update_step)
     z, sections = _run("policy", link("policy.read", rows["rollout.read"]), Memory(E, W), Y, temperature)
