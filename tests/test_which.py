@@ -15,8 +15,10 @@ from blueprint.language import NoNumber, NotationError
 from blueprint.which import Answer, Batch, answers, measure, page
 from blueprint.which.measure import OF_THE_BATCH, differences
 from blueprint.which.page import number, phrase_of
+from blueprint.which.turned import turn
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.page.workshop import made
+from tests.witness.stage import arrays
 
 PAGE = Path(__file__).parent.parent / "docs" / "which-ppo.md"
 PRESETS = rlhf().presets
@@ -166,10 +168,51 @@ def test_numbers_as_they_are_spelled() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("numbers", BATCHES)
+def test_norms_and_angles_are_autograds(numbers: str) -> None:
+    pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
+    from blueprint.workbooks.registry import witness_of
+
+    made_of = made("conventions=live", "gradients=on", numbers=numbers)
+    (rows,) = witness_of([arrays(made_of)], device="cpu")
+    found = {answer.preset.name: answer for answer in answers(made_of)}
+    for side in ("policy", "critic"):
+        for at, name in enumerate(LIBRARIES):
+            norm, turn = found[name].norms[side], found[name].turns[side]
+            assert norm == pytest.approx(rows[f"library.{side}.grad.norm_l"][at], rel=1e-12)
+            assert np.cos(np.radians(turn.degrees)) == pytest.approx(rows[f"library.{side}.grad.cosine"][at], abs=1e-12)
+            assert turn.longer == pytest.approx(norm / found["default"].norms[side], rel=1e-12)
+
+
+def test_a_factor_stretches_and_does_not_turn_and_a_clip_turns() -> None:
+    """Variance by N in place of N − 1, for the 6 tokens of the default: √(6/5)."""
+    told = answers(made("conventions=live", "gradients=on"), ["openrlhf", "trl_1.12"])
+    turns = {effect.key: effect.turns for answer in told for effect in answer.effects}
+    factor, by_n = turns["vf_coef"]["critic"], turns["advantage.ddof"]["policy"]
+    assert [factor.longer, by_n.longer] == pytest.approx([0.2, (6 / 5) ** 0.5], rel=1e-12)
+    assert max(factor.degrees, by_n.degrees) < 1e-6
+    assert turns["value_clip_range"]["critic"].degrees > 30
+
+
+def test_an_angle_is_exact_where_both_agree_and_none_where_there_is_none() -> None:
+    one, right = np.array([3.0, 4.0]), np.array([-4.0, 3.0])
+    assert turn(2 * one, one) == (2, 0)
+    assert turn(one + 1e-9 * right, one).degrees == pytest.approx(np.degrees(1e-9), rel=1e-6)
+    assert turn(right, one).degrees == pytest.approx(90, abs=1e-12)
+    assert turn(-one, one).degrees == pytest.approx(180, abs=1e-12)
+    assert np.isnan(turn(one, 0 * one).degrees)
+
+
+def test_without_gradients_the_page_has_none() -> None:
+    told = answers(made("conventions=live"), ["verl"])
+    assert not told[1].norms
+    assert "gradient" not in page([Batch("default", "", told)], "blueprint which")
+
+
 def test_what_moves_is_named_and_what_does_not_is_counted() -> None:
     page = printed("--compare", "verl,dschat,dschat")
-    assert page.count("\n| ") == 2 + 3
-    assert "; no rule moves it. 16 of 18 do not move it.\n" in page
+    assert page.count("\n| ") == 2 * (2 + 3)  # the losses, and the gradients
+    assert "; no rule moves it. 16 of 18 do not move it. The policy's gradient is turned most by" in page
     assert "of the rules most" not in page
     assert page.count(" | – | – |\n") == 1
     assert "A dash: the library does not log it." in page

@@ -94,6 +94,6 @@ def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Bat
     """Computes a batch by the conventions of each library."""
     if "compare" not in level_of(load(numbers)).keys:
         raise Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
-    loaded = load(numbers, [*overrides, "conventions=live"])
+    loaded = load(numbers, [*overrides, "conventions=live", "gradients=on"])
     found = answers(Book(blueprint_of(loaded), beyond=True), compare.split(",") if compare else ())
-    return Batch(loaded.name, loaded.about, found)
+    return Batch(loaded.name, loaded.about, found, loaded.level)

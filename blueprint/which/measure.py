@@ -7,10 +7,14 @@ can hold any variant of a library: here, each library with one convention set ba
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isnan
+from types import MappingProxyType
 from typing import NamedTuple
+
+import numpy as np
 
 from blueprint.book import Book
 from blueprint.inputs import Preset
+from blueprint.which.turned import Row, Turn, turn
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 
 COLUMNS = {
@@ -28,23 +32,48 @@ OF_THE_BATCH = ("update_step", "batch.temperature", "batch.temperature_eps")
 OF_KL_LOSS = "loss.kl_"
 """How conventions begin that say nothing where no KL is paid in the loss."""
 
+SIDES = ("policy", "critic")
+"""Each has a gradient of its own: the policy's of the total loss, the critic's of what its optimiser makes smaller."""
+IN_USE = "library_gradients."
+
 _MOST_CELLS = 200_000
 _Values = Mapping[str, float | str]
 
 
 class Effect(NamedTuple):
-    """A convention in which a library differs from the default, and what it adds to the library's policy loss."""
+    """A convention in which a library differs from the default: what it adds to the policy loss, and what it does to gradients.
+
+    turns: by `policy` and `critic`, the gradient with it beside the one without it.
+    """
 
     key: str
     adds: float
+    turns: Mapping[str, Turn] = MappingProxyType({})
 
 
 class Answer(NamedTuple):
-    """What a library computes: the numbers by the titles of their columns, and its differences, the largest first."""
+    """What a library computes: the numbers by the titles of their columns, and its differences, the largest first.
+
+    norms, turns: by `policy` and `critic`, how long its gradient is, and how it lies to the default's; empty where the book has
+    no gradients.
+    """
 
     preset: Preset
     numbers: Mapping[str, float]
     effects: tuple[Effect, ...]
+    norms: Mapping[str, float] = MappingProxyType({})
+    turns: Mapping[str, Turn] = MappingProxyType({})
+
+
+class Found(NamedTuple):
+    """What a variant comes to: numbers by the titles of their columns, and gradients, each as one row."""
+
+    numbers: Mapping[str, float]
+    slopes: Mapping[str, Row]
+
+    def beside(self, other: "Found") -> dict[str, Turn]:
+        """Lays its gradients beside another's."""
+        return {side: turn(row, other.slopes[side]) for side, row in self.slopes.items()}
 
 
 def answers(book: Book, names: Sequence[str] = ()) -> list[Answer]:
@@ -61,7 +90,9 @@ def answers(book: Book, names: Sequence[str] = ()) -> list[Answer]:
     for preset in presets:
         variants += [preset.values, *({**preset.values, key: default.values[key]} for key in differ[preset.name])]
     rows = _computed(book, variants)
-    return [_answer(preset, next(rows), [(key, next(rows)) for key in differ[preset.name]]) for preset in presets]
+    own = {preset.name: (next(rows), [(key, next(rows)) for key in differ[preset.name]]) for preset in presets}
+    first, _ = own[default.name]
+    return [_answer(preset, *own[preset.name], first) for preset in presets]
 
 
 def differences(values: _Values, default: _Values) -> list[str]:
@@ -72,11 +103,17 @@ def differences(values: _Values, default: _Values) -> list[str]:
     return [key for key in found if LIVE[key].part_of not in found]
 
 
-def _answer(preset: Preset, numbers: Mapping[str, float], without: list[tuple[str, Mapping[str, float]]]) -> Answer:
-    """Says what each convention adds: the loss with it, less the loss without it, which may be endless."""
-    effects = [Effect(key, numbers["policy loss"] - found["policy loss"]) for key, found in without]
+def _answer(preset: Preset, own: Found, without: list[tuple[str, Found]], default: Found) -> Answer:
+    """Says what each convention does: with it, beside without it."""
+    effects = [_effect(key, own, found) for key, found in without]
     effects.sort(key=lambda effect: -inf if isnan(effect.adds) else -abs(effect.adds))
-    return Answer(preset, numbers, tuple(effects))
+    norms = {side: float(np.linalg.norm(row)) for side, row in own.slopes.items()}
+    return Answer(preset, own.numbers, tuple(effects), norms, own.beside(default))
+
+
+def _effect(key: str, own: Found, without: Found) -> Effect:
+    """Says what a convention adds: the loss with it, less the loss without it, which may be endless."""
+    return Effect(key, own.numbers["policy loss"] - without.numbers["policy loss"], own.beside(without))
 
 
 def _yours(book: Book, default: Preset) -> list[Preset]:
@@ -87,14 +124,14 @@ def _yours(book: Book, default: Preset) -> list[Preset]:
     return [Preset("yours", "your settings", "–", "", why, values)] if differences(values, default.values) else []
 
 
-def _computed(book: Book, variants: Sequence[_Values]) -> Iterator[Mapping[str, float]]:
+def _computed(book: Book, variants: Sequence[_Values]) -> Iterator[Found]:
     """Computes the batch by each variant: as many at once as the memory of a small machine can hold."""
     at_once = max(1, _MOST_CELLS // book.values[book.blocks["library.share"]][0].size)
     for start in range(0, len(variants), at_once):
         yield from _at_once(book, variants[start : start + at_once])
 
 
-def _at_once(book: Book, variants: Sequence[_Values]) -> list[Mapping[str, float]]:
+def _at_once(book: Book, variants: Sequence[_Values]) -> list[Found]:
     """Types the variants as presets and as libraries, and reads what comes of each."""
     blocks, names, lists = (
         book.blocks,
@@ -107,4 +144,23 @@ def _at_once(book: Book, variants: Sequence[_Values]) -> list[Mapping[str, float
     sizes = {**book.blueprint.sizes, **{axis: len(variants) for name in lists for axis in blocks[name].axes}}
     made = Book(replace(book.blueprint.with_typed(typed), sizes=sizes), beyond=True)
     columns = {title: made.values[blocks[name]] for title, name in COLUMNS.items()}
-    return [{title: float(column[at]) for title, column in columns.items()} for at in range(len(variants))]
+    slopes = {side: _side_by_side(made, leaves) for side in SIDES if (leaves := _leaves(made, side))}
+    return [
+        Found(
+            {title: float(column[at]) for title, column in columns.items()},
+            {side: rows[at] for side, rows in slopes.items()},
+        )
+        for at in range(len(variants))
+    ]
+
+
+def _leaves(book: Book, side: str) -> list[str]:
+    """Lists what an optimiser moves by its gradient's name: those of which the one in use stands beside the libraries'."""
+    begins = f"{IN_USE}{side}."
+    return [name.removeprefix(IN_USE) for name in book.blocks if name.startswith(begins)]
+
+
+def _side_by_side(book: Book, leaves: Sequence[str]) -> Row:
+    """Returns each library's gradient as one row."""
+    found = (book.values[book.blocks[f"library.{name}"]] for name in leaves)
+    return np.concatenate([each.reshape(len(each), -1) for each in found], axis=1)

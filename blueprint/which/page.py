@@ -5,6 +5,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from blueprint.inputs import OFF, counted, dotted, shown_value
+from blueprint.which import gradients
 from blueprint.which.measure import COLUMNS, Answer, Effect
 from blueprint.workbooks.common.conventions.data import LIVE
 
@@ -30,11 +31,12 @@ TUNED = frozenset(key for key, setting in LIVE.items() if setting.tuned)
 
 
 class Batch(NamedTuple):
-    """A batch: its name, what it is, and what each library computes of it."""
+    """A batch: its name, what it is, what each library computes of it, and the level at which it begins."""
 
     name: str
     about: str
     answers: Sequence[Answer]
+    level: str = "weights"
 
 
 def page(batches: Sequence[Batch], command: str) -> str:
@@ -46,16 +48,32 @@ def page(batches: Sequence[Batch], command: str) -> str:
             parts.append(UNLOGGED)
         if not all(isfinite(number) for answer in batch.answers for number in answer.numbers.values()):
             parts.append(ENDLESS)
+        if _pulls(batch):
+            parts.append(gradients.table(batch.answers, batch.level))
+    if any(map(_pulls, batches)):
+        parts += ["## What the loss does not say: the gradients", gradients.EXPLAINED]
+        parts += [f"On `{batch.name}`: {_parted(batch)}" for batch in batches if _pulls(batch) and batch.answers[1:]]
     parts += ["## Why they differ", EFFECTS]
     names = dict.fromkeys(answer.preset.name for batch in batches for answer in batch.answers)
     parts += [_library(name, batches) for name in names]
     return "\n\n".join(parts)
 
 
+def _pulls(batch: Batch) -> bool:
+    """Tells whether there are gradients, and the default's is a number."""
+    return bool(batch.answers[0].norms) and all(map(isfinite, batch.answers[0].norms.values()))
+
+
+def _parted(batch: Batch) -> str:
+    """Says where loss and gradient part, in the words of the conventions."""
+    values = {answer.preset.name: answer.preset.values for answer in batch.answers}
+    return gradients.parted(batch.answers, lambda library, effect: phrase_of(effect.key, values[library]))
+
+
 def _table(answers: Sequence[Answer]) -> str:
     """Lays the numbers out, a row per library."""
     lines = [["library", "version", *COLUMNS], ["---", "---", *["---:"] * len(COLUMNS)]]
-    for preset, numbers, _ in answers:
+    for preset, numbers, *_ in answers:
         shown = ["–" if title in preset.unlogged else number(numbers[title]) for title in COLUMNS]
         lines.append([preset.name, preset.version, *shown])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -71,7 +89,13 @@ def _library(name: str, batches: Sequence[Batch]) -> str:
         return head
     tuned = sum(key in TUNED for key in keys)
     rules = f"It differs from the default in {counted(tuned, 'setting')} and {counted(len(keys) - tuned, 'rule')}."
-    return "\n".join([f"{head} {rules}", "", *(f"- `{batch}`: {_moved(answer)}" for batch, answer in of.items())])
+    return "\n".join(
+        [f"{head} {rules}", "", *(f"- `{batch}`: {_moved(answer)}{_turned(answer)}" for batch, answer in of.items())]
+    )
+
+
+def _turned(answer: Answer) -> str:
+    return gradients.strongest(answer.effects, lambda effect: phrase_of(effect.key, answer.preset.values))
 
 
 def _moved(answer: Answer) -> str:
