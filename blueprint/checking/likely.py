@@ -4,6 +4,7 @@ The mistakes are data of the kind of workbook (`Kind.slips`). Each is tried on t
 recognised however far its consequences reach back into what the row reads.
 """
 
+import fnmatch
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,8 @@ from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
 from blueprint.language import Array
 
+NUMBER = r"\d+(?:\.\d+)*"
+"""That of a step or a repetition: 2, or 2.1 for a part of the second."""
 NEAR = 1e-9
 """How near the wrong row must come, as a part of its largest number: rounding takes 1e-12 of it, another mistake none of it."""
 
@@ -34,6 +37,12 @@ class Shown:
         """Returns a row of the same repetition, if rows are repeated. Raises KeyError for one that the file has not."""
         name = self._called(row)
         return self._cut(name, self._file.arrays[name])
+
+    def before(self, row: str, count: str) -> Array | None:
+        """Returns a row as it is one repetition earlier, None in the first. count: the braces that count the repetitions."""
+        names = fnmatch.filter(self._file.places, row.format(**{**self.bound, count: "*"}))
+        at = names.index(row.format(**self.bound))
+        return self[names[at - 1]] if at else None
 
     def _called(self, row: str) -> str:
         name = row.format(**self.bound)
@@ -67,7 +76,7 @@ def likely(file: Checked, line: Deviation, meant: Array) -> str:
 def _wrong(file: Checked, name: str, meant: Array) -> Iterator[tuple[str, Array, tuple[slice, ...]]]:
     """Yields what a row would show by each mistake that is known of it, and where its cells are."""
     for row, said, made in file.slips:
-        if found := _pattern(row).fullmatch(name):
+        if found := named_like(row).fullmatch(name):
             rows = Shown(file, name, meant, found.groupdict())
             try:
                 yield said, np.broadcast_to(made(rows), rows.meant.shape), rows.inside(name)
@@ -75,8 +84,9 @@ def _wrong(file: Checked, name: str, meant: Array) -> Iterator[tuple[str, Array,
                 continue
 
 
-def _pattern(row: str) -> re.Pattern[str]:
+def named_like(row: str) -> re.Pattern[str]:
     """Returns what the names of rows look like that a mistake is known of; they may be repeated: `epoch2.`."""
     texts = re.split(r"\{(\w+)\}", row)
-    made = (f"(?P<{text}>.+?)" if place % 2 else re.escape(text) for place, text in enumerate(texts))
-    return re.compile(r"(?P<within>[a-z]+\d+\.)?" + "".join(made))
+    parts = (f"(?P<{text}>{NUMBER if text == 'step' else '.+?'})" for text in texts[1::2])
+    made = "".join(next(parts) if place % 2 else re.escape(text) for place, text in enumerate(texts))
+    return re.compile(rf"(?P<within>[a-z]+{NUMBER}\.)?{made}")

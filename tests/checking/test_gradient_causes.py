@@ -14,6 +14,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking import Checked
 from blueprint.checking.checker import judge
+from blueprint.checking.likely import named_like
 from blueprint.checking.verdicts import Verdict
 from blueprint.inputs import load
 from blueprint.language import Definition, Expr, Operand, Position, sqrt
@@ -132,6 +133,10 @@ STEPS: dict[str, tuple[str, Callable[[G], Operand]]] = {
     "ε stands inside the root": ("update1.direction.policy.Y", lambda b: way(b, corrected=True, inside=True)),
     "the weight decay is coupled": ("update1.m.policy.Y", lambda b: mean(b, "m", decayed=True)),
     "the weight decay is coupled: ": ("update1.v.policy.Y", lambda b: mean(b, "v", decayed=True)),
+    "the weight decay is coupled: it": (
+        "update2.m.policy.Y", lambda b: b["optimiser.beta1"] * b["update1.m.policy.Y"][j, v] + (1 - b["optimiser.beta1"])
+        * (b["update2.gradient.policy.Y"][j, v] + b["optimiser.weight_decay"] * b["epoch2.policy.Y"][j, v]),
+    ),
     "β2 stands where β1": (
         "update1.m.policy.Y", lambda b: (1 - b["optimiser.beta2"]) * b["update1.gradient.policy.Y"][j, v],
     ),
@@ -152,6 +157,25 @@ def test_a_wrong_step_is_named_first_with_its_mistake(benches: dict[str, Bench],
     (first,) = benches["steps"].with_equation(name, wrong).firsts
     assert first.name == name
     assert first.likely.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "bound"),
+    [
+        ("{model}.memory.grad", "epoch2.1.policy.memory.grad", {"within": "epoch2.1.", "model": "policy"}),
+        (
+            "update{step}.{weight}",
+            "update1.2.critic.head.w",
+            {"within": None, "step": "1.2", "weight": "critic.head.w"},
+        ),
+        ("update{step}.m.{weight}", "update12.m.policy.E", {"within": None, "step": "12", "weight": "policy.E"}),
+        ("surrogate.grad", "surrogate.grad", {"within": None}),
+        ("surrogate.grad", "surrogate.grad.norm", None),
+    ],
+)
+def test_a_mistake_is_known_of_rows_by_their_names(row: str, name: str, bound: dict[str, str | None] | None) -> None:
+    found = named_like(row).fullmatch(name)
+    assert (found.groupdict() if found else None) == bound
 
 
 def test_clean_files_are_not_accused_and_a_typed_number_is_no_known_mistake(benches: dict[str, Bench]) -> None:

@@ -25,9 +25,8 @@ def _decayed(r: Any) -> Array:
 
 def _mean(r: Any, name: str, beta: str, of: Array) -> Array:
     """Returns a mean moved towards numbers; before the first step it is 0."""
-    before = f"update{int(r.bound['step']) - 1}.{name}.{{weight}}"
-    kept = r[f"optimiser.{beta}"]
-    return np.asarray((kept * r[before] if before in r else 0) + (1 - kept) * of)
+    kept, before = r[f"optimiser.{beta}"], r.before(f"update{{step}}.{name}.{{weight}}", "step")
+    return np.asarray((0 if before is None else kept * before) + (1 - kept) * of)
 
 
 def _way(r: Any, first: bool = True, second: bool = True, inside: bool = False) -> Array:
