@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import pytest
+from openpyxl.utils import get_column_letter
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
@@ -21,9 +24,12 @@ from blueprint.language import Definition, Expr, Operand, Position, sqrt
 from blueprint.language.nodes import wrap
 from blueprint.page.cells import runs_of
 from blueprint.page.outline import Blueprint
+from blueprint.page.placing import place_blocks
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import j, n, t, v
 from blueprint.workbooks.registry import witness_of
+from tests.checking.cells import change
+from tests.checking.running import run
 from tests.witness.stage import Array, arrays
 from tests.workbooks.test_backward import MISTAKES, G
 
@@ -53,24 +59,32 @@ class Bench:
 
     def with_equation(self, name: str, wrong: Callable[[G], Operand]) -> Verdict:
         """Checks the file as it would be if a row had been filled with another formula, and all recalculated."""
-        made = outline(self.numbers)
-        blocks = {block.name: block for block in made.blocks()}
-        block = blocks[name]
-        body = next(d for d in block.definitions if all(isinstance(index, Position) for index in d.target))
-        block.definitions[block.definitions.index(body)] = Definition(body.target, wrap(wrong(blocks)))
-        book = Book(made)
+        book = planted(self.numbers, name, wrong)
         file = copy(self.file)
         sheet = file.places[name].sheet
-        formulas = {
-            (each.row + 1, column + 1): formula.removeprefix("=")
-            for each in runs_of(block, book.layout)
-            for column, formula in zip(each.columns, each.formulas or (), strict=True)
-        }
-        written = {**file.written[sheet], **formulas}
-        file.written = {**file.written, sheet: written}
+        file.written = {**file.written, sheet: {**file.written[sheet], **formulas_of(book, name)}}
         file.arrays = {name: _as_long(array, self.file.arrays[name]) for name, array in arrays(book).items()}
         file.__dict__["computed"] = None
         return judge(file, self.torch, "float64")
+
+
+def planted(numbers: str, name: str, wrong: Callable[[G], Operand]) -> Book:
+    """Returns a fresh book in which one row has another equation."""
+    made = outline(numbers)
+    blocks = {block.name: block for block in made.blocks()}
+    block = blocks[name]
+    body = next(d for d in block.definitions if all(isinstance(index, Position) for index in d.target))
+    block.definitions[block.definitions.index(body)] = Definition(body.target, wrap(wrong(blocks)))
+    return Book(made)
+
+
+def formulas_of(book: Book, name: str) -> dict[tuple[int, int], str]:
+    """Returns the formulas of a row by their cells, counted from 1."""
+    return {
+        (each.row + 1, column + 1): formula.removeprefix("=")
+        for each in runs_of(book.blocks[name], place_blocks(book.blueprint, book.values))
+        for column, formula in zip(each.columns, each.formulas or (), strict=True)
+    }
 
 
 def _as_long(array: Array, other: Array) -> Array:
@@ -176,6 +190,23 @@ def test_a_wrong_step_is_named_first_with_its_mistake(benches: dict[str, Bench],
 def test_a_mistake_is_known_of_rows_by_their_names(row: str, name: str, bound: dict[str, str | None] | None) -> None:
     found = named_like(row).fullmatch(name)
     assert (found.groupdict() if found else None) == bound
+
+
+def test_the_command_names_a_row_that_was_filled_with_another_formula(
+    benches: dict[str, Bench], tmp_path: Path
+) -> None:
+    name, wrong = MISTAKES["1 − h for 1 − h²"]
+    file = benches["gradients"].file
+    formulas = formulas_of(planted("gradients", name, wrong), name)
+    cells = {f"{get_column_letter(column)}{row}": (text, None) for (row, column), text in formulas.items()}
+    change(file.path, tmp_path / "a.xlsx", file.places[name].sheet, cells)
+    code, out, _ = run(tmp_path / "a.xlsx")
+    assert code == 1
+    assert re.search(
+        r"policy\.memory\.grad\.in of .*: sheet .*\n  broken formula: the whole row is =.*; a fresh workbook has =.*\n"
+        r"  likely: the slope of tanh is 1 − h², not 1 − h\n  \d+ quantities follow from it: policy\.memory\.grad, ",
+        out,
+    )
 
 
 def test_clean_files_are_not_accused_and_a_typed_number_is_no_known_mistake(benches: dict[str, Bench]) -> None:
