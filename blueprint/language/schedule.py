@@ -114,7 +114,8 @@ def components(reads: Mapping[Block, Iterable[Block]]) -> list[list[Block]]:
     order = [block for root in reads for block in _finished(root, reads, known)]
     assigned: set[Block] = set()
     found = [set(_finished(root, readers, assigned)) for root in reversed(order)]
-    return [[block for block in reads if block in group] for group in reversed(found) if group]
+    place = {block: i for i, block in enumerate(reads)}
+    return [sorted(group, key=place.__getitem__) for group in reversed(found) if group]
 
 
 def _finished(root: Block, graph: Mapping[Block, Iterable[Block]], known: set[Block]) -> Iterator[Block]:

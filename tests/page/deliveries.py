@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
@@ -29,6 +29,7 @@ class Delivered:
         self.listed = [(str(line[self.name - 1]), row) for row, line in lines.items() if row > self.head]
         self.listed = [(name, row) for name, row in self.listed if name != "None"]
         self.count = next(row for row, line in lines.items() if "inputs that were changed" in line)
+        self.asking = [self._asking(sheet) for sheet in ("Start", "Checks")]
 
     @property
     def typed(self) -> list[str]:
@@ -70,7 +71,7 @@ class Delivered:
     def in_all(self) -> tuple[Value, Value, Value]:
         """Returns how many inputs are said to be changed, and what Start and Checks say."""
         count = self.says("Delivered", self.count, self.verdict)
-        start, checks = (self.says(*self._asking(sheet)) for sheet in ("Start", "Checks"))
+        start, checks = (self.says(*cell) for cell in self.asking)
         return count, start, checks
 
     def _asking(self, sheet: str) -> tuple[str, int, int]:
@@ -110,6 +111,14 @@ def another(value: Value, words: bool, file: Finished) -> Value:
     known = file.book.blocks.get("vocabulary")
     vocabulary = ["sleepy", "tired"] if known is None else file.computed("vocabulary").tolist()[1:]
     return next(str(word) for word in vocabulary if word != value)
+
+
+def groups(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yields groups of names, by the digits of their numbers: of any two each is once in a group without the other."""
+    for digit in range(len(names).bit_length()):
+        for side in (0, 1):
+            if group := [name for number, name in enumerate(names) if number >> digit & 1 == side]:
+                yield group
 
 
 def changes(opened: Delivered, name: str) -> Iterator[Change]:
