@@ -76,15 +76,15 @@ def _lines(found: Inspection) -> Iterator[str]:
 
 def _head(found: Inspection) -> Iterator[str]:
     """Yields what the file is, how large, and where it is from."""
-    batch, size, step, place = found.batch, "", "", ""
+    batch, size, where = found.batch, "", ""
     if batch is not None:
         rows, slots = batch.mask.shape
         size = f", {rows:,} responses of up to {slots:,} slots, {found.words:,} words inside the mask"
-        step = f", step {batch.step}" if batch.step is not None else ""
-        place = f", {batch.place}" if batch.place else ""
+        step = None if batch.step is None else f"step {batch.step}"
+        where = "".join(f", {each}" for each in (step, batch.place) if each)
     yield f"{printable(str(found.path))}: {found.format}{size}"
     library = " ".join(filter(None, (found.library, found.version))) or "unknown"
-    yield f"library {library}{step}{place}; preset {found.preset or 'none, name one with --preset'}\n"
+    yield f"library {library}{where}; preset {found.preset or 'none, name one with --preset'}\n"
 
 
 def _indented(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _indented(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 def _listed(title: str, names: Sequence[str]) -> Iterator[str]:
     if names:
-        more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+        more = f" … and {len(names) - MOST_LISTED} more" * (len(names) > MOST_LISTED)
         yield f"{title}: {', '.join(map(unquoted, names[:MOST_LISTED]))}{more}"
 
 

@@ -80,11 +80,9 @@ def _source(name: str) -> Source:
 
 
 def _is_workbook(name: str) -> bool:
-    if name.lower().endswith(".xlsx"):
-        return True
     with suppress(OSError, ValueError), open(name, "rb") as file:
-        return file.read(len(ZIP)) == ZIP
-    return False  # no file: a name, or a path that `read` refuses in a sentence of its own
+        return name.lower().endswith(".xlsx") or file.read(len(ZIP)) == ZIP
+    return name.lower().endswith(".xlsx")  # no file: a name, or a path that is refused where it is read
 
 
 def _write(found: Source, overrides: list[str], output: Path | None, force: bool) -> None:

@@ -8,6 +8,7 @@ from blueprint.book import Book
 from blueprint.commands.console import say
 from blueprint.commands.door import Refused
 from blueprint.inputs import Level, Preset, load, names, shown_value
+from blueprint.quoting import table
 from blueprint.which import Batch, answers, page
 from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 
@@ -30,10 +31,8 @@ Examples:
 @click.command("list")
 def list_numbers() -> None:
     """Name the numbers that workbooks can be built from."""
-    listed = names()
-    width = max(len(name) for name, _ in listed)
-    for name, about in listed:
-        say(f"{name:<{width}}  {about}")
+    for line in table(names()):
+        say(line)
 
 
 @click.command(epilog=EXAMPLES)
@@ -51,9 +50,8 @@ def presets(name: str | None, keys: bool) -> None:
         click.echo(f"{kind.title[0].upper()}{kind.title[1:]}: blueprint build{of} --preset NAME")
         if keys:
             _tell_keys(level)
-        else:
-            for preset in level.presets().presets.values():
-                _tell(level, preset)
+        for preset in () if keys else level.presets().presets.values():
+            _tell(level, preset)
         click.echo()
 
 

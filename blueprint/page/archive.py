@@ -44,8 +44,7 @@ class Parts:
     """
 
     def __init__(self, path: Path):
-        self._path = path
-        self._in_cells = self._besides = self._translated = 0
+        self._path, self._in_cells, self._besides, self._translated = path, 0, 0, 0
 
     def look_through(self, name: str, content: bytes) -> None:
         """Looks through one part. Raises ReadError; what is no XML is left to the reader, which refuses it in its own words."""
@@ -64,8 +63,7 @@ class Parts:
         raise ReadError(f"{self._path} {says}")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        kind = tag.rpartition(" ")[2]
-        self._depth += 1
+        kind, self._depth = tag.rpartition(" ")[2], self._depth + 1
         if self._depth > DEEPEST or len(attributes) > MOST_ATTRIBUTES:
             self._refuse(f"has elements of a depth or width that no workbook has {self._in_part}")
         if kind in _IN_CELLS:

@@ -43,8 +43,8 @@ class SheetPen(Pen):
     def row_name(self, block: Block, down: Axis, member: int, row: int) -> None:
         """Names one row of a block: its symbol with the number, and the word where members are words."""
         if down.parts:
-            self.member(down, member, row, grid.SYMBOL, "symbol")
             part, number = self.values.part(down, member)
+            self.member(down, member, row, grid.SYMBOL, "symbol")
             self.label(row, grid.NAME, part.meaning if number == 0 else "", "name")
             return
         self.label(row, grid.SYMBOL, f"{block.symbol}{member + down.start}", "symbol")

@@ -33,8 +33,7 @@ def sides(dots: list[Dot], ends: tuple[float | None, float | None]) -> list[str]
     low, high = (0.0 if ends[0] is None else ends[0], 1.0 if ends[1] is None else ends[1])
     heights = [y for x, y, _ in dots if x >= low] or [0.0]
     bottom, tall = min(heights), max(max(heights) - min(heights), 1.0)
-    boxes = list[Box]()
-    found = []
+    boxes, found = list[Box](), list[str]()
     for number, (x, y, word) in enumerate(dots):
         at = (x - low) / (high - low) * WIDE, (y - bottom) / tall * HIGH
         order = [*SIDES] if x >= low else [[*SIDES][number % len(SIDES)]]

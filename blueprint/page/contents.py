@@ -50,8 +50,9 @@ def holds(block: Block) -> str:
 
 def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order, and links to the first sheet."""
-    lead = LEAD + _example(layout.blueprint)
-    pen = sheet_of_its_own(names.CONTENTS, lead, layout, 0, FIRST_ROW, dict(enumerate(COLUMNS)))
+    pen = sheet_of_its_own(
+        names.CONTENTS, LEAD + _example(layout.blueprint), layout, 0, FIRST_ROW, dict(enumerate(COLUMNS))
+    )
     reads = {block: [each for each in dict.fromkeys(need.read for need in needs(block)) if each is not block]
              for block in layout.places}  # fmt: skip
     readers: dict[Block, list[Block]] = {block: [] for block in layout.places}
@@ -87,8 +88,8 @@ def heights(layout: Layout) -> dict[int, float]:
     lines: dict[int, int] = {}
     for label in layout.labels:
         if label.sheet == names.CONTENTS and label.style == "wrapped":
-            takes = LETTERS_WIDER * len(str(label.text)) / WIDTHS[COLUMNS[label.column]]
-            lines[label.row] = max(lines.get(label.row, 1), ceil(takes))
+            takes = ceil(LETTERS_WIDER * len(str(label.text)) / WIDTHS[COLUMNS[label.column]])
+            lines[label.row] = max(lines.get(label.row, 1), takes)
     return {row: LINE_HEIGHT * count for row, count in lines.items()}
 
 

@@ -43,17 +43,18 @@ def same(written: str, at: Address, meant: str, place: Address, locate: Locate) 
     ours, theirs = parts_of(meant, place.sheet), parts_of(written, at.sheet)
     if len(ours) != len(theirs):
         return False
-    unknown = False
-    for our, their in zip(ours, theirs, strict=True):
-        if isinstance(our, str) or isinstance(their, str):
-            if our != their:
-                return False
-            continue
-        found = tuple(locate(corner) for corner in their)
-        if len(found) != len(our) or any(f is not None and not _is(f, o) for f, o in zip(found, our, strict=True)):
-            return False
-        unknown = unknown or None in found
-    return None if unknown else True
+    found = [_same_part(our, their, locate) for our, their in zip(ours, theirs, strict=True)]
+    return False if False in found else None if None in found else True
+
+
+def _same_part(our: Part, their: Part, locate: Locate) -> bool | None:
+    """Says the same of one part."""
+    if isinstance(our, str) or isinstance(their, str):
+        return our == their
+    found = [locate(corner) for corner in their]
+    if len(found) != len(our) or any(f is not None and not _is(f, o) for f, o in zip(found, our, strict=True)):
+        return False
+    return None if None in found else True
 
 
 @lru_cache(maxsize=20_000)

@@ -28,8 +28,7 @@ class Lines:
     def __init__(self, known: Mapping[int, int]):
         """Remembers pairs of numbers, both of which rise."""
         self.known = {0: 0} | dict(known)
-        self.pairs = sorted(self.known.items())
-        self.still = all(here == there for here, there in self.pairs)
+        self.pairs, self.still = sorted(self.known.items()), all(here == there for here, there in self.known.items())
 
     def there(self, number: int) -> int | None:
         """Returns the new number; None between lines that were moved by different distances."""

@@ -1,6 +1,7 @@
 """Numbers in the cells of somebody else's file: as numbers, or as text that can mean one number only."""
 
 import re
+from contextlib import suppress
 from datetime import date, time, timedelta
 from math import inf, isfinite, nan
 
@@ -87,20 +88,17 @@ def word_or_blank(value: object, typed: bool) -> object:
 
 
 def _finite(value: float) -> float:
-    try:
-        number = float(value)
-    except OverflowError:
-        number = float("inf")
-    if not isfinite(number):
-        raise NoNumber("found a number that is too large, or none: expected one below 1e+308")
-    return number
+    with suppress(OverflowError):
+        if isfinite(number := float(value)):
+            return number
+    raise NoNumber("found a number that is too large, or none: expected one below 1e+308")
 
 
 def _from_text(text: str) -> float:
     bare = text.strip(" \t\r\n\u00a0\u202f\u2007\u200b\ufeff").translate(_MINUS)
     match = _NUMBER.fullmatch(bare)
     if match is None or not (match["whole"] or match["rest"]):
-        without = ": write it without signs between thousands, such as 1234.5" if _GROUPED.fullmatch(bare) else ""
+        without = ": write it without signs between thousands, such as 1234.5" * bool(_GROUPED.fullmatch(bare))
         raise NoNumber(f"found {quoted(text)}, expected a number{without}")
     point = bare.replace(",", ".")
     if match["point"] == "," and len(match["rest"]) == 3 and len(match["whole"]) <= 3 and match["whole"].strip("0"):

@@ -134,9 +134,9 @@ def reading(path: Path) -> Iterator[None]:
 
 def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
     """Tells whether two values are the same: numbers to TOLERANCE, texts exactly but for the rounding in prints, errors never."""
-    if isinstance(ours, bool) or isinstance(theirs, bool):
-        return ours is theirs
     match ours, theirs:
+        case (bool(), _) | (_, bool()):
+            return ours is theirs
         case (float() | int(), float() | int()):
             return _difference(ours, theirs) <= TOLERANCE
         case (Print(), str()):

@@ -49,7 +49,7 @@ class WalkLine:
     """One line: the number that it holds, and the equation that gives it (none where it is only read).
 
     written: the equation with its sums written out. members: numbers of a sum that have no line; they stand right of this one.
-    beside: it stands right of another number that is only read, where that one's equation would be.
+    column: that of its value; NUMBERS right of another number that is only read, where that one's equation would be.
     """
 
     row: int
@@ -57,12 +57,7 @@ class WalkLine:
     expr: Expr | None = None
     written: Expr | None = None
     members: tuple[Ref, ...] = ()
-    beside: bool = False
-
-    @property
-    def column(self) -> int:
-        """The column of its value."""
-        return NUMBERS if self.beside else VALUE
+    column: int = VALUE
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ def place_step(step: Step, pen: SheetPen) -> None:
     missing = {name(read): read for read in leaves(written) if name(read) not in pen.layout.numbered}
     alone = [read for read in missing.values() if not is_member(read)]
     for number, read in enumerate(alone):
-        _keep(WalkLine(pen.row + number // 2, read, beside=number % 2 == 1), pen)
+        _keep(WalkLine(pen.row + number // 2, read, column=NUMBERS if number % 2 else VALUE), pen)
     pen.row += (len(alone) + 1) // 2
     members = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
     _keep(WalkLine(pen.row, leaf, expr, written, members), pen)

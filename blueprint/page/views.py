@@ -27,7 +27,6 @@ from blueprint.page.ruler import pixels
 OF, STANDS, EQUATION, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
 
-STANDS_AT = "{sheet}, row {row}"
 LETTER, AROUND = 5.6, 12
 """Pixels of a letter of ten points in a long text, and of what stands around a text."""
 
@@ -75,7 +74,7 @@ def _box(box: Box, pen: SheetPen, column: int, style: str) -> None:
     if box.block is None:
         pen.label(pen.row, column, box.title, f"plain {style}")
     else:
-        pen.link(pen.row, column, box.block, box.title or STANDS_AT, style)
+        pen.link(pen.row, column, box.block, box.title or "{sheet}, row {row}", style)
 
 
 def _entry(entry: Entry, pen: SheetPen) -> None:

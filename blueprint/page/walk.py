@@ -35,8 +35,24 @@ def bracketed(factor: bool, formula: str, printed: str) -> tuple[str, str]:
     return (f'"("&{formula}&")"', f"({printed})") if factor else (formula, printed)
 
 
-class NumbersPutIn(Picker):
-    """Puts numbers into the equations of the chosen column.
+def lay_walk(layout: Layout) -> None:
+    """Spells the lines of the walk, and what a spread shows, now that every place is known."""
+    choice, finder = layout.blueprint.chosen, layout.finder
+    if choice is None or finder is None:
+        return
+    writer = WalkWriter(layout, choice, finder)
+    byhand.lay_constants(writer.pen, finder[1], choice.across, writer.place(), writer.dec, writer.least)
+    for line in layout.walk:
+        if isinstance(line, WalkLine):
+            writer.line(line)
+        else:
+            writer.listed(line)
+    for block in layout.spread:
+        writer.spread(block)
+
+
+class WalkWriter(Picker):
+    """Writes the chosen column line by line, and puts numbers into its equations.
 
     dec, least: the name of the cell that says the fewest decimals, and how many these are.
     constants, levels: the cells of the constants, and those of the decimals that are tried.
@@ -126,26 +142,6 @@ class NumbersPutIn(Picker):
         unit = grid.address(row, UNITS[column]) if column in UNITS and not (whole or is_word) else ""
         return Operand(value, grid.address(row, column), unit, whole)
 
-
-def lay_walk(layout: Layout) -> None:
-    """Spells the lines of the walk, and what a spread shows, now that every place is known."""
-    choice, finder = layout.blueprint.chosen, layout.finder
-    if choice is None or finder is None:
-        return
-    writer = WalkWriter(layout, choice, finder)
-    byhand.lay_constants(writer.pen, finder[1], choice.across, writer.place(), writer.dec, writer.least)
-    for line in layout.walk:
-        if isinstance(line, WalkLine):
-            writer.line(line)
-        else:
-            writer.listed(line)
-    for block in layout.spread:
-        writer.spread(block)
-
-
-class WalkWriter(NumbersPutIn):
-    """Writes the chosen column line by line."""
-
     def line(self, line: WalkLine) -> None:
         """Spells one line: symbol, meaning, value, equation, equation with numbers, link."""
         pen, row, leaf, value = self.pen, line.row, line.leaf, self.value(line.leaf)
@@ -153,7 +149,7 @@ class WalkWriter(NumbersPutIn):
         symbol = text(leaf, letters) if isinstance(leaf, Reduce) else reference(leaf.block, leaf.at, letters)
         where, called = blocks_of(leaf)[-1], line_text.meaning(leaf, self.layout.blueprint.whole)
         style = line_text.style_of(leaf, isinstance(value, str) and not line_text.is_limit(leaf), line.expr is not None)
-        if line.beside:  # its name is the link
+        if line.column == NUMBERS:  # its name is the link
             pen.link(row, EQUATION, where, f"{symbol}   {called}", "walk beside")
             style = style.replace("live", "beside")
         else:
