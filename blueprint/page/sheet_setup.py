@@ -1,6 +1,6 @@
 """What a sheet has besides its blocks: columns, panes, print, the banner over the groups, the grey columns."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xlsxwriter.worksheet import Worksheet
@@ -46,25 +46,20 @@ class SheetSetup:
 
     def set_up(self) -> Columns:
         """Sets columns, rows, panes, heads, colours and print; returns the columns as they were measured."""
-        body, end = self.layout.body[self.sheet.title], self.layout.end[self.sheet.title]
         rows = paper.rows_of(self.sheet, self.layout, self.columns)
-        self.page.hide_gridlines(2)
-        rows.set(self.page)
-        self.page.freeze_panes(body, grid.LEFT if self.sheet.across else 0)
-        for column, width in self.columns.widths.items():
-            self.page.set_column_pixels(column, column, width)
+        area = paper.area_of(self.sheet, self.layout, self.columns, rows)
+        frozen = self.layout.body[self.sheet.title], grid.LEFT if self.sheet.across else 0
+        set_up_page(self.page, self.columns.widths, rows, frozen, area)
         if self.sheet.across:
             self.head_names()
-        for group in range(self.groups):
-            if self.sheet.across:
-                self.banner(group)
+        for group in range(self.groups if self.sheet.across else 0):
+            self.banner(group)
             if self.sheet.grey is not None:
                 self.grey(group, self.layout.places[self.sheet.grey].row)
         if self.has_verdicts:
-            colour_verdicts(self.page, end, grid.LEFT + 3, self.look)
+            colour_verdicts(self.page, self.layout.end[self.sheet.title], grid.LEFT + 3, self.look)
         self.large_values()
         self.mark_chosen()
-        printing.set_up_print(self.page, paper.area_of(self.sheet, self.layout, self.columns, rows))
         return self.columns
 
     def where(self, corners: tuple[int, int, int, int], condition: str, name: str, style: styles.Properties) -> None:
@@ -151,13 +146,19 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
     listed, body, rows = title == names.CONTENTS, layout.body[title], Rows()
     widths = [pixels(width) for width in OWN_WIDTHS[title](layout)]
-    for column, width in enumerate(widths):
-        page.set_column_pixels(column, column, width)
-    page.freeze_panes(body, 1 if listed else grid.NAME)
-    page.hide_gridlines(2)
     if listed:
         rows.heights |= contents.heights(layout)
     else:
         colour_verdicts(page, layout.end[title], grid.LEFT, look)
+    head = paper.head_of(widths, [rows.pixels(row) for row in range(body)], body)
+    set_up_page(page, dict(enumerate(widths)), rows, (body, 1 if listed else grid.NAME), head)
+
+
+def set_up_page(page: Any, widths: Mapping[int, int], rows: Rows, frozen: tuple[int, int], area: printing.Area) -> None:
+    """Sets columns, rows, panes and print; frozen: the first row and column that move."""
+    for column, width in widths.items():
+        page.set_column_pixels(column, column, width)
     rows.set(page)
-    printing.set_up_print(page, paper.head_of(widths, [rows.pixels(row) for row in range(body)], body))
+    page.hide_gridlines(2)
+    page.freeze_panes(*frozen)
+    printing.set_up_print(page, area)

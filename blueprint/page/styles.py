@@ -117,15 +117,8 @@ def cell_style(
 
     reads: a number format of its own. sides: where the cell is on the outline of a block of weights.
     """
-    made = (
-        BASE
-        | FRAME
-        | KINDS[kind]
-        | ROLES[role]
-        | {"num_format": reads or number_format(decimals, kind == "typed" or role == "weights")}
-    )
-    if kind == "typed":
-        made |= TYPED.get(role, {})
+    shown = {"num_format": reads or number_format(decimals, kind == "typed" or role == "weights")}
+    made = BASE | FRAME | KINDS[kind] | ROLES[role] | shown | (TYPED.get(role, {}) if kind == "typed" else {})
     for side in sides:
         made |= {side: OUTLINES[kind][0], f"{side}_color": OUTLINES[kind][1]}
     return made | (EDGE if edge and role != "head" else {})

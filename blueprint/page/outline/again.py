@@ -5,8 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from blueprint.language import Axis, Block
-from blueprint.page.outline.book import Sheet
-from blueprint.page.outline.items import Line, Row, Table
+from blueprint.page.outline.book import Sheet, blocks_of
 
 Part = TypeVar("Part")
 
@@ -30,11 +29,5 @@ def _with(part: Part, copies: Mapping[Block, Block]) -> Part:
 
 def _is_typed(item: object) -> bool:
     """Tells whether an item is nothing but typed blocks."""
-    match item:
-        case Block():
-            return item.typed
-        case Row(block) | Table(block):
-            return block.typed
-        case Line(blocks):
-            return all(block.typed for block in blocks)
-    return False
+    blocks = blocks_of(item)
+    return bool(blocks) and all(block.typed for block in blocks)

@@ -144,18 +144,21 @@ class Blueprint:
 
 def blocks_on(sheet: Sheet) -> list[Block]:
     """Returns the blocks of a sheet in reading order."""
-    listed = list(sheet.head)
-    for item in sheet.items():
-        match item:
-            case Block():
-                listed.append(item)
-            case Row(block, _, None) | Table(block):
-                listed.append(block)
-            case Row(block, _, Block() as beside):
-                listed += [beside, block]
-            case Line(blocks, _):
-                listed += blocks
-    return listed
+    return [*sheet.head, *(block for item in sheet.items() for block in blocks_of(item))]
+
+
+def blocks_of(item: object) -> tuple[Block, ...]:
+    """Returns the blocks that stand where an item stands; what is only shown again is none of them."""
+    match item:
+        case Block():
+            return (item,)
+        case Row(block, _, Block() as beside):
+            return beside, block
+        case Row(block) | Table(block):
+            return (block,)
+        case Line(blocks):
+            return blocks
+    return ()
 
 
 def on_one_sheet(title: str, blocks: Sequence[Block], across: Axis, numbers: Mapping[Block, object]) -> Blueprint:
