@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from blueprint.verifying import StepVerdict, Verdict
 
 AnyPath = str | PathLike[str]
-Tables = Mapping[str, Any]
 
 
 def build(
-    numbers: AnyPath | Tables = "default",
+    numbers: AnyPath | Mapping[str, Any] = "default",
     *,
     preset: str | None = None,
     set: Mapping[str, Any] | None = None,

@@ -42,8 +42,8 @@ def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, e
     folder = next((file for file in files if file.is_dir()), None)
     if folder is not None:
         raise Refused(f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
-    by_step = groupby(sorted(files, key=_step_number), key=_step_number) if len(files) > 1 else [(None, iter(files))]
-    found = [verdict for _, paths in by_step for verdict in _step(list(paths), options)]
+    steps = groupby(sorted(files, key=_step_number), key=_step_number) if len(files) > 1 else [(None, iter(files))]
+    found = [verdict for _, paths in steps for verdict in _step(list(paths), options)]
     say("\n\n".join(_json(verdict) if as_json else text_of_step(verdict, each) for verdict in found))
     if not all(verdict.agrees for verdict in found):
         sys.exit(DIFFERENCE)

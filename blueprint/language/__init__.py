@@ -30,7 +30,7 @@ from blueprint.language.functions import (
 from blueprint.language.making import again, block, link, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, components, in_order, needs, schedule
-from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, excel
+from blueprint.language.spelling.excel import EXCEL, excel, spell_formula
 from blueprint.language.spelling.latex import escaped, latex_equation, latex_equations, latex_explained, latex_symbol
 from blueprint.language.spelling.numbers import explained, printed
 from blueprint.language.spelling.text import (
@@ -54,13 +54,13 @@ Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "ANYTHING", "ATOM", "EXCEL", "EXCEL_CONDITIONS", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array",
+    "ANYTHING", "ATOM", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array",
     "Axis", "Block", "Cell", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop",
     "Max", "Members", "NoNumber", "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule",
     "Spelled", "Step", "Sum", "Values", "again", "at_member", "at_most", "block", "chain", "changes", "choose",
     "components", "compute", "constant", "equal", "equation", "equations", "escaped", "excel", "exp", "explained",
     "filled", "filled_by", "find", "in_order", "is_off", "join", "latex_equation", "latex_equations", "latex_explained",
     "latex_symbol", "less", "link", "log", "match", "maximum", "minimum", "needs", "number", "origin", "places_of",
-    "printed", "reads", "rebuilt", "reference", "reindexed", "schedule", "size", "spell", "sqrt", "tanh", "text",
+    "printed", "reads", "rebuilt", "reference", "reindexed", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text",
     "transposed", "typed", "walk", "where",
 ]  # fmt: skip

@@ -136,9 +136,8 @@ def chain(cell: Cell, reads: Callable[[Cell], Reads], depth: int | None = None) 
     layer = {cell: None}
     while layer and depth != 0:
         opened |= {each: reads(each) for each in layer}
-        found = (read for seen in layer for read in opened[seen])
-        further = (each for read in found for each in (read.cells if depth is None else read.followed[:MOST]))
-        layer = {each: None for each in further if each not in opened}
+        found = [read.cells if depth is None else read.followed[:MOST] for seen in layer for read in opened[seen]]
+        layer = {each: None for cells in found for each in cells if each not in opened}
         depth = None if depth is None else depth - 1
     return opened
 

@@ -63,8 +63,7 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Count("size", axis):
             return lambda at: values.size(axis)
         case Count("number", axis) if axis in frame:
-            shape = [-1 if other is axis else 1 for other in frame]
-            return lambda at: (np.arange(values.size(axis)) + axis.start).reshape(shape)
+            return lambda at: _members(axis, frame, values) + axis.start
         case Count("number", axis):
             return lambda at: at[axis] + axis.start
     raise NotationError(f"values: {expr!r} is no node of the notation")
@@ -115,12 +114,17 @@ def _holds_words(cells: Any) -> bool:
     return np.asarray(cells).dtype.kind in "OU"
 
 
+def _members(axis: Axis, frame: tuple[Axis, ...], values: Values) -> Array:
+    """Returns the places of an axis's members, as they lie in the frame."""
+    return np.arange(values.size(axis)).reshape([-1 if other is axis else 1 for other in frame])
+
+
 def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
     def get(at: At) -> Array:
         letters, cells = values.view(ref, at)
         order = sorted(range(len(letters)), key=lambda i: frame.index(letters[i]))
-        shape = [cells.shape[letters.index(axis)] if axis in letters else 1 for axis in frame]
-        return cells.transpose(order).reshape(shape)
+        sizes = dict(zip(letters, cells.shape, strict=True))
+        return cells.transpose(order).reshape([sizes.get(axis, 1) for axis in frame])
 
     return get
 
@@ -139,9 +143,7 @@ def _lookup(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
                 known = known & _is_id(found_ids, size)
                 places.append(_safe(found_ids, size) + values.before(block, slot))
             elif isinstance(index, Position) and index.axis in frame:
-                shape = [values.size(index.axis) if axis is index.axis else 1 for axis in frame]
-                members = np.arange(values.size(index.axis)).reshape(shape)
-                places.append(members + values.offset(block, slot, index.axis) + index.by)
+                places.append(_members(index.axis, frame, values) + values.offset(block, slot, index.axis) + index.by)
             elif isinstance(index, Position):
                 places.append(np.asarray(at[index.axis] + index.by + values.offset(block, slot, index.axis)))
         found: Array = _known(known, values.arrays[block][tuple(places)])

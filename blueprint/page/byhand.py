@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from blueprint.language import ATOM, EXCEL, EXCEL_CONDITIONS, NUMPY, Axis, Constant, Expr, Op, Rule, Spelled, spell
+from blueprint.language import ATOM, EXCEL, NUMPY, Axis, Constant, Expr, Op, Rule, Spelled, spell_formula
 from blueprint.page import grid
 from blueprint.page.digits import LEAST, MOST, SHOWN, SMALLEST, Operand, half_up, unit_of
 from blueprint.page.layout import Pen
@@ -51,25 +51,12 @@ def trials(
 def spelled(expr: Expr, operand: Find, decimals: str) -> str:
     """Spells an expression with its numbers rounded."""
 
-    def render(inner: Expr) -> Spelled:
+    def rounded(inner: Expr) -> Spelled:
         found = operand(inner)
-        if found is not None:
-            return Spelled(found.rounded_formula(decimals))
-        match inner:
-            case Op("where", (Op() as test, then, otherwise)):
-                condition = spell(test, EXCEL_CONDITIONS, render).text
-                return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
-            case Op("choose", (number, *rows)):
-                return Spelled(f"CHOOSE({render(number).text}+1,{','.join(render(row).text for row in rows)})")
-            case Op():
-                return spell(inner, SHEET, render)
-            case Constant(str() as word):
-                return Spelled('"' + word.replace('"', '""') + '"')
-            case Constant(value):
-                return Spelled(str(value))
-        raise AssertionError(f"{inner} has no number of its own")
+        assert found is not None, f"{inner} has no number of its own"
+        return Spelled(found.rounded_formula(decimals))
 
-    return render(expr).text
+    return spell_formula(expr, rounded, SHEET).text
 
 
 def evaluated(expr: Expr, operand: Find, decimals: int) -> float:

@@ -13,8 +13,7 @@ from blueprint.page.layout import Layout, Pen, sheet_of_its_own
 LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back"
 SAME, CHANGED = "same", "changed"
 VERDICT, OFF, EMPTIED, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
-FIRST_ROW = 6
-COUNT_ROW = FIRST_ROW - 3
+FIRST_ROW, COUNT_ROW = 6, 3
 COUNT_CELL = f"{names.DELIVERED}!{grid.address(COUNT_ROW, VERDICT, fixed=True)}"
 WIDTHS = (1.5, 30, 44, 10, 14, 9)
 COPIES_WIDE = 8.43

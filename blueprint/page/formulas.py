@@ -23,8 +23,7 @@ SAYS = {OVERWRITTEN: "overwritten", REPLACED: "differs", ENDED: "error"}
 VERDICT, GONE = grid.LEFT, grid.LEFT + 1
 COLUMNS = {sign: GONE + i for i, sign in enumerate(SAYS)}
 """Where a sheet's first row with a sign stands."""
-FIRST_ROW = 9
-FOUND_ROW, CHANGED_ROW, TOLERANCE_ROW = FIRST_ROW - 6, FIRST_ROW - 5, FIRST_ROW - 4
+FOUND_ROW, CHANGED_ROW, TOLERANCE_ROW, FIRST_ROW = 3, 4, 5, 9
 TOLERANCE = 1e-9
 """How far the sum of a row may be from the delivered one, relative to its numbers: as far as the proof allows a cell."""
 SUMS_BESIDE, SUMS_WIDE = 16, 11

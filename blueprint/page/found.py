@@ -22,8 +22,6 @@ READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
 OPTIONS = {"kind": contents.KINDS, "holds": (contents.WORDS, contents.LIMITS, contents.NUMBERS)}
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
-Range = tuple[str, int, int, int, int]
-"""A sheet, and left, top, right, bottom, counted from 1."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +127,8 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
     return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
 
 
-def _destination(book: Any, name: str, path: Path) -> Range:
-    """Returns the range of a defined name."""
+def _destination(book: Any, name: str, path: Path) -> tuple[str, int, int, int, int]:
+    """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
     defined, name = book.defined_names.get(name), unquoted(name)
     if defined is None:
         raise ReadError(f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted")
@@ -139,8 +137,8 @@ def _destination(book: Any, name: str, path: Path) -> Range:
         if "#REF!" in defined.attr_text or len(places) != 1:
             raise ReadError(f"{path}: the cells of {name} were deleted")
         sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
-        fits = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
-        fits = fits and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
+        on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
+        fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
     except ReadError:
         raise
     except Exception:  # what openpyxl says of odd ranges is written down nowhere

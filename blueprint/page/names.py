@@ -30,7 +30,5 @@ def defined_name(block: str) -> str:
 
     LibreOffice allows no dots in names; `gamma` is a function, so a block of that name becomes `gamma_`.
     """
-    name = re.sub(r"\W", "_", block)
-    if name[0].isdigit():
-        name = f"_{name}"
+    name = re.sub(r"^(?=\d)|\W", "_", block)  # one before a digit, too
     return f"{name}_" if _CELL.fullmatch(name) or name.lower() in _FUNCTIONS else name

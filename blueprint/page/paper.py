@@ -11,8 +11,7 @@ from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Sheet
 from blueprint.page.printing import Area
 
-STANDARD, TITLE, LOW, TIGHT, NARROW = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25
-PARAGRAPH = 13
+STANDARD, TITLE, LOW, TIGHT, NARROW, PARAGRAPH = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25, 13
 """Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet, a line of a paragraph."""
 
 

@@ -13,8 +13,7 @@ MEASURED_AT = 11
 BOLD = 1.06
 """How much wider bold letters are, roughly and upwards."""
 INDENT, PADDING = 7, 5
-PIXELS_PER_LETTER = 7
-PIXELS_PER_POINT = 4 / 3
+PIXELS_PER_LETTER, PIXELS_PER_POINT = 7, 4 / 3
 LINE = 17
 """How high a line of ten points is, in pixels."""
 FILLED = 0.9
@@ -23,14 +22,11 @@ FILLED = 0.9
 CUT = " … (see Contents)"
 """What a text ends with that has been cut."""
 
-Letters = Callable[[str], int]
-"""How many pixels a text takes in Calibri at eleven points, in which the widths of columns are counted."""
-
 
 class Ruler:
-    """Measures texts; `letters` knows the letters of Calibri."""
+    """Measures texts; `letters`: how many pixels one takes in Calibri at eleven points, in which columns are counted."""
 
-    def __init__(self, letters: Letters):
+    def __init__(self, letters: Callable[[str], int]):
         self.letters = letters
 
     def __call__(self, text: str, style: Properties) -> int:

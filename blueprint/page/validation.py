@@ -55,8 +55,8 @@ def _message(block: Block, expected: str) -> Rule:
     return {"input_title": title, "input_message": f"{about}: {expected}"[:MESSAGE_LETTERS], "ignore_blank": True}
 
 
-LETTERS_PER_LINE, LINE_HEIGHT = 62, 15
-WIDTH = 400
+WIDTH, LETTERS_PER_LINE, LINE_HEIGHT = 400, 62, 15
+"""Of a note: how wide it is, in pixels, the letters of a line, and the pixels that a line takes."""
 
 
 def note_of(block: Block, layout: Layout) -> str:

@@ -19,6 +19,7 @@ from blueprint.language.spelling.text import (
     Render,
     Rule,
     Spelled,
+    Table,
     bracketed,
     call,
     spell,
@@ -74,24 +75,34 @@ class Addresses(Protocol):
         """Returns the name of the cell that counts the typed blocks that were changed."""
 
 
+def spell_formula(expr: Expr, cells: Render, table: Table = EXCEL) -> Spelled:
+    """Spells what a formula calculates, operation by operation; `cells` spells what it reads."""
+
+    def render(inner: Expr) -> Spelled:
+        return spell_formula(inner, cells, table)
+
+    match expr:
+        case Op("where", (Op() as test, then, otherwise)):
+            condition = spell(test, EXCEL_CONDITIONS, render).text
+            return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
+        case Op("choose", (number, *rows)):
+            return Spelled(f"CHOOSE({_plus_one(render(number))},{','.join(render(row).text for row in rows)})")
+        case Op():
+            return spell(expr, table, render)
+        case Constant(str() as word):
+            return Spelled('"' + word.replace('"', '""') + '"')
+        case Constant(value):
+            return Spelled(str(value))
+    return cells(expr)
+
+
 def excel(expr: Expr, addresses: Addresses) -> str:
     """Spells an expression as a spreadsheet formula, without the leading `=`."""
 
-    def render(inner: Expr) -> Spelled:
+    def cells(inner: Expr) -> Spelled:
         match inner:
-            case Op("where", (Op() as test, then, otherwise)):
-                condition = spell(test, EXCEL_CONDITIONS, render).text
-                return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
-            case Op("choose", (number, *rows)):
-                return Spelled(f"CHOOSE({_plus_one(number, render)},{','.join(render(row).text for row in rows)})")
-            case Op():
-                return spell(inner, EXCEL, render)
-            case Constant(str() as word):
-                return Spelled('"' + word.replace('"', '""') + '"')
-            case Constant(value):
-                return Spelled(str(value))
             case Ref(_, at) if lookups := [i for i, index in enumerate(at) if isinstance(index, Lookup)]:
-                return Spelled(_index(inner, lookups, addresses, render))
+                return Spelled(_index(inner, lookups, addresses, cells))
             case Ref():
                 return Spelled(addresses.cell(inner))
             case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))):
@@ -99,28 +110,27 @@ def excel(expr: Expr, addresses: Addresses) -> str:
             case Reduce(name, axes, Ref() as body):
                 return Spelled(f"{name.upper()}({addresses.span(body, axes)})")
             case Find(name, axis, among, value):
-                return Spelled(
-                    LOOKUPS[name].format(value=render(value).text, among=addresses.span(among, (axis,))), SUM
-                )
+                sought, listed = excel(value, addresses), addresses.span(among, (axis,))
+                return Spelled(LOOKUPS[name].format(value=sought, among=listed), SUM)
             case Changes():
                 return Spelled(addresses.changes())
             case Count("number", axis):
                 return Spelled(addresses.number(axis))
         raise NotationError(f"the spreadsheet has no spelling for “{text(inner)}”")
 
-    return render(expr).text
+    return spell_formula(expr, cells).text
 
 
-def _plus_one(number: Expr, render: Render) -> str:
+def _plus_one(number: Spelled) -> str:
     """Spells a 0-based id as the 1-based position that INDEX and CHOOSE count in."""
-    return bracketed(render(number), SUM) + "+1"
+    return bracketed(number, SUM) + "+1"
 
 
-def _index(ref: Ref, lookups: list[int], addresses: Addresses, render: Render) -> str:
+def _index(ref: Ref, lookups: list[int], addresses: Addresses, cells: Render) -> str:
     """Spells a lookup by a computed id: INDEX with one running position into a row or column of cells."""
     if len(lookups) > 1:
         raise NotationError(f"{ref.block.name} is looked up along two axes at once: make one of them a step of its own")
     slot, index = ref.block.axes[lookups[0]], ref.at[lookups[0]]
     assert isinstance(index, Lookup)
     along = Ref(ref.block, tuple(Position(slot) if i is index else i for i in ref.at))
-    return f"INDEX({addresses.span(along, (slot,))},{_plus_one(index.id, render)})"
+    return f"INDEX({addresses.span(along, (slot,))},{_plus_one(spell_formula(index.id, cells))})"
