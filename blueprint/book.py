@@ -23,11 +23,8 @@ from blueprint.language import (
     latex_equations,
     reads,
 )
-from blueprint.page import placing, recalculate, watch
+from blueprint.page import outline, place, placing, recalculate, watch
 from blueprint.page.layout import Layout
-from blueprint.page.outline import Blueprint, on_one_sheet
-from blueprint.page.place import Address, Spot
-from blueprint.page.recalculate import Proof
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,7 +39,7 @@ class Book:
     beyond: goes on with infinity and NaN, as a library does; such a book can be read, but not saved.
     """
 
-    def __init__(self, blueprint: Blueprint, beyond: bool = False):
+    def __init__(self, blueprint: outline.Blueprint, beyond: bool = False):
         self.blueprint = blueprint
         try:
             self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond)
@@ -69,7 +66,7 @@ class Book:
             )
         return write(self.layout, Path(path))
 
-    def prove(self, path: str | PathLike[str]) -> Proof:
+    def prove(self, path: str | PathLike[str]) -> recalculate.Proof:
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
         return recalculate.prove(Path(path), watch.expected(self.layout))
 
@@ -96,7 +93,7 @@ class Book:
         return explaining.block_named(text, self.blocks)
 
     @cached_property
-    def spots(self) -> Mapping[str, Spot]:
+    def spots(self) -> Mapping[str, place.Spot]:
         """Where the blocks stand, by name."""
         return explaining.spots_on(self.layout)
 
@@ -126,13 +123,13 @@ class Book:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
         return ""
 
-    def formula(self, address: Address) -> str | None:
+    def formula(self, address: place.Address) -> str | None:
         """Returns the formula at an address where no block stands, or None."""
-        place = (address.sheet, address.row - 1, address.column - 1)
+        at = (address.sheet, address.row - 1, address.column - 1)
         lives = (*self.layout.lives, *watch.watch_of(self.layout).lives)
-        return next((live.formula for live in lives if (live.sheet, live.row, live.column) == place), None)
+        return next((live.formula for live in lives if (live.sheet, live.row, live.column) == at), None)
 
-    def linked(self, address: Address) -> bool:
+    def linked(self, address: place.Address) -> bool:
         """Says whether a link to a block stands in the row of an address."""
         return any(
             isinstance(link.target, Block)
@@ -171,4 +168,4 @@ def book(title: str, blocks: list[Block], across: Axis, numbers: Mapping[Block, 
     across:  the axis that runs from left to right.
     numbers: the numbers of every typed block; the sizes of the axes follow from them.
     """
-    return Book(on_one_sheet(title, blocks, across, numbers))
+    return Book(outline.on_one_sheet(title, blocks, across, numbers))

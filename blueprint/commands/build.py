@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from blueprint.book import Book
-from blueprint.commands.console import saved, say
-from blueprint.commands.door import Ended, Refused, ending_in, need_torch
+from blueprint.commands import console, door
 from blueprint.inputs import load, read, read_as_off
 from blueprint.language import NoNumber
 from blueprint.saving import refuse_target
@@ -78,22 +77,22 @@ def build(
     loaded = load(found, [*changes, *overrides])
     path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
     refuse_target(path, force)
-    with ending_in(Ended, NoNumber, before="nothing was written: "):
+    with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
         book = Book(blueprint_of(loaded))
         if witness:
             book = Book(blueprint_of(loaded, _witnessed(book)))
-        proved = saved(book, path, not no_proof, [*read_as_off(found), *loaded.departures])
-    say(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
+        proved = console.saved(book, path, not no_proof, [*read_as_off(found), *loaded.departures])
+    console.say(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
     if not proved:
         raise SystemExit(1)
 
 
 def _witnessed(book: Book) -> Witnessed:
     """Returns what torch computes from the same inputs."""
-    need_torch("build --witness")
+    door.need_torch("build --witness")
     from blueprint.witness import WitnessError
 
-    with ending_in(Refused, WitnessError, before="--witness: "):
+    with door.ending_in(door.Refused, WitnessError, before="--witness: "):
         found = witness_of([{block.name: array for block, array in book.values.arrays.items()}])
     numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
     return Witnessed(numbers, f"torch {found.record.torch}, {found.record.dtype} on {found.record.device}")

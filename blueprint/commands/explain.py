@@ -7,8 +7,7 @@ from typing import Any, Literal
 import click
 
 from blueprint.book import Book
-from blueprint.commands.console import say
-from blueprint.commands.door import Refused
+from blueprint.commands import console, door
 from blueprint.explaining import is_address, numbers_along
 from blueprint.inputs import load
 from blueprint.language import Axis, Block
@@ -89,32 +88,36 @@ def explain(
     if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
         _check(book.block_named(what), members, book)
     found = book.explain(what, depth=depth, **members)
-    say(json.dumps(found.to_dict(), indent=1) if style == "json" else found.latex() if style == "latex" else str(found))
+    console.say(
+        json.dumps(found.to_dict(), indent=1) if style == "json" else found.latex() if style == "latex" else str(found)
+    )
 
 
 def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
     """Opens the file, or computes the book of the numbers that are asked for; `options` holds those that are given."""
     if what.lower().endswith(".xlsx"):
-        raise Refused(f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss")
+        raise door.Refused(
+            f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss"
+        )
     if len(files) > 1:
-        raise Refused(f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes")
+        raise door.Refused(f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes")
     if not files and _are_numbers(what):
-        raise Refused(f"{what}: which block? Write blueprint explain {what} and a name from its sheet Contents")
+        raise door.Refused(f"{what}: which block? Write blueprint explain {what} and a name from its sheet Contents")
     if files and files[0].lower().endswith(".xlsx"):
         if options:
             given, are = " and ".join(f"--{name}" for name in options), "is" if len(options) == 1 else "are"
-            raise Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
+            raise door.Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
         from blueprint.reopening import book_of
 
         return book_of(files[0])
     numbers, overrides = options.pop("numbers", None), options.pop("set", ())
     if files and not _are_numbers(files[0]):
-        raise Refused(
+        raise door.Refused(
             f"{files[0]} {what}: the first of two must be an .xlsx file or numbers (see `blueprint list`); ask for one "
             "block or cell at a time"
         )
     if files and numbers:
-        raise Refused(f"{files[0]} and --numbers {numbers} both say which numbers: leave one out")
+        raise door.Refused(f"{files[0]} and --numbers {numbers} both say which numbers: leave one out")
     chosen = [f"{name}={value}" for name, value in options.items()]
     return Book(blueprint_of(load(files[0] if files else numbers or "default", [*chosen, *overrides])))
 
@@ -131,9 +134,9 @@ def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[
     for other in others:
         letter, _, member = map(str.strip, other.partition("="))
         if not (letter and member):
-            raise Refused(f"--at {other}: write a letter, an equals sign and a member, as in --at j=2")
+            raise door.Refused(f"--at {other}: write a letter, an equals sign and a member, as in --at j=2")
         if letter in members:
-            raise Refused(f"{options[letter]} and --at {other} both say which {letter}: leave one out")
+            raise door.Refused(f"{options[letter]} and --at {other} both say which {letter}: leave one out")
         members[letter], options[letter] = member, f"--at {other}"
     return members
 
@@ -143,14 +146,14 @@ def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
     axes, each = {axis.letter: axis for axis in block.axes}, " and ".join(axis.meaning for axis in block.axes)
     if missing := [axis for letter, axis in axes.items() if letter not in members]:
         needed = " and ".join(f"{_flag_of(axis)}{_range(block, axis, book)}" for axis in missing)
-        raise Refused(f"{block.name} has a number for each {each}: add {needed}")
+        raise door.Refused(f"{block.name} has a number for each {each}: add {needed}")
     if extra := [_flag(letter).rstrip("=") for letter in members if letter not in axes]:
         has = f"has a number for each {each} only" if each else "is a single number"
-        raise Refused(f"{block.name} {has}: leave out {' and '.join(extra)}")
+        raise door.Refused(f"{block.name} {has}: leave out {' and '.join(extra)}")
     for letter, axis in axes.items():
         low, high = numbers_along(block, axis, book.values)
         if isinstance(member := members[letter], int) and not low <= member <= high:
-            raise Refused(
+            raise door.Refused(
                 f"{block.name} has no {_flag_of(axis)} {member}: give {_range(block, axis, book).strip(' =')}"
             )
 

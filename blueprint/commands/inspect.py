@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from blueprint.commands.console import say
-from blueprint.commands.door import Unreadable
+from blueprint.commands import console, door
 from blueprint.dumps import Inspection, inspect
 from blueprint.inputs import shown_value
 from blueprint.quoting import printable, table, unquoted
@@ -37,9 +36,9 @@ def inspect_dump(file: Path, as_json: bool) -> None:
     Nothing in the file is ever unpickled. docs/minibatch.md tells the names, docs/dump-hooks.md how to write one.
     """
     found = inspect(file)
-    say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))
+    console.say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))
     if found.refusal:
-        raise Unreadable(f"{found.path}: {found.refusal}")
+        raise door.Unreadable(f"{found.path}: {found.refusal}")
 
 
 def _lines(found: Inspection) -> Iterator[str]:

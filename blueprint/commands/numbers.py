@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from blueprint.commands.console import say
-from blueprint.commands.door import Refused
+from blueprint.commands import console, door
 from blueprint.inputs import SCHEMA_FILE, Source, load, origins, read, read_as_off, schema_of, source_of, toml_of
 from blueprint.quoting import printable, table
 from blueprint.saving import refuse_existing, saved_whole
@@ -52,14 +51,14 @@ def numbers(
     options = [(f"--{name}", f"{name}={value}") for name, value in chosen.items() if value is not None]
     options += [("--set", each) for each in overrides]
     if show and (schema or output):
-        raise Refused("--show prints, and goes with neither --schema nor -o: leave one of them away.")
+        raise door.Refused("--show prints, and goes with neither --schema nor -o: leave one of them away.")
     if schema and (options or source != "default"):
-        raise Refused("--schema describes every numbers file: leave all but -o and --force away.")
+        raise door.Refused("--schema describes every numbers file: leave all but -o and --force away.")
     if schema:
         _deliver(_schema(), output, force)
     elif show:
         for line in table([list(each) for each in origins(_source(source), options)]):
-            say(line)
+            console.say(line)
     else:
         _write(_source(source), [each for _, each in options], output, force)
 
@@ -75,7 +74,7 @@ def _source(name: str) -> Source:
         *(f"not in a numbers file: {each}" for each in back.unheld),
         *(f"as its value: {each}" for each in back.remarks),
     ):
-        say(line, err=True)  # stdout may be the file itself
+        console.say(line, err=True)  # stdout may be the file itself
     return source_of(toml_of(back.numbers), Path(name))
 
 
@@ -89,13 +88,15 @@ def _write(found: Source, overrides: list[str], output: Path | None, force: bool
     """Writes or prints the numbers file; the schema goes beside it."""
     loaded = load(found, overrides)
     for line in read_as_off(found):
-        say(line, err=True)
+        console.say(line, err=True)
     if output is not None and output.suffix.lower() != ".toml":
-        raise Refused(f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so.")
+        raise door.Refused(
+            f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so."
+        )
     _deliver(toml_of(loaded), output, force)
     if output is not None:
         head = f"{output}: all numbers of {loaded.title}; blueprint build --numbers makes a workbook of it"
-        say("\n".join([printable(head), *loaded.departures, printable(_schema_beside(output))]))
+        console.say("\n".join([printable(head), *loaded.departures, printable(_schema_beside(output))]))
 
 
 def _schema_beside(output: Path) -> str:

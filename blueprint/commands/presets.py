@@ -5,8 +5,7 @@ import shlex
 import click
 
 from blueprint.book import Book
-from blueprint.commands.console import say
-from blueprint.commands.door import Refused
+from blueprint.commands import console, door
 from blueprint.inputs import Level, Preset, load, names, shown_value
 from blueprint.quoting import table
 from blueprint.which import Batch, answers, page
@@ -32,7 +31,7 @@ Examples:
 def list_numbers() -> None:
     """Name the numbers that workbooks can be built from."""
     for line in table(names()):
-        say(line)
+        console.say(line)
 
 
 @click.command(epilog=EXAMPLES)
@@ -91,7 +90,7 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
 def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Batch:
     """Computes a batch by the conventions of each library."""
     if "compare" not in level_of(load(numbers)).keys:
-        raise Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
+        raise door.Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
     loaded = load(numbers, [*overrides, "conventions=live", "gradients=on"])
     found = answers(Book(blueprint_of(loaded), beyond=True), compare.split(",") if compare else ())
     return Batch(loaded.name, loaded.about, found, loaded.level)

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from blueprint.commands.console import saved
-from blueprint.commands.door import DIFFERENCE, Refused, need_torch
+from blueprint.commands import console, door
 from blueprint.inputs import name_of
 from blueprint.saving import refuse_target
 
@@ -80,23 +79,23 @@ def verify(
     the whole minibatch, and compared with everything that was logged. Several files of one step (ranks, minibatches,
     microbatches) are joined, those of several steps go step by step, and a folder is a whole run. docs/verify.md tells how.
     """
-    need_torch("verify")
+    door.need_torch("verify")
     from blueprint.commands.verify_files import verify_files
     from blueprint.commands.verify_run import RunOptions, verify_run
     from blueprint.verifying import VerifyOptions
 
     if not SMALLEST_TOLERANCE <= tolerance < float("inf"):
-        raise Refused(
+        raise door.Refused(
             f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
             "as a difference"
         )
     options = VerifyOptions(preset, overrides, tolerance, device)
     if len(files) == 1 and files[0].is_dir():
         if each:
-            raise Refused("--each is for the files of one step: name them instead of a folder, or use --json")
+            raise door.Refused("--each is for the files of one step: name them instead of a folder, or use --json")
         verify_run(files[0], options, RunOptions(**run), as_json)
     for name in (name.replace("_", "-") for name, value in run.items() if value):
-        raise Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
+        raise door.Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
     verify_files(files, options, as_json, each)
 
 
@@ -153,11 +152,11 @@ def import_(
 
     The whole minibatch is computed again first, and compared with what the library logged.
     """
-    need_torch("import")
+    door.need_torch("import")
     from blueprint.commands.verify_files import book_of
     from blueprint.verifying import VerifyOptions, ViewOptions
 
     target = output or path.with_suffix(".xlsx")
     refuse_target(target, force, path)
     book, agrees = book_of(path, VerifyOptions(preset, overrides), ViewOptions(**view), name_of(path))
-    sys.exit(0 if saved(book, target, not no_proof) and agrees else DIFFERENCE)
+    sys.exit(0 if console.saved(book, target, not no_proof) and agrees else door.DIFFERENCE)

@@ -11,8 +11,7 @@ from typing import NoReturn
 import click
 
 from blueprint.book import Book
-from blueprint.commands.console import say
-from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable, ending_in
+from blueprint.commands import console, door
 from blueprint.dumps import Dump, MinibatchError, metadata_of, read_dump
 from blueprint.language import NotationError
 from blueprint.verifying import (
@@ -25,12 +24,12 @@ from blueprint.verifying import (
     data_of,
     data_of_step,
     read_dumps,
+    step,
     text_of,
     text_of_step,
     verifier_of,
     verify_dumps,
 )
-from blueprint.verifying.step import alone
 from blueprint.workbooks.registry import blueprint_of
 
 LONG = 1 << 22
@@ -41,13 +40,13 @@ def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, e
     """Verifies files, step by step, prints what they come to, and ends with the exit code that says it."""
     folder = next((file for file in files if file.is_dir()), None)
     if folder is not None:
-        raise Refused(f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
+        raise door.Refused(f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
     steps = groupby(sorted(files, key=_step_number), key=_step_number) if len(files) > 1 else [(None, iter(files))]
     found = [verdict for _, paths in steps for verdict in _step(list(paths), options)]
-    say("\n\n".join(_json(verdict) if as_json else text_of_step(verdict, each) for verdict in found))
+    console.say("\n\n".join(_json(verdict) if as_json else text_of_step(verdict, each) for verdict in found))
     if not all(verdict.agrees for verdict in found):
-        sys.exit(DIFFERENCE)
-    sys.exit(UNREADABLE if any(verdict.unread for verdict in found) else 0)
+        sys.exit(door.DIFFERENCE)
+    sys.exit(door.UNREADABLE if any(verdict.unread for verdict in found) else 0)
 
 
 def _step_number(file: Path) -> int:
@@ -69,14 +68,14 @@ def _step(files: Sequence[Path], options: VerifyOptions) -> Iterator[StepVerdict
 
 def verified(dumps: Sequence[Dump], options: VerifyOptions, unread: Mapping[Path, str]) -> StepVerdict:
     """Verifies dumps of one step, with progress on stderr where they are large; refuses them if none can be computed."""
-    with ending_in(Refused, MinibatchError):
+    with door.ending_in(door.Refused, MinibatchError):
         for dump in dumps[:1]:
             choose(dump, options)
             verifier_of(dump).check_device(options.device)
     with _bars(sum(dump.size for dump in dumps)) as watch:
         found = verify_dumps(dumps, options, watch, unread)
     if not found.parts:
-        raise Unreadable(next(iter(found.unread.values())))
+        raise door.Unreadable(next(iter(found.unread.values())))
     return found
 
 
@@ -86,26 +85,30 @@ def book_of(path: Path, options: VerifyOptions, view: ViewOptions, name: str) ->
     A part of a larger batch is whitened as that was.
     """
     dump = read_dump(path)
-    part, verifier = alone(verified([dump], options, {})), verifier_of(dump)
-    say(f"{part.chosen}\n\n{text_of(part.verdict)}\n")
+    part, verifier = step.alone(verified([dump], options, {})), verifier_of(dump)
+    console.say(f"{part.chosen}\n\n{text_of(part.verdict)}\n")
     fitted = "; ".join(f"{name} with {line}" for name, line in part.verdict.left_open.items() if line)
     if fitted:
-        say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
-        part = alone(verified([verifier.whitened_alike(part.verdict)], options, {}))
-    with ending_in(Refused, MinibatchError):
+        console.say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
+        part = step.alone(verified([verifier.whitened_alike(part.verdict)], options, {}))
+    with door.ending_in(door.Refused, MinibatchError):
         shown = verifier.shown(part.verdict, part.chosen, view)
     return _book(shown, name), part.verdict.agrees
 
 
 def _book(shown: Shown, name: str) -> Book:
     """Makes the workbook, and compares it with the replay. Refuses a dump of which no loss can be made."""
-    with ending_in(Unreadable, MinibatchError, NotationError):
+    with door.ending_in(door.Unreadable, MinibatchError, NotationError):
         book = Book(blueprint_of(shown.numbers(name)))
     made = shown.agreement({block.name: array for block, array in book.values.arrays.items()})
-    say("\n".join([*shown.remarks, f"Shown: {shown.what}."]))
+    console.say("\n".join([*shown.remarks, f"Shown: {shown.what}."]))
     if made.apart:
-        raise Unreadable(f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump")
-    say(f"the workbook's {len(made.distances)} rows and numbers are the replay's (largest difference {made.worst:.1e})")
+        raise door.Unreadable(
+            f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump"
+        )
+    console.say(
+        f"the workbook's {len(made.distances)} rows and numbers are the replay's (largest difference {made.worst:.1e})"
+    )
     return book
 
 

@@ -10,18 +10,12 @@ from typing import NamedTuple, NoReturn
 
 import click
 
-from blueprint.commands.console import say
-from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, Unreadable, ending_in
+from blueprint.commands import console, door
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.verifying import VerifyOptions, known_device
-from blueprint.verifying.runs.finding import Found, find
-from blueprint.verifying.runs.going import Run, record_of
+from blueprint.verifying.runs import finding, going, on_ray, processes, report, step
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
-from blueprint.verifying.runs.on_ray import OnRay
 from blueprint.verifying.runs.plot import check_plot, draw
-from blueprint.verifying.runs.processes import Processes, cores
-from blueprint.verifying.runs.report import summed, text_of
-from blueprint.verifying.runs.step import Executor
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
 from blueprint.verifying.settings import check_options
 
@@ -43,9 +37,9 @@ class RunOptions(NamedTuple):
 def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_json: bool) -> NoReturn:
     """Verifies every step of a folder, prints what they come to, and ends with the exit code that says it."""
     _check(settings, options)
-    found = find(folder, options.only)
+    found = finding.find(folder, options.only)
     if not found.steps:
-        raise Unreadable(
+        raise door.Unreadable(
             f"{folder} holds no dump of a training step{f' that is called {options.only}' if options.only else ''}: "
             "docs/dump-hooks.md tells how to write them"
         )
@@ -54,18 +48,18 @@ def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_js
         summary = summary_of(run.records())
         if as_json:
             for record in run.records():
-                say(json.dumps(record, ensure_ascii=False, allow_nan=False))
+                console.say(json.dumps(record, ensure_ascii=False, allow_nan=False))
     notes = [*found.notes, *run.notes]
-    say(_json(found, summary, notes) if as_json else text_of(summary, notes))
+    console.say(_json(found, summary, notes) if as_json else report.text_of(summary, notes))
     _write(summary, options)
     if summary.deviation:
-        sys.exit(DIFFERENCE)
-    sys.exit(UNREADABLE if summary.counts[NOT_VERIFIED] else 0)
+        sys.exit(door.DIFFERENCE)
+    sys.exit(door.UNREADABLE if summary.counts[NOT_VERIFIED] else 0)
 
 
 def _check(settings: VerifyOptions, options: RunOptions) -> None:
     """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
-    with ending_in(Refused, MinibatchError):
+    with door.ending_in(door.Refused, MinibatchError):
         _check_conventions(settings)
         if not options.ray:
             known_device(settings.device)
@@ -73,7 +67,7 @@ def _check(settings: VerifyOptions, options: RunOptions) -> None:
         check_plot(options.plot)
     for path in filter(None, (options.csv, options.plot)):
         if not path.absolute().parent.is_dir():
-            raise Refused(f"{path} cannot be written: there is no folder {path.parent}")
+            raise door.Refused(f"{path} cannot be written: there is no folder {path.parent}")
 
 
 def _check_conventions(options: VerifyOptions) -> None:
@@ -87,33 +81,36 @@ def _check_conventions(options: VerifyOptions) -> None:
     raise refusals[-1]
 
 
-def _gone_through(found: Found, settings: VerifyOptions, options: RunOptions, ledger: Ledger) -> Run:
+def _gone_through(found: finding.Found, settings: VerifyOptions, options: RunOptions, ledger: Ledger) -> going.Run:
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
-    run = Run(found.steps, settings, ledger, options.fail_fast)
+    run = going.Run(found.steps, settings, ledger, options.fail_fast)
     try:
         with closing(_executor(found, settings, options)) as executor, _bar(len(run.steps), run.known) as finished:
             run.go(executor, finished)
     except KeyboardInterrupt:
-        say(
+        console.say(
             f"\nInterrupted: {sum(key in ledger for key in run.keys):,} of {len(run.steps):,} steps are done; the same "
             "command goes on from there.",
             err=True,
         )
         sys.exit(INTERRUPTED)
     if ledger.failed:
-        say(
+        console.say(
             f"Note: the ledger {ledger.path} could not be written to its end ({ledger.failed}): not all is noted there.",
             err=True,
         )
     return run
 
 
-def _executor(found: Found, settings: VerifyOptions, options: RunOptions) -> Executor:
+def _executor(found: finding.Found, settings: VerifyOptions, options: RunOptions) -> step.Executor:
     """Returns what goes through the steps; processes that share one accelerator share its memory."""
-    work, on_cpu = partial(record_of, found.folder.absolute(), settings=settings), settings.device.startswith("cpu")
+    work, on_cpu = (
+        partial(going.record_of, found.folder.absolute(), settings=settings),
+        settings.device.startswith("cpu"),
+    )
     if options.ray:
-        return OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
-    return Processes(work, options.workers or (cores() if on_cpu else 1))
+        return on_ray.OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
+    return processes.Processes(work, options.workers or (processes.cores() if on_cpu else 1))
 
 
 @contextmanager
@@ -127,14 +124,14 @@ def _bar(steps: int, known: int) -> Iterator[Callable[[int], None]]:
         yield bar.update
 
 
-def _json(found: Found, summary: Summary, notes: list[str]) -> str:
+def _json(found: finding.Found, summary: Summary, notes: list[str]) -> str:
     counts = {
         "folder": str(found.folder),
         "steps": len(summary.steps),
         "outcomes": dict(summary.counts),
         "notes": notes,
     }
-    return json.dumps({"summary": counts, "says": summed(summary)}, ensure_ascii=False, allow_nan=False)
+    return json.dumps({"summary": counts, "says": report.summed(summary)}, ensure_ascii=False, allow_nan=False)
 
 
 def _write(summary: Summary, options: RunOptions) -> None:
@@ -144,6 +141,6 @@ def _write(summary: Summary, options: RunOptions) -> None:
         if options.plot:
             draw(summary, options.plot)
     except OSError as error:
-        raise Refused(
+        raise door.Refused(
             f"{error.filename or 'the table'} cannot be written: {(error.strerror or str(error)).lower()}"
         ) from error

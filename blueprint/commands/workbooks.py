@@ -10,8 +10,7 @@ import click
 
 from blueprint import differing
 from blueprint.checking import Checked, data, findings, line_of, quantities
-from blueprint.commands.console import saved, say
-from blueprint.commands.door import DIFFERENCE, UNREADABLE, Refused, need_torch
+from blueprint.commands import console, door
 from blueprint.page.read import ReadError
 from blueprint.quoting import sentence
 from blueprint.reopening import book_of, lost, rebuilt
@@ -56,18 +55,18 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> No
     The inputs are read from each file, edited or not; everything else is computed again from the papers' mathematics, in
     code that shares nothing with the workbook's, and compared with every number in the sheets.
     """
-    need_torch("check")
+    door.need_torch("check")
     from blueprint.checking.checker import check as held_against_torch
 
     files, refused = _read(paths)
     outcome = held_against_torch(files, device, dtype) if files else None
     if outcome:
-        say(_json(outcome) if as_json else _text(outcome))
+        console.say(_json(outcome) if as_json else _text(outcome))
     for message in refused:
-        say(f"Error: {sentence(message)}", err=True)
+        console.say(f"Error: {sentence(message)}", err=True)
     if refused:
-        sys.exit(UNREADABLE)
-    sys.exit(0 if outcome and outcome.agrees else DIFFERENCE)
+        sys.exit(door.UNREADABLE)
+    sys.exit(0 if outcome and outcome.agrees else door.DIFFERENCE)
 
 
 def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:
@@ -107,14 +106,14 @@ def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> Non
     remarks or sheets of your own, stays in the file that was read.
     """
     if output is None:
-        raise Refused(
+        raise door.Refused(
             f"rebuild never writes over the file that it reads: name a new one, such as -o {path.stem}-new.xlsx"
         )
     refuse_target(output, force, path)
     book = rebuilt(book_of(path))
     remarks = [f"as its value: {line}" for line in book.remarks()]
     remarks += [f"not in the new workbook: {line}" for line in lost(book)]
-    sys.exit(0 if saved(book, output, not no_proof, remarks) else DIFFERENCE)
+    sys.exit(0 if console.saved(book, output, not no_proof, remarks) else door.DIFFERENCE)
 
 
 def _tolerance(context: click.Context, option: click.Parameter, value: float) -> float:
@@ -138,5 +137,5 @@ def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
     """
     one, other = map(book_of, paths)
     found = differing.differences(one, other, tolerance)
-    say(json.dumps(differing.data(found), ensure_ascii=False, indent=1) if as_json else differing.text(found))
-    sys.exit(0 if found.alike else DIFFERENCE)
+    console.say(json.dumps(differing.data(found), ensure_ascii=False, indent=1) if as_json else differing.text(found))
+    sys.exit(0 if found.alike else door.DIFFERENCE)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blueprint.explaining.cells import label, places, range_of, span_label
-from blueprint.explaining.formats import as_latex, text, to_dict
+from blueprint.explaining import cells, formats
 from blueprint.language import Block, Cell, Read, Values, chain, equations
 from blueprint.page.cells import formula_at
 
@@ -71,7 +70,7 @@ class Explanation:
     head: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return text(self)
+        return formats.text(self)
 
     def __repr__(self) -> str:
         return f"<explanation of {self.label}: {self.numbers}>"
@@ -88,11 +87,11 @@ class Explanation:
 
     def latex(self) -> str:
         """Returns the equations and their numbers as an aligned environment, the first cell at the top."""
-        return as_latex(self)
+        return formats.as_latex(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns {"top": address, "cells": {address: facts}}: every cell once, with the addresses that it reads."""
-        return to_dict(self)
+        return formats.to_dict(self)
 
 
 def explanation(cell: Cell, book: Book, depth: int | None, head: tuple[str, ...] = ()) -> Explanation:
@@ -109,7 +108,7 @@ def _one(cell: Cell, found: tuple[Read, ...] | None, made: Mapping[Cell, Explana
     equation, numbers = book.spelled(cell)
     return Explanation(
         name=block.name,
-        label=label(cell, book.blueprint.names, values),
+        label=cells.label(cell, book.blueprint.names, values),
         symbol=block.symbol,
         meaning=block.about.meaning,
         unit=block.about.unit,
@@ -137,15 +136,15 @@ def _spans(found: tuple[Read, ...], book: Book) -> Iterator[Span]:
     for read in found:
         last = first + len(read.cells)
         if read.over:
-            named = span_label(read, book.blueprint.names, book.values)
+            named = cells.span_label(read, book.blueprint.names, book.values)
             yield Span(named, _address(read.cells, book), first, last, read.of)
         first = last
 
 
-def _address(cells: tuple[Cell, ...], book: Book) -> str:
+def _address(held: tuple[Cell, ...], book: Book) -> str:
     """Returns where cells of one block stand; nothing if it stands nowhere."""
-    spot = book.spots.get(cells[0].block.name)
-    return range_of(spot.stands(cell.places) for cell in cells) if spot else ""
+    spot = book.spots.get(held[0].block.name)
+    return cells.range_of(spot.stands(cell.places) for cell in held) if spot else ""
 
 
 class Shown(NamedTuple):
@@ -163,7 +162,7 @@ class Shown(NamedTuple):
 
 def shown(book: Book, block: Block, members: Mapping[str, int | str]) -> Shown:
     """Shows the cell of a block at members that are named as the page counts them."""
-    at = places(block, members, book.blueprint.names, book.values)
+    at = cells.places(block, members, book.blueprint.names, book.values)
     equation, numbers = book.spelled(Cell(block, at))
     formula, cell = formula_at(block, at, book.layout), book.layout.address(block, at)
     return Shown(equation or equations(block), numbers, formula, book.values.cell(block, *at), cell)

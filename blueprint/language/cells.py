@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blueprint.language import trees, vectorise
 from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.nodes import Expr, Find, Index, Lookup, Op, Reduce, Ref
-from blueprint.language.trees import children, walk
 from blueprint.language.values import Values
-from blueprint.language.vectorise import compiled
 
 MOST = 12
 """How many cells of one sum are followed further, as long as the depth is limited."""
@@ -91,7 +90,7 @@ def _place(slot: Axis, index: Index, members: Members, values: Values) -> int:
 def value_of(expr: Expr, members: Members, values: Values) -> Any:
     """Computes an expression for the members at hand."""
     with np.errstate(all="ignore"):
-        return np.asarray(compiled(expr, (), values)(members)).item()
+        return np.asarray(vectorise.compiled(expr, (), values)(members)).item()
 
 
 def alternative_of(choice: Op, members: Members, values: Values) -> Expr | None:
@@ -111,7 +110,7 @@ def along(axes: Sequence[Axis], members: Members, values: Values) -> list[Member
 def origin(cell: Cell, values: Values) -> Cell:
     """Returns the cell that a link repeats, link after link; any other cell is its own."""
     while cell.block.link and (filled := filled_by(*cell, values)):
-        repeated = next(node for node in walk(filled.definition.expr) if isinstance(node, Ref))
+        repeated = next(node for node in trees.walk(filled.definition.expr) if isinstance(node, Ref))
         cell = Cell(repeated.block, places_of(repeated, filled.members, values))
     return cell
 
@@ -149,7 +148,7 @@ def _reads(expr: Expr, members: Members, values: Values) -> Iterator[Read]:
         case Reduce():
             inner = ()
         case _:
-            inner = (expr.value,) if isinstance(expr, Find) else children(expr)
+            inner = (expr.value,) if isinstance(expr, Find) else trees.children(expr)
     for each in inner:
         yield from _reads(each, members, values)
     match expr:
@@ -164,7 +163,7 @@ def _reads(expr: Expr, members: Members, values: Values) -> Iterator[Read]:
 
 def _reduced(expr: Reduce, members: Members, values: Values) -> Iterator[Read]:
     """Yields the cells of each factor of a sum whose terms are not 0, or the cells of a maximum."""
-    refs = [node for node in walk(expr.body) if isinstance(node, Ref)]
+    refs = [node for node in trees.walk(expr.body) if isinstance(node, Ref)]
     rows = [tuple(_origin(ref, here, values) for ref in refs) for here in along(expr.axes, members, values)]
     kept = [row for row in rows if expr.name == "max" or all(_value(cell, values) != 0 for cell in row)]
     for ref, cells in zip(refs, zip(*kept, strict=True), strict=False):

@@ -6,15 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from blueprint.language.axes import Axis, Edge, NotationError, Position
+from blueprint.language import cells, trees, vectorise
+from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.cells import Cell, Members, along, alternative_of, filled_by, places_of, value_of
 from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, in_order, needs, schedule
 from blueprint.language.spelling.numbers import printed, with_numbers
-from blueprint.language.trees import children, lookups_in, walk
 from blueprint.language.values import Array, At, Values
-from blueprint.language.vectorise import Getter, compiled
 
 
 def compute(
@@ -43,7 +41,7 @@ def compute(
     return values
 
 
-def _run(steps: tuple[Step, ...], values: Values, at: At, before: dict[tuple[int, frozenset[Axis]], Getter]) -> None:
+def _run(steps: tuple[Step, ...], values: Values, at: At, before: dict[object, vectorise.Getter]) -> None:
     """Computes the steps where the loops stand; before: what was compiled, by equation and loops."""
     for step in steps:
         if isinstance(step, Loop):
@@ -53,8 +51,8 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, before: dict[tuple[int
         for definition in (each for each in step.definitions if _belongs(each, at, values)):
             key = (id(definition), frozenset(at))
             if key not in before:
-                letters = (index.axis for index in definition.target if isinstance(index, Position))
-                before[key] = compiled(definition.expr, tuple(axis for axis in letters if axis not in at), values)
+                free = tuple(axis for axis in trees.letters_of(definition.target) if axis not in at)
+                before[key] = vectorise.compiled(definition.expr, free, values)
             values.write(Ref(step, definition.target), before[key](at), at)
 
 
@@ -86,18 +84,18 @@ def _check_finite(block: Block, values: Values) -> None:
     """Raises NoNumber for the first cell that is no finite number, and NotationError for one without an equation."""
     for at in _broken(block, values.arrays[block]):
         places = tuple(int(i) - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
-        if filled_by(block, places, values) is not None:
+        if cells.filled_by(block, places, values) is not None:
             raise no_number(block, places, values)
     if len(_broken(block, values[block])):
         written = " and ".join(f"[{', '.join(map(str, d.target))}]" for d in block.definitions)
         raise NotationError(f"{block.name} has cells without an equation: only {written} is written")
 
 
-def _broken(block: Block, cells: Array) -> Array:
+def _broken(block: Block, array: Array) -> Array:
     """Returns the places of the cells that are no finite number (or no word, in a block of words); off is infinite."""
     if block.text:
-        return np.argwhere(np.vectorize(lambda cell: not isinstance(cell, str), otypes=[bool])(cells))
-    numbers = cells.astype(float, copy=False)
+        return np.argwhere(np.vectorize(lambda cell: not isinstance(cell, str), otypes=[bool])(array))
+    numbers = array.astype(float, copy=False)
     return np.argwhere(~np.isfinite(numbers) & ~(np.isposinf(numbers) & block.limit))
 
 
@@ -140,45 +138,47 @@ class NoNumber(NotationError):
 
 def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber:
     """Returns the exception that says why a computed cell, given by 0-based places, has no number, and where that began."""
-    before: Cell | None = Cell(block, places)
+    before: cells.Cell | None = cells.Cell(block, places)
     while before:
-        cell, filled = before, filled_by(*before, values)
+        cell, filled = before, cells.filled_by(*before, values)
         assert filled is not None
         expr, members = filled.definition.expr, filled.members
         before = next(_lost_in(expr, members, values), None)
     equation = f"{cell.block.symbol} = {expr}"
-    if not any(isinstance(node, Find) or (isinstance(node, Ref) and lookups_in(node)) for node in walk(expr)):
+    if not any(
+        isinstance(node, Find) or (isinstance(node, Ref) and trees.lookups_in(node)) for node in trees.walk(expr)
+    ):
         equation += f" = {with_numbers(expr, members, values)}"  # what leads nowhere has no numbers to put in
     return NoNumber(*cell, _reason(expr, members, values), equation, values)
 
 
-def _lost_in(expr: Expr, members: Members, values: Values) -> Iterator[Cell]:
+def _lost_in(expr: Expr, members: cells.Members, values: Values) -> Iterator[cells.Cell]:
     """Yields the computed cells without a number that an expression reads."""
     match expr:
         case Reduce(_, axes, body):
-            inner = [(body, here) for here in along(axes, members, values)]
+            inner = [(body, here) for here in cells.along(axes, members, values)]
         case Find(_, axis, among, value):
-            inner = [(value, members), *((among, here) for here in along((axis,), members, values))]
+            inner = [(value, members), *((among, here) for here in cells.along((axis,), members, values))]
         case _:
             inner = [(each, members) for each in _operands(expr, members, values)]
     for each, here in inner:
         yield from _lost_in(each, here, values)
-    if isinstance(expr, Ref) and not expr.block.typed and _lost(value_of(expr, members, values)):
+    if isinstance(expr, Ref) and not expr.block.typed and _lost(cells.value_of(expr, members, values)):
         with suppress(ValueError, IndexError):  # a look-up may also lead outside
-            cell = Cell(expr.block, places_of(expr, members, values))
-            if _lost(values.cell(cell.block, *cell.places)) and filled_by(*cell, values):
+            cell = cells.Cell(expr.block, cells.places_of(expr, members, values))
+            if _lost(values.cell(cell.block, *cell.places)) and cells.filled_by(*cell, values):
                 yield cell
 
 
-def _reason(expr: Expr, members: Members, values: Values) -> str:
+def _reason(expr: Expr, members: cells.Members, values: Values) -> str:
     """Says at which step the number is lost, looking into what is read before looking at what is done with it."""
     for each in () if isinstance(expr, Ref | Reduce | Find) else _operands(expr, members, values):
-        if _lost(value_of(each, members, values)):
+        if _lost(cells.value_of(each, members, values)):
             return _reason(each, members, values)
     match expr:
         case Op(name, args) if name in REASONS:
-            return REASONS[name].format(*(printed(value_of(arg, members, values)) for arg in args))
-        case Ref(block) if lookups_in(expr):
+            return REASONS[name].format(*(printed(cells.value_of(arg, members, values)) for arg in args))
+        case Ref(block) if trees.lookups_in(expr):
             return f"“{expr}” looks up a member that {block.name} does not have"
         case Ref(block):
             return f"a cell of {block.name} is empty"
@@ -187,11 +187,11 @@ def _reason(expr: Expr, members: Members, values: Values) -> str:
     return f"“{expr}” is {LARGEST}"
 
 
-def _operands(expr: Expr, members: Members, values: Values) -> tuple[Expr, ...]:
+def _operands(expr: Expr, members: cells.Members, values: Values) -> tuple[Expr, ...]:
     """Returns the operands that a value is made of: of alternatives only the one that is taken."""
     if not (isinstance(expr, Op) and expr.name in ("where", "choose")):
-        return children(expr)
-    alternative = alternative_of(expr, members, values)
+        return trees.children(expr)
+    alternative = cells.alternative_of(expr, members, values)
     return expr.args[:1] if alternative is None else (alternative,)
 
 

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from blueprint.language import ATOM, EXCEL, NUMPY, Axis, Constant, Expr, Op, Rule, Spelled, spell_formula
-from blueprint.page import grid
-from blueprint.page.digits import LEAST, MOST, SHOWN, SMALLEST, Operand, half_up, unit_of
-from blueprint.page.layout import Pen
+from blueprint.page import digits, grid, layout
 
 MORE = (0, 2, 4, 7, 10)
 """Decimals that are tried, beyond the fewest ones; with the last of them all fifteen digits of a number are there."""
@@ -21,19 +19,19 @@ WITHIN = "within"
 SHEET: dict[str, Rule] = {**EXCEL, WITHIN: Rule("IF(AND({1}<={2},{2}<{3}),{0},-1)", ATOM, (0, 0, 0, 0))}
 NUMBERS = {**NUMPY, WITHIN: lambda found, low, u, high: found if low <= u < high else -1.0}
 
-Find = Callable[[Expr], Operand | None]
+Find = Callable[[Expr], digits.Operand | None]
 """Returns the operand of a number's place in an equation; none for an operation on numbers."""
 
 
 def trials(
-    value: Operand, expr: Expr, operand: Find, at: Mapping[str, str], levels: Iterable[tuple[str, int]]
+    value: digits.Operand, expr: Expr, operand: Find, at: Mapping[str, str], levels: Iterable[tuple[str, int]]
 ) -> list[tuple[str, float]]:
     """Returns what a calculator shows for a line, with each number of decimals, and last the value as it is shown.
 
     Each as a formula and as what comes out. operand: what stands for the numbers in the line. at: the cells of the
     constants. levels: how many decimals are tried, each with the cell that says so.
     """
-    scale = max(1.0, unit_of(float(value.value)))
+    scale = max(1.0, digits.unit_of(float(value.value)))
 
     def scaled(number: str) -> str:
         return f"{number}/MAX(1,{value.unit})" if value.unit else number
@@ -41,10 +39,10 @@ def trials(
     def tried(cell: str, decimals: int) -> tuple[str, float]:
         result = scaled(f"({spelled(expr, operand, cell)})" if value.unit else spelled(expr, operand, cell))
         with np.errstate(all="ignore"):
-            number = float(half_up(evaluated(expr, operand, decimals) / scale, CLEAN))
-        return f"=ROUND(ROUND({result},{at['clean']}),{at['shown']})", float(half_up(number, SHOWN))
+            number = float(digits.half_up(evaluated(expr, operand, decimals) / scale, CLEAN))
+        return f"=ROUND(ROUND({result},{at['clean']}),{at['shown']})", float(digits.half_up(number, digits.SHOWN))
 
-    due = float(half_up(float(value.value) / scale, SHOWN))
+    due = float(digits.half_up(float(value.value) / scale, digits.SHOWN))
     return [*(tried(*level) for level in levels), (f"=ROUND({scaled(value.cell)},{at['shown']})", due)]
 
 
@@ -71,12 +69,12 @@ def evaluated(expr: Expr, operand: Find, decimals: int) -> float:
 
 
 CONSTANTS = {
-    "least": ("plain", "smaller ones are powers of ten", LEAST, "live 4"),
-    "most": ("plain", "from here on powers of ten", MOST, "live 0"),
-    "smallest": ("least", "smaller ones are 0, as rounding is", SMALLEST, "live 12"),
+    "least": ("plain", "smaller ones are powers of ten", digits.LEAST, "live 4"),
+    "most": ("plain", "from here on powers of ten", digits.MOST, "live 0"),
+    "smallest": ("least", "smaller ones are 0, as rounding is", digits.SMALLEST, "live 12"),
     "ten": ("ten", "what the powers are of", 10.0, "live 0"),
     "clean": ("digits", "decimals of a pocket calculator", float(CLEAN), "live 0"),
-    "shown": ("shown", "decimals of the values", float(SHOWN), "live 0"),
+    "shown": ("shown", "decimals of the values", float(digits.SHOWN), "live 0"),
 }
 """By key: symbol, meaning, value and style."""
 LAST = "last"
@@ -95,7 +93,9 @@ def cells_of(first: int) -> tuple[dict[str, str], list[str]]:
     return {key: grid.address(row, grid.LEFT, fixed=True) for row, key in rows}, levels
 
 
-def lay_constants(pen: Pen, row: int, across: tuple[Axis, ...], place: tuple[str, float], dec: str, least: int) -> None:
+def lay_constants(
+    pen: layout.Pen, row: int, across: tuple[Axis, ...], place: tuple[str, float], dec: str, least: int
+) -> None:
     """Lays the lines out, from a row on.
 
     across, place: the axes of the chosen column, and the formula and the number that say where it is.

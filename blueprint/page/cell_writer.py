@@ -1,9 +1,8 @@
 """Writes names, words and equations beside what is placed on one sheet of an outline."""
 
 from blueprint.language import Axis, Block, Edge, Ref, equation, walk
-from blueprint.page import grid
+from blueprint.page import grid, outline
 from blueprint.page.layout import Echo, Layout, Pen
-from blueprint.page.outline import Sheet
 
 MOST = 8
 """A block of more parts prints the equation of its first one alone."""
@@ -12,7 +11,7 @@ MOST = 8
 class SheetPen(Pen):
     """Writes beside the cells of one sheet of an outline; `row` is the next free row."""
 
-    def __init__(self, sheet: Sheet, layout: Layout):
+    def __init__(self, sheet: outline.Sheet, layout: Layout):
         super().__init__(sheet.title, layout)
         self.sheet = sheet
         self.row = grid.NUMBER_ROW + bool(sheet.across)

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.language import Block
-from blueprint.page import grid, styles
+from blueprint.page import grid, outline, styles
 from blueprint.page.layout import Hung, Layout
-from blueprint.page.outline import Chart, Scale, Series
 
 SIDES = {"above": (0.0, 1.0), "below": (0.0, -1.0), "right": (1.0, 0.0), "left": (-1.0, 0.0)}
 """Where a word may stand, and which way that is from its dot."""
@@ -109,7 +108,7 @@ def right_of(hung: Hung) -> int:
     return hung.right * (WIDTH + GAP) + _width(hung.chart)
 
 
-def _series(chart: Chart, number: int, layout: Layout) -> dict[str, Any]:
+def _series(chart: outline.Chart, number: int, layout: Layout) -> dict[str, Any]:
     """Describes a series to the writer."""
     series, (colour, dash, mark) = chart.series[number], STROKES[number % len(STROKES)]
     cells = {"categories": f"={_cells_of(series.over, layout)}", "values": f"={_cells_of(series.values, layout)}"}
@@ -124,11 +123,11 @@ def _series(chart: Chart, number: int, layout: Layout) -> dict[str, Any]:
     return made | UNDRAWN | {"line": {"color": colour, "width": 2, "dash_type": dash}}
 
 
-def _width(chart: Chart) -> int:
+def _width(chart: outline.Chart) -> int:
     return 2 * WIDTH + GAP if chart.wide else WIDTH
 
 
-def _numbers(chart: Chart, layout: Layout) -> dict[str, Any]:
+def _numbers(chart: outline.Chart, layout: Layout) -> dict[str, Any]:
     """Describes the numbers at the ends of bars; where there are several bars side by side, they stand upright."""
     groups, beside = _cells_across(chart.series[0].values, layout), len(chart.series)
     if not chart.numbers or (_width(chart) - MARGIN) / (groups * (beside + BETWEEN / 100)) < LEAST_BAR:
@@ -137,7 +136,7 @@ def _numbers(chart: Chart, layout: Layout) -> dict[str, Any]:
     return {"data_labels": {"value": True, "position": "outside_end", "num_format": chart.numbers, "font": font}}
 
 
-def _words(chart: Chart, series: Series, layout: Layout) -> list[dict[str, Any]]:
+def _words(chart: outline.Chart, series: outline.Series, layout: Layout) -> list[dict[str, Any]]:
     """Describes the words beside dots: each is a series of its own, without a mark, whose name is the word."""
     if series.words is None or layout.values[series.values].size > MOST_WORDS:
         return []
@@ -150,7 +149,7 @@ def _words(chart: Chart, series: Series, layout: Layout) -> list[dict[str, Any]]
     ]
 
 
-def _axis(scale: Scale) -> dict[str, Any]:
+def _axis(scale: outline.Scale) -> dict[str, Any]:
     # The writer takes None for an end that is free.
     return {"name": scale.title, "name_font": {"bold": False, "size": 10}, "min": scale.low, "max": scale.high}
 

@@ -3,9 +3,8 @@
 from functools import cached_property
 
 from blueprint.language import Block
-from blueprint.page import grid, styles
+from blueprint.page import grid, outline, styles
 from blueprint.page.layout import Label, Layout
-from blueprint.page.outline import Sheet, blocks_on
 from blueprint.page.ruler import Ruler, pixels, texts_on
 
 MARGIN, GAP, THIN, SUM, EDGE, LEAST, NUMBER = 12, 10, 12, 18, 40, 46, 57
@@ -28,10 +27,10 @@ class Columns:
     lines: for a row whose equation is broken, into how many lines. cut: for one whose equation is cut, what is left of it.
     """
 
-    def __init__(self, sheet: Sheet, layout: Layout, ruler: Ruler):
+    def __init__(self, sheet: outline.Sheet, layout: Layout, ruler: Ruler):
         self.sheet, self.layout, self.ruler = sheet, layout, ruler
         self.sizes = [layout.values.size(axis) for axis in sheet.across]
-        self.corners = {block: layout.corners(block) for block in blocks_on(sheet)}
+        self.corners = {block: layout.corners(block) for block in outline.blocks_on(sheet)}
         self.single = [block for block in self.corners if layout.places[block].column == grid.SINGLE]
         self.texts = texts_on(sheet.title, layout)
         self.lines, self.cut = dict[int, int](), dict[int, str]()

@@ -3,10 +3,8 @@
 from math import ceil
 
 from blueprint.language import Block, equations, needs
-from blueprint.page import grid, names
+from blueprint.page import grid, names, outline, place
 from blueprint.page.layout import Layout, Link, sheet_of_its_own
-from blueprint.page.outline import Blueprint
-from blueprint.page.place import shape_of
 
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
 WIDTHS = {
@@ -70,7 +68,7 @@ def lay_contents(layout: Layout) -> None:
     _link_back(layout)
 
 
-def _example(blueprint: Blueprint) -> str:
+def _example(blueprint: outline.Blueprint) -> str:
     """Says by an example, of the axes of the workbook's own sheets, how cells lie."""
     *groups, time = max((sheet.across for sheet in blueprint.sheets), key=len, default=()) or (None,)
     if time is None:
@@ -110,7 +108,7 @@ def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block
         "stands at": layout.range(block, fixed=False).replace("'", ""), "equation": "" if block.typed else equation,
         "reads from": ", ".join(each.name for each in reads), "read by": ", ".join(each.name for each in readers),
         "source": about.source, "defined name": names.defined_name(block.name),
-        "lies": " ".join(map(str, shape_of(block, layout.places[block], layout.values))),
+        "lies": " ".join(map(str, place.shape_of(block, layout.places[block], layout.values))),
     }  # fmt: skip
 
 

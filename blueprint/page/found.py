@@ -12,9 +12,7 @@ from typing import Any
 
 from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page import contents, grid, names, parse_cell
-from blueprint.page.archive import ReadError
-from blueprint.page.place import Spot, parse_shape
+from blueprint.page import archive, contents, grid, names, parse_cell, place
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
@@ -25,7 +23,7 @@ MOST_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
-class Found(Spot):
+class Found(place.Spot):
     """A block of a file: where it stands, what it holds, which blocks it reads, and what its range is called.
 
     line: everything that the Contents sheet says of it, by its columns.
@@ -63,20 +61,20 @@ def located(book: Any, path: Path) -> dict[str, Found]:
     facts = noted(book)
     version = facts.get("layout", contents.LAYOUT_VERSION)
     if version != contents.LAYOUT_VERSION:
-        raise ReadError(
+        raise archive.ReadError(
             f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version"
         )
     blocks: dict[str, Found] = {}
     for line in _lines(book, path):
         found = _found(book, line, path)
         if found.name in blocks:
-            raise ReadError(
+            raise archive.ReadError(
                 f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were"
             )
         blocks[found.name] = found
     expected = facts.get("blocks", str(len(blocks)))
     if str(len(blocks)) != expected:
-        raise ReadError(
+        raise archive.ReadError(
             f"{path}: the Contents sheet lists {len(blocks)} blocks, not {expected}: rows of it were deleted"
         )
     return blocks
@@ -89,7 +87,9 @@ def _lines(book: Any, path: Path) -> Iterator[dict[str, Any]]:
     headings = next(rows)
     if headings != contents.COLUMNS:
         stray = next((name for name in contents.COLUMNS if name not in headings), "in another order")
-        raise ReadError(f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved")
+        raise archive.ReadError(
+            f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved"
+        )
     lines = (dict(zip(contents.COLUMNS, row, strict=True)) for row in rows)
     yield from (line for line in lines if any(line[column] for column in READ))
 
@@ -102,24 +102,24 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
         value, known = line[column], OPTIONS.get(column)
         if (value is not None and not isinstance(value, str)) or (known and value not in known):
             expected = f"one of {', '.join(known)}" if known else "a word"
-            raise ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
+            raise archive.ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
     if not line["name"]:
-        raise ReadError(f"{path}: the Contents sheet has no name for {name}: write it back")
+        raise archive.ReadError(f"{path}: the Contents sheet has no name for {name}: write it back")
     lies, called = line["lies"] or "", line["defined name"] or ""
     try:
-        shape = parse_shape(lies)
+        shape = place.parse_shape(lies)
     except ValueError as error:
-        raise ReadError(f"{says} how it lies, but {error}") from error
+        raise archive.ReadError(f"{says} how it lies, but {error}") from error
     sheet, left, top, right, bottom = _destination(book, called, path)
     rows = 1 + sum((along.cells - 1) * along.down for along in shape)
     columns = 1 + sum((along.cells - 1) * along.right for along in shape)
     if (bottom - top + 1, right - left + 1) != (rows, columns):
-        raise ReadError(
+        raise archive.ReadError(
             f"{path}: {name} should stand on {rows} rows and {columns} columns, but its range is "
             f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted"
         )
     if prod(along.cells for along in shape) > rows * columns:
-        raise ReadError(
+        raise archive.ReadError(
             f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other"
         )
     reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
@@ -131,20 +131,22 @@ def _destination(book: Any, name: str, path: Path) -> tuple[str, int, int, int, 
     """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
     defined, name = book.defined_names.get(name), unquoted(name)
     if defined is None:
-        raise ReadError(f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted")
+        raise archive.ReadError(
+            f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
+        )
     try:
         places = list(defined.destinations)
         if "#REF!" in defined.attr_text or len(places) != 1:
-            raise ReadError(f"{path}: the cells of {name} were deleted")
+            raise archive.ReadError(f"{path}: the cells of {name} were deleted")
         sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
         on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
         fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
-    except ReadError:
+    except archive.ReadError:
         raise
     except Exception:  # what openpyxl says of odd ranges is written down nowhere
         fits = False
     if not fits:
-        raise ReadError(f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
+        raise archive.ReadError(f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
     if sheet not in book.sheetnames or not hasattr(book[sheet], "iter_rows"):
-        raise ReadError(f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none")
+        raise archive.ReadError(f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none")
     return sheet, left, top, right, bottom

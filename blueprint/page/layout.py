@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from blueprint.language import Block, Values
-from blueprint.page import grid, names
-from blueprint.page.outline import Blueprint, Chart
+from blueprint.page import grid, names, outline
 from blueprint.page.place import Place
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class Hung:
     sheet: str
     row: int
     right: int
-    chart: Chart
+    chart: outline.Chart
 
 
 @dataclass
@@ -97,7 +96,7 @@ class Layout:
     judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
     """
 
-    blueprint: Blueprint
+    blueprint: outline.Blueprint
     values: Values
     places: dict[Block, Place] = field(default_factory=dict)
     roles: dict[Block, str] = field(default_factory=dict)

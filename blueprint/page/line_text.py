@@ -20,10 +20,9 @@ from blueprint.language import (
     text,
 )
 from blueprint.page import byhand, digits, picking, steps, styles
-from blueprint.page.steps import Leaf
 
 
-def meaning(leaf: Leaf, whole: str) -> str:
+def meaning(leaf: steps.Leaf, whole: str) -> str:
     """Says what a line holds; `whole` is what all members together are called."""
     if isinstance(leaf, Reduce):
         return f"sum over the whole {whole}"
@@ -41,17 +40,17 @@ def neighbour(leaf: Ref) -> str:
     return f"the next {index.axis.meaning}" if index.by > 0 else f"the {index.axis.meaning} before"
 
 
-def is_limit(leaf: Leaf) -> bool:
+def is_limit(leaf: steps.Leaf) -> bool:
     """Tells whether a line may hold the word off instead of a number."""
     return isinstance(leaf, Ref) and leaf.block.limit
 
 
-def is_whole(leaf: Leaf) -> bool:
+def is_whole(leaf: steps.Leaf) -> bool:
     """Tells whether a quantity is printed as it stands: what is counted, and what may be the word off."""
     return is_limit(leaf) or not any(block.about.decimals for block in steps.blocks_of(leaf))
 
 
-def style_of(leaf: Leaf, is_word: bool, derived: bool) -> str:
+def style_of(leaf: steps.Leaf, is_word: bool, derived: bool) -> str:
     """Returns the style of a value: whole numbers as such, others with the decimals by which one checks them."""
     most = max(digits.SHOWN, *(block.about.decimals for block in steps.blocks_of(leaf)))
     shown = "0" if is_whole(leaf) and not is_limit(leaf) else str(most)

@@ -13,13 +13,12 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from blueprint.page.formula_parts import shape_of
+from blueprint.page import formula_parts, written
 from blueprint.page.found import Found
 from blueprint.page.place import Address, Spot
-from blueprint.page.written import Cell, Written
 
 Signature = tuple[tuple[str, ...], ...]
-Formulas = Mapping[Cell, str]
+Formulas = Mapping[written.Cell, str]
 
 
 class Lines:
@@ -62,7 +61,9 @@ class Way(NamedTuple):
 class Moved:
     """The way of every cell from a fresh workbook into a file, and back. Rows and columns are counted from 1."""
 
-    def __init__(self, fresh: Written, blocks: Mapping[str, Spot], file: Written, places: Mapping[str, Found]):
+    def __init__(
+        self, fresh: written.Written, blocks: Mapping[str, Spot], file: written.Written, places: Mapping[str, Found]
+    ):
         """Finds the sheets and lines; blocks: where they stand in the fresh workbook, places: in the file."""
         alike = [name for name, block in blocks.items() if name in places and places[name].shape == block.shape]
         both = [(blocks[name], places[name]) for name in alike]
@@ -100,7 +101,7 @@ def _folded(by_sheet: Mapping[str, Any]) -> dict[str, Any]:
     return {sheet.casefold(): known for sheet, known in by_sheet.items()}
 
 
-def _sheets(fresh: Written, pairs: Iterable[tuple[Spot, Found]], file: Written) -> dict[str, str]:
+def _sheets(fresh: written.Written, pairs: Iterable[tuple[Spot, Found]], file: written.Written) -> dict[str, str]:
     """Returns what each sheet is called in the file: that of its blocks, of its name, or of most of its formulas."""
     called: dict[str, Counter[str]] = {}
     for block, found in pairs:
@@ -117,8 +118,10 @@ def _sheets(fresh: Written, pairs: Iterable[tuple[Spot, Found]], file: Written) 
 
 def _most_like(formulas: Formulas, sheets: Mapping[str, Formulas]) -> str | None:
     """Returns the sheet that has more than half of the formulas, if one has."""
-    ours = Counter(map(shape_of, formulas.values()))
-    shared = {title: (ours & Counter(map(shape_of, each.values()))).total() for title, each in sheets.items()}
+    ours = Counter(map(formula_parts.shape_of, formulas.values()))
+    shared = {
+        title: (ours & Counter(map(formula_parts.shape_of, each.values()))).total() for title, each in sheets.items()
+    }
     best = max(shared, key=lambda title: shared[title], default=None)
     return best if best is not None and 2 * shared[best] > len(formulas) else None
 
@@ -134,7 +137,9 @@ def _lines(fresh: Formulas, file: Formulas, pairs: list[tuple[Spot, Found]]) -> 
     return _matched(rows, fresh, file, lambda cell: cell[0]), _matched(columns, fresh, file, lambda cell: cell[1])
 
 
-def _matched(pairs: list[tuple[int, int]], fresh: Formulas, file: Formulas, line: Callable[[Cell], int]) -> Lines:
+def _matched(
+    pairs: list[tuple[int, int]], fresh: Formulas, file: Formulas, line: Callable[[written.Cell], int]
+) -> Lines:
     """Returns the lines of a sheet by pairs that are known; between pairs that moved apart by what stands there."""
     known = _rising(pairs)
     last = [max(map(line, formulas), default=0) + 1 for formulas in (fresh, file)]
@@ -158,11 +163,11 @@ def _rising(pairs: list[tuple[int, int]]) -> dict[int, int]:
     return {here: there for here, there in pairs if there - here == way}
 
 
-def _signatures(formulas: Formulas, line: Callable[[Cell], int]) -> dict[int, Signature]:
+def _signatures(formulas: Formulas, line: Callable[[written.Cell], int]) -> dict[int, Signature]:
     """Returns the formulas of every line that has any, without their addresses."""
     found: dict[int, list[tuple[str, ...]]] = {}
     for cell in sorted(formulas):
-        found.setdefault(line(cell), []).append(shape_of(formulas[cell]))
+        found.setdefault(line(cell), []).append(formula_parts.shape_of(formulas[cell]))
     return {number: tuple(shapes) for number, shapes in sorted(found.items())}
 
 

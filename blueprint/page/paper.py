@@ -5,11 +5,10 @@ from itertools import accumulate
 from math import ceil
 from typing import Any
 
-from blueprint.page import charts, grid, ruler, styles
+from blueprint.page import charts, grid, printing, ruler, styles
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Hung, Layout
 from blueprint.page.outline import Sheet
-from blueprint.page.printing import Area
 
 STANDARD, TITLE, LOW, TIGHT, NARROW, PARAGRAPH = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25, 13
 """Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet, a line of a paragraph."""
@@ -69,7 +68,7 @@ HEAD_WIDTH = 1000
 """Pixels of a head that is printed alone."""
 
 
-def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> Area:
+def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> printing.Area:
     """Returns what is printed of a sheet of the outline."""
     body, end = layout.body[sheet.title], layout.end[sheet.title]
     widths = [columns.widths[column] for column in sorted(columns.widths)]
@@ -84,19 +83,21 @@ def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> Area:
     groups = range(1, columns.sizes[0] if len(columns.sizes) > 1 else 1)
     ends = tuple(grid.start_column(group, columns.sizes[-1]) for group in groups)
     blocks = tuple(row for title, row, _ in layout.heads.values() if title == sheet.title)
-    return Area(widths, heights, grid.LEFT if sheet.across else 0, body, ends, layout.sections(sheet.title), blocks)
+    return printing.Area(
+        widths, heights, grid.LEFT if sheet.across else 0, body, ends, layout.sections(sheet.title), blocks
+    )
 
 
-def head_of(widths: list[int], heights: list[int], head: int) -> Area:
+def head_of(widths: list[int], heights: list[int], head: int) -> printing.Area:
     """Returns the head alone."""
     shown = [width for width, right in zip(widths, accumulate(widths), strict=True) if right <= HEAD_WIDTH]
-    return Area(shown, heights[:head], 0, head)
+    return printing.Area(shown, heights[:head], 0, head)
 
 
-def _pictures(hung: list[Hung], widths: list[int], heights: list[int], body: int) -> Area:
+def _pictures(hung: list[Hung], widths: list[int], heights: list[int], body: int) -> printing.Area:
     """Returns the charts without the rows below them from which they are drawn; a page never ends in a chart."""
     right = sum(widths[: grid.LEFT]) + max(map(charts.right_of, hung))
     across = widths + [UNSET] * ceil(right / UNSET)
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
     rows = sorted({each.row for each in hung})
-    return Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))
+    return printing.Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))

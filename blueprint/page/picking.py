@@ -7,10 +7,8 @@ sheet: `INDEX(row, chosen_place)`. The next member is one place further.
 import numpy as np
 
 from blueprint.language import Axis, Block, Constant, Expr, Lookup, NotationError, Op, Position, Reduce, Ref, places_of
-from blueprint.page import grid, names, steps
+from blueprint.page import grid, names, outline, steps
 from blueprint.page.layout import Layout, Live, Pen
-from blueprint.page.outline import Choice
-from blueprint.page.steps import Leaf
 
 
 class Picker:
@@ -19,7 +17,7 @@ class Picker:
     finder: sheet and row of the two lines that find the column.
     """
 
-    def __init__(self, layout: Layout, choice: Choice, finder: tuple[str, int]):
+    def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
         self.layout, self.values, self.choice, self.pen = layout, layout.values, choice, Pen(finder[0], layout)
         self.stride = grid.address(finder[1], steps.VALUE)
         *self.outer, self.time = choice.across
@@ -48,7 +46,7 @@ class Picker:
             formula = f"=INDEX({self.rows(block, self.layout.places[block].row + member)},{names.CHOSEN_PLACE})"
             self.layout.lives.append(Live(sheet, top + member, column, formula, value, f"live {block.about.decimals}"))
 
-    def value(self, leaf: Leaf) -> float | str:
+    def value(self, leaf: steps.Leaf) -> float | str:
         """Returns the number that a line holds; 0 where a sheet's empty cell is read, beyond the last member."""
         if isinstance(leaf, Reduce):
             return float(np.sum(np.prod([self.values[block] for block in steps.blocks_of(leaf)], axis=0)))
@@ -56,7 +54,7 @@ class Picker:
         known = all(place in span for place, span in zip(places, self.values.spans(leaf.block), strict=True))
         return self.values.cell(leaf.block, *places) if known else 0.0
 
-    def formula(self, leaf: Leaf) -> str:
+    def formula(self, leaf: steps.Leaf) -> str:
         """Spells the formula that brings a number to its line."""
         if isinstance(leaf, Reduce):
             ranges = [self.rows(block, self.layout.places[block].row) for block in steps.blocks_of(leaf)]
@@ -128,7 +126,7 @@ class Picker:
         return f"{grid.quoted(self.layout.places[block].sheet)}!{area}"
 
 
-def shift(leaf: Leaf) -> int:
+def shift(leaf: steps.Leaf) -> int:
     """Returns how many columns beside the chosen one a leaf stands."""
     indices = () if isinstance(leaf, Reduce) else leaf.at
     return next((index.by for index in indices if isinstance(index, Position) and index.by), 0)

@@ -1,8 +1,7 @@
 """Placing: walks through an outline from top to bottom and gives every item its rows."""
 
 from blueprint.language import Axis, Block, NotationError, Values
-from blueprint.page import contents, delivered, fitting, formulas, grid, names, views, walk
-from blueprint.page.cell_writer import SheetPen
+from blueprint.page import cell_writer, contents, delivered, fitting, formulas, grid, names, views, walk
 from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place
@@ -42,7 +41,7 @@ def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
     return layout
 
 
-class SheetPlacer(SheetPen):
+class SheetPlacer(cell_writer.SheetPen):
     """Places one sheet."""
 
     def place(self) -> None:

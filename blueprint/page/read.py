@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from openpyxl import load_workbook
 
-from blueprint.page import grid
+from blueprint.page import grid, parse_cell
 from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.archive import check_archive, refusing
 from blueprint.page.found import Found, located, noted
-from blueprint.page.parse_cell import NoNumber, is_off, number_in
 from blueprint.page.written import Written, written_in
 from blueprint.quoting import quoted
 
@@ -104,7 +103,7 @@ class Opened:
                 )
             try:
                 cells[at] = found.parsed(value)
-            except NoNumber as error:
+            except parse_cell.NoNumber as error:
                 if odd is None:
                     raise ReadError(f"{self.where(name, at)}: {error}") from error
                 cells[at], odd[at] = np.nan, str(value)
@@ -143,8 +142,9 @@ class Opened:
         value = self.value(found.sheet, row, column)
         if value is not None and (formula := self.formula(found.sheet, row, column)):
             return f"typed as the formula {formula}, of which the saved value counts"
-        if isinstance(value, str) and not found.words and not (found.limit and is_off(value)):
-            return f"typed as text {quoted(value)}, counted as {number_in(value):.15g}; to the sheet itself it is no number"
+        if isinstance(value, str) and not found.words and not (found.limit and parse_cell.is_off(value)):
+            number = f"counted as {parse_cell.number_in(value):.15g}; to the sheet itself it is no number"
+            return f"typed as text {quoted(value)}, {number}"
         return ""
 
     def links(self, sheet: str, row: int) -> list[str]:

@@ -18,8 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from blueprint.page.digits import Print, same_print
-from blueprint.page.parse_cell import ERRORS
+from blueprint.page import digits, parse_cell
 
 Value: TypeAlias = float | str | bool | None
 Cells: TypeAlias = dict[tuple[str, str], Value]
@@ -139,10 +138,10 @@ def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
             return ours is theirs
         case (float() | int(), float() | int()):
             return _difference(ours, theirs) <= TOLERANCE
-        case (Print(), str()):
-            return same_print(ours, theirs)
+        case (digits.Print(), str()):
+            return digits.same_print(ours, theirs)
         case (str() | None, str() | None):
-            return (ours or "") == (theirs or "") and ours not in ERRORS
+            return (ours or "") == (theirs or "") and ours not in parse_cell.ERRORS
     return False
 
 

@@ -5,11 +5,21 @@ from typing import Any
 
 from xlsxwriter.worksheet import Worksheet
 
-from blueprint.page import contents, delivered, digits, formulas, grid, names, paper, printing, steps, styles
-from blueprint.page.columns import SIDES, Columns
+from blueprint.page import (
+    columns,
+    contents,
+    delivered,
+    digits,
+    formulas,
+    grid,
+    names,
+    outline,
+    paper,
+    printing,
+    steps,
+    styles,
+)
 from blueprint.page.layout import Layout
-from blueprint.page.outline import Sheet, blocks_on
-from blueprint.page.paper import Rows
 from blueprint.page.ruler import Ruler, pixels
 
 Look = Callable[[Any, styles.Properties], Any]
@@ -38,13 +48,13 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
 class SheetSetup:
     """Sets up one sheet; `page` is the writer's sheet, `look` makes its format of a style."""
 
-    def __init__(self, sheet: Sheet, page: Any, layout: Layout, look: Look, ruler: Ruler):
+    def __init__(self, sheet: outline.Sheet, page: Any, layout: Layout, look: Look, ruler: Ruler):
         self.sheet, self.page, self.layout, self.look = sheet, page, layout, look
-        self.columns = Columns(sheet, layout, ruler)
+        self.columns = columns.Columns(sheet, layout, ruler)
         self.sizes = self.columns.sizes
         self.groups = self.sizes[0] if len(self.sizes) > 1 else 1
 
-    def set_up(self) -> Columns:
+    def set_up(self) -> columns.Columns:
         """Sets columns, rows, panes, heads, colours and print; returns the columns as they were measured."""
         rows = paper.rows_of(self.sheet, self.layout, self.columns)
         area = paper.area_of(self.sheet, self.layout, self.columns, rows)
@@ -79,7 +89,7 @@ class SheetSetup:
     @property
     def has_verdicts(self) -> bool:
         """Whether a check says on this sheet how it went."""
-        words = [self.layout.values.cell(b) for b in blocks_on(self.sheet) if b.text and not b.axes]
+        words = [self.layout.values.cell(b) for b in outline.blocks_on(self.sheet) if b.text and not b.axes]
         words += [live.value for live in self.layout.lives if live.sheet == self.sheet.title]
         return any(word in styles.VERDICTS for word in words)
 
@@ -114,7 +124,9 @@ class SheetSetup:
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", styles.label_style("banner")))
         title = f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
         self.label(grid.BANNER_ROW, start, title.capitalize(), "banner")
-        for column, head in enumerate((SIDES[-1], *range(time.start, time.start + members), SIDES[1], "Σ"), start):
+        for column, head in enumerate(
+            (columns.SIDES[-1], *range(time.start, time.start + members), columns.SIDES[1], "Σ"), start
+        ):
             if isinstance(head, int) or head in self.columns.ends:
                 self.label(grid.NUMBER_ROW, column, head, "head number")
 
@@ -144,7 +156,7 @@ OWN_WIDTHS: dict[str, Callable[[Layout], Iterable[float]]] = {
 
 def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
-    listed, body, rows = title == names.CONTENTS, layout.body[title], Rows()
+    listed, body, rows = title == names.CONTENTS, layout.body[title], paper.Rows()
     widths = [pixels(width) for width in OWN_WIDTHS[title](layout)]
     if listed:
         rows.heights |= contents.heights(layout)
@@ -154,7 +166,9 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     set_up_page(page, dict(enumerate(widths)), rows, (body, 1 if listed else grid.NAME), head)
 
 
-def set_up_page(page: Any, widths: Mapping[int, int], rows: Rows, frozen: tuple[int, int], area: printing.Area) -> None:
+def set_up_page(
+    page: Any, widths: Mapping[int, int], rows: paper.Rows, frozen: tuple[int, int], area: printing.Area
+) -> None:
     """Sets columns, rows, panes and print; frozen: the first row and column that move."""
     for column, width in widths.items():
         page.set_column_pixels(column, column, width)

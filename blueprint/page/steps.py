@@ -23,9 +23,7 @@ from blueprint.language import (
     reindexed,
     text,
 )  # fmt: skip
-from blueprint.page import byhand, cell_writer, grid
-from blueprint.page.cell_writer import SheetPen
-from blueprint.page.outline import Listed, Step
+from blueprint.page import byhand, cell_writer, grid, outline
 
 VALUE, EQUATION, NUMBERS, WHERE, UNIT, DIGITS, TRIED = range(grid.LEFT, grid.LEFT + 7)
 DUE, MEMBERS = TRIED + len(byhand.MORE), TRIED + len(byhand.MORE) + 1
@@ -71,7 +69,7 @@ class WalkList:
     says: str
 
 
-def place_step(step: Step, pen: SheetPen) -> None:
+def place_step(step: outline.Step, pen: cell_writer.SheetPen) -> None:
     """Keeps the row of a step, after those of its operands that have none yet; they are spelled when all have a place."""
     across = pen.layout.blueprint.understood(pen.sheet)
     leaf, expr = step_of(step, across[-1])
@@ -88,7 +86,7 @@ def place_step(step: Step, pen: SheetPen) -> None:
     pen.row += 1
 
 
-def place_list(listed: Listed, pen: SheetPen) -> None:
+def place_list(listed: outline.Listed, pen: cell_writer.SheetPen) -> None:
     """Keeps the row of a list, if it is short enough."""
     axis = listed.block.axes[-1]
     if pen.values.size(axis) <= LONGEST:
@@ -98,7 +96,7 @@ def place_list(listed: Listed, pen: SheetPen) -> None:
         pen.row += 1
 
 
-def _keep(line: WalkLine | WalkList, pen: SheetPen) -> None:
+def _keep(line: WalkLine | WalkList, pen: cell_writer.SheetPen) -> None:
     pen.layout.walk.append(line)
     if isinstance(line, WalkLine):
         pen.layout.numbered[name(line.leaf)] = line.row, line.column
@@ -145,7 +143,7 @@ def origin(ref: Expr) -> Ref:
     return ref
 
 
-def step_of(step: Step, time: Axis) -> tuple[Ref, Expr | None]:
+def step_of(step: outline.Step, time: Axis) -> tuple[Ref, Expr | None]:
     """Returns the cell that a step holds and its equation, both for the member that is meant."""
     block, member = step.block, step.member
     at: tuple[Index, ...] = tuple(map(Position, block.axes))
@@ -160,7 +158,7 @@ def step_of(step: Step, time: Axis) -> tuple[Ref, Expr | None]:
     return origin(meant(Ref(block, at))), None if expr is None else meant(expr)
 
 
-def whole_of(listed: Listed, time: Axis) -> Ref:
+def whole_of(listed: outline.Listed, time: Axis) -> Ref:
     """Returns a listed quantity as it is written, with the axis along which it runs left open."""
     *others, axis = listed.block.axes
     if listed.member is not None:

@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 
 from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
-from blueprint.page import byhand, digits, grid, line_text, names
-from blueprint.page.digits import Operand, Print
+from blueprint.page import byhand, digits, grid, line_text, names, picking
 from blueprint.page.layout import Layout
-from blueprint.page.line_text import Number
 from blueprint.page.outline import Choice
-from blueprint.page.picking import Picker, shift
 from blueprint.page.steps import (
     DIGITS,
     DUE,
@@ -51,7 +48,7 @@ def lay_walk(layout: Layout) -> None:
         writer.spread(block)
 
 
-class WalkWriter(Picker):
+class WalkWriter(picking.Picker):
     """Writes the chosen column line by line, and puts numbers into its equations.
 
     dec, least: the name of the cell that says the fewest decimals, and how many these are.
@@ -70,12 +67,12 @@ class WalkWriter(Picker):
         sign = "" if isinstance(expr, Op) and expr.name == byhand.WITHIN else "= "
         printed = (ROUGHLY if byhand.LEVELS[fewest] == byhand.LEVELS[-1] else sign) + joined[1]
         formula = f'=IF({grid.address(row, DIGITS)}<{self.levels[-1]},"{sign}","{ROUGHLY}")&{joined[0]}'
-        if shift(line.leaf) > 0:  # it is of the next member; there is none after the last one
+        if picking.shift(line.leaf) > 0:  # it is of the next member; there is none after the last one
             column, last = next(free), names.defined_name(self.choice.numbers[-1].name)
-            self.pen.live(row, column, formula, Print(printed), "as print")
+            self.pen.live(row, column, formula, digits.Print(printed), "as print")
             formula = f'=IF({last}={self.constants[byhand.LAST]},"",{grid.address(row, column)})'
             printed = "" if self.at[self.time] + 1 == self.values.size(self.time) else printed
-        self.pen.live(row, NUMBERS, formula, Print(printed), "walk numbers")
+        self.pen.live(row, NUMBERS, formula, digits.Print(printed), "walk numbers")
         self.layout.tall[row] = NUMBERS, printed
 
     def tried(self, line: WalkLine, expr: Expr) -> int:
@@ -93,22 +90,24 @@ class WalkWriter(Picker):
         self.pen.live(row, DIGITS, formula, float(self.least + byhand.LEVELS[fewest]), "as print")
         return fewest
 
-    def joined(self, parts: list[str | Number], line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+    def joined(
+        self, parts: list[str | line_text.Number], line: WalkLine, decimals: int, free: Iterator[int]
+    ) -> tuple[str, str]:
         """Joins pieces, as formula and as text."""
         spelled = [self.part(part, line, decimals, free) for part in parts]
         return "&".join(formula for formula, _ in spelled), "".join(shown for _, shown in spelled)
 
-    def part(self, part: str | Number, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+    def part(self, part: str | line_text.Number, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
         """Spells one piece, as formula and as text: print stays as it is, a number is printed in the next free cell."""
         match part:
             case str():
                 return '"' + part.replace('"', '""') + '"', part
-            case Number(Op("where", (Op(_, (Ref() as limit,)), *branches)), factor):
+            case line_text.Number(Op("where", (Op(_, (Ref() as limit,)), *branches)), factor):
                 off, on = (self.joined(line_text.pieces(branch), line, decimals, free) for branch in branches)
                 least = self.operand(limit)
                 formula = f'IF({least.cell}="off",{off[0]},{on[0]})'
                 return bracketed(factor, formula, off[1] if least.value == OFF_WORD else on[1])
-            case Number(Op(_, (Ref(block), *rows)), factor):
+            case line_text.Number(Op(_, (Ref(block), *rows)), factor):
                 spelled = [self.branch(row, factor, line, decimals, free) for row in rows]
                 number, (_, chosen) = names.defined_name(block.name), spelled[int(float(self.values.cell(block)))]
                 return f"CHOOSE({number}+1,{','.join(formula for formula, _ in spelled)})", chosen
@@ -118,29 +117,29 @@ class WalkWriter(Picker):
         if operand.whole:
             return operand.printed_formula("", part.factor), printed
         formula, column = operand.printed_formula(grid.address(line.row, DIGITS), part.factor), next(free)
-        self.pen.live(line.row, column, f"={formula}", Print(printed), "as print")
+        self.pen.live(line.row, column, f"={formula}", digits.Print(printed), "as print")
         return grid.address(line.row, column), printed
 
     def branch(self, row: Expr, factor: bool, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
         """Spells one of those among which is chosen: a number, or what is calculated."""
         if isinstance(row, Ref):
-            return self.part(Number(row, factor), line, decimals, free)
+            return self.part(line_text.Number(row, factor), line, decimals, free)
         return bracketed(factor, *self.joined(line_text.pieces(row), line, decimals, free))
 
-    def found(self, expr: Expr) -> Operand | None:
+    def found(self, expr: Expr) -> digits.Operand | None:
         """Returns the operand that stands for a number of an equation; none for an operation."""
         if isinstance(expr, Ref) and name(origin(expr)) not in self.layout.numbered:
-            return Operand(self.values.cell(expr.block), names.defined_name(expr.block.name), whole=True)
+            return digits.Operand(self.values.cell(expr.block), names.defined_name(expr.block.name), whole=True)
         return self.operand(expr) if isinstance(expr, Ref | Reduce) else None
 
-    def operand(self, leaf: Leaf) -> Operand:
+    def operand(self, leaf: Leaf) -> digits.Operand:
         """Returns a number that has a cell on the walk, as it is put into an equation."""
         leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
         row, column = self.layout.numbered[name(leaf)]
         value, is_word = self.value(leaf), isinstance(self.value(leaf), str)
         whole = line_text.is_whole(leaf) and (line_text.is_limit(leaf) or not is_word)
         unit = grid.address(row, UNITS[column]) if column in UNITS and not (whole or is_word) else ""
-        return Operand(value, grid.address(row, column), unit, whole)
+        return digits.Operand(value, grid.address(row, column), unit, whole)
 
     def line(self, line: WalkLine) -> None:
         """Spells one line: symbol, meaning, value, equation, equation with numbers, link."""
@@ -168,7 +167,7 @@ class WalkWriter(Picker):
         """Spells a line that lists a quantity's members."""
         pen, row, block = self.pen, line.row, line.whole.block
         symbol = reference(block, line.whole.at, frozenset({*self.choice.across, line.axis}))
-        beside = f"{line_text.neighbour(line.whole)}: {symbol.partition('[')[0]}" if shift(line.whole) else ""
+        beside = f"{line_text.neighbour(line.whole)}: {symbol.partition('[')[0]}" if picking.shift(line.whole) else ""
         pen.name(row, symbol, beside or line.says or block.about.meaning)
         pen.link(row, WHERE, block)
         self.members(line)
@@ -178,8 +177,10 @@ class WalkWriter(Picker):
             printed.append(f"{word} {operand.printed(self.least)}")
             column = MEMBERS + len(line.members) + number
             cells.append(grid.address(row, column))
-            pen.live(row, column, f'={called}&" "&{operand.printed_formula(self.dec)}', Print(printed[-1]), "as print")
-        pen.live(row, EQUATION, "=" + '&", "&'.join(cells), Print(", ".join(printed)), "walk list")
+            pen.live(
+                row, column, f'={called}&" "&{operand.printed_formula(self.dec)}', digits.Print(printed[-1]), "as print"
+            )
+        pen.live(row, EQUATION, "=" + '&", "&'.join(cells), digits.Print(", ".join(printed)), "walk list")
 
     def members(self, line: WalkLine | WalkList) -> None:
         """Spells the numbers that stand right of a line, because they have none of their own."""

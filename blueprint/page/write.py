@@ -10,11 +10,22 @@ from typing import Any
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
-from blueprint.page import charts, contents, delivered, formulas, grid, names, steps, styles, validation, watch
+from blueprint.page import (
+    charts,
+    contents,
+    delivered,
+    formulas,
+    grid,
+    names,
+    sheet_setup,
+    steps,
+    styles,
+    validation,
+    watch,
+)
 from blueprint.page.cells import Run, runs
 from blueprint.page.layout import Label, Layout
 from blueprint.page.ruler import Ruler
-from blueprint.page.sheet_setup import PlainSheet, SheetSetup, set_up_own
 from blueprint.program import PROGRAM
 from blueprint.saving import SaveError, saved_whole
 
@@ -62,12 +73,12 @@ class BookWriter:
         self.properties(made)
         ruler = Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
-            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
-            columns = SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, ruler).set_up()
+            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, sheet_setup.PlainSheet)
+            columns = sheet_setup.SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, ruler).set_up()
             self.long |= {(sheet.title, row): columns.cut.get(row) for row in (*columns.lines, *columns.cut)}
         for title in names.SHEETS:
-            self.sheets[title] = self.book.add_worksheet(title, PlainSheet)
-            set_up_own(title, self.sheets[title], self.layout, self.look)
+            self.sheets[title] = self.book.add_worksheet(title, sheet_setup.PlainSheet)
+            sheet_setup.set_up_own(title, self.sheets[title], self.layout, self.look)
         self.labels()
         for run in runs(self.layout):
             self.run(run)

@@ -1,10 +1,9 @@
 """The mathematics with the numbers put in, the line that one checks by hand: `0.15 + 0.9·4 − 3.5 = 0.25`."""
 
+from blueprint.language import cells, trees
 from blueprint.language.blocks import Block
-from blueprint.language.cells import Members, along, alternative_of, filled_by, places_of, value_of
 from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.spelling.text import ANYTHING, ATOM, PLAIN, PRODUCT, SUM, Spelled, Style, bracketed, spell
-from blueprint.language.trees import bound_axes
 from blueprint.language.values import Values
 
 LONGEST_SUM = 12
@@ -14,11 +13,11 @@ LARGEST_PLAIN = 1e9
 def explained(block: Block, places: tuple[int, ...], values: Values, style: Style = PLAIN) -> str:
     """Prints a cell as its equation with the numbers put in, and the result; a typed cell is its number."""
     result = number(values.cell(block, *places), style).text
-    filled = filled_by(block, places, values)
+    filled = cells.filled_by(block, places, values)
     return f"{_render(filled.definition.expr, filled.members, values, style).text} = {result}" if filled else result
 
 
-def with_numbers(expr: Expr, members: Members, values: Values) -> str:
+def with_numbers(expr: Expr, members: cells.Members, values: Values) -> str:
     """Prints an expression with every quantity replaced by its number for the members at hand.
 
     A sum is written out; terms with a factor 0 are left out, and beyond twelve terms the middle is an ellipsis.
@@ -43,31 +42,34 @@ def number(value: float | str, style: Style = PLAIN) -> Spelled:
     return Spelled(text.replace("-", style.minus), ANYTHING if text.startswith("-") else ATOM)
 
 
-def _render(expr: Expr, members: Members, values: Values, style: Style) -> Spelled:
+def _render(expr: Expr, members: cells.Members, values: Values, style: Style) -> Spelled:
     def render(inner: Expr) -> Spelled:
         return _render(inner, members, values, style)
 
     match expr:
         case Op("choose") | Op("where", (Op("is_off"), _, _)):
-            alternative = alternative_of(expr, members, values)
+            alternative = cells.alternative_of(expr, members, values)
             return Spelled(style.blank) if alternative is None else render(alternative)
         case Op():
             return spell(expr, style.table, render, style.brackets)
         case Ref():
-            return number(values.cell(expr.block, *places_of(expr, members, values)), style)
+            return number(values.cell(expr.block, *cells.places_of(expr, members, values)), style)
         case Reduce():
             return _sum(expr, members, values, style)
         case Find(_, _, among, value):
-            cells = (_render(among, here, values, style).text for here in along(bound_axes(expr), members, values))
-            return Spelled(style.place.format(render(value).text, ", ".join(cells)), ANYTHING)
-    return number(value_of(expr, members, values), style)
+            listed = (
+                _render(among, here, values, style).text
+                for here in cells.along(trees.bound_axes(expr), members, values)
+            )
+            return Spelled(style.place.format(render(value).text, ", ".join(listed)), ANYTHING)
+    return number(cells.value_of(expr, members, values), style)
 
 
-def _sum(expr: Reduce, members: Members, values: Values, style: Style) -> Spelled:
+def _sum(expr: Reduce, members: cells.Members, values: Values, style: Style) -> Spelled:
     factors = expr.body.args if isinstance(expr.body, Op) else (expr.body,)
     need = PRODUCT if expr.name == "sum" else ANYTHING
     terms = []
-    for here in along(expr.axes, members, values):
+    for here in cells.along(expr.axes, members, values):
         parts = [_render(factor, here, values, style) for factor in factors]
         if expr.name == "max" or all(part.text != "0" for part in parts):
             terms.append(style.times.join(bracketed(part, need, style.brackets) for part in parts))
