@@ -64,6 +64,7 @@ LABELS: dict[str, Properties] = {
     "arrow": {"font_color": NAVY, "align": "center", "bold": True},
     "piece equation": {"font_color": BROWN, "indent": 1},
     "walk equation": {"font_color": BROWN, "indent": 1},
+    "walk long equation": {"font_color": BROWN, "indent": 1, "text_wrap": True},
     "walk numbers": {"font_color": INK, "text_wrap": True},
     "walk list": {"font_color": INK, "indent": 1},
     "walk beside": {"font_color": LINK, "underline": 1, "indent": 1},

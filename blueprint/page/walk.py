@@ -25,6 +25,8 @@ from blueprint.page.steps import (
 
 ROUGHLY = "≈ "
 """What stands before numbers of which fifteen digits are too few: all that is left of two large numbers, or nearly a tie."""
+ONE_LINE, SHORTER = 60, 0.85
+"""Letters of an equation that stand on one line, and how much narrower its column is than that of the numbers."""
 
 
 def bracketed(factor: bool, formula: str, printed: str) -> tuple[str, str]:
@@ -160,8 +162,11 @@ class WalkWriter(picking.Picker):
             pen.live(row, UNITS[line.column], unit, digits.unit_of(value), "as print")
         self.members(line)
         if line.expr is not None and line.written is not None:
-            pen.label(row, EQUATION, f"= {text(line.expr, letters)}", "walk equation")
+            equation = f"= {text(line.expr, letters)}"
+            pen.label(row, EQUATION, equation, "walk equation" if len(equation) <= ONE_LINE else "walk long equation")
             self.numbers(line, line.written)
+            if ONE_LINE < len(equation) > SHORTER * len(self.layout.tall[row][1]):
+                self.layout.tall[row] = EQUATION, equation
 
     def listed(self, line: WalkList) -> None:
         """Spells a line that lists a quantity's members."""
