@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.outline import Blueprint, Note, Piece, Section, Sheet, Table, blocks_on
+from blueprint.page.outline import Blueprint, Chart, Note, Piece, Section, Sheet, Table, blocks_on
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.sheets.backward.watched import REPHRASED
 
@@ -134,3 +134,45 @@ def test_what_holds_only_without_a_gradient_is_not_said_beside_one() -> None:
 
     assert {*REPHRASED} <= said(blueprint_of(load("default")))
     assert not {*REPHRASED} & said(book().blueprint)
+
+
+def charts() -> dict[str, Chart]:
+    """Returns the pictures by their titles."""
+    return {item.title: item for item in sheet("Charts").items() if isinstance(item, Chart)}
+
+
+def test_the_pull_of_each_token_lies_on_the_slope_of_the_picture_beside_it() -> None:
+    """Flat there is 0 here: by hand, ρ·sign(Â) within the clip, 0 where it holds."""
+    assert [*charts()][:2] == [
+        "Clip: surrogate of each word, per unit of advantage",
+        "Clip: pull of each token, per unit of advantage",
+    ]
+    values, blocks = book().values, book().blocks
+    rho, A, pull = (values[blocks[name]] for name in ("ratio", "loss.advantages", "dot.grad.pull"))
+    held = ((rho > 1.2) & (A > 0)) | ((rho < 0.8) & (A < 0))
+    assert pull == pytest.approx(np.where(held | (A == 0), 0, rho * np.sign(A)), abs=1e-14)
+    bends = {
+        way: [values[blocks[f"curve.grad.{way}.{what}"]].tolist() for what in ("ratio", "pull")]
+        for way in ("good", "bad")
+    }
+    assert bends == {"good": [[0.2, 1.2, 1.2, 2], [0.2, 1.2, 0, 0]], "bad": [[0.2, 0.8, 0.8, 2], [0, 0, -0.8, -2]]}
+
+
+def test_bars_show_the_norms_weight_by_weight() -> None:
+    values, blocks = book().values, book().blocks
+    names = [str(name) for name in values[blocks["norms.grad.names"]]]
+    assert names == [
+        "policy E",
+        "policy W",
+        "policy Y",
+        "policy",
+        "critic b",
+        "critic E",
+        "critic W",
+        "critic w",
+        "critic",
+    ]
+    shown = dict(zip(names, values[blocks["norms.grad"]].tolist(), strict=True))
+    assert shown["policy W"] == float(values.cell(blocks["policy.W.grad.norm"]))
+    assert shown["critic"] == float(values.cell(blocks["critic.grad.norm"]))
+    assert "How long the gradient of each weight is" in charts()
