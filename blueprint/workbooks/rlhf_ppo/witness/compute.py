@@ -41,6 +41,7 @@ from blueprint.workbooks.rlhf_ppo.witness.metrics import (
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import SEEN, order_distance, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.side_by_side import add_library_gradients
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_weights, texts_of
+from blueprint.workbooks.rlhf_ppo.witness.watched import add_pictures
 
 SCORES = "reward.score"
 MEANS = ("kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", SCORES)
@@ -80,6 +81,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     add_libraries(batch, rows, texts_of(rows, start.mask))
     add_library_gradients(batch, rows, start.mask)
     add_charts(batch, rows, start)
+    add_pictures(batch, rows)
     add_checks(batch, rows, start.mask)
     return start.ties
 

@@ -1,9 +1,9 @@
-"""What is watched of a gradient: which way each token is pulled, and norms."""
+"""What is watched of a gradient: which way each token is pulled, norms, and their pictures."""
 
 import torch
 from torch import Tensor
 
-from blueprint.witness import Batch, Named
+from blueprint.witness import Batch, Named, Rows, block
 
 JOINT = {"policy": ("policy.",), "critic": ("critic.",), "loss": ("policy.", "critic.")}
 """Over whose weights a norm is taken, by how its name begins."""
@@ -29,3 +29,25 @@ def _pulls(batch: Batch, slope: Tensor, mask: Tensor) -> Named:
     ways = {"up": up, "down": down, "still": ~(up | down) & (mask > 0)}
     rows = {f"loss.grad.{way}": each.to(slope.dtype) for way, each in ways.items()}
     return rows | {f"{name}.count": row.sum(dim=(1, 2)) for name, row in rows.items()}
+
+
+def add_pictures(batch: Batch, rows: Rows) -> None:
+    """Adds the curves of the pull with a dot for each token, and the bars of the norms, where the files have them."""
+    file = batch.files[0]
+    if "dot.grad.pull" in file:
+        tiny, A = batch.typed("loss.grad.tiny")[:, None, None], rows["advantages_used"]
+        felt = (rows["ratio.grad"] != 0) & ((A * rows["surrogate.grad"]).abs() > tiny)
+        rows.add({"dot.grad.pull": torch.where(felt, A.sign() * rows["ratio"], 0.0)})
+        for name in ("curve.grad.good", "curve.grad.bad"):
+            ratio = rows["curve.ratio"].gather(1, batch.typed(f"{name}.corner").long())
+            rows.add({f"{name}.ratio": ratio, f"{name}.pull": ratio * batch.typed(f"{name}.times")}, whole=True)
+    if "norms.grad.names" in file:
+        called = {_called(name): name for name in rows if name.endswith(".grad.norm")}
+        bars = [rows[called[str(word)]] for word in block(file, "norms.grad.names")]
+        rows.add({"norms.grad": torch.stack(bars, dim=-1)}, whole=True)
+
+
+def _called(norm: str) -> str:
+    """Returns what stands below the bar of a norm: `critic w` for `critic.head.w.grad.norm`."""
+    model, *weight = norm.removesuffix(".grad.norm").split(".")
+    return " ".join((model, *weight[-1:]))

@@ -13,7 +13,7 @@ from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn
 CHARTS, GALLERY = "Charts", "The pictures"
 BENDS = {"good": ("Â+", (0, 3, 3, 4), (1, 1, 0, 0)), "bad": ("Â−", (0, 1, 1, 4), (0, 0, -1, -1))}
 """Of each curve: its symbol, at which corners of the clip's picture it bends, and what it multiplies the ratio by there."""
-NEEDED = ("curve.ratio", "dot.ratio", "dot.size", "ratio", "ratio.grad", "surrogate.grad")
+NEEDED = ("curve.ratio", "dot.ratio", "dot.size", "ratio", "ratio.grad", "surrogate.grad", "loss.grad.tiny")
 BARS = ("policy.logprobs.grad", "bar.word")
 FINE = "0.000;-0.000;"
 """Three decimals, and nothing for 0: there is no bar and no number."""
@@ -51,7 +51,7 @@ def _pull_picture(rows: Mapping[str, Block]) -> Drawn:
     g, rho, U, size = (rows[name] for name in ("ratio.grad", "ratio", "surrogate.grad", "dot.size"))
     at = rho.axes
     pull = block("dot.grad.pull", at, "dot_pull", "how high: its pull / |Â|")
-    pull[at] = where(less(0, abs(U[at]) * size[at]), g[at] * rho[at] / U[at] / size[at], 0)
+    pull[at] = where(less(rows["loss.grad.tiny"], abs(U[at]) * size[at]), g[at] * rho[at] / U[at] / size[at], 0)
     chart = Chart(
         "Clip: pull of each token, per unit of advantage", "scatter",
         (*(Series(f"advantage {sign}1", curves[way][-1], curves[way][-2]) for way, sign in (("good", "+"), ("bad", "−"))),
