@@ -172,7 +172,7 @@ def test_bars_show_the_norms_weight_by_weight() -> None:
         "critic w",
         "critic",
     ]
-    shown = dict(zip(names, values[blocks["norms.grad"]].tolist(), strict=True))
+    shown = dict(zip(names, values[blocks["norms.grad.bars"]].tolist(), strict=True))
     assert shown["policy W"] == float(values.cell(blocks["policy.W.grad.norm"]))
     assert shown["critic"] == float(values.cell(blocks["critic.grad.norm"]))
     assert "How long the gradient of each weight is" in charts()

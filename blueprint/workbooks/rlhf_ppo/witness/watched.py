@@ -44,7 +44,7 @@ def add_pictures(batch: Batch, rows: Rows) -> None:
     if "norms.grad.names" in file:
         called = {_called(name): name for name in rows if name.endswith(".grad.norm")}
         bars = [rows[called[str(word)]] for word in block(file, "norms.grad.names")]
-        rows.add({"norms.grad": torch.stack(bars, dim=-1)}, whole=True)
+        rows.add({"norms.grad.bars": torch.stack(bars, dim=-1)}, whole=True)
 
 
 def _called(norm: str) -> str:

@@ -95,7 +95,7 @@ def _norm_picture(norms: list[Block]) -> Drawn:
     single = tuple(Axis(f"w{place}", "gradient", size=1) for place, _ in enumerate(norms, 1))
     each = join("w", "gradient", *single)
     names = typed("norms.grad.names", (each,), "gradient", "of what it is the gradient", text=True)
-    values = block("norms.grad", (each,), "norm", "how long it is")
+    values = block("norms.grad.bars", (each,), "norm", "how long it is")
     for axis, norm in zip(single, norms, strict=True):
         values[axis] = norm
     chart = Chart(
