@@ -29,16 +29,16 @@ SIZES = [
     ),
 ]
 SHAPES = [
-    ("[old]\nE = [[1, 2], [3, 4]]\nY = [[1, 2, 3]]", "old.Y: found 1 by 3, expected 1 by 2 (hidden by vocabulary)."),
+    ("[old]\nE = [[1, 2], [3, 4]]\nY = [[1, 2, 3]]", "old.Y: found vocabulary = 3, expected 2, as old.E says."),
     (
         "[sizes]\nhidden = 2\n[old]\nW = [[1, 2]]",
-        "old.W: found 1 by 2, expected 6 by 2 (embedding + hidden + 1 by hidden).",
+        "old.W: found embedding + hidden + 1 = 1, expected 6.",
     ),
     ("[old]\nE = [[1, 2], [3]]", "old.E, row 2: found 1 number, expected 2, as many as in every row."),
-    ("[sizes]\nhidden = 4\n[old_critic]\nw = [1]", "old_critic.w: found 1 number, expected 4 (hidden)."),
+    ("[sizes]\nhidden = 4\n[old_critic]\nw = [1]", "old_critic.w: found hidden = 1, expected 4, as sizes.hidden says."),
     (
         "[sizes]\nepisodes = 1\n[rollout]\ndraws = [[0.5], [0.5]]",
-        "rollout.draws: found 2 by 1, expected 1 by 1 (episodes by max_new_tokens).",
+        "rollout.draws: found episodes = 2, expected 1, as sizes.episodes says.",
     ),
     ("[old]\nE = [1]", "old.E, item 1: found 1, expected a list."),
     ("[old_critic]\nb = [1]", "old_critic.b: found a list of 1, expected a number."),
@@ -85,7 +85,7 @@ TEXTS = [
     ),
     (
         '[sizes]\nvocabulary = 3\n[text]\nvocabulary = ["a", "b"]',
-        "text.vocabulary: found 2 words, expected 3.",
+        "text.vocabulary: found vocabulary = 2, expected 3, as sizes.vocabulary says.",
     ),
     ("[text]\nvocabulary = 3", "text.vocabulary: found 3, expected a list."),
     ('[text]\nprompts = [""]', 'text.prompts, item 1: found "", expected at least one word.'),
@@ -106,10 +106,13 @@ TEXTS = [
         f'[text]\n{WORDS}\nprompts = [["dog", "<eos>"]]',
         'text.prompts, row 1, item 2: found "<eos>", expected a word that does not end the text.',
     ),
-    ('[sizes]\nepisodes = 2\n[text]\nprompts = ["the"]', "text.prompts: found 1 prompt, expected 2."),
+    (
+        '[sizes]\nepisodes = 2\n[text]\nprompts = ["the"]',
+        "text.prompts: found episodes = 1, expected 2, as sizes.episodes says.",
+    ),
     (
         '[sizes]\nprompt = 3\n[text]\nprompts = ["the"]',
-        "text.prompts: found a longest prompt of 1 word, expected 3.",
+        "text.prompts: found prompt = 1, expected 3, as sizes.prompt says.",
     ),
 ]
 KEYS = [

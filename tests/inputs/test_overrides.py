@@ -118,7 +118,7 @@ def test_a_whole_table_may_be_overridden() -> None:
 
 
 def test_an_overridden_part_is_never_dropped() -> None:
-    with pytest.raises(NumbersError, match=r"^old\.E: found 3 by 3, expected 8 by 3 \(vocabulary by embedding\)\.$"):
+    with pytest.raises(NumbersError, match=r"^old\.E: found vocabulary = 3, expected 8, as sizes\.vocabulary says\.$"):
         weighted("sizes.vocabulary=8", "old.E=[[1,2,3],[1,2,3],[1,2,3]]")
 
 
@@ -143,7 +143,7 @@ def test_draws_begin_at_the_last_prompt_word_of_each_episode(small: Path) -> Non
 
 
 def test_nothing_of_a_users_file_is_dropped(small: Path) -> None:
-    with pytest.raises(NumbersError, match=r"^old\.E: found 3 by 2, expected 3 by 5 \(vocabulary by embedding\)\.$"):
+    with pytest.raises(NumbersError, match=r"^old\.E: found embedding = 2, expected 5, as sizes\.embedding says\.$"):
         weighted("sizes.embedding=5", source=small)
 
 

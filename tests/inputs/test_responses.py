@@ -11,7 +11,7 @@ from blueprint.inputs.errors import NumbersError
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 
 REFUSED = [
-    ('["happy"]', "rollout.responses: found 1 response, expected 2."),
+    ('["happy"]', "rollout.responses: found episodes = 1, expected 2, as sizes.episodes says."),
     ('["hapy", ""]', 'rollout.responses, row 1, item 1: found "hapy", not in the vocabulary, did you mean happy?'),
     (
         '["", "very Sleepy"]',
@@ -83,4 +83,4 @@ def test_draws_may_have_a_number_for_every_column(tmp_path: Path) -> None:
     assert numbers.draws.tolist() == rows
     with pytest.raises(NumbersError) as refused:
         load("default", [f"rollout.draws={[row[:7] for row in rows]}", "sizes.max_new_tokens=4"])
-    assert str(refused.value) == "rollout.draws: found 2 by 7, expected 2 by 4 (episodes by max_new_tokens)."
+    assert str(refused.value) == "rollout.draws: found max_new_tokens = 7, expected 4, as sizes.max_new_tokens says."

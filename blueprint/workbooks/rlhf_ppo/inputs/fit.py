@@ -5,7 +5,7 @@ from typing import Any
 
 from blueprint.inputs.errors import NumbersError, counted, nearest, refusal, shown, suggestion
 from blueprint.workbooks.rlhf_ppo.inputs import draw
-from blueprint.workbooks.rlhf_ppo.inputs.sizes import SHAPES, Sizes
+from blueprint.workbooks.rlhf_ppo.inputs.sizes import SHAPES, Claim, Sizes, claims_of, sizes_in
 
 
 def fitting(parts: Mapping[str, Any], sizes: Sizes, spare: Collection[str]) -> dict[str, Any]:
@@ -14,10 +14,11 @@ def fitting(parts: Mapping[str, Any], sizes: Sizes, spare: Collection[str]) -> d
     Raises:
         NumbersError: if a part that may not be dropped does not fit.
     """
-    kept: dict[str, Any] = {}
+    kept, claims = dict[str, Any](), claims_of(parts, spare)
     for key, value in parts.items():
         try:
-            _check(key, value, sizes, kept.get("text.vocabulary") or draw.vocabulary(sizes.vocabulary))
+            _check_sizes(key, value, sizes, claims)
+            _check_words(key, value, sizes, kept.get("text.vocabulary") or draw.vocabulary(sizes.vocabulary))
         except NumbersError:
             if key not in spare:
                 raise
@@ -26,21 +27,32 @@ def fitting(parts: Mapping[str, Any], sizes: Sizes, spare: Collection[str]) -> d
     return kept
 
 
-def _check(key: str, value: Any, sizes: Sizes, vocabulary: list[str]) -> None:
+def _check_sizes(key: str, value: Any, sizes: Sizes, claims: Mapping[str, Claim]) -> None:
+    """Check that a part tells the sizes that were settled, and that its rows are of one length."""
+    told = sizes_in(key, value)
+    # Responses may be shorter, and draws may be there for every column of the sheet.
+    if key == "rollout.responses" or told.get("max_new_tokens") == sizes.columns:
+        told.pop("max_new_tokens", None)
+    for size, found in told.items():
+        if found != getattr(sizes, size):
+            called = "embedding + hidden + 1" if size == "joined" else size
+            source = f", as {claims[size].source} says" if size in claims else ""
+            raise refusal(key, f"{called} = {found}", f"{getattr(sizes, size)}{source}")
+    axes = SHAPES.get(key.rpartition(".")[2].removeprefix("delta_"), ())
+    for number, row in enumerate(value if len(axes) == 2 else (), start=1):
+        if len(row) != len(value[0]):
+            expected = f"{len(value[0])}, as many as in every row"
+            raise refusal(f"{key}, row {number}", counted(len(row), "number"), expected)
+
+
+def _check_words(key: str, value: Any, sizes: Sizes, vocabulary: list[str]) -> None:
     match key.split("."):
-        case ["sizes", _]:
-            return  # settled before
         case ["text", "vocabulary"]:
-            _check_count(key, len(value), sizes.vocabulary, "word")
             check_vocabulary(value)
         case ["text", "prompts"]:
-            _check_prompts(value, vocabulary, sizes)
+            _check_prompts(value, vocabulary)
         case ["rollout", "responses"]:
             _check_responses(value, vocabulary, sizes)
-        case ["rollout", "draws"] if value and {len(row) for row in value} == {sizes.columns}:
-            _check_shape(key, value, ("episodes", "columns"), sizes)
-        case [_, part]:
-            _check_shape(key, value, SHAPES[part.removeprefix("delta_")], sizes)
 
 
 def check_vocabulary(words: Sequence[str]) -> None:
@@ -53,11 +65,7 @@ def check_vocabulary(words: Sequence[str]) -> None:
             raise refusal("text.vocabulary", f"{shown(twin)} and {shown(word)}", "words that differ by more than case")
 
 
-def _check_prompts(prompts: list[list[str]], vocabulary: list[str], sizes: Sizes) -> None:
-    _check_count("text.prompts", len(prompts), sizes.episodes, "prompt")
-    longest = max(map(len, prompts))
-    if longest != sizes.prompt:
-        raise refusal("text.prompts", f"a longest prompt of {counted(longest, 'word')}", str(sizes.prompt))
+def _check_prompts(prompts: list[list[str]], vocabulary: list[str]) -> None:
     for row, prompt in enumerate(prompts, start=1):
         for item, word in enumerate(prompt, start=1):
             where = f"text.prompts, row {row}, item {item}"
@@ -75,7 +83,6 @@ def check_known(where: str, word: str, words: Sequence[str]) -> None:
 
 def _check_responses(responses: list[list[str]], vocabulary: list[str], sizes: Sizes) -> None:
     """Check that every response has words of the vocabulary, not too many, and none behind the end word."""
-    _check_count("rollout.responses", len(responses), sizes.episodes, "response")
     for row, response in enumerate(responses, start=1):
         where = f"rollout.responses, row {row}"
         if len(response) > sizes.max_new_tokens:
@@ -88,28 +95,3 @@ def _check_responses(responses: list[list[str]], vocabulary: list[str], sizes: S
                 raise refusal(
                     f"{where}, item {item}", f"{shown(word)} and {behind} behind it", "it to end the response"
                 )
-
-
-def _check_count(where: str, found: int, expected: int, noun: str) -> None:
-    if found != expected:
-        raise refusal(where, counted(found, noun), str(expected))
-
-
-def _check_shape(key: str, value: Any, names: tuple[str, ...], sizes: Sizes) -> None:
-    expected = [getattr(sizes, name) for name in names]
-    meaning = " by ".join("embedding + hidden + 1" if name == "joined" else name for name in names)
-    match expected:
-        case [length] if len(value) != length:
-            raise refusal(key, counted(len(value), "number"), f"{length} ({meaning})")
-        case [rows, width]:
-            _check_rows(key, value, rows, width, meaning)
-
-
-def _check_rows(key: str, value: list[list[float]], rows: int, width: int, meaning: str) -> None:
-    widths = [len(row) for row in value]
-    if len(set(widths)) > 1:
-        odd = next(row for row, found in enumerate(widths) if found != width)
-        raise refusal(f"{key}, row {odd + 1}", counted(widths[odd], "number"), f"{width}, as many as in every row")
-    if widths != [width] * rows:
-        found = f"{len(widths)} by {widths[0] if widths else 0}"
-        raise refusal(key, found, f"{rows} by {width} ({meaning})")

@@ -73,7 +73,11 @@ def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
 
 def claims_of(parts: Mapping[str, Any], spare: Collection[str]) -> dict[str, Claim]:
     """Take the first claim for each size, and check it; fixed responses come last of all, since they may be shorter."""
-    claims = [Claim(key, size, number) for key, value in parts.items() for size, number in _sizes_in(key, value)]
+    claims = [
+        Claim(key, size, number)
+        for key, value in parts.items()
+        for size, number in _solved(sizes_in(key, value)).items()
+    ]
     claims.sort(
         key=lambda each: (each.source == "rollout.responses", each.source in spare, each.source[:6] != "sizes.")
     )
@@ -93,21 +97,25 @@ def _check_limits(claim: Claim) -> None:
         raise refusal(claim.source, found if stated else f"{claim.size} = {found}", f"{low} to {high}")
 
 
-def _sizes_in(key: str, value: Any) -> list[tuple[str, int]]:
-    """Read the sizes that a part tells by its shape."""
+def _solved(told: dict[str, int]) -> dict[str, int]:
+    """Return sizes, with the embedding in place of the rows of W, [x; h; 1], if these leave room for one."""
+    embedding = told.pop("joined", 0) - told.get("hidden", 0) - 1
+    return told | ({"embedding": embedding} if embedding > 0 else {})
+
+
+def sizes_in(key: str, value: Any) -> dict[str, int]:
+    """Read the sizes that a part tells by its shape, `joined` among them."""
     match key.split("."):
         case ["sizes", size]:
-            return [(size, value)]
+            return {size: value}
         case ["text", "vocabulary"]:
-            return [("vocabulary", len(value))]
+            return {"vocabulary": len(value)}
         case ["text", "prompts"]:
-            return [("episodes", len(value)), ("prompt", max(map(len, value), default=1))]
+            return {"episodes": len(value), "prompt": max(map(len, value), default=1)}
         case ["rollout", "responses"]:
             longest = max(map(len, value), default=0)
-            return [("episodes", len(value)), *([("max_new_tokens", longest)] if longest else [])]
+            return {"episodes": len(value)} | ({"max_new_tokens": longest} if longest else {})
         case [_, part] if axes := SHAPES[part.removeprefix("delta_")]:
             lengths = (len(value), len(value[0]) if value else 0) if len(axes) == 2 else (len(value),)
-            found = dict(zip(axes, lengths, strict=True))
-            embedding = found.pop("joined", 0) - found.get("hidden", 0) - 1
-            return [*found.items(), *([("embedding", embedding)] if embedding > 0 else [])]
-    return []
+            return dict(zip(axes, lengths, strict=True))
+    return {}
