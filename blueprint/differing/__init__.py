@@ -86,29 +86,32 @@ def _level(book: SavedBook) -> str:
 
 def text(found: Differences) -> str:
     """Returns the report: sizes, inputs, where the derivation first parts, and every quantity that does."""
-    one, other = found.names
-    lines = [f"a: {one}", f"b: {other}", *_unlike(found), *_inputs(found), *_partings(found)]
-    lines += [
-        f"{each.path}: {each.cells} cells do not show what its inputs give, first {each.cell}: {each.told}"
-        for each in found.stale
+    none = f"{found.compared} blocks compared, no difference (tolerance {found.tolerance:g})"
+    lines = [
+        *(f"{letter}: {name}" for letter, name in zip("ab", found.names, strict=True)),
+        *_unlike(found),
+        *_inputs(found),
+        *_partings(found),
+        *(
+            f"{each.path}: {each.cells} cells do not show what its inputs give, first {each.cell}: {each.told}"
+            for each in found.stale
+        ),
+        *(
+            f"{path}: of no kind that is known here, so that what it computes is taken as it shows it"
+            for path in found.taken
+        ),
+        *([none] if found.alike else []),
     ]
-    lines += [
-        f"{path}: of no kind that is known here, so that what it computes is taken as it shows it"
-        for path in found.taken
-    ]
-    if found.alike:
-        lines.append(f"{found.compared} blocks compared, no difference (tolerance {found.tolerance:g})")
     return "\n".join(lines)
 
 
 def _unlike(found: Differences) -> list[str]:
-    lines = [f"sizes differ: {line}" for line in found.sizes]
-    lines += [f"only in {letter}: {_some(names)}" for letter, names in zip("ab", found.only, strict=True) if names]
-    if found.shapes:
-        lines.append(f"other shape, not compared: {_some(found.shapes)}")
-    if found.unlike:
-        lines.append(f"{found.compared} blocks of equal shape are compared")
-    return lines
+    return [
+        *(f"sizes differ: {line}" for line in found.sizes),
+        *(f"only in {letter}: {_some(names)}" for letter, names in zip("ab", found.only, strict=True) if names),
+        *([f"other shape, not compared: {_some(found.shapes)}"] if found.shapes else []),
+        *([f"{found.compared} blocks of equal shape are compared"] if found.unlike else []),
+    ]
 
 
 def _some(names: Sequence[str]) -> str:

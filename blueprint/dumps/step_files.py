@@ -136,13 +136,14 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
     """
     names = (name for name in batches[0].tensors if name not in LEFT_ASIDE)
     common = [name for name in names if all(name in each.tensors for each in batches)]
+    held = {name: [each.dtypes[name] for each in batches] for name in common}
     return replace(
         batches[0],
         path=path,
         tensors={name: _stacked(name, batches) for name in common},
         slots=np.concatenate([each.slots for each in batches]),
         first=np.concatenate([each.first for each in batches]),
-        dtypes={name: _coarsest([each.dtypes[name] for each in batches]) for name in common},
+        dtypes={name: next((each for each in DTYPES if each in some), some[0]) for name, some in held.items()},
         logged={},
         notes=(),
         rows=None,
@@ -163,7 +164,3 @@ def _stacked(name: str, batches: Sequence[Minibatch]) -> Array:
         return np.concatenate(arrays)
     width = max(each.shape[1] for each in arrays)
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])
-
-
-def _coarsest(dtypes: Sequence[str]) -> str:
-    return next((each for each in DTYPES if each in dtypes), dtypes[0])

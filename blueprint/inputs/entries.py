@@ -1,6 +1,6 @@
 """Define the kinds of values a numbers file is made of: numbers, draws, words, lines of text, settings.
 
-A check that fails raises `ValueError` with what is *expected*, as a noun phrase; `explain.py` makes the sentence of it.
+A check that fails raises `ValueError` with what is *expected*, as a noun phrase; `load.py` makes the sentence of it.
 Nothing is converted silently, but for two things: a whole number may stand for a number, and a number with more than 15
 significant digits is rounded to 15, because a spreadsheet stores no more.
 

@@ -117,15 +117,17 @@ def lost(book: SavedBook) -> list[str]:
     ours = {*book.layout.body, *names.SHEETS}
     held = {found.sheet for found in book.file.places.values()}.union(ours)
     added = [name for name in book.sheets if name not in held] if len(book.sheets) > len(ours) else []
-    sheets = (f"the sheet {name}: a build writes none of this name" for name in added)
-    return [*witnessed(book), *overwritten(book), *sheets]
+    return [
+        *witnessed(book),
+        *overwritten(book),
+        *(f"the sheet {name}: a build writes none of this name" for name in added),
+    ]
 
 
 def overwritten(book: SavedBook) -> list[str]:
     """Lists the computed cells in which something else is typed than their formula came to, one line each."""
     lines = []
-    computed = (name for name, found in book.file.places.items() if found.kind != "typed" and name in book.blocks)
-    for name in computed:
+    for name in (name for name, found in book.file.places.items() if found.kind != "typed" and name in book.blocks):
         array, found = book.values.arrays[book.blocks[name]], book.file.places[name]
         for at, row, column in found.cells():
             value = book.file.value(found.sheet, row, column)

@@ -66,8 +66,8 @@ def texts_of(batch: Minibatch, rows: Rows, options: Options) -> Texts:
     """
     mask, slots = _mask(batch, rows, options)
     score, ended = _score(batch, rows, mask, options), _ended(batch, rows, slots, mask, options)
-    empty = dict.fromkeys([each.name for each in fields(Texts)], torch.zeros_like(mask))
-    texts = Texts(**{**empty, "slots": slots, "mask": mask, "score": score, "ended": ended})
+    empty = dict.fromkeys((each.name for each in fields(Texts)), torch.zeros_like(mask))
+    texts = Texts(**(empty | {"slots": slots, "mask": mask, "score": score, "ended": ended}))
     read = ppo.read_rows(texts, options)
     held = {name: tensor(batch, each, rows, options) for name, each in TENSORS.items() if each in batch.tensors}
     found = {name: _checked(batch, rows, name, each, read[name]) for name, each in held.items()}

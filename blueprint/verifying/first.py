@@ -1,6 +1,6 @@
 """Before the first update the policy is the old one: the ratio is 1, values are the old ones, approximate KL and clip fraction 0.
 
-That holds within what two forwards of the same model may be apart (`noise.py`), and not for log-probs of the generating engine.
+That holds within what two forwards of the same model may be apart (`gap.py`), and not for log-probs of the generating engine.
 """
 
 from collections.abc import Iterator, Sequence

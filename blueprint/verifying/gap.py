@@ -68,8 +68,8 @@ class Gap:
     def has_a_row_off(self, most: float) -> bool:
         """Tells whether a row that is not short is further apart than noise ever is, and not just as noisy as the others."""
         sizes = self.of_rows()
-        long = self.tokens.sum(axis=1) >= FEWEST_TOKENS
-        return bool((long & (sizes > max(most, OUTLYING * float(np.median(sizes))))).any())
+        off = sizes > max(most, OUTLYING * float(np.median(sizes)))
+        return bool((off & (self.tokens.sum(axis=1) >= FEWEST_TOKENS)).any())
 
 
 def rms(apart: Array) -> float:

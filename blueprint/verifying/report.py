@@ -26,13 +26,17 @@ MOST_LISTED = 4
 def text_of(verdict: Verdict) -> str:
     """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
     head, early = verdict.replayed.batch.head, verdict.before_update
-    parts = [f"{head}\n"] if head else []
-    parts += [table_of(verdict.lines)] if verdict.lines else _nothing_logged(verdict)
-    parts += [f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()]
-    parts += _first(verdict, verdict.first) if verdict.first and verdict.first not in early.lines else []
-    parts += ["", "Before the first update:", *(f"  {each}" for each in early.said)] if early.said else []
-    parts += [summary(verdict.lines)] if verdict.agrees and verdict.lines else []
-    return "\n".join([*parts, *reasons(verdict.lines), *(f"Note: {each}" for each in verdict.notes)])
+    parts = [
+        *([f"{head}\n"] if head else []),
+        *([table_of(verdict.lines)] if verdict.lines else _nothing_logged(verdict)),
+        *(f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()),
+        *(_first(verdict, verdict.first) if verdict.first and verdict.first not in early.lines else []),
+        *(["", "Before the first update:", *(f"  {each}" for each in early.said)] if early.said else []),
+        *([summary(verdict.lines)] if verdict.agrees and verdict.lines else []),
+        *reasons(verdict.lines),
+        *(f"Note: {each}" for each in verdict.notes),
+    ]
+    return "\n".join(parts)
 
 
 def _first(verdict: Verdict, first: Line) -> Iterator[str]:
@@ -69,16 +73,23 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
     chosen, notes = f"{found.parts[0].chosen}\n", [f"Note: {note}" for note in found.notes]
     if len(found.parts) == 1 and not found.unread:
         return "\n".join([chosen, text_of(found.parts[0].verdict), *_left_open(found), *notes])
-    lines, parts = [line.line for line in found.lines], [chosen, _head(found)]
+    lines = [line.line for line in found.lines]
     files = [(f"{len(line.deviating)} of {line.files}", Path(line.worst.path).name) for line in found.lines]
-    table = table_of(lines, ("deviates in", "worst in"), files)
-    parts += [table if lines else "Nothing was logged that could be compared."]
-    parts += [*(_first_of_step(found, found.first) if found.first else ()), *_before_update(found)]
-    if found.agrees and lines:
-        parts += [f"{summary(lines)[:-1]}, in all {len(found.parts)} files.", *reasons(lines)]
-    parts += [*_left_open(found), *(f"Not read: {reason}" for reason in found.unread.values())]
-    tables = (f"\n{part.path.name}\n{table_of(part.verdict.lines)}" for part in found.parts if each)
-    return "\n".join([*parts, *notes, *(f"Note: {note}" for note in _of_files(found)), *tables])
+    in_all = [f"{summary(lines)[:-1]}, in all {len(found.parts)} files.", *reasons(lines)]
+    parts = [
+        chosen,
+        _head(found),
+        table_of(lines, ("deviates in", "worst in"), files) if lines else "Nothing was logged that could be compared.",
+        *(_first_of_step(found, found.first) if found.first else ()),
+        *_before_update(found),
+        *(in_all if found.agrees and lines else []),
+        *_left_open(found),
+        *(f"Not read: {reason}" for reason in found.unread.values()),
+        *notes,
+        *(f"Note: {note}" for note in _of_files(found)),
+        *(f"\n{part.path.name}\n{table_of(part.verdict.lines)}" for part in found.parts if each),
+    ]
+    return "\n".join(parts)
 
 
 def _head(found: StepVerdict) -> str:

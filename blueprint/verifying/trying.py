@@ -50,20 +50,15 @@ def explained_alone(deviation: Deviation, neighbours: Sequence[Neighbour], slips
 
 def can_be_alone(deviation: Deviation, neighbour: Neighbour) -> bool:
     """Tells whether a neighbour can be tried on the quantity alone: it changes nothing before it."""
-    changes, name = set(neighbour.changes), deviation.quantity.name
-    if neighbour.altered:
-        return False
-    if deviation.quantity in TENSORS:
+    name, in_tensor = deviation.quantity.name, deviation.quantity in TENSORS
+    if not neighbour.changes:
+        of_runs = neighbour.microbatch > 0 and made_of_logged(deviation)
+        return not in_tensor and (neighbour.factor != 1 or of_runs)
+    if in_tensor:
         own = {*WHITENING, *(("whiten_advantages",) if name == "advantages" else ())}
-        return deviation.compared.row in WHITENED and not neighbour.microbatch and bool(changes) and changes <= own
-    if neighbour.factor != 1:
-        return True
-    if neighbour.microbatch:
-        return made_of_logged(deviation)
-    if name == "total_loss":
-        return bool(changes) and changes <= JOINS
-    own = {*deviation.quantity.moves, "clip_range", "loss.clip_range_high"} - BEFORE
-    return name in NUMBERS and bool(changes) and changes <= own
+        return deviation.compared.row in WHITENED and set(neighbour.changes) <= own
+    own = {*deviation.quantity.moves, "clip_range", "loss.clip_range_high"} - BEFORE if name in NUMBERS else set()
+    return set(neighbour.changes) <= (JOINS if name == "total_loss" else own)
 
 
 def made_of_logged(deviation: Deviation) -> bool:

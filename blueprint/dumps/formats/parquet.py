@@ -36,7 +36,8 @@ def read_parquet(path: Path, into: Raw, head_only: bool) -> None:
             if not head_only:
                 _check_size(file.metadata, into.size)
                 _read_columns(file, into)
-            into.metadata = _metadata(file.schema_arrow)
+            strings = {key.decode(): value.decode() for key, value in (file.schema_arrow.metadata or {}).items()}
+            into.metadata = from_strings({key: text for key, text in strings.items() if key not in _NOT_OURS})
     except pyarrow.ArrowException as error:
         raise MinibatchError(f"the parquet file is damaged: {printable(str(error)[:120])}.") from error
 
@@ -70,11 +71,6 @@ def _read_columns(file: Any, into: Raw) -> None:
             into.add(name, _numbers(name, column))
         else:
             into.texts[name] = tuple(map(str, column.to_pylist()))
-
-
-def _metadata(schema: Any) -> dict[str, Any]:
-    strings = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-    return from_strings({key: text for key, text in strings.items() if key not in _NOT_OURS})
 
 
 def _is_number(kind: Any) -> bool:

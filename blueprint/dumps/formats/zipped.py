@@ -41,8 +41,12 @@ def read_npz(path: Path, into: Raw, head_only: bool) -> None:
             with file.open(entry) as stream:
                 into.add(name, _array(name, stream, entry.file_size))
     if WHOLE in into.tensors:
-        into.metadata = _metadata(into.tensors.pop(WHOLE))
-        del into.dtypes[WHOLE]
+        text, _ = into.tensors.pop(WHOLE), into.dtypes.pop(WHOLE)
+        require(
+            text.dtype.kind == "U" and text.ndim == 0,
+            "metadata: expected a text that holds JSON, numpy.array(json.dumps({…})).",
+        )
+        into.metadata = whole(str(text), WHOLE)
 
 
 def _array(name: str, stream: IO[bytes], size: int) -> Array:
@@ -98,14 +102,6 @@ def _check_dtype(name: str, dtype: np.dtype[Any]) -> None:
         is_text or (dtype.kind in "biuf" and dtype.itemsize <= 8),
         f"{unquoted(name)}: found {unquoted(str(dtype))}, expected numbers or true and false.",
     )
-
-
-def _metadata(text: Array) -> dict[str, Any]:
-    require(
-        text.dtype.kind == "U" and text.ndim == 0,
-        "metadata: expected a text that holds JSON, numpy.array(json.dumps({…})).",
-    )
-    return whole(str(text), "metadata")
 
 
 def read_torch(path: Path, into: Raw, head_only: bool) -> None:

@@ -56,10 +56,9 @@ def summed(found: Summary) -> str:
 
 
 def _stretches(found: Summary) -> list[Sequence[str]]:
-    stretches = list(found.stretches())
-    left = stretches[MOST_STRETCHES:]
+    stretches, left = found.stretches()[:MOST_STRETCHES], found.stretches()[MOST_STRETCHES:]
     more = (f"… {len(left):,} stretches more", f"{sum(map(len, left)):,}", "see --csv FILE", "", "", "")
-    return [STRETCHES, *map(_stretch, stretches[:MOST_STRETCHES]), *([more] if left else [])]
+    return [STRETCHES, *map(_stretch, stretches), *([more] if left else [])]
 
 
 def _stretch(steps: Sequence[StepSummary]) -> Sequence[str]:

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import fmean
@@ -80,10 +80,9 @@ class Summary:
             for name in dict.fromkeys(name for step in self.steps for name in step.quantities)
         }
 
-    def stretches(self) -> Iterator[list[StepSummary]]:
-        """Yields steps that follow upon each other and come to the same: the same outcome, the same quantity first."""
-        for _, steps in groupby(self.steps, key=lambda step: (step.outcome, step.first)):
-            yield list(steps)
+    def stretches(self) -> list[list[StepSummary]]:
+        """Returns steps that follow upon each other and come to the same: the same outcome, the same quantity first."""
+        return [list(steps) for _, steps in groupby(self.steps, key=lambda step: (step.outcome, step.first))]
 
 
 def summary_of(records: Iterable[Record]) -> Summary:

@@ -8,13 +8,9 @@ from torch import Tensor
 from blueprint.verifying.slips.slip import Own, Read, TensorSlip, beside, read
 
 
-def _coefficient(own: Own) -> Tensor:
-    return own.rows["kl_coef.reward"][:, None, None]
-
-
 def _paying(kl: Read, over: str = "kl.support") -> Read:
     """The reward with another KL, or over other words."""
-    return lambda own: own["score.placed"] - _coefficient(own) * own[over] * kl(own)
+    return lambda own: own["score.placed"] - own.rows["kl_coef.reward"][:, None, None] * own[over] * kl(own)
 
 
 def _between(one: Read, other: Read) -> Read:
