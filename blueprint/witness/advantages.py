@@ -5,15 +5,14 @@ advantage_estimator.py, for response positions that V and A are carried over. Te
 """
 
 import torch
-from torch import Tensor
 
 from blueprint.witness.options import Options
 from blueprint.witness.tensors import Held, Named, Number, sums_from, wide
 
 
 def gae(
-    rewards: Tensor, values: Tensor, ahead: Tensor, inside: Number, gamma: Number, decay: Tensor,
-    behind: Tensor | None = None,
+    rewards: torch.Tensor, values: torch.Tensor, ahead: torch.Tensor, inside: Number, gamma: Number, decay: torch.Tensor,
+    behind: torch.Tensor | None = None,
 ) -> Named:  # fmt: skip
     """Returns δ_t = r_t + γ·V_{t+1} − V_t, A_t = δ_t + decay_t·A_{t+1} with an edge, and the returns A + V.
 
@@ -25,7 +24,7 @@ def gae(
     return {"td_errors": deltas, "advantages": advantages, "returns": advantages[..., :-1] + values}
 
 
-def gae_rows(slots: Tensor, rows: Held, options: Options, behind: Tensor | None = None) -> Named:
+def gae_rows(slots: torch.Tensor, rows: Held, options: Options, behind: torch.Tensor | None = None) -> Named:
     """Returns TD errors, advantages and returns over the response positions; the values have what stands behind the last position.
 
     A response position that is passed over has no δ: V and A of the one behind it stand there, for the one before it.
@@ -39,7 +38,7 @@ def gae_rows(slots: Tensor, rows: Held, options: Options, behind: Tensor | None 
     )
 
 
-def moment_rows(name: str, values: Tensor, counted: Tensor, options: Options) -> Named:
+def moment_rows(name: str, values: torch.Tensor, counted: torch.Tensor, options: Options) -> Named:
     """Returns count, mean and variance of values [F, N, T] where `counted` is 1, each [F].
 
     The sums of a mean are divided by N + mean_eps; a variance with ddof is multiplied by n/(n − ddof), n = N + ddof_eps.
@@ -53,7 +52,7 @@ def moment_rows(name: str, values: Tensor, counted: Tensor, options: Options) ->
     return {"count": count, "mean": mean, "bessel": bessel, "variance": bessel * squares / divided_by}
 
 
-def divisors(variance: Tensor, eps: Tensor) -> Named:
+def divisors(variance: torch.Tensor, eps: torch.Tensor) -> Named:
     """Returns every form of what is divided by: √(σ² + ε), √max(σ², ε), σ + ε, max(σ, ε), each [F]."""
     deviation = variance.sqrt()
     return {
@@ -64,7 +63,9 @@ def divisors(variance: Tensor, eps: Tensor) -> Named:
     }
 
 
-def scaled_rows(name: str, raw: Tensor, over: tuple[Tensor, Tensor], options: Options, known: Named | None) -> Named:
+def scaled_rows(
+    name: str, raw: torch.Tensor, over: tuple[torch.Tensor, torch.Tensor], options: Options, known: Named | None
+) -> Named:
     """Returns the tokens that count, their mean, variance and what is divided by, and the numbers less the mean.
 
     over: every response position, and the tokens that count where the statistics are masked ones. known: mean and variance
@@ -79,7 +80,7 @@ def scaled_rows(name: str, raw: Tensor, over: tuple[Tensor, Tensor], options: Op
     return {f"{name}.{row}": each for row, each in found.items()}
 
 
-def whitened_rows(slots: Tensor, rows: Held, options: Options, known: Named | None = None) -> Named:
+def whitened_rows(slots: torch.Tensor, rows: Held, options: Options, known: Named | None = None) -> Named:
     """Returns the advantages whitened, with their mean added back (torchtune), and those in use, 0 outside the response."""
     raw, response = rows["advantages"][..., :-1], rows["response"]
     found = scaled_rows("advantage", raw, (slots, response), options, known)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from blueprint.witness.options import DEFAULTS, WORDS, Options
 from blueprint.witness.settings import (
@@ -53,11 +52,11 @@ class Batch:
         return [(shape[0], shape[1]) for shape in (block(file, self.frame).shape for file in self.files)]
 
     @cached_property
-    def exists(self) -> Tensor:
+    def exists(self) -> torch.Tensor:
         """Ones where a file has that episode and position, [F, N, T]."""
         return self.padded([np.ones(size) for size in self.sizes])
 
-    def padded(self, arrays: Sequence[Array], fill: float = 0.0) -> Tensor:
+    def padded(self, arrays: Sequence[Array], fill: float = 0.0) -> torch.Tensor:
         """Returns arrays of one rank as one tensor, the smaller ones filled up at their ends."""
         shape = tuple(max(sizes) for sizes in zip(*(array.shape for array in arrays), strict=True))
         together = np.full((len(arrays), *shape), fill)
@@ -66,18 +65,18 @@ class Batch:
             together[corner] = array
         return torch.as_tensor(together).to(device=self.device, dtype=self.dtype)
 
-    def typed(self, name: str, fill: float = 0.0) -> Tensor:
+    def typed(self, name: str, fill: float = 0.0) -> torch.Tensor:
         """Returns a typed block of every file as one tensor."""
         return self.padded([numbers(file, name) for file in self.files], fill)
 
-    def mask(self, name: str = "mask") -> Tensor:
+    def mask(self, name: str = "mask") -> torch.Tensor:
         """Returns the typed mask; it may have holes. Raises WitnessError for anything but 0 and 1."""
         mask = self.typed(name)
         if bool(((mask != 0) & (mask != 1)).any()):
             raise WitnessError("a cell of the mask is neither 0 nor 1: write 1 for a response word and 0 for any other")
         return mask
 
-    def filled(self, values: Iterable[float]) -> Tensor:
+    def filled(self, values: Iterable[float]) -> torch.Tensor:
         """Returns a number of every file as a tensor [F]."""
         return torch.tensor(list(values), dtype=self.dtype, device=self.device)
 
@@ -88,12 +87,12 @@ class Batch:
             for file, settings in zip(self.files, self.settings, strict=True)
         ]
 
-    def setting(self, name: str) -> Tensor:
+    def setting(self, name: str) -> torch.Tensor:
         """Returns a setting, or for a switch the number of its option in the file, of every file as [F, 1, 1]."""
         number = f"{name}.number" if f"{name}.number" in self.settings[0] else name
         return self.filled(map(float, self.used(number))).view(-1, 1, 1)
 
-    def option(self, name: str, words: Sequence[str]) -> Tensor:
+    def option(self, name: str, words: Sequence[str]) -> torch.Tensor:
         """Returns the place of a switch's option among options, for every file [F, 1, 1]."""
         return self.filled(place_of(value, words, name) for value in self.used(name)).view(-1, 1, 1)
 
@@ -109,13 +108,13 @@ class Batch:
         return Options(values)
 
     @property
-    def outside_all(self) -> Tensor:
+    def outside_all(self) -> torch.Tensor:
         """By how much all settings of a file together leave their ranges, [F]."""
         *_, last = (name for name in self.settings[0] if name.endswith(".outside"))
         return self.filled(map(float, self.used(last)))
 
 
-class Rows(dict[str, Tensor]):
+class Rows(dict[str, torch.Tensor]):
     """What was recomputed, by the name of its block and in the order of derivation; arrays of words stand among the tensors."""
 
     def __init__(self, batch: Batch) -> None:
@@ -123,7 +122,7 @@ class Rows(dict[str, Tensor]):
         super().__init__()
         self._batch, self._whole, self._hidden = batch, set[str](), set[str]()
 
-    def add(self, tensors: Mapping[str, Tensor], whole: bool = False) -> None:
+    def add(self, tensors: Mapping[str, torch.Tensor], whole: bool = False) -> None:
         """Takes quantities: [F], [F, N], [F, N, T (and edges), …]; whole: without episodes and positions, [F, …].
 
         What is typed stays as it is.
@@ -131,7 +130,7 @@ class Rows(dict[str, Tensor]):
         self.update({name: each for name, each in tensors.items() if name not in self._hidden or name not in self})
         self._whole |= tensors.keys() if whole else set()
 
-    def know(self, tensors: Mapping[str, Tensor]) -> None:
+    def know(self, tensors: Mapping[str, torch.Tensor]) -> None:
         """Takes what is typed, to be looked at and not to be shown."""
         self.add(tensors)
         self.hide(tensors)
@@ -172,7 +171,7 @@ def add_settings(batch: Batch, rows: Rows) -> None:
             rows.add({name: batch.filled(map(float, batch.used(name)))})
 
 
-def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, Tensor]) -> None:
+def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, torch.Tensor]) -> None:
     """Adds the checks that the files have, in their order: the distance, its largest, whether that is too large.
 
     Beside each stands how many checks failed so far.
@@ -190,5 +189,5 @@ def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, Tensor]) -> N
     rows.add_words("check.master", _verdicts(failed > 0))
 
 
-def _verdicts(fails: Tensor) -> list[str]:
+def _verdicts(fails: torch.Tensor) -> list[str]:
     return ["LOOK" if each else "OK" for each in fails.tolist()]

@@ -5,7 +5,6 @@ Distances are [F, N, T], [F, N] or [F]; they are 0 but for rounding.
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from blueprint.witness.batch import LOWER, UPPER, Batch, Rows
 from blueprint.witness.losses import between, lowest_ratio, surrogates
@@ -13,7 +12,9 @@ from blueprint.witness.settings import Array, block, numbers
 from blueprint.witness.tensors import Held, Named, Number, sums_from
 
 
-def identity_rows(rows: Held, alone: Tensor, to_go: Tensor, onward: Tensor, passes: Tensor) -> Named:
+def identity_rows(
+    rows: Held, alone: torch.Tensor, to_go: torch.Tensor, onward: torch.Tensor, passes: torch.Tensor
+) -> Named:
     """Returns the advantages for λ = 0, λ = 1 and γ = 0, beside the discounted reward to go, and the sizes of the numbers.
 
     alone: the TD errors for γ = 0. onward, passes: what later ones are multiplied by if λ = 1, and if λ = 0 or γ = 0.
@@ -27,13 +28,13 @@ def identity_rows(rows: Held, alone: Tensor, to_go: Tensor, onward: Tensor, pass
     }
 
 
-def size_rows(rows: Held, values: Tensor) -> Named:
+def size_rows(rows: Held, values: torch.Tensor) -> Named:
     """Returns how large the numbers of the recursion are, [F, N, T], and the largest of each file, [F]."""
     row = torch.stack([rows["identity.lambda_1"][..., :-1], rows["td_errors"], values]).abs().sum(dim=0)
     return {"identity.sizes": row, "identity.largest": row.flatten(1).amax(dim=1)}
 
 
-def gae_distances(rows: Held, values: Tensor, slots: Number, inside: Number) -> Named:
+def gae_distances(rows: Held, values: torch.Tensor, slots: Number, inside: Number) -> Named:
     """Returns how far the returns and the identities of GAE are from holding.
 
     slots, inside: 1 where there is an advantage, and where there is a TD error of its own.
@@ -48,7 +49,7 @@ def gae_distances(rows: Held, values: Tensor, slots: Number, inside: Number) -> 
     }
 
 
-def to_go_distance(rows: Held, ahead: Tensor) -> Tensor:
+def to_go_distance(rows: Held, ahead: torch.Tensor) -> torch.Tensor:
     """Returns how far A + V for λ = 1 is from the discounted reward to go, in units of the largest number that was added."""
     lambda_1, to_go = (rows[f"identity.{name}"][..., :-1] for name in ("lambda_1", "to_go"))
     return (lambda_1 + ahead - to_go).abs() / rows["identity.largest"].clamp(min=1).view(-1, 1, 1)
@@ -64,12 +65,12 @@ def log_distances(rows: Held, policies: dict[str, str], mask: Number = 1.0) -> N
     return {f"check.log_{name}": mask * rows[f"{each}.logprobs"].clamp(min=0) for name, each in policies.items()}
 
 
-def sum_distance(summands: Tensor, total: Tensor) -> Tensor:
+def sum_distance(summands: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
     """Returns how far summands [F, Q] are from their total, in units of what they add up to without signs, if above 1."""
     return (summands.sum(dim=-1) - total).abs() / summands.abs().sum(dim=-1).clamp(min=1)
 
 
-def range_distance(batch: Batch, name: str, fill: float = 0.0) -> Tensor:
+def range_distance(batch: Batch, name: str, fill: float = 0.0) -> torch.Tensor:
     """Returns by how much typed numbers [F, …] leave the range that is typed beside them; fill: what padding counts as."""
     values = batch.typed(name, fill)
     low, high = (batch.typed(f"{name}.{end}").view(-1, *[1] * (values.dim() - 1)) for end in ("low", "high"))
@@ -98,7 +99,7 @@ def add_clip_curve(batch: Batch, rows: Rows) -> None:
         rows.add({name: advantages} | {f"{name}.{row}": each for row, each in curve.items()}, whole=True)
 
 
-def add_dots(batch: Batch, rows: Rows, ratio: Tensor, advantages: Tensor, shown: Tensor) -> None:
+def add_dots(batch: Batch, rows: Rows, ratio: torch.Tensor, advantages: torch.Tensor, shown: torch.Tensor) -> None:
     """Adds where each token stands on that curve: its ratio within the picture, and U for each |Â|, [F, N, T] or [F, C].
 
     A token that is not shown stands at −1, off the picture.

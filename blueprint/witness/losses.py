@@ -6,7 +6,6 @@ function is differentiable.
 """
 
 import torch
-from torch import Tensor
 from torch.nn.functional import smooth_l1_loss
 
 from blueprint.witness.options import Options, Texts
@@ -29,23 +28,23 @@ def counted_rows(rows: Held, options: Options) -> Named:
     return found | {"loss.counted": response * kept[..., None]}
 
 
-def lowest_ratio(options: Options) -> Tensor:
+def lowest_ratio(options: Options) -> torch.Tensor:
     """Returns 1 − ε, below which no ratio counts, or 0 for a clip that is off: a ratio of probabilities is not negative."""
     clip_range = options.number("clip_range")
     return torch.where(torch.isinf(clip_range), 0.0, 1 - clip_range)
 
 
-def between(ratio: Tensor, low: Tensor, high: Tensor) -> Tensor:
+def between(ratio: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
     """Returns a ratio clipped to low … high; where these cross, low holds."""
     return ratio.clamp(max=high).clamp(min=low)
 
 
-def smaller(a: Tensor, b: Tensor) -> Tensor:
+def smaller(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Returns the smaller of two; of two that tie the first, whose slope it has: torch.minimum takes half of each."""
     return torch.where((a <= b) | a.isnan(), a, b)
 
 
-def surrogates(ratio: Tensor, clipped: Tensor, advantages: Tensor) -> Named:
+def surrogates(ratio: torch.Tensor, clipped: torch.Tensor, advantages: torch.Tensor) -> Named:
     """Returns the ratio and the clipped one, each times the advantage, and the smaller of both, of any shape."""
     both = {"surrogate.unclipped": ratio * advantages, "surrogate.clipped": clipped * advantages}
     return both | {"surrogate": smaller(*both.values())}
@@ -79,12 +78,12 @@ def surrogate_rows(rows: Held, options: Options) -> Named:
     }
 
 
-def distance(error: Tensor, norm: str) -> Tensor:
+def distance(error: torch.Tensor, norm: str) -> torch.Tensor:
     """Returns how far an error is off: its square, or by smooth L1 half of that up to 1, and then its size less ½."""
     return error.square() if norm == "l2" else smooth_l1_loss(error, torch.zeros_like(error), reduction="none")
 
 
-def value_rows(values: Tensor, rows: Held, options: Options, norm: str = "l2") -> Named:
+def value_rows(values: torch.Tensor, rows: Held, options: Options, norm: str = "l2") -> Named:
     """Returns f·max((V − R)², (V_c − R)²), or the clipped square alone, where the value loss counts, and its steps.
 
     norm: what is taken for the square.

@@ -4,7 +4,6 @@ Tensors are [F, N, T], numbers [F].
 """
 
 import torch
-from torch import Tensor
 
 from blueprint.witness.options import Options, Texts
 from blueprint.witness.rewards import estimates
@@ -31,7 +30,7 @@ def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:
     }
 
 
-def _mean_rows(name: str, counted: Tensor, eps: Tensor, options: Options) -> Named:
+def _mean_rows(name: str, counted: torch.Tensor, eps: torch.Tensor, options: Options) -> Named:
     count = options.sums.total(f"{name}.count", counted).clamp(min=1) + eps
     return {f"{name}.count": count, f"{name}.weight": counted / wide(count)}
 
@@ -75,7 +74,7 @@ def fraction_rows(rows: Held, options: Options) -> Named:
     }
 
 
-def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) -> Named:
+def explained_rows(texts: Texts, rows: Held, options: Options, floor: torch.Tensor) -> Named:
     """Returns the explained variance over the response tokens and its steps; 0 where var(R) is at most the floor [F].
 
     1 − var(R − V)/(var(R) + ε) with the old or the new critic's V, or 1 − mean((R − V)²)/var(R) with the new one's.
@@ -97,14 +96,14 @@ def explained_rows(texts: Texts, rows: Held, options: Options, floor: Tensor) ->
     }
 
 
-def explained(error: Tensor, variance: Tensor, floor: Number, eps: Number = 0.0) -> Tensor:
+def explained(error: torch.Tensor, variance: torch.Tensor, floor: Number, eps: Number = 0.0) -> torch.Tensor:
     """Returns 1 − error/(variance + ε), and 0 where the variance is at most the floor."""
     some = variance > floor
     return torch.where(some, 1 - error / torch.where(some, variance + eps, 1.0), 0.0)
 
 
 def _variance_rows(
-    name: str, response: Tensor, values: Tensor, counts: tuple[Tensor, Tensor], options: Options
+    name: str, response: torch.Tensor, values: torch.Tensor, counts: tuple[torch.Tensor, torch.Tensor], options: Options
 ) -> Named:
     count, free = counts
     mean = options.sums.total(f"{name}_sum", response * values) / count

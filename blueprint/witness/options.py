@@ -10,7 +10,6 @@ from math import inf
 from types import MappingProxyType
 
 import torch
-from torch import Tensor
 
 from blueprint.witness.tensors import WHOLE, Sums
 
@@ -73,23 +72,23 @@ class Options:
     `sums` are how numbers of a batch are added up: over all responses that are given, or over tiles of more of them.
     """
 
-    values: Mapping[str, Tensor]
+    values: Mapping[str, torch.Tensor]
     sums: Sums = WHOLE
 
-    def number(self, name: str, axes: int = 3) -> Tensor:
+    def number(self, name: str, axes: int = 3) -> torch.Tensor:
         """Returns an option to be used with tensors of so many axes: [F, 1, 1], [F, 1] or [F]."""
         return self.values[name].view(-1, *[1] * (axes - 1))
 
-    def says(self, name: str, word: str, axes: int = 3) -> Tensor:
+    def says(self, name: str, word: str, axes: int = 3) -> torch.Tensor:
         """Returns true for the files whose switch stands at that option."""
         return self.number(name, axes) == WORDS[name].index(word)
 
-    def pick(self, name: str, alternatives: Mapping[str, Tensor]) -> Tensor:
+    def pick(self, name: str, alternatives: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Returns for each file what goes with the option of its switch; all have the same axes."""
         return picked(self.values[name], [alternatives[word] for word in WORDS[name]])
 
 
-def picked(number: Tensor, alternatives: list[Tensor]) -> Tensor:
+def picked(number: torch.Tensor, alternatives: list[torch.Tensor]) -> torch.Tensor:
     """Returns for each file the alternative of its number, from 0; all have the same axes."""
     found, *others = alternatives
     for place, each in enumerate(others, start=1):
@@ -107,16 +106,16 @@ class Texts:
     written.
     """
 
-    slots: Tensor
-    mask: Tensor
-    old_logprobs: Tensor
-    reference_logprobs: Tensor
-    logprobs: Tensor
-    kl_old_reference: Tensor
-    kl_new_reference: Tensor
-    kl_old_new: Tensor
-    entropy: Tensor
-    old_values: Tensor
-    values: Tensor
-    score: Tensor
-    ended: Tensor
+    slots: torch.Tensor
+    mask: torch.Tensor
+    old_logprobs: torch.Tensor
+    reference_logprobs: torch.Tensor
+    logprobs: torch.Tensor
+    kl_old_reference: torch.Tensor
+    kl_new_reference: torch.Tensor
+    kl_old_new: torch.Tensor
+    entropy: torch.Tensor
+    old_values: torch.Tensor
+    values: torch.Tensor
+    score: torch.Tensor
+    ended: torch.Tensor

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import torch
-from torch import Tensor
 
 from blueprint.witness import advantages, losses, metrics, rewards, totals
 from blueprint.witness.options import Options, Texts
 from blueprint.witness.tensors import Named, with_end
 
-NOTHING: Mapping[str, Tensor] = MappingProxyType({})
+NOTHING: Mapping[str, torch.Tensor] = MappingProxyType({})
 
 
-def recompute(texts: Texts, options: Options, floor: Tensor, given: Mapping[str, Tensor] = NOTHING) -> Named:
+def recompute(
+    texts: Texts, options: Options, floor: torch.Tensor, given: Mapping[str, torch.Tensor] = NOTHING
+) -> Named:
     """Returns every quantity by the name of its block: [F], [F, N] or [F, N, T (and its edge)].
 
     `floor` [F] is the variance of the returns up to which the explained variance is 0. Several libraries on one file are
@@ -27,7 +28,7 @@ def recompute(texts: Texts, options: Options, floor: Tensor, given: Mapping[str,
     return rows | metric_rows(texts, rows, options, floor)
 
 
-def signal(texts: Texts, options: Options, given: Mapping[str, Tensor] = NOTHING) -> Named:
+def signal(texts: Texts, options: Options, given: Mapping[str, torch.Tensor] = NOTHING) -> Named:
     """Returns what the loss learns from: places, KL, rewards, advantages and returns."""
     rows = rewards.response_rows(texts.slots, texts.mask, options)
     rows |= rewards.ending_rows(texts, rows, options) | rewards.kl_rows(texts, options)
@@ -41,7 +42,7 @@ def signal(texts: Texts, options: Options, given: Mapping[str, Tensor] = NOTHING
     return rows | instead(advantages.whitened_rows(texts.slots, rows, options), given)
 
 
-def instead(found: Named, given: Mapping[str, Tensor]) -> Named:
+def instead(found: Named, given: Mapping[str, torch.Tensor]) -> Named:
     """Returns the rows with those that are given put in their place, and as `computed.NAME` what stood there.
 
     A number that is not a number is not given: what was computed stands there.
@@ -59,7 +60,7 @@ def counts(texts: Texts, before: Named, options: Options) -> Named:
     return rows | metrics.watch_rows(texts, rows, options)
 
 
-def update(texts: Texts, before: Named, options: Options, given: Mapping[str, Tensor] = NOTHING) -> Named:
+def update(texts: Texts, before: Named, options: Options, given: Mapping[str, torch.Tensor] = NOTHING) -> Named:
     """Returns the rows before, and from them the losses of tokens, their weights, and the parts of the loss."""
     rows = counts(texts, before, options)
     rows |= losses.ratio_rows(texts, rows, options)
@@ -70,7 +71,7 @@ def update(texts: Texts, before: Named, options: Options, given: Mapping[str, Te
     return rows | totals.share_rows(texts, rows, options)
 
 
-def metric_rows(texts: Texts, rows: Named, options: Options, floor: Tensor) -> Named:
+def metric_rows(texts: Texts, rows: Named, options: Options, floor: torch.Tensor) -> Named:
     """Returns the metrics, from the rows of `signal` and `update`."""
     found = metrics.update_rows(texts, rows, options) | metrics.clip_rows(rows, options)
     found |= metrics.fraction_rows(rows | found, options)

@@ -8,7 +8,6 @@ response, A that of its tokens up to the last one.
 from types import MappingProxyType
 
 import torch
-from torch import Tensor
 
 from blueprint.witness.advantages import scaled_rows
 from blueprint.witness.options import Options, Texts
@@ -20,12 +19,12 @@ ESTIMATED = MappingProxyType(
 """By name of the estimates, the switch that chooses among them, and how the names of their clamps begin."""
 
 
-def later(values: Tensor) -> Tensor:
+def later(values: torch.Tensor) -> torch.Tensor:
     """Returns what stands one position before."""
     return with_start(values)[..., :-1]
 
 
-def place_rows(slots: Tensor, mask: Tensor) -> Named:
+def place_rows(slots: torch.Tensor, mask: torch.Tensor) -> Named:
     """Returns 0/1 rows of the places where a score may land, each with the edges that its row has.
 
     One past is min(A, T − 1) and two past min(A + 1, T − 1), counted from 0; so with A = 0, where TRL 1.12.0 has its
@@ -48,7 +47,7 @@ def place_rows(slots: Tensor, mask: Tensor) -> Named:
     }
 
 
-def response_rows(slots: Tensor, mask: Tensor, options: Options) -> Named:
+def response_rows(slots: torch.Tensor, mask: torch.Tensor, options: Options) -> Named:
     """Returns the places, what counts as response, and what is kept beside it, [F, N, T]."""
     places, tail = place_rows(slots, mask), options.number("advantage.tail_slots")
     counts = torch.where(options.says("batch.response_mask", "all"), slots, mask)
@@ -68,12 +67,12 @@ def ending_rows(texts: Texts, rows: Held, options: Options) -> Named:
     }
 
 
-def within(values: Tensor, limit: Tensor, around: Number = 0.0) -> Tensor:
+def within(values: torch.Tensor, limit: torch.Tensor, around: Number = 0.0) -> torch.Tensor:
     """Returns values cut to a point ± a limit; an infinite one cuts nothing."""
     return torch.clamp(values, around - limit, around + limit)
 
 
-def estimates(log_ratio: Tensor) -> Named:
+def estimates(log_ratio: torch.Tensor) -> Named:
     """Returns k1 = log π − log π_ref, k2 = k1²/2, k3 = e^(−k1) − 1 + k1 and |k1|, in nats."""
     return {
         "k1": log_ratio,
@@ -83,7 +82,7 @@ def estimates(log_ratio: Tensor) -> Named:
     }
 
 
-def estimate_rows(name: str, log_ratio: Tensor, exact: Tensor, options: Options) -> Named:
+def estimate_rows(name: str, log_ratio: torch.Tensor, exact: torch.Tensor, options: Options) -> Named:
     """Returns the estimates from log π − log π_ref of the tokens written, the chosen one and that one clamped.
 
     k3 is made of the log-ratio after its clamp; so are the others, unless only k3 is clamped, as in verl: then they are of
@@ -143,14 +142,14 @@ def statistic_rows(rows: Held, options: Options) -> Named:
     }
 
 
-def score_place(rows: Held, options: Options) -> Tensor:
+def score_place(rows: Held, options: Options) -> torch.Tensor:
     """Returns 1 at the position of each response where its score lands, [F, N, T]."""
     places = {"end": rows["place.end"], "two_past": rows["place.two_past"]}
     places |= {place: rows[f"place.{place}"][..., 1:] for place in ("last", "one_past")}
     return options.pick("reward.score_slot", places)
 
 
-def score_rows(score: Tensor, rows: Held, options: Options) -> Named:
+def score_rows(score: torch.Tensor, rows: Held, options: Options) -> Named:
     """Returns the score after the rule of the missing end token, then clipped, [F, N], and at its position, [F, N, T]."""
     ended = options.pick(
         "reward.missing_eos_test", {"token": rows["response.ended"], "has_padding": rows["response.padded"]}
@@ -176,7 +175,7 @@ def reward_rows(rows: Held) -> Named:
     return {"reward.penalty": penalty, "rewards.raw": penalty + rows["score.placed"]}
 
 
-def whitened_rows(slots: Tensor, rows: Held, options: Options, known: Named | None = None) -> Named:
+def whitened_rows(slots: torch.Tensor, rows: Held, options: Options, known: Named | None = None) -> Named:
     """Returns the rewards divided by their deviation, the mean kept (shift_mean=False), and the rewards in use.
 
     TRL 0.11.4 does not set the pads to 0 again: there (0 − μ)/σ + μ enters the advantages.

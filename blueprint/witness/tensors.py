@@ -10,40 +10,39 @@ from dataclasses import dataclass, field
 from typing import Self, TypeAlias
 
 import torch
-from torch import Tensor
 
-Named = dict[str, Tensor]
-Held = Mapping[str, Tensor]
+Named = dict[str, torch.Tensor]
+Held = Mapping[str, torch.Tensor]
 """Whatever gives a quantity by the name of its block."""
-Number: TypeAlias = Tensor | float
+Number: TypeAlias = torch.Tensor | float
 
 
-def with_end(values: Tensor) -> Tensor:
+def with_end(values: torch.Tensor) -> torch.Tensor:
     """Returns the tensor with a zero behind the last position."""
     return torch.cat([values, torch.zeros_like(values[..., :1])], dim=-1)
 
 
-def with_start(values: Tensor) -> Tensor:
+def with_start(values: torch.Tensor) -> torch.Tensor:
     """Returns the tensor with a zero in front."""
     return torch.cat([torch.zeros_like(values[..., :1]), values], dim=-1)
 
 
-def wide(number: Tensor) -> Tensor:
+def wide(number: torch.Tensor) -> torch.Tensor:
     """Returns numbers of files [F] so that they can be used with tensors [F, N, T]."""
     return number[:, None, None]
 
 
-def total(values: Tensor) -> Tensor:
+def total(values: torch.Tensor) -> torch.Tensor:
     """Returns the sum over all episodes and positions of a file, [F]."""
     return values.sum(dim=(-2, -1))
 
 
-def masked_mean(values: Tensor, mask: Tensor, count: Tensor) -> Tensor:
+def masked_mean(values: torch.Tensor, mask: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
     """Returns the mean over the response tokens of a file, [F]."""
     return total(values * mask) / count
 
 
-def masked_sums(values: Tensor, decay: Number, mask: Tensor) -> Tensor:
+def masked_sums(values: torch.Tensor, decay: Number, mask: torch.Tensor) -> torch.Tensor:
     """Returns S_t = x_t + m_t·decay·S_{t+1} of values for any mask, and a decay for each file [F, 1, 1].
 
     Each round doubles how far the sums reach (Hillis and Steele, Data Parallel Algorithms, 1986): log2 T rounds.
@@ -58,7 +57,7 @@ def masked_sums(values: Tensor, decay: Number, mask: Tensor) -> Tensor:
     return sums
 
 
-def sums_from(values: Tensor, decay: Tensor, behind: Tensor | None = None) -> Tensor:
+def sums_from(values: torch.Tensor, decay: torch.Tensor, behind: torch.Tensor | None = None) -> torch.Tensor:
     """Returns S_t = x_t + decay_t·S_{t+1} with the position behind the last, [F, N, T + 1]: what stands there, [F, N], or 0.
 
     `decay` [F, N, T] is 0 where nothing later counts.
@@ -68,7 +67,7 @@ def sums_from(values: Tensor, decay: Tensor, behind: Tensor | None = None) -> Te
     return masked_sums(torch.cat([values, behind[..., None]], dim=-1), 1.0, with_end(decay))
 
 
-def distribution_rows(logits: Tensor) -> Named:
+def distribution_rows(logits: torch.Tensor) -> Named:
     """Returns the soft-max over the last axis and the steps to it: top, exponentials, logsumexp, log_p, p and Σ p log p."""
     log_p = torch.log_softmax(logits, dim=-1)
     p, top = log_p.exp(), logits.amax(dim=-1)
@@ -82,12 +81,12 @@ def distribution_rows(logits: Tensor) -> Named:
     }
 
 
-def logprobs(log_p: Tensor, written: Tensor, mask: Number = 1.0) -> Tensor:
+def logprobs(log_p: torch.Tensor, written: torch.Tensor, mask: Number = 1.0) -> torch.Tensor:
     """Returns the log-prob of each written token [F, N, T], in nats, 0 outside the mask."""
     return mask * log_p.gather(-1, written[..., None]).squeeze(-1)
 
 
-def kl_rows(p: Named, log_q: Tensor, mask: Number = 1.0) -> Named:
+def kl_rows(p: Named, log_q: torch.Tensor, mask: Number = 1.0) -> Named:
     """Returns Σ_v p·log q and KL(p‖q) = Σ_v p·log p − Σ_v p·log q, the second inside the mask; both [F, N, T], nats."""
     cross = (p["p"] * log_q).sum(dim=-1)
     return {"cross": cross, "exact": mask * (p["p_log_p"] - cross)}
@@ -96,15 +95,15 @@ def kl_rows(p: Named, log_q: Tensor, mask: Number = 1.0) -> Named:
 class Whole:
     """How numbers of files, [F], are made of those of their responses [F, N] or tokens [F, N, T]: all are there at once."""
 
-    def total(self, name: str, values: Tensor) -> Tensor:
+    def total(self, name: str, values: torch.Tensor) -> torch.Tensor:
         """Returns Σ z of each file."""
         return values.sum(dim=tuple(range(1, values.dim())))
 
-    def largest(self, name: str, values: Tensor) -> Tensor:
+    def largest(self, name: str, values: torch.Tensor) -> torch.Tensor:
         """Returns max z of each file."""
         return values.amax(dim=-1)
 
-    def squares(self, name: str, counted: Tensor, values: Tensor, about: Tensor) -> Tensor:
+    def squares(self, name: str, counted: torch.Tensor, values: torch.Tensor, about: torch.Tensor) -> torch.Tensor:
         """Returns Σ c·(z − about)² of each file."""
         return total(counted * (values - wide(about)).square())
 
@@ -116,12 +115,12 @@ WHOLE = Whole()
 class Spread:
     """How many numbers there are, their mean, and Σ (z − mean)², each [F]."""
 
-    count: Tensor
-    mean: Tensor
-    squares: Tensor
+    count: torch.Tensor
+    mean: torch.Tensor
+    squares: torch.Tensor
 
     @classmethod
-    def of(cls, counted: Tensor, values: Tensor) -> Self:
+    def of(cls, counted: torch.Tensor, values: torch.Tensor) -> Self:
         """Returns the spread of the tokens of one tile that count."""
         count = total(counted)
         mean = total(counted * values) / count.clamp(min=1)
@@ -138,7 +137,7 @@ class Spread:
         mean = self.mean + apart * other.count / some
         return type(self)(count, mean, self.squares + other.squares + apart.square() * self.count * other.count / some)
 
-    def about(self, point: Tensor) -> Tensor:
+    def about(self, point: torch.Tensor) -> torch.Tensor:
         """Returns Σ (z − point)²: the mean of libraries is not always the plain one."""
         return self.squares + self.count * (self.mean - point).square()
 
@@ -155,15 +154,15 @@ class Tiled:
     _sums: Named = field(default_factory=dict)
     _spreads: dict[str, Spread] = field(default_factory=dict)
 
-    def total(self, name: str, values: Tensor) -> Tensor:
+    def total(self, name: str, values: torch.Tensor) -> torch.Tensor:
         """Returns Σ z of the whole batch where it is known, else that of the tile, which is gathered."""
         return self._gathered(name, lambda: WHOLE.total(name, values), torch.add)
 
-    def largest(self, name: str, values: Tensor) -> Tensor:
+    def largest(self, name: str, values: torch.Tensor) -> torch.Tensor:
         """Returns max z of the whole batch where it is known, else that of the tile, which is gathered."""
         return self._gathered(name, lambda: WHOLE.largest(name, values), torch.maximum)
 
-    def squares(self, name: str, counted: Tensor, values: Tensor, about: Tensor) -> Tensor:
+    def squares(self, name: str, counted: torch.Tensor, values: torch.Tensor, about: torch.Tensor) -> torch.Tensor:
         """Returns Σ c·(z − about)² of the whole batch where it is known, else that of the tile, which is gathered."""
         if name not in self.spreads:
             found = Spread.of(counted, values)
@@ -177,7 +176,9 @@ class Tiled:
         self.spreads |= {name: each for name, each in self._spreads.items() if keep(name)}
         self._sums, self._spreads = {}, {}
 
-    def _gathered(self, name: str, found: Callable[[], Tensor], join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    def _gathered(
+        self, name: str, found: Callable[[], torch.Tensor], join: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor:
         if name in self.known:
             return self.known[name]
         here = found()

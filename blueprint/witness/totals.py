@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import torch
-from torch import Tensor
 
 from blueprint.witness.options import AGGREGATIONS, Options, Texts, picked
 from blueprint.witness.tensors import Held, Named, wide
@@ -27,7 +26,7 @@ def mode_rows(options: Options) -> Named:
     return {row: torch.where(options.says(name, "as-policy", 1), own, token_mean) for row, name in switches.items()}
 
 
-def weight_rows(name: str, rows: Held, options: Options, lengths: Tensor | None = None) -> Named:
+def weight_rows(name: str, rows: Held, options: Options, lengths: torch.Tensor | None = None) -> Named:
     """Returns the weights of tokens [F, N, T] that count, by the mode in which they are aggregated, and the steps to them.
 
     lengths: how many tokens of each response count, shown or not; none: those that are there. B' is the number of responses
@@ -64,7 +63,7 @@ def keep_rows(rows: Held, options: Options) -> Named:
     return {"loss.mean_ratio": mean} | guard_rows(mean, options)
 
 
-def guard_rows(mean: Tensor, options: Options) -> Named:
+def guard_rows(mean: torch.Tensor, options: Options) -> Named:
     """Returns the mean ratio up to which the losses count, and 0 where the mean is above it, else 1, [F]."""
     threshold = options.number("loss.ratio_threshold", 1)
     return {
@@ -76,7 +75,7 @@ def guard_rows(mean: Tensor, options: Options) -> Named:
 def part_rows(texts: Texts, rows: Held, options: Options) -> Named:
     """Returns the weighted sums Σ w·z over the tokens, [F]; of the value loss and the entropy only if they have weights."""
 
-    def total(part: str, weights: str, values: Tensor) -> Tensor:
+    def total(part: str, weights: str, values: torch.Tensor) -> torch.Tensor:
         return options.sums.total(f"part.{part}", rows[f"{weights}.weight.row"] * values)
 
     found = {"policy_loss": -rows["loss.keep"] * total("policy", "policy", rows["surrogate"])}
@@ -97,7 +96,7 @@ def total_rows(rows: Held, options: Options) -> Named:
     return {"vf_coef.used": joint} | found if "value_loss" in rows else found
 
 
-def summed_rows(rows: Held, weights: Mapping[str, Tensor]) -> Named:
+def summed_rows(rows: Held, weights: Mapping[str, torch.Tensor]) -> Named:
     """Returns what each part adds to the policy loss, and the total, [F]."""
     adds = {f"adds.{part}": weight * rows[part] for part, weight in weights.items() if part in rows}
     return adds | {"total_loss": torch.stack([rows["policy_loss"], *adds.values()]).sum(dim=0)}

@@ -7,7 +7,6 @@ value/functional.py) and rlax (multistep.py). Tensors are [F, N, T]: file, envir
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from blueprint.witness import (
     UPPER,
@@ -127,7 +126,7 @@ def add_loss(batch: Batch, rows: Rows, options: Options) -> None:
     rows.add(summed_rows(rows, {"value_loss": options.number("vf_coef", 1), "entropy": -options.number("ent_coef", 1)}))
 
 
-def mean(row: Tensor) -> Tensor:
+def mean(row: torch.Tensor) -> torch.Tensor:
     """Returns the mean over all steps of all environments, [F]."""
     return row.mean(dim=(-2, -1))
 
@@ -154,7 +153,7 @@ def add_metrics(batch: Batch, rows: Rows) -> None:
     rows.add({"mean.rewards": mean(rows["rewards"]), "mean.td_errors": mean(rows["td_errors"])})
 
 
-def spread_rows(name: str, row: Tensor) -> dict[str, Tensor]:
+def spread_rows(name: str, row: torch.Tensor) -> dict[str, torch.Tensor]:
     """Returns mean, distances from it, and variance over N."""
     centred = row - wide(mean(row))
     return {f"{name}.mean": mean(row), f"{name}.centred": centred, f"{name}.variance": mean(centred.square())}
@@ -181,7 +180,7 @@ def add_checks(batch: Batch, rows: Rows) -> None:
     add_verdicts(batch, rows, found | {"check.lambda_1": checks.to_go_distance(rows, values[..., :-1])})
 
 
-def add_identities(batch: Batch, rows: Rows, values: Tensor, done: Tensor) -> None:
+def add_identities(batch: Batch, rows: Rows, values: torch.Tensor, done: torch.Tensor) -> None:
     """Adds the advantages for λ = 0, λ = 1 and γ = 0, and the discounted reward to go with what it ends in."""
     gamma, rewards, over = batch.setting("gamma"), rows["rewards"], done == 1
     # Where an episode ends the reward to go ends in V(next), unless that is cut off; at the last step in V(next) as it is.

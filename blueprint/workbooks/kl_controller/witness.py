@@ -7,7 +7,6 @@ Source: Ziegler et al. 2019 (Fine-Tuning Language Models from Human Preferences)
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
 from blueprint.witness import Batch, KindWitness, Named, Rows, Tie, add_settings, add_verdicts, picked, within
 
@@ -39,7 +38,7 @@ def fed_rows(batch: Batch) -> Named:
     }
 
 
-def beta_rows(batch: Batch, kl: Tensor) -> Named:
+def beta_rows(batch: Batch, kl: torch.Tensor) -> Named:
     """Returns error, factor and β of every update; β after u updates is its first value times u factors."""
     target, horizon, steps, most, first = (
         batch.setting(name)[..., 0] for name in ("target", "horizon", "n_steps", "error_clip", "kl_coef")

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blueprint.inputs import Numbers
+from blueprint.inputs import Array, Numbers
 from blueprint.language import Axis, Block, block, link, typed
 from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
 from blueprint.workbooks.common import (
@@ -156,5 +155,5 @@ def _typed(numbers: Numbers) -> dict[str, object]:
     }
 
 
-def _padded(rows: Sequence[Sequence[object]], width: int, blank: object = 0.0) -> NDArray[np.generic]:
+def _padded(rows: Sequence[Sequence[object]], width: int, blank: object = 0.0) -> Array:
     return np.array([[*row, *[blank] * (width - len(row))] for row in rows], dtype=object if blank == "" else float)

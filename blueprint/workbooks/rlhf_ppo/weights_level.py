@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from blueprint.inputs import Array
 from blueprint.language import Axis, Block, Operand
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table
 from blueprint.workbooks.common import (
@@ -142,7 +142,7 @@ def _typed(numbers: WeightNumbers) -> dict[str, object]:
     }
 
 
-def _padded(rows: Sequence[Sequence[str]], width: int) -> NDArray[np.object_]:
+def _padded(rows: Sequence[Sequence[str]], width: int) -> Array:
     """Lays texts out, a row each, in `width` columns."""
     return np.array([[*row, *[""] * (width - len(row))] for row in rows], dtype=object)
 

@@ -6,7 +6,6 @@ The formulas are those of the witness, `blueprint.witness`; here is what they ar
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
 
 from blueprint.verifying import Settings
 from blueprint.witness import advantages, losses, metrics, rewards
@@ -96,7 +95,7 @@ def _returns(found: Replayed) -> None:
     found.add_row("returns", advantages + found.known["values_old"])
 
 
-def _log_ratio(found: Replayed) -> Tensor:
+def _log_ratio(found: Replayed) -> torch.Tensor:
     apart = found.known["logprobs_new"] - found.of_minibatch("logprobs_old")
     return -apart if "ratio" in found.ways else apart
 

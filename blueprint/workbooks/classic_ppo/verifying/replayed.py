@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from blueprint.dumps import Array
 from blueprint.verifying import Settings
@@ -46,7 +45,7 @@ class Replayed:
     settings: Settings
     ways: Ways
     given: Given
-    known: dict[str, Tensor]
+    known: dict[str, torch.Tensor]
     rows: dict[str, Array] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
@@ -62,12 +61,12 @@ class Replayed:
         """Returns a setting that is a number."""
         return float(self.settings[key])
 
-    def add_row(self, name: str, computed: Tensor) -> None:
+    def add_row(self, name: str, computed: torch.Tensor) -> None:
         """Takes a row; what is given of that name is read by later steps instead."""
         self.rows[name] = computed.numpy()
         self.known[name] = torch.from_numpy(np.asarray(self.given[name])) if name in self.given else computed
 
-    def add_mean(self, name: str, terms: Tensor, sign: float = 1.0) -> None:
+    def add_mean(self, name: str, terms: torch.Tensor, sign: float = 1.0) -> None:
         """Takes a number that is the mean of terms, [M], or their sum."""
         computed = terms.sum() if self.ways.get("summed") else terms.mean()
         self.add_number(name, sign * float(computed), float(terms.abs().mean()))
@@ -77,7 +76,7 @@ class Replayed:
         self.numbers[name], self.sizes[name] = computed, size
         self.known[name] = torch.tensor(float(self.given.get(name, computed)), dtype=torch.float64)
 
-    def of_minibatch(self, name: str) -> Tensor:
+    def of_minibatch(self, name: str) -> torch.Tensor:
         """Returns the entries of a row of steps that the minibatch has, [M]."""
         moved, turned = self.ways.get("moved", {}), self.ways.get("transposed", {})
         at = transposed(self.batch.at, self.batch.shape, turned[name]) if name in turned else self.batch.at

@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import torch
-from torch import Tensor
 
 from blueprint.witness import (
     TABLE,
@@ -44,7 +43,7 @@ class OfWindow(Whole):
         """Takes the rows, among which the typed numbers are."""
         self._rows = rows
 
-    def total(self, name: str, values: Tensor) -> Tensor:
+    def total(self, name: str, values: torch.Tensor) -> torch.Tensor:
         """Returns a count of the whole batch, or what the words of the window and all others add to a part of the loss."""
         part, _, what = name.partition(".")
         if what in COUNTS:
@@ -132,7 +131,7 @@ def add_estimates(rows: Rows, name: str, policy: str, options: Options) -> None:
     rows.add(rewards.estimate_rows(name, log_ratio, torch.zeros_like(log_ratio), options))
 
 
-def moments(rows: Rows, name: str) -> dict[str, Tensor]:
+def moments(rows: Rows, name: str) -> dict[str, torch.Tensor]:
     """Returns mean and variance of the whole batch, as they are typed."""
     return {each: rows[f"{name}.{each}"] for each in ("mean", "variance")}
 

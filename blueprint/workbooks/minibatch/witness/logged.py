@@ -4,7 +4,6 @@ means over the words shown, how far off the library's log is, checks, and charts
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from blueprint.witness import (
     Batch,
@@ -108,7 +107,7 @@ def add_logged(batch: Batch, rows: Rows, kind: Kind) -> None:
             rows.add({f"deviates.{name}": far, f"deviates.{name}.count": far.sum(dim=(-2, -1))})
 
 
-def _read(rows: Rows, name: str) -> Tensor:
+def _read(rows: Rows, name: str) -> torch.Tensor:
     """Returns 1 where a row means something, [F, N, T]."""
     if name == "score.placed":
         return rows["slots"][..., :-1]
@@ -144,6 +143,6 @@ def add_charts(batch: Batch, rows: Rows, kind: Kind) -> None:
     rows.add({"parts": torch.cat([_adding(rows), rows["total_loss"][:, None]], dim=-1)}, whole=True)
 
 
-def _adding(rows: Rows) -> Tensor:
+def _adding(rows: Rows) -> torch.Tensor:
     """Returns what each part adds to the total, [F, Q]."""
     return torch.stack([rows[name] for name in PARTS if name in rows], dim=-1)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from blueprint.witness import (
     TABLE,
@@ -108,7 +107,7 @@ def add_charts(batch: Batch, rows: Rows, start: Start) -> None:
     rows.add({"parts": torch.stack([rows[name] for name in (*parts, "total_loss")], dim=-1)}, whole=True)
 
 
-def add_checks(batch: Batch, rows: Rows, mask: Tensor) -> None:
+def add_checks(batch: Batch, rows: Rows, mask: torch.Tensor) -> None:
     """Adds every check that the files have."""
     add_identities(batch, rows)
     parts, shares = torch.stack([rows[name] for name in PARTS], dim=-1), rows["share"]
@@ -127,7 +126,7 @@ def add_checks(batch: Batch, rows: Rows, mask: Tensor) -> None:
     add_verdicts(batch, rows, found)
 
 
-def text_distances(batch: Batch, rows: Rows) -> dict[str, Tensor]:
+def text_distances(batch: Batch, rows: Rows) -> dict[str, torch.Tensor]:
     """Returns ones where a word is given behind a gap, and where a prompt has no first word; and how far from its range
     what is typed is, and the ratio from 1 where nothing was updated."""
     given, apart = rows["is_given"], (rows["ratio"] - 1).abs()
@@ -176,7 +175,7 @@ def _refuse_holes(mask: Array) -> None:
             )
 
 
-def add_signal(batch: Batch, rows: Rows, mask: Tensor) -> None:
+def add_signal(batch: Batch, rows: Rows, mask: torch.Tensor) -> None:
     """Adds KL, rewards and advantages; log-probs and scores count outside the mask, too, as far as rewards go."""
     options = batch.options
     log_ratio = batch.typed("old.logprobs") - batch.typed("reference.logprobs")

@@ -21,8 +21,8 @@ from blueprint.witness import (
     is_word,
     of_preset,
     place_of,
+    ppo,
 )
-from blueprint.witness.ppo import recompute
 
 OF_THE_TEXTS = ("place.", "response.")
 """Rows that no convention changes, so that files have them once."""
@@ -44,7 +44,7 @@ def add_libraries(batch: Batch, rows: Rows, texts: Texts) -> None:
     count = len(places[0])
     repeated = {each.name: getattr(texts, each.name).repeat_interleave(count, dim=0) for each in fields(Texts)}
     floor = batch.typed("explained_variance.floor").repeat_interleave(count)
-    found_rows = recompute(Texts(**repeated), _options(batch, stated, found), floor)
+    found_rows = ppo.recompute(Texts(**repeated), _options(batch, stated, found), floor)
     shown = {name: row for name, row in found_rows.items() if not name.startswith(OF_THE_TEXTS)}
     rows.add({f"library.{name}": row.view(-1, count, *row.shape[1:]) for name, row in shown.items()}, whole=True)
     differs = [number != batch.setting(name)[..., 0] for name, number in found.items()]

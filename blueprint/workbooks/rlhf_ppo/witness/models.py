@@ -6,13 +6,12 @@ policy, head.w [F, J] and head.b [F] of a model with one number. F are files, so
 """
 
 import torch
-from torch import Tensor
 from torch.nn.functional import embedding
 
 from blueprint.witness import Held
 
 
-def step_weights(model: Held) -> tuple[Tensor, Tensor]:
+def step_weights(model: Held) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns what each step of the memory is made of.
 
     E·W_x + b [F, V, J] is what a token adds, looked up instead of multiplied at every step; the other, [F, J, J], is the part
@@ -22,12 +21,12 @@ def step_weights(model: Held) -> tuple[Tensor, Tensor]:
     return torch.baddbmm(model["W"][:, -1:], model["E"], model["W"][:, :width]), model["W"][:, width:-1]
 
 
-def at_start(weights: Tensor, episodes: int) -> Tensor:
+def at_start(weights: torch.Tensor, episodes: int) -> torch.Tensor:
     """Returns the memory before anything is read: zeros, [F, N, J]."""
     return weights.new_zeros(len(weights), episodes, weights.shape[-1])
 
 
-def memory(model: Held, read: Tensor) -> Tensor:
+def memory(model: Held, read: torch.Tensor) -> torch.Tensor:
     """Returns the memory before and after every token of `read` [F, N, T], [F, N, T + 1, J].
 
     The loop over time is needed: each step waits for the one before. Time comes first inside it, so that every step
@@ -40,24 +39,24 @@ def memory(model: Held, read: Tensor) -> Tensor:
     return torch.stack(memories).permute(1, 2, 0, 3)
 
 
-def inputs(model: Held, read: Tensor, memory: Tensor) -> Tensor:
+def inputs(model: Held, read: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
     """Returns [x; h; 1] of every position, [F, N, T, K + J + 1]."""
     x = lookup(model["E"], read)
     return torch.cat([x, memory[:, :, :-1], torch.ones_like(x[..., :1])], dim=-1)
 
 
-def logits(model: Held, memory: Tensor) -> Tensor:
+def logits(model: Held, memory: torch.Tensor) -> torch.Tensor:
     """Returns the logits after every token read, [F, N, T, V], from the memory [F, N, T + 1, J]."""
     after = memory[:, :, 1:]
     return torch.bmm(after.flatten(1, 2), model["Y"]).view(*after.shape[:3], -1)
 
 
-def score(model: Held, memory: Tensor) -> Tensor:
+def score(model: Held, memory: torch.Tensor) -> torch.Tensor:
     """Returns the number h·w + b of a critic or a reward model after every token read, [F, N, T]."""
     return torch.einsum("fntj,fj->fnt", memory[:, :, 1:], model["head.w"]) + model["head.b"][:, None, None]
 
 
-def lookup(table: Tensor, ids: Tensor) -> Tensor:
+def lookup(table: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """Returns the rows of each file's table [F, V, K] at its ids [F, …], [F, …, K]."""
     first = torch.arange(len(table), device=ids.device).view(-1, *[1] * (ids.dim() - 1)) * table.shape[1]
     return embedding(ids + first, table.flatten(0, 1))

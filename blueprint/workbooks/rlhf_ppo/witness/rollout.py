@@ -6,7 +6,6 @@ drawn where u falls among the cumulative probabilities that exclude the token it
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from blueprint.witness import (
     TIE,
@@ -35,7 +34,7 @@ def prompt_rows(batch: Batch) -> Named:
     return {"is_given": (found >= 0).to(batch.dtype), "given_id": found.clamp(min=0)}
 
 
-def fixed(batch: Batch) -> Tensor | None:
+def fixed(batch: Batch) -> torch.Tensor | None:
     """Reads the tokens that are typed for the responses, as ids [F, N, T], −1 where the draw decides.
 
     None if no file has a row for them. Raises WitnessError for a token that is not in its file's vocabulary.
@@ -54,7 +53,7 @@ def typed_ids(file: File, name: str, where: str) -> Array:
     return ids(block(file, name), block(file, "vocabulary"), where)
 
 
-def draws(batch: Batch) -> Tensor:
+def draws(batch: Batch) -> torch.Tensor:
     """Reads the draws, [F, N, T]. Raises WitnessError for one below 0, where no token begins."""
     found = batch.typed("rollout.draw", fill=0.5)
     if bool((found < 0).any()):
@@ -62,7 +61,7 @@ def draws(batch: Batch) -> Tensor:
     return found
 
 
-def replay(batch: Batch, policy: Held, prompts: Held, temperature: Tensor) -> tuple[Named, list[Tie]]:
+def replay(batch: Batch, policy: Held, prompts: Held, temperature: torch.Tensor) -> tuple[Named, list[Tie]]:
     """Writes the texts token after token; returns the quantities of the texts, and the draws that are ties.
 
     Ids and flags have the axes [F, N, T], those with a start column [F, N, 1 + T]. A response runs up to and including the
@@ -91,7 +90,7 @@ def replay(batch: Batch, policy: Held, prompts: Held, temperature: Tensor) -> tu
     return text_rows(mask, drawn, forced, rows), ties(batch, margin)
 
 
-def text_rows(mask: Tensor, drawn: Tensor, forced: Tensor | None, others: Held) -> Named:
+def text_rows(mask: torch.Tensor, drawn: torch.Tensor, forced: torch.Tensor | None, others: Held) -> Named:
     """Returns the quantities of the texts by the names of their blocks."""
     written, dtype = others["rollout.written"], mask.dtype
     is_end = (written == 0).to(dtype)
@@ -101,7 +100,7 @@ def text_rows(mask: Tensor, drawn: Tensor, forced: Tensor | None, others: Held) 
     return {name: each.to(dtype) for name, each in rows.items()}
 
 
-def slot_rows(batch: Batch, given: Tensor) -> Named:
+def slot_rows(batch: Batch, given: torch.Tensor) -> Named:
     """Returns the slots of every response, as many as tokens are allowed, and their numbers, from 1.
 
     A column in which a token may be written has one, whether or not the response goes so far; the last column writes none.
@@ -114,7 +113,7 @@ def slot_rows(batch: Batch, given: Tensor) -> Named:
     return {"slots.number": with_start(number), "slots": with_end(slots)}
 
 
-def draw(logits: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+def draw(logits: torch.Tensor, u: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns the token on which each u [F, N] falls, and how far u is from the nearest boundary, for logits [F, N, V]."""
     cumulative = torch.softmax(logits, dim=-1).cumsum(dim=-1)
     boundaries, at = cumulative[..., :-1].contiguous(), u[..., None].contiguous()
@@ -122,7 +121,7 @@ def draw(logits: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
     return token, (boundaries - at).abs().amin(dim=-1)
 
 
-def ties(batch: Batch, margin: Tensor) -> list[Tie]:
+def ties(batch: Batch, margin: torch.Tensor) -> list[Tie]:
     """Lists the draws within 1e-9 of a boundary (2e-5 in float32). margin: how far each is from the nearest, [F, N, T]."""
     close = (margin <= TIE[batch.dtype]) & (batch.exists > 0)
     return [Tie(file, n + 1, t + 1, float(margin[file, n, t])) for file, n, t in close.nonzero().tolist()]

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from blueprint.witness import (
     TABLE,
@@ -33,7 +32,7 @@ POLICY, SCORED = ("E", "W", "Y"), ("E", "W", "head.w", "head.b")
 class Start(NamedTuple):
     """Response tokens, [F, N, T], as numbers and, for each file, as words, "" elsewhere; and the draws that are ties."""
 
-    mask: Tensor
+    mask: torch.Tensor
     words: list[Array]
     ties: list[Tie]
 
@@ -97,17 +96,17 @@ def from_logits(batch: Batch, rows: Rows) -> Start:
     return Start(mask, shown_words(batch), [])
 
 
-def temperature_of(batch: Batch) -> Tensor:
+def temperature_of(batch: Batch) -> torch.Tensor:
     """Returns what logits are divided by, [F, 1, 1]."""
     return batch.options.number("batch.temperature") + batch.options.number("batch.temperature_eps")
 
 
-def slots_of(rows: Held) -> Tensor:
+def slots_of(rows: Held) -> torch.Tensor:
     """Returns 1 in every slot, [F, N, T]."""
     return rows["slots"][..., :-1]
 
 
-def texts_read(rows: Held) -> tuple[Tensor, Tensor]:
+def texts_read(rows: Held) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns the ids that are read and written in each column, [F, N, T], where models are run."""
     return rows["rollout.read"].long(), rows["rollout.written"][..., 1:].long()
 
@@ -120,7 +119,7 @@ def add_policy(batch: Batch, rows: Rows, name: str, model: Named) -> None:
     add_distribution(batch, rows, name, logits, written)
 
 
-def add_distribution(batch: Batch, rows: Rows, name: str, logits: Tensor, written: Tensor) -> None:
+def add_distribution(batch: Batch, rows: Rows, name: str, logits: torch.Tensor, written: torch.Tensor) -> None:
     """Adds the distribution of tempered logits [F, N, T, V], and in every slot the log-prob of the token written."""
     tempered = logits / temperature_of(batch)[..., None]
     found = {"tempered": tempered} | distribution_rows(tempered)
@@ -128,19 +127,19 @@ def add_distribution(batch: Batch, rows: Rows, name: str, logits: Tensor, writte
     rows.add({f"{name}.{row}": each for row, each in found.items()})
 
 
-def add_memory(rows: Rows, name: str, model: Named, read: Tensor) -> Tensor:
+def add_memory(rows: Rows, name: str, model: Named, read: torch.Tensor) -> torch.Tensor:
     """Adds what a model reads and remembers, and returns its memory."""
     memory = models.memory(model, read)
     rows.add({f"{name}.inputs": models.inputs(model, read, memory), f"{name}.memory": memory})
     return memory
 
 
-def add_number(batch: Batch, rows: Rows, name: str, model: Named) -> Tensor:
+def add_number(batch: Batch, rows: Rows, name: str, model: Named) -> torch.Tensor:
     """Adds a model with one number on top and returns that number where the file has the column, [F, N, T]."""
     return batch.exists * models.score(model, add_memory(rows, name, model, texts_read(rows)[0]))
 
 
-def score_rows(out: Tensor, mask: Tensor) -> Named:
+def score_rows(out: torch.Tensor, mask: torch.Tensor) -> Named:
     """Returns the reward model's score in the column that wrote the last token, [F, N, T], and for each response, [F, N].
 
     `out` [F, N, T] is the model's number after the token that a column reads, so the score stands one column further on;
@@ -170,7 +169,7 @@ def add_update(rows: Rows) -> None:
     rows.add({"policy.entropy": -slots_of(rows) * rows["policy.p_log_p"]})
 
 
-def texts_of(rows: Held, mask: Tensor) -> Texts:
+def texts_of(rows: Held, mask: torch.Tensor) -> Texts:
     """Returns what the conventions start from: the rows of the models in every slot."""
     return Texts(
         slots=slots_of(rows),
