@@ -53,9 +53,8 @@ def _weights(made: Loss, use: Choices) -> tuple[Counting, Counting, Counting, Se
     assert isinstance(of_value, Block)
     over = use.row("watch.over", over_what.choose(mask=M[M.axes], all=S[S.axes]))
     eps = use.one("watch.eps", over_what.says("mask") * more)
-    counted = {"slots": (over, eps[use.lead]), "words": (M, more), "values": (of_value, more)}
     steps = []
-    for name, (x, by) in counted.items():
+    for name, (x, by) in {"slots": (over, eps[use.lead]), "words": (M, more), "values": (of_value, more)}.items():
         number = count(f"watch.{name}.count", x, use, by)
         steps += [number, use.row(f"watch.{name}.weight", x[x.axes] / number[use.lead])]
     slots, words, values = (Counting(weight, 1, 1) for weight in steps[1::2])

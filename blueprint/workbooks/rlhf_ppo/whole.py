@@ -83,10 +83,9 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     rows, head, total = steps.rows, steps.head, steps.loss.total
     metrics = diagnostics(steps, use)
     parts, pieces = parts_of(total), pieces_of({**rows, **rows_on(metrics)})
-    shown = [piece.shown for piece in (*parts, *pieces)]
     known = identities(steps.signal.estimates, rows["rewards"], use)
     checked, verdict, tolerances = checks_sheet(
-        head.on("checks").rows, _residuals(start, steps), known, witnessed, shown
+        head.on("checks").rows, _residuals(start, steps), known, witnessed, [piece.shown for piece in (*parts, *pieces)]
     )
     picked, first_choice = walk.choice(episode=1, decision=start.first)
     pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)

@@ -67,7 +67,6 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
         library = library_of(str(raw.metadata["library"])) if raw.metadata.get("library") else None
         called, unknown = _called(raw, library)
         metadata = mentioned(raw.metadata, library, NAMES, CLASSIC)
-        known = run_fields(raw.metadata)
         tensors, at, notes = shaped({name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library)
         _check_finite(tensors, called)
         return Rollout(
@@ -81,7 +80,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
             notes=(*notes, *not_understood(raw, unknown, metadata, METADATA, NAMES, CLASSIC)),
             hyperparameters=metadata.settings,
             logged=metadata.logged,
-            **known,
+            **run_fields(raw.metadata),
         )
 
 

@@ -107,9 +107,8 @@ class Judge:
     def _row(self, quantity: Quantity, found: Replayed) -> Compared:
         rows, name = self.straight.rows, quantity.name
         scaled = _largest(rows.get("advantages", rows[name])) / self.straight.sigma if quantity.scaled else 0.0
-        size = max(_largest(rows[name]), scaled)
         both = self.rollout.tensors[name], found.rows[name]
-        return self._compared(quantity, both, self._tolerance(quantity) * (1 + size))
+        return self._compared(quantity, both, self._tolerance(quantity) * (1 + max(_largest(rows[name]), scaled)))
 
     def _compared(self, quantity: Quantity, both: tuple[Array, Array], allowed: float) -> Compared:
         """Compares a tensor of the file, the first of both, with the row that was computed again."""

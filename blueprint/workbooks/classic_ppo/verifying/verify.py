@@ -51,10 +51,11 @@ def verify_rollouts(
     rollouts: Sequence[Rollout], options: VerifyOptions, watch: Watch, unread: Mapping[Path, str]
 ) -> StepVerdict:
     """Verifies rollouts, each by itself."""
-    parts = []
-    for each in rollouts:
-        chosen = choose(each, options)
-        parts.append(Part(Path(each.path), chosen, verify(each, chosen.values, chosen.preset.name, options.tolerance)))
+    asked = ((each, choose(each, options)) for each in rollouts)
+    parts = [
+        Part(Path(each.path), chosen, verify(each, chosen.values, chosen.preset.name, options.tolerance))
+        for each, chosen in asked
+    ]
     lines = step_lines([part.verdict for part in parts], ALL)
     first = first_line(lines)
     where = first.first[1] if first and first.first else None

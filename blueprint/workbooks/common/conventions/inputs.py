@@ -61,15 +61,13 @@ def presets_sheet(chosen: Chosen) -> Sheet:
     read = tuple(Note(f"{preset.name}: {preset.title}, {preset.version}; {preset.source}") for preset in presets)
     sections = (
         *(
-            Section(title, tuple(_cells(table.rows[key]) for key in keys))
+            Section(
+                title,
+                tuple(Row(row, "text" if row.text or row.limit else "") for row in (table.rows[key] for key in keys)),
+            )
             for title, keys in in_groups(table.rows, GROUPS)
         ),
         Section("What sets each apart", (Row(chosen.why, "paragraph"),)),
         Section("Where each was read", read),
     )
     return Sheet("Presets", LEAD, sections, (PRESET,), (table.names,))
-
-
-def _cells(row: Block) -> Row:
-    """Lays out a row of the table: words, and limits, which may be one, as text."""
-    return Row(row, "text" if row.text or row.limit else "")

@@ -41,9 +41,8 @@ class Try(NamedTuple):
 
     def holds(self, blocks: Collection[str]) -> bool:
         """Says whether it can be tried where there are these blocks."""
-        needed = {*self.type, *self.has}
         watched = any(name in blocks for name in self.watch)
-        return watched and needed <= set(blocks) and not set(self.lacks) & set(blocks)
+        return watched and {*self.type, *self.has} <= set(blocks) and not set(self.lacks) & set(blocks)
 
 
 def all_tries() -> list[Try]:

@@ -51,9 +51,8 @@ def moved(name: str, old: Sequence[Block], update_step: Block | None) -> tuple[l
         return [at_start(name, weight) for weight in old], ()
     changes = [change_of(name, weight) for weight in old]
     tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
-    title = "The update Δ (typed): it stands for a training step"
     new = [updated(name, weight, change, update_step) for weight, change in zip(old, changes, strict=True)]
-    return new, (Section(title, (*map(Note, NO_GRADIENT), *tables)),)
+    return new, (Section("The update Δ (typed): it stands for a training step", (*map(Note, NO_GRADIENT), *tables)),)
 
 
 def _table_axis(weight: Block) -> Axis | None:
