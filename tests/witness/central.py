@@ -32,7 +32,7 @@ def slopes(book: Book, leaves: Sequence[Block], total: Block, constant: Iterable
     ends = {*leaves, *constant}
     reads = {b: set() if b in ends else {need.read for need in needs(b)} for b in book.blueprint.blocks()}
     readers = {read: {b for b, found in reads.items() if read in found} for read in reads}
-    moving = _reached([total], reads) & _reached(leaves, readers)
+    moving = reached([total], reads) & reached(leaves, readers)
     still = {read for block in moving for read in reads[block]} - moving
     new = {block: _like(block, (S, *block.axes), block in ends) for block in moving}
     new |= {block: _like(block, block.axes, True) for block in still}
@@ -52,7 +52,7 @@ def slopes(book: Book, leaves: Sequence[Block], total: Block, constant: Iterable
     return {leaf.name: part.reshape(given[leaf].shape) for leaf, part in zip(leaves, parts, strict=True)}
 
 
-def _reached(start: Iterable[Block], leads: dict[Block, set[Block]]) -> set[Block]:
+def reached(start: Iterable[Block], leads: dict[Block, set[Block]]) -> set[Block]:
     """Returns what can be reached."""
     found, waiting = {*start}, [*start]
     while waiting:

@@ -116,8 +116,8 @@ def _show(batch: Batch, rows: Rows, here: Rows, prefix: str) -> None:
     on_weights = {
         name for name in shown if name.removeprefix(prefix).startswith(WEIGHTS) or name.endswith(f"{GRAD}.id")
     }
-    rows.add({name: shown[name] for name in on_weights}, whole=True)
-    rows.add({name: each for name, each in shown.items() if name not in on_weights})
+    for name, each in shown.items():
+        rows.add({name: each}, whole=name in on_weights)
 
 
 def _stacked(steppers: list[Stepper], name: str) -> Tensor:
