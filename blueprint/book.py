@@ -13,7 +13,6 @@ from blueprint.language import (
     Block,
     Cell,
     NoNumber,
-    NotationError,
     Read,
     Values,
     compute,
@@ -22,6 +21,7 @@ from blueprint.language import (
     filled_by,
     latex_equations,
     reads,
+    require,
 )
 from blueprint.page import outline, place, placing, recalculate, watch
 from blueprint.page.layout import Layout
@@ -60,10 +60,10 @@ class Book:
         """Writes the workbook, whole or not at all, and returns how many formulas it holds."""
         from blueprint.page.write import write
 
-        if self.values.beyond:
-            raise NotationError(
-                "this book goes on beyond the largest number, which no sheet can: make it without beyond"
-            )
+        require(
+            not self.values.beyond,
+            "this book goes on beyond the largest number, which no sheet can: make it without beyond",
+        )
         return write(self.layout, Path(path))
 
     def prove(self, path: str | PathLike[str]) -> recalculate.Proof:

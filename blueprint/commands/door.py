@@ -55,6 +55,12 @@ FORESEEN = {
 """How a command ends that comes upon such an error; by name, so that nothing is loaded before it is needed."""
 
 
+def require(holds: object, otherwise: str) -> None:
+    """Refuses, in a sentence, where something does not hold."""
+    if not holds:
+        raise Refused(otherwise)
+
+
 @contextmanager
 def ending_in(end: type[Sentence], *errors: type[Exception], before: str = "") -> Iterator[None]:
     """Ends a command at such errors in a way of its own; before: what its sentence begins with."""

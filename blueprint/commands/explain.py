@@ -95,14 +95,17 @@ def explain(
 
 def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
     """Opens the file, or computes the book of the numbers that are asked for; `options` holds those that are given."""
-    if what.lower().endswith(".xlsx"):
-        raise door.Refused(
-            f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss"
-        )
-    if len(files) > 1:
-        raise door.Refused(f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes")
-    if not files and _are_numbers(what):
-        raise door.Refused(f"{what}: which block? Write blueprint explain {what} and a name from its sheet Contents")
+    door.require(
+        not what.lower().endswith(".xlsx"),
+        f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss",
+    )
+    door.require(
+        len(files) <= 1, f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes"
+    )
+    door.require(
+        files or not _are_numbers(what),
+        f"{what}: which block? Write blueprint explain {what} and a name from its sheet Contents",
+    )
     if files and files[0].lower().endswith(".xlsx"):
         if options:
             given, are = " and ".join(f"--{name}" for name in options), "is" if len(options) == 1 else "are"
@@ -133,8 +136,7 @@ def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[
     options = {letter: f"{_flag(letter)} {member}" for letter, member in members.items()}
     for other in others:
         letter, _, member = map(str.strip, other.partition("="))
-        if not (letter and member):
-            raise door.Refused(f"--at {other}: write a letter, an equals sign and a member, as in --at j=2")
+        door.require(letter and member, f"--at {other}: write a letter, an equals sign and a member, as in --at j=2")
         if letter in members:
             raise door.Refused(f"{options[letter]} and --at {other} both say which {letter}: leave one out")
         members[letter], options[letter] = member, f"--at {other}"

@@ -50,10 +50,14 @@ def numbers(
     """
     options = [(f"--{name}", f"{name}={value}") for name, value in chosen.items() if value is not None]
     options += [("--set", each) for each in overrides]
-    if show and (schema or output):
-        raise door.Refused("--show prints, and goes with neither --schema nor -o: leave one of them away.")
-    if schema and (options or source != "default"):
-        raise door.Refused("--schema describes every numbers file: leave all but -o and --force away.")
+    door.require(
+        not show or (not schema and not output),
+        "--show prints, and goes with neither --schema nor -o: leave one of them away.",
+    )
+    door.require(
+        not schema or (not options and source == "default"),
+        "--schema describes every numbers file: leave all but -o and --force away.",
+    )
     if schema:
         _deliver(_schema(), output, force)
     elif show:
@@ -89,10 +93,10 @@ def _write(found: Source, overrides: list[str], output: Path | None, force: bool
     loaded = load(found, overrides)
     for line in read_as_off(found):
         console.say(line, err=True)
-    if output is not None and output.suffix.lower() != ".toml":
-        raise door.Refused(
-            f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so."
-        )
+    door.require(
+        output is None or output.suffix.lower() == ".toml",
+        f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so.",
+    )
     _deliver(toml_of(loaded), output, force)
     if output is not None:
         head = f"{output}: all numbers of {loaded.title}; blueprint build --numbers makes a workbook of it"

@@ -89,8 +89,10 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
 
 def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Batch:
     """Computes a batch by the conventions of each library."""
-    if "compare" not in level_of(load(numbers)).keys:
-        raise door.Refused(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
+    door.require(
+        "compare" in level_of(load(numbers)).keys,
+        f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries",
+    )
     loaded = load(numbers, [*overrides, "conventions=live", "gradients=on"])
     found = answers(Book(blueprint_of(loaded), beyond=True), compare.split(",") if compare else ())
     return Batch(loaded.name, loaded.about, found, loaded.level)

@@ -84,15 +84,14 @@ def verify(
     from blueprint.commands.verify_run import RunOptions, verify_run
     from blueprint.verifying import VerifyOptions
 
-    if not SMALLEST_TOLERANCE <= tolerance < float("inf"):
-        raise door.Refused(
-            f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
-            "as a difference"
-        )
+    door.require(
+        SMALLEST_TOLERANCE <= tolerance < float("inf"),
+        f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
+        "as a difference",
+    )
     options = VerifyOptions(preset, overrides, tolerance, device)
     if len(files) == 1 and files[0].is_dir():
-        if each:
-            raise door.Refused("--each is for the files of one step: name them instead of a folder, or use --json")
+        door.require(not each, "--each is for the files of one step: name them instead of a folder, or use --json")
         verify_run(files[0], options, RunOptions(**run), as_json)
     for name in (name.replace("_", "-") for name, value in run.items() if value):
         raise door.Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")

@@ -39,8 +39,7 @@ LONG = 1 << 22
 def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, each: bool) -> NoReturn:
     """Verifies files, step by step, prints what they come to, and ends with the exit code that says it."""
     folder = next((file for file in files if file.is_dir()), None)
-    if folder is not None:
-        raise door.Refused(f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
+    door.require(folder is None, f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
     steps = groupby(sorted(files, key=_step_number), key=_step_number) if len(files) > 1 else [(None, iter(files))]
     found = [verdict for _, paths in steps for verdict in _step(list(paths), options)]
     console.say("\n\n".join(_json(verdict) if as_json else text_of_step(verdict, each) for verdict in found))

@@ -13,9 +13,8 @@ import click
 from blueprint.commands import console, door
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.verifying import VerifyOptions, known_device
-from blueprint.verifying.runs import finding, going, on_ray, processes, report, step
+from blueprint.verifying.runs import finding, going, on_ray, plot, processes, report, step
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
-from blueprint.verifying.runs.plot import check_plot, draw
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
 from blueprint.verifying.settings import check_options
 
@@ -64,10 +63,9 @@ def _check(settings: VerifyOptions, options: RunOptions) -> None:
         if not options.ray:
             known_device(settings.device)
     if options.plot:
-        check_plot(options.plot)
+        plot.check_plot(options.plot)
     for path in filter(None, (options.csv, options.plot)):
-        if not path.absolute().parent.is_dir():
-            raise door.Refused(f"{path} cannot be written: there is no folder {path.parent}")
+        door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
 
 
 def _check_conventions(options: VerifyOptions) -> None:
@@ -139,7 +137,7 @@ def _write(summary: Summary, options: RunOptions) -> None:
         if options.csv:
             options.csv.write_text(csv_of(summary), encoding="utf-8", newline="")
         if options.plot:
-            draw(summary, options.plot)
+            plot.draw(summary, options.plot)
     except OSError as error:
         raise door.Refused(
             f"{error.filename or 'the table'} cannot be written: {(error.strerror or str(error)).lower()}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Values
+from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Values, require
 from blueprint.page import grid
 from blueprint.page.layout import Layout
 from blueprint.page.place import Address, Spot, shape_of
@@ -50,11 +50,11 @@ def places(block: Block, given: Mapping[str, int | str], names: Names, values: V
     Raises NotationError for a letter that is missing or not the block's, and for a member that does not exist.
     """
     letters = [axis.letter for axis in block.axes]
-    if set(given) != set(letters):
-        raise NotationError(
-            f"a cell of {block.name} is named by ({', '.join(f'{letter}=…' for letter in letters)}), "
-            f"not by ({', '.join(given)})"
-        )
+    require(
+        set(given) == set(letters),
+        f"a cell of {block.name} is named by ({', '.join(f'{letter}=…' for letter in letters)}), "
+        f"not by ({', '.join(given)})",
+    )
     return tuple(_place(block, slot, given[letter], names, values) for slot, letter in enumerate(letters))
 
 
@@ -70,8 +70,7 @@ def _place(block: Block, slot: int, given: int | str, names: Names, values: Valu
             ) from None
         return known.index(str(given).casefold())
     low, high = numbers_along(block, axis, values)
-    if not low <= number <= high:
-        raise NotationError(f"{block.name} has no {axis.letter} = {number}: {axis.plural} run {low} … {high}")
+    require(low <= number <= high, f"{block.name} has no {axis.letter} = {number}: {axis.plural} run {low} … {high}")
     return number - axis.start
 
 
@@ -121,11 +120,13 @@ def parse_address(text: str, sheets: Iterable[str]) -> Address:
         name = name[1:-1].replace("''", "'")
     sheet = sheet_named(name, sheets)
     column = grid.column_of(match["letters"]) + 1
-    if len(match["row"]) > len(str(grid.LAST_ROW)) or int(match["row"]) > grid.LAST_ROW or column > grid.LAST_COLUMN:
-        raise NotationError(
-            f"{text} is no address of one cell: the last one of the sheet is "
-            f"{Address(sheet, grid.LAST_ROW, grid.LAST_COLUMN)}"
-        )
+    require(
+        len(match["row"]) <= len(str(grid.LAST_ROW))
+        and int(match["row"]) <= grid.LAST_ROW
+        and column <= grid.LAST_COLUMN,
+        f"{text} is no address of one cell: the last one of the sheet is "
+        f"{Address(sheet, grid.LAST_ROW, grid.LAST_COLUMN)}",
+    )
     return Address(sheet, int(match["row"]), column)
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from blueprint.explaining.cells import Spots, block_at, parse_address, places, repeated
 from blueprint.explaining.tree import Explanation, explanation
-from blueprint.language import Axis, Block, Cell, NotationError, Values, origin, printed
-from blueprint.page.names import defined_name
-from blueprint.page.outline import blocks_on
+from blueprint.language import Axis, Block, Cell, NotationError, Values, origin, printed, require
+from blueprint.page import names, outline
 from blueprint.page.place import Address
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ NEAR = 3
 
 def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[str, int | str]) -> Explanation:
     """Explains a block's cell or the cell at an address. Raises NotationError if there is none, or no step to go."""
-    if depth is not None and depth < 1:
-        raise NotationError(f"depth {depth}: an explanation goes 1 step down or more")
+    require(depth is None or depth >= 1, f"depth {depth}: an explanation goes 1 step down or more")
     followed: list[str] = []
     if isinstance(what, str) and is_address(what, book.blocks, members):
         cell, followed = _at_address(what, book)
@@ -54,7 +52,7 @@ def _at_address(text: str, book: Book) -> tuple[Cell, list[str]]:
 def _target(shown: str, here: Address, book: Book) -> Address | None:
     """Returns the address that a reference in a formula means; None if it is no cell."""
     for name, block in book.blocks.items():
-        if defined_name(name).casefold() == shown.casefold() and not block.axes and name in book.spots:
+        if names.defined_name(name).casefold() == shown.casefold() and not block.axes and name in book.spots:
             return book.spots[name].stands(())
     try:
         return parse_address(shown if "!" in shown else f"{here.sheet}!{shown}", book.sheets)
@@ -64,7 +62,9 @@ def _target(shown: str, here: Address, book: Book) -> Address | None:
 
 def _column(cell: Cell, book: Book) -> str:
     """Says what stands above a cell's column: which word is read and written there, and whether it counts."""
-    sheet = next(sheet for sheet in book.blueprint.sheets if any(each is cell.block for each in blocks_on(sheet)))
+    sheet = next(
+        sheet for sheet in book.blueprint.sheets if any(each is cell.block for each in outline.blocks_on(sheet))
+    )
     at = {axis: place for axis, place in zip(cell.block.axes, cell.places, strict=True) if axis in sheet.across}
     where = ", ".join(
         f"{_way(axis, place, book.values)} {axis.letter} = {place + axis.start}" for axis, place in at.items()
@@ -108,8 +108,8 @@ def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
         )
     if matching:
         return matching[0]
-    names = {_plain(name): name for name, block in blocks.items() if not block.link}
-    near = [names[each] for each in get_close_matches(_plain(text), names, 3)]
+    by_plain = {_plain(name): name for name, block in blocks.items() if not block.link}
+    near = [by_plain[each] for each in get_close_matches(_plain(text), by_plain, 3)]
     raise NotationError(f"there is no block {text!r}" + (f": did you mean {_listed(near, 'or')}?" if near else ""))
 
 
@@ -127,8 +127,8 @@ def nothing_at(address: Address, blocks: Mapping[str, Block], spots: Spots, link
     return f"{address} belongs to no block: {where} {held}"
 
 
-def _listed(names: list[str], word: str) -> str:
-    *first, last = names
+def _listed(listed: list[str], word: str) -> str:
+    *first, last = listed
     return f"{', '.join(first)} {word} {last}" if first else last
 
 

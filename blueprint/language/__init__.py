@@ -1,6 +1,6 @@
 """The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge, no file format, no torch."""
 
-from blueprint.language.axes import Axis, Edge, NotationError, Position, join
+from blueprint.language.axes import Axis, Edge, NotationError, Position, join, require
 from blueprint.language.blocks import About, Block, Definition
 from blueprint.language.cells import Cell, Members, Read, chain, filled_by, origin, places_of, reads
 from blueprint.language.evaluate import NoNumber, compute
@@ -54,13 +54,13 @@ Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "ANYTHING", "ATOM", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array",
-    "Axis", "Block", "Cell", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop",
-    "Max", "Members", "NoNumber", "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule",
-    "Spelled", "Step", "Sum", "Values", "again", "at_member", "at_most", "block", "chain", "changes", "choose",
-    "components", "compute", "constant", "equal", "equation", "equations", "escaped", "excel", "exp", "explained",
-    "filled", "filled_by", "find", "in_order", "is_off", "join", "latex_equation", "latex_equations", "latex_explained",
-    "latex_symbol", "less", "link", "log", "match", "maximum", "minimum", "needs", "number", "origin", "places_of",
-    "printed", "reads", "rebuilt", "reference", "reindexed", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text",
-    "transposed", "typed", "walk", "where",
+    "ANYTHING", "ATOM", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
+    "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop", "Max", "Members", "NoNumber",
+    "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum", "Values",
+    "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
+    "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "filled", "filled_by", "find", "in_order",
+    "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
+    "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "rebuilt", "reference",
+    "reindexed", "require", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text", "transposed", "typed",
+    "walk", "where",
 ]  # fmt: skip

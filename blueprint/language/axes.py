@@ -10,6 +10,12 @@ class NotationError(ValueError):
     """Something was written that the notation does not mean; the message names the line's right form."""
 
 
+def require(holds: object, otherwise: str) -> None:
+    """Raises NotationError, with a sentence, where something does not hold."""
+    if not holds:
+        raise NotationError(otherwise)
+
+
 @dataclass(frozen=True, eq=False)
 class Axis:
     """Names a direction; how many members it has is decided by the numbers, not here.
@@ -111,6 +117,5 @@ def join(letter: str, meaning: str, *parts: Axis) -> Axis:
 
     A block over the joined axis is defined part by part: `X[n, t, k] = …`, `X[n, t, j] = …`, `X[n, t, one] = 1`.
     """
-    if len(set(parts)) < len(parts):
-        raise NotationError(f"{letter} joins an axis to itself: give each part a letter of its own")
+    require(len(set(parts)) == len(parts), f"{letter} joins an axis to itself: give each part a letter of its own")
     return Axis(letter, meaning, parts=parts)

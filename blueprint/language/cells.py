@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blueprint.language import trees, vectorise
+from blueprint.language import blocks, trees, vectorise
 from blueprint.language.axes import Axis, Edge, Position
-from blueprint.language.blocks import Block, Definition
 from blueprint.language.nodes import Expr, Find, Index, Lookup, Op, Reduce, Ref
 from blueprint.language.values import Values
 
@@ -20,14 +19,14 @@ Members = Mapping[Axis, int]
 class Cell(NamedTuple):
     """One cell of a block, by 0-based places; −1 and the size are its edges."""
 
-    block: Block
+    block: blocks.Block
     places: tuple[int, ...]
 
 
 class Filled(NamedTuple):
     """The equation that fills a cell, and the 0-based place of each of its letters."""
 
-    definition: Definition
+    definition: blocks.Definition
     members: Members
 
 
@@ -51,7 +50,7 @@ class Read(NamedTuple):
 Reads = tuple[Read, ...]
 
 
-def filled_by(block: Block, places: tuple[int, ...], values: Values) -> Filled | None:
+def filled_by(block: blocks.Block, places: tuple[int, ...], values: Values) -> Filled | None:
     """Returns the equation of a cell given by 0-based places (−1 and the size are edges); None for a typed cell."""
     for definition in block.definitions:
         if (members := _members(block, definition, places, values)) is not None:
@@ -59,7 +58,9 @@ def filled_by(block: Block, places: tuple[int, ...], values: Values) -> Filled |
     return None
 
 
-def _members(block: Block, definition: Definition, places: tuple[int, ...], values: Values) -> Members | None:
+def _members(
+    block: blocks.Block, definition: blocks.Definition, places: tuple[int, ...], values: Values
+) -> Members | None:
     members: dict[Axis, int] = {}
     for slot, index, place in zip(block.axes, definition.target, places, strict=True):
         match index:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from blueprint.language import cells, trees, vectorise
-from blueprint.language.axes import Axis, Edge, NotationError
+from blueprint.language.axes import Axis, Edge, NotationError, require
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, in_order, needs, schedule
@@ -71,13 +71,13 @@ def _check_listed(blocks: list[Block]) -> None:
     """Refuses two blocks of one name, a block without an equation, and reading a block that is not there."""
     known, names = set(blocks), {block.name: block for block in blocks}
     for block in known:
-        if names[block.name] is not block:
-            raise NotationError(f"two blocks are called {block.name}: rename one")
-        if not (block.typed or block.definitions):
-            raise NotationError(f"{block.name} has no equation: write {block!r}[…] = …, or make it with typed(…)")
+        require(names[block.name] is block, f"two blocks are called {block.name}: rename one")
+        require(
+            block.typed or block.definitions,
+            f"{block.name} has no equation: write {block!r}[…] = …, or make it with typed(…)",
+        )
         for need in needs(block):
-            if need.read not in known:
-                raise NotationError(f"{block.name} reads {need.read.name}, which stands nowhere: put it on a sheet")
+            require(need.read in known, f"{block.name} reads {need.read.name}, which stands nowhere: put it on a sheet")
 
 
 def _check_finite(block: Block, values: Values) -> None:

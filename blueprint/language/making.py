@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from blueprint.language import functions, trees
 from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import About, Block, Definition, letters
-from blueprint.language.functions import filled, number, where
 from blueprint.language.nodes import Expr, Ref
-from blueprint.language.trees import rebuilt
 
 
 def block(
@@ -63,13 +62,13 @@ def transposed(name: str, target: Block) -> Block:
     """Repeats a block of one axis where a page lays it in the other direction: each cell is looked up by its number."""
     (axis,) = target.axes
     made = Block(name, target.axes, replace(target.about, source=""), link=True)
-    made[axis] = target[number(axis) - axis.start]
+    made[axis] = target[functions.number(axis) - axis.start]
     return made
 
 
 def _repeated(cell: Ref) -> Expr:
     """Returns a cell as it is repeated: a blank one that may hold a word stays blank, where a sheet would show 0."""
-    return where(filled(cell), cell, "") if cell.block.typed and cell.block.text else cell
+    return functions.where(functions.filled(cell), cell, "") if cell.block.typed and cell.block.text else cell
 
 
 def again(blocks: Iterable[Block], instead: Mapping[Block, Block], named: Callable[[str], str]) -> dict[Block, Block]:
@@ -93,5 +92,5 @@ def _like(block: Block, name: str) -> Block:
 
 def _read(expr: Expr, copies: Mapping[Block, Block]) -> Expr:
     """Returns an expression that reads the copies."""
-    found = rebuilt(expr, lambda inner: _read(inner, copies))
+    found = trees.rebuilt(expr, lambda inner: _read(inner, copies))
     return Ref(copies.get(found.block, found.block), found.at) if isinstance(found, Ref) else found

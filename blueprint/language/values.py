@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.language.axes import Axis, Edge, NotationError, Position
+from blueprint.language import nodes, trees
+from blueprint.language.axes import Axis, Edge, NotationError, Position, require
 from blueprint.language.blocks import Block
-from blueprint.language.nodes import Index, Ref
-from blueprint.language.trees import OFF_WORD
 
 Array = npt.NDArray[Any]
 At = Mapping[Axis, int]
@@ -27,8 +26,10 @@ class Values:
 
     def __init__(self, sizes: Mapping[Axis, int], beyond: bool = False):
         for axis, size in sizes.items():
-            if type(size) is not int or size < 0:
-                raise NotationError(f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more")
+            require(
+                type(size) is int and size >= 0,
+                f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more",
+            )
         self.sizes, self.beyond = dict(sizes), beyond
         self.arrays: dict[Block, Array] = {}
 
@@ -61,8 +62,7 @@ class Values:
 
     def fill(self, block: Block, typed: Mapping[Block, object]) -> None:
         """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
-        if block not in typed:
-            raise NotationError(f"{block.name} is typed in, but no numbers were given for it")
+        require(block in typed, f"{block.name} is typed in, but no numbers were given for it")
         try:
             given = np.array(typed[block], dtype=object)
             cells = given if block.text else given.astype(float)
@@ -73,13 +73,15 @@ class Values:
         kind = (str,) if block.text else (int, float, np.number)
         stray = next((cell for cell in given.flat if not isinstance(cell, kind) or isinstance(cell, bool)), None)
         infinite = False if block.text else np.isneginf(cells) if block.limit else np.isinf(cells)
-        if stray is not None or np.any(infinite):
-            raise NotationError(
-                f"{block.name} takes {'words' if block.text else 'finite numbers'}, "
-                f"not {stray if stray is not None else 'infinity'!r}"
-            )
-        if given.shape != self.shape(block):
-            raise NotationError(f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}")
+        require(
+            stray is None and not np.any(infinite),
+            f"{block.name} takes {'words' if block.text else 'finite numbers'}, "
+            f"not {stray if stray is not None else 'infinity'!r}",
+        )
+        require(
+            given.shape == self.shape(block),
+            f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}",
+        )
         self.arrays[block] = cells
 
     def __getitem__(self, block: Block) -> Array:
@@ -87,13 +89,13 @@ class Values:
         cut = [slice(self.before(block, axis), self.before(block, axis) + self.size(axis)) for axis in block.axes]
         return self.arrays[block][tuple(cut)]
 
-    def view(self, ref: Ref, at: At) -> tuple[tuple[Axis, ...], Array]:
+    def view(self, ref: nodes.Ref, at: At) -> tuple[tuple[Axis, ...], Array]:
         """Returns the cells that a reference without lookups means, and the letters of their dimensions, in order."""
         place = [self._place(ref.block, slot, index, at) for slot, index in zip(ref.block.axes, ref.at, strict=True)]
         letters = tuple(index.axis for index, cut in zip(ref.at, place, strict=True) if isinstance(cut, slice))
         return letters, np.asarray(self.arrays[ref.block][tuple(place)])
 
-    def write(self, ref: Ref, cells: Any, at: At) -> None:
+    def write(self, ref: nodes.Ref, cells: Any, at: At) -> None:
         """Writes cells where a definition's target says."""
         block = ref.block
         if block not in self.arrays:
@@ -108,7 +110,7 @@ class Values:
             raise IndexError(f"{block.name} has no cell at {places}")
         at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
         found: float | str = self.arrays[block][at] if block.text else float(self.arrays[block][at])
-        return OFF_WORD if block.limit and found == inf else found
+        return trees.OFF_WORD if block.limit and found == inf else found
 
     def part(self, axis: Axis, member: int) -> tuple[Axis, int]:
         """Returns the part of a joined axis in which a member lies, and its place there; of any other axis itself."""
@@ -127,7 +129,7 @@ class Values:
         """Returns where the members of a letter begin in a block's array: behind the edge and the parts before it."""
         return self.before(block, slot) + self.ahead(slot, letter)
 
-    def _place(self, block: Block, slot: Axis, index: Index, at: At) -> int | slice:
+    def _place(self, block: Block, slot: Axis, index: nodes.Index, at: At) -> int | slice:
         match index:
             case Edge():
                 return self.before(block, slot) + self.edge(index)

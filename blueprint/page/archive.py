@@ -25,16 +25,26 @@ MOST_TRANSLATED = 10_000_000
 """Letters of formulas that many cells share, counted for each cell: openpyxl spells them out one by one, 1 µs a letter."""
 LONGEST_TAG, MOST_ATTRIBUTES, DEEPEST = 1 << 20, 64, 64
 """Bytes and attributes of one tag, and elements in each other; 0.3 kB, 10 and 12 are the most in a workbook of ours."""
+LARGEST, MOST_PARTS = 100_000_000, 2_000
+"""Bytes to which a file may unpack, and parts that it may have: 20 times the largest of ours; `Parts` bounds what is made of it."""
+ZIP, PASSWORD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How a zip archive begins, and the container of the old xls format and of workbooks with a password."""
 
 _CHUNK = 1 << 16
-_IN_CELLS = frozenset({"row", "c", "f", "v"})
-_SPREADING = frozenset({"mergeCell", "hyperlink", "comment"})
+_DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+_IN_CELLS, _SPREADING = frozenset({"row", "c", "f", "v"}), frozenset({"mergeCell", "hyperlink", "comment"})
 _PLACE = re.compile(r"\$?[A-Z]*\$?([0-9]{1,7})", re.IGNORECASE)
 _NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
 
 
 class ReadError(QuotingError):
     """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""
+
+
+def require(holds: object, otherwise: str) -> None:
+    """Raises ReadError, with a sentence, where something does not hold."""
+    if not holds:
+        raise ReadError(otherwise)
 
 
 class Parts:
@@ -118,13 +128,6 @@ class Parts:
             )
 
 
-LARGEST, MOST_PARTS = 100_000_000, 2_000
-"""Bytes to which a file may unpack, and parts that it may have: 20 times the largest of ours; `Parts` bounds what is made of it."""
-ZIP, PASSWORD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How a zip archive begins, and the container of the old xls format and of workbooks with a password."""
-_DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-
-
 def check_archive(path: Path) -> None:
     """Looks whether a file may be taken apart. Raises ReadError, with what is wrong and what to do, where it may not."""
     _check_file(path)
@@ -132,15 +135,15 @@ def check_archive(path: Path) -> None:
         _check_sizes(archive.infolist(), path)
         looked = Parts(path)
         for part in archive.infolist():
-            if part.flag_bits & 0x1:
-                raise ReadError(f"{path} is protected by a password: save it without one")
+            require(not (part.flag_bits & 0x1), f"{path} is protected by a password: save it without one")
             with archive.open(part) as unpacking:
                 content = unpacking.read(part.file_size + 1)  # no further than its stated size
-            # Pictures are looked through too: what a part is called says nothing of what it is read as.
-            if _DECLARES.search(content.replace(b"\0", b"")):  # without zeros UTF-16 reads as ASCII
-                raise ReadError(
-                    f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read"
-                )
+            # Pictures are looked through too: what a part is called says nothing of what it is read as. Without zeros
+            # UTF-16 reads as ASCII.
+            require(
+                not _DECLARES.search(content.replace(b"\0", b"")),
+                f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read",
+            )
             looked.look_through(part.filename, content)
 
 
@@ -168,31 +171,28 @@ def _check_file(path: Path) -> None:
         raise ReadError(f"{path} does not exist") from None
     except OSError as error:  # a name that is too long, a folder that may not be entered
         raise ReadError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from error
-    if stat.S_ISDIR(mode):
-        raise ReadError(f"{path} is a directory, not a workbook")
-    if not stat.S_ISREG(mode):
-        raise ReadError(f"{path} is a device or a pipe, not a workbook")
+    require(not stat.S_ISDIR(mode), f"{path} is a directory, not a workbook")
+    require(stat.S_ISREG(mode), f"{path} is a device or a pipe, not a workbook")
     with refusing(path), path.open("rb") as file:
-        begin = file.read(len(PASSWORD))
-        if begin == PASSWORD:
-            raise ReadError(f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx")
-        if not begin.startswith(ZIP):
-            raise ReadError(f"{path} is no workbook in xlsx format ({'BadZipFile' if begin else 'it is empty'})")
-        if not zipfile.is_zipfile(file):
-            raise ReadError(f"{path} is no workbook in xlsx format: its end is missing; copy or download it again")
+        begin, says = file.read(len(PASSWORD)), f"{path} is no workbook in xlsx format"
+        require(
+            begin != PASSWORD, f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx"
+        )
+        require(begin.startswith(ZIP), f"{says} ({'BadZipFile' if begin else 'it is empty'})")
+        require(zipfile.is_zipfile(file), f"{says}: its end is missing; copy or download it again")
 
 
 def _check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
     """Refuses too much, by what the archive's own list says; the list is held to its word when a part is read."""
-    if len(parts) > MOST_PARTS:
-        raise ReadError(
-            f"{path} has {len(parts):,} parts, and at most {MOST_PARTS:,} are read: it is no workbook of ours"
-        )
+    require(
+        len(parts) <= MOST_PARTS,
+        f"{path} has {len(parts):,} parts, and at most {MOST_PARTS:,} are read: it is no workbook of ours",
+    )
     unpacked = sum(part.file_size for part in parts)
-    if unpacked > LARGEST:
-        raise ReadError(
-            f"{path} unpacks to {unpacked / 1e6:,.0f} MB, and at most {LARGEST / 1e6:.0f} MB are read: {_NOT_OURS}"
-        )
+    require(
+        unpacked <= LARGEST,
+        f"{path} unpacks to {unpacked / 1e6:,.0f} MB, and at most {LARGEST / 1e6:.0f} MB are read: {_NOT_OURS}",
+    )
     names = [part.filename for part in parts]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ReadError(f"{path} holds the part {quoted(twice)} twice: it is damaged")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.language import Axis, Block, NotationError, Values
+from blueprint.language import Axis, Block, NotationError, Values, require
 from blueprint.page import grid, names
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Blueprint, Item, Note, Row, Section, Sheet, Table
@@ -50,15 +50,14 @@ def _kept(item: Item, sheet: Sheet, values: Values, moved: list[Section]) -> tup
 def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
     """Raises NotationError for too many columns, too many rows of one formula, or two blocks of one name."""
     for axis, size in values.sizes.items():
-        if size == 0:
-            raise NotationError(f"there is no {axis.meaning} at all: an axis on a page has at least one member")
+        require(size != 0, f"there is no {axis.meaning} at all: an axis on a page has at least one member")
     _refuse_same_names(blueprint)
     for sheet in blueprint.sheets:
-        if not _TITLE.fullmatch(sheet.title) or sheet.title.lower() in map(str.lower, names.SHEETS):
-            raise NotationError(
-                f"a sheet cannot be called {sheet.title!r}: take 1 to 31 letters, none of [ ] : * ? / \\, no apostrophe "
-                f"at either end, and neither {' nor '.join(names.SHEETS)}"
-            )
+        require(
+            _TITLE.fullmatch(sheet.title) and sheet.title.lower() not in map(str.lower, names.SHEETS),
+            f"a sheet cannot be called {sheet.title!r}: take 1 to 31 letters, none of [ ] : * ? / \\, no apostrophe "
+            f"at either end, and neither {' nor '.join(names.SHEETS)}",
+        )
         if sheet.across:
             _refuse_wide(sheet.across, values)
         for item in sheet.items():
@@ -73,11 +72,12 @@ def _refuse_same_names(blueprint: Blueprint) -> None:
     known: dict[str, Block] = {}
     for block in blueprint.blocks():
         name = names.defined_name(block.name).lower()
-        if name in names.NAMES:
-            raise NotationError(f"{block.name} would be called {name}, like a range of the page's own: rename it")
+        require(
+            name not in names.NAMES, f"{block.name} would be called {name}, like a range of the page's own: rename it"
+        )
         first = known.setdefault(name, block)
-        if first is not block:  # the same block twice is refused where it is placed
-            raise NotationError(f"{first.name} and {block.name} would both be called {name} in a sheet: rename one")
+        # The same block twice is refused where it is placed.
+        require(first is block, f"{first.name} and {block.name} would both be called {name} in a sheet: rename one")
 
 
 def _refuse_wide(across: tuple[Axis, ...], values: Values) -> None:
@@ -95,11 +95,11 @@ def _refuse_wide(across: tuple[Axis, ...], values: Values) -> None:
 
 def _refuse_tall(block: Block, across: tuple[Axis | None, ...], values: Values) -> None:
     for axis in (part for each in block.axes if each not in across for part in (each.parts or (each,))):
-        if values.size(axis) > grid.LONGEST_RUN:
-            raise NotationError(
-                f"{block.name} would have {values.size(axis)} cells of one formula below each other ({axis.meaning}); above "
-                f"about 100 LibreOffice computes wrong numbers without a word, so at most {grid.LONGEST_RUN} are written"
-            )
+        require(
+            values.size(axis) <= grid.LONGEST_RUN,
+            f"{block.name} would have {values.size(axis)} cells of one formula below each other ({axis.meaning}); above "
+            f"about 100 LibreOffice computes wrong numbers without a word, so at most {grid.LONGEST_RUN} are written",
+        )
 
 
 COLUMNS = 1 << 14

@@ -60,23 +60,23 @@ def located(book: Any, path: Path) -> dict[str, Found]:
     """
     facts = noted(book)
     version = facts.get("layout", contents.LAYOUT_VERSION)
-    if version != contents.LAYOUT_VERSION:
-        raise archive.ReadError(
-            f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version"
-        )
+    archive.require(
+        version == contents.LAYOUT_VERSION,
+        f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version",
+    )
     blocks: dict[str, Found] = {}
     for line in _lines(book, path):
         found = _found(book, line, path)
-        if found.name in blocks:
-            raise archive.ReadError(
-                f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were"
-            )
+        archive.require(
+            found.name not in blocks,
+            f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were",
+        )
         blocks[found.name] = found
     expected = facts.get("blocks", str(len(blocks)))
-    if str(len(blocks)) != expected:
-        raise archive.ReadError(
-            f"{path}: the Contents sheet lists {len(blocks)} blocks, not {expected}: rows of it were deleted"
-        )
+    archive.require(
+        str(len(blocks)) == expected,
+        f"{path}: the Contents sheet lists {len(blocks)} blocks, not {expected}: rows of it were deleted",
+    )
     return blocks
 
 
@@ -103,8 +103,7 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
         if (value is not None and not isinstance(value, str)) or (known and value not in known):
             expected = f"one of {', '.join(known)}" if known else "a word"
             raise archive.ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
-    if not line["name"]:
-        raise archive.ReadError(f"{path}: the Contents sheet has no name for {name}: write it back")
+    archive.require(line["name"], f"{path}: the Contents sheet has no name for {name}: write it back")
     lies, called = line["lies"] or "", line["defined name"] or ""
     try:
         shape = place.parse_shape(lies)
@@ -113,15 +112,15 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
     sheet, left, top, right, bottom = _destination(book, called, path)
     rows = 1 + sum((along.cells - 1) * along.down for along in shape)
     columns = 1 + sum((along.cells - 1) * along.right for along in shape)
-    if (bottom - top + 1, right - left + 1) != (rows, columns):
-        raise archive.ReadError(
-            f"{path}: {name} should stand on {rows} rows and {columns} columns, but its range is "
-            f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted"
-        )
-    if prod(along.cells for along in shape) > rows * columns:
-        raise archive.ReadError(
-            f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other"
-        )
+    archive.require(
+        (bottom - top + 1, right - left + 1) == (rows, columns),
+        f"{path}: {name} should stand on {rows} rows and {columns} columns, but its range is "
+        f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted",
+    )
+    archive.require(
+        prod(along.cells for along in shape) <= rows * columns,
+        f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other",
+    )
     reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
     words, limit = line["holds"] == contents.WORDS, line["holds"] == contents.LIMITS
     return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
@@ -130,14 +129,14 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
 def _destination(book: Any, name: str, path: Path) -> tuple[str, int, int, int, int]:
     """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
     defined, name = book.defined_names.get(name), unquoted(name)
-    if defined is None:
-        raise archive.ReadError(
-            f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
-        )
+    archive.require(
+        defined is not None, f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
+    )
     try:
         places = list(defined.destinations)
-        if "#REF!" in defined.attr_text or len(places) != 1:
-            raise archive.ReadError(f"{path}: the cells of {name} were deleted")
+        archive.require(
+            "#REF!" not in defined.attr_text and len(places) == 1, f"{path}: the cells of {name} were deleted"
+        )
         sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
         on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
         fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
@@ -145,8 +144,9 @@ def _destination(book: Any, name: str, path: Path) -> tuple[str, int, int, int, 
         raise
     except Exception:  # what openpyxl says of odd ranges is written down nowhere
         fits = False
-    if not fits:
-        raise archive.ReadError(f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
-    if sheet not in book.sheetnames or not hasattr(book[sheet], "iter_rows"):
-        raise archive.ReadError(f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none")
+    archive.require(fits, f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
+    archive.require(
+        sheet in book.sheetnames and hasattr(book[sheet], "iter_rows"),
+        f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none",
+    )
     return sheet, left, top, right, bottom

@@ -5,10 +5,9 @@ from itertools import accumulate
 from math import ceil
 from typing import Any
 
-from blueprint.page import charts, grid, printing, ruler, styles
+from blueprint.page import charts, grid, outline, printing, ruler, styles
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Hung, Layout
-from blueprint.page.outline import Sheet
 
 STANDARD, TITLE, LOW, TIGHT, NARROW, PARAGRAPH = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25, 13
 """Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet, a line of a paragraph."""
@@ -36,7 +35,7 @@ class Rows:
         return round(points * ruler.PIXELS_PER_POINT)
 
 
-def rows_of(sheet: Sheet, layout: Layout, columns: Columns) -> Rows:
+def rows_of(sheet: outline.Sheet, layout: Layout, columns: Columns) -> Rows:
     """Measures the rows of a sheet of the outline."""
     folds = {row for title, first, last in layout.folds if title == sheet.title for row in range(first, last + 1)}
     rows = Rows(folds=folds, closed=sheet.closed)
@@ -68,7 +67,7 @@ HEAD_WIDTH = 1000
 """Pixels of a head that is printed alone."""
 
 
-def area_of(sheet: Sheet, layout: Layout, columns: Columns, rows: Rows) -> printing.Area:
+def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) -> printing.Area:
     """Returns what is printed of a sheet of the outline."""
     body, end = layout.body[sheet.title], layout.end[sheet.title]
     widths = [columns.widths[column] for column in sorted(columns.widths)]

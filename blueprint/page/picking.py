@@ -6,7 +6,20 @@ sheet: `INDEX(row, chosen_place)`. The next member is one place further.
 
 import numpy as np
 
-from blueprint.language import Axis, Block, Constant, Expr, Lookup, NotationError, Op, Position, Reduce, Ref, places_of
+from blueprint.language import (
+    Axis,
+    Block,
+    Constant,
+    Expr,
+    Lookup,
+    NotationError,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    places_of,
+    require,
+)
 from blueprint.page import grid, names, outline, steps
 from blueprint.page.layout import Layout, Live, Pen
 
@@ -26,8 +39,10 @@ class Picker:
     def _chosen(self, axis: Axis, number: Block) -> int:
         """Returns the place that a typed number means; raises NotationError if there is none."""
         typed, last = float(self.values.cell(number)), axis.start + self.values.size(axis) - 1
-        if typed not in range(axis.start, last + 1):
-            raise NotationError(f"{number.name} is {typed:g}: {axis.meaning}s run {axis.start} … {last}")
+        require(
+            typed in range(axis.start, last + 1),
+            f"{number.name} is {typed:g}: {axis.meaning}s run {axis.start} … {last}",
+        )
         return int(typed) - axis.start
 
     def place(self) -> tuple[str, float]:

@@ -1,6 +1,6 @@
 """Placing: walks through an outline from top to bottom and gives every item its rows."""
 
-from blueprint.language import Axis, Block, NotationError, Values
+from blueprint.language import Axis, Block, NotationError, Values, require
 from blueprint.page import cell_writer, contents, delivered, fitting, formulas, grid, names, views, walk
 from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
@@ -111,8 +111,7 @@ class SheetPlacer(cell_writer.SheetPen):
     def table(self, block: Block, across: Axis | None, role: str) -> None:
         """Places a table in the left area: a caption with headings, then a row per member of the other axis."""
         down, *others = [axis for axis in block.axes if axis is not across]
-        if others:
-            raise NotationError(f"{block.name} has {len(block.axes)} axes, a Table two: let it be a Row")
+        require(not others, f"{block.name} has {len(block.axes)} axes, a Table two: let it be a Row")
         self.caption(block)
         self.headings(block, across)
         if across is None and len(block.definitions) == 1:

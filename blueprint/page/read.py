@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from openpyxl import load_workbook
 
-from blueprint.page import grid, parse_cell
+from blueprint.page import archive, grid, parse_cell
 from blueprint.page.archive import ReadError as ReadError
-from blueprint.page.archive import check_archive, refusing
 from blueprint.page.found import Found, located, noted
 from blueprint.page.written import Written, written_in
 from blueprint.quoting import quoted
@@ -32,9 +31,9 @@ def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
 
 def opened(path: Path) -> Any:
     """Has openpyxl open a file for its numbers. Raises ReadError for what is no workbook, or would explode."""
-    check_archive(path)
+    archive.check_archive(path)
     # openpyxl judges a path by its ending, a file by what is in it; it warns of what it would lose if it saved the file.
-    with refusing(path), path.open("rb") as file, catch_warnings():
+    with archive.refusing(path), path.open("rb") as file, catch_warnings():
         simplefilter("ignore")
         return load_workbook(file, data_only=True)
 
@@ -80,8 +79,9 @@ class Opened:
 
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""
-        if name not in self.places:
-            raise ReadError(f"{self.path} has no block {name}: it was made by another version of this program")
+        archive.require(
+            name in self.places, f"{self.path} has no block {name}: it was made by another version of this program"
+        )
         return self.places[name]
 
     def array(

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from blueprint.language import Block
-from blueprint.page import byhand, charts, grid, names, steps, styles
+from blueprint.page import byhand, charts, grid, layout, names, ruler, steps, styles
 from blueprint.page.cell_writer import SheetPen, origin
-from blueprint.page.layout import Hung
 from blueprint.page.outline import (
     Box,
     Chart,
@@ -22,7 +21,6 @@ from blueprint.page.outline import (
     Tour,
     Unchanged,
 )
-from blueprint.page.ruler import pixels
 
 OF, STANDS, EQUATION, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
@@ -46,7 +44,7 @@ def _piece(piece: Piece, pen: SheetPen) -> None:
 
 def _broken(text: str, column: int, end: int | None, style: str, pen: SheetPen) -> int:
     """Places a text from the next free row on, in as many lines as it takes up to a column; returns how many these are."""
-    wide = sum(map(pixels, pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]))
+    wide = sum(map(ruler.pixels, pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]))
     lines = wrap(text, int((wide - AROUND) / LETTER)) or [""]
     for row, line in enumerate(lines, pen.row):
         pen.label(row, column, line, style)
@@ -146,7 +144,7 @@ def _chart(chart: Chart, pen: SheetPen) -> None:
     before = next((hung for hung in reversed(pen.layout.charts) if hung.sheet == pen.title), None)
     beside = before is not None and not (before.right or before.chart.wide or chart.wide)
     row = before.row if before and beside else pen.row
-    pen.layout.charts.append(Hung(pen.title, row, int(beside), chart))
+    pen.layout.charts.append(layout.Hung(pen.title, row, int(beside), chart))
     pen.row = row + charts.ROWS
 
 

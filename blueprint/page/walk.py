@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
-from blueprint.page import byhand, digits, grid, line_text, names, picking
+from blueprint.page import byhand, digits, grid, line_text, names, outline, picking
 from blueprint.page.layout import Layout
-from blueprint.page.outline import Choice
 from blueprint.page.steps import (
     DIGITS,
     DUE,
@@ -57,7 +56,7 @@ class WalkWriter(picking.Picker):
     constants, levels: the cells of the constants, and those of the decimals that are tried.
     """
 
-    def __init__(self, layout: Layout, choice: Choice, finder: tuple[str, int]):
+    def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
         super().__init__(layout, choice, finder)
         self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
         self.constants, self.levels = byhand.cells_of(finder[1])

@@ -13,7 +13,7 @@ from itertools import groupby
 from math import isfinite
 from typing import NamedTuple
 
-from blueprint.page import grid
+from blueprint.page import grid, names
 from blueprint.page.cells import Value, runs
 from blueprint.page.formulas import (
     ENDED,
@@ -27,7 +27,6 @@ from blueprint.page.formulas import (
     summary,
 )
 from blueprint.page.layout import Label, Layout, Live
-from blueprint.page.names import CHANGED_SINCE, FORMULAS
 
 MARGIN = 0
 LONGEST, MOST_CELLS = 7_500, 120
@@ -51,7 +50,7 @@ def watch_of(layout: Layout) -> Watch:
         found: dict[str, dict[int, list[Live]]] = {}
         for live in layout.watch.watched:
             found.setdefault(live.sheet, {}).setdefault(live.row, []).append(live)
-        sums_row = layout.end[FORMULAS] + 2
+        sums_row = layout.end[names.FORMULAS] + 2
         for sheet, rows in found.items():
             spelled = Speller(sheet, layout.end[sheet] + BELOW, sums_row)
             layout.watch.lives.extend(live for row in sorted(rows) for live in spelled.row(row, rows[row]))
@@ -119,7 +118,7 @@ class Speller:
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
         ended = INTACT if all(formula.repeats for formula in formulas) else ENDED  # it is said where it begins
-        error = f'IF({CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
+        error = f'IF({names.CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
         return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},{error}))'
 
     def summed(self, formulas: list[Live]) -> str:
@@ -131,7 +130,7 @@ class Speller:
         total = address(*self.place(len(self.sums)))
         self.sums.append(sum(float(formula.value) for formula in formulas) + 2 * len(formulas))
         off, scale = f"SUM({ranges})+2*COUNT({ranges})-{total}", f"1+ABS({total})+MAX({ranges})-MIN({ranges})"
-        return f"IF({CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),ABS({off})<={TOLERANCE_CELL}*({scale}))"
+        return f"IF({names.CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),ABS({off})<={TOLERANCE_CELL}*({scale}))"
 
     def place(self, number: int) -> tuple[int, int]:
         """Returns row and column in which an expected sum stands."""
@@ -139,8 +138,8 @@ class Speller:
 
     def expected(self) -> Iterator[Label]:
         """Yields the expected sums, with the sheet's name beside them."""
-        yield Label(FORMULAS, self.sums_row, grid.SYMBOL, self.sheet, "name")
-        yield from (Label(FORMULAS, *self.place(i), value, "sum") for i, value in enumerate(self.sums))
+        yield Label(names.FORMULAS, self.sums_row, grid.SYMBOL, self.sheet, "name")
+        yield from (Label(names.FORMULAS, *self.place(i), value, "sum") for i, value in enumerate(self.sums))
 
 
 def _parts(formulas: list[Live]) -> Iterator[list[Live]]:

@@ -17,6 +17,7 @@ from blueprint.page import (
     formulas,
     grid,
     names,
+    ruler,
     sheet_setup,
     steps,
     styles,
@@ -25,7 +26,6 @@ from blueprint.page import (
 )
 from blueprint.page.cells import Run, runs
 from blueprint.page.layout import Label, Layout
-from blueprint.page.ruler import Ruler
 from blueprint.program import PROGRAM
 from blueprint.saving import SaveError, saved_whole
 
@@ -71,10 +71,10 @@ class BookWriter:
     def write(self, made: datetime) -> int:
         """Writes everything and returns the number of formulas; made: when the file says it was made."""
         self.properties(made)
-        ruler = Ruler(xl_pixel_width)
+        measure = ruler.Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, sheet_setup.PlainSheet)
-            columns = sheet_setup.SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, ruler).set_up()
+            columns = sheet_setup.SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, measure).set_up()
             self.long |= {(sheet.title, row): columns.cut.get(row) for row in (*columns.lines, *columns.cut)}
         for title in names.SHEETS:
             self.sheets[title] = self.book.add_worksheet(title, sheet_setup.PlainSheet)

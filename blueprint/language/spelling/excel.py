@@ -7,7 +7,7 @@ and multiplies in the order in which the equation was written. `LN`, because `LO
 
 from typing import Protocol
 
-from blueprint.language.axes import Axis, NotationError, Position
+from blueprint.language.axes import Axis, NotationError, Position, require
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
 from blueprint.language.spelling.text import (
     ANYTHING,
@@ -128,8 +128,9 @@ def _plus_one(number: Spelled) -> str:
 
 def _index(ref: Ref, lookups: list[int], addresses: Addresses, cells: Render) -> str:
     """Spells a lookup by a computed id: INDEX with one running position into a row or column of cells."""
-    if len(lookups) > 1:
-        raise NotationError(f"{ref.block.name} is looked up along two axes at once: make one of them a step of its own")
+    require(
+        len(lookups) <= 1, f"{ref.block.name} is looked up along two axes at once: make one of them a step of its own"
+    )
     slot, index = ref.block.axes[lookups[0]], ref.at[lookups[0]]
     assert isinstance(index, Lookup)
     along = Ref(ref.block, tuple(Position(slot) if i is index else i for i in ref.at))

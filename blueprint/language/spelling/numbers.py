@@ -1,7 +1,6 @@
 """The mathematics with the numbers put in, the line that one checks by hand: `0.15 + 0.9·4 − 3.5 = 0.25`."""
 
-from blueprint.language import cells, trees
-from blueprint.language.blocks import Block
+from blueprint.language import blocks, cells, trees
 from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.spelling.text import ANYTHING, ATOM, PLAIN, PRODUCT, SUM, Spelled, Style, bracketed, spell
 from blueprint.language.values import Values
@@ -10,7 +9,7 @@ LONGEST_SUM = 12
 LARGEST_PLAIN = 1e9
 
 
-def explained(block: Block, places: tuple[int, ...], values: Values, style: Style = PLAIN) -> str:
+def explained(block: blocks.Block, places: tuple[int, ...], values: Values, style: Style = PLAIN) -> str:
     """Prints a cell as its equation with the numbers put in, and the result; a typed cell is its number."""
     result = number(values.cell(block, *places), style).text
     filled = cells.filled_by(block, places, values)

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from blueprint.language import Axis, Block, NotationError
+from blueprint.language import Axis, Block, NotationError, require
 from blueprint.page.outline.items import Item, Line, Row, Table
 
 
@@ -169,8 +169,9 @@ def on_one_sheet(title: str, blocks: Sequence[Block], across: Axis, numbers: Map
     sizes: dict[Axis, int] = {}
     for block, given in numbers.items():
         shape = np.asarray(given, dtype=object).shape
-        if len(shape) != len(block.axes):
-            raise NotationError(f"{block.name} has {len(block.axes)} axes, but its numbers have {len(shape)}")
+        require(
+            len(shape) == len(block.axes), f"{block.name} has {len(block.axes)} axes, but its numbers have {len(shape)}"
+        )
         for axis, cells in zip(block.axes, shape, strict=True):
             sizes.setdefault(axis.extent, cells - sum(edge in block.edges for edge in ((axis, -1), (axis, 1))))
     sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,), first=None)
