@@ -93,17 +93,17 @@ def following(line: Line) -> Line:
     return replace(line, says=FOLLOWS, within={})
 
 
-GRAVITY = {AGREES: 0, FOLLOWS: 2, DIFFERS: 3}
-"""How grave it is what a line says; all else is no deviation, and graver than that it agrees."""
+SEVERITY = {AGREES: 0, FOLLOWS: 2, DIFFERS: 3}
+"""How severe it is what a line says; all else is no deviation, and more severe than that it agrees."""
 
 
 @dataclass(frozen=True)
 class StepLine:
     """A logged quantity of a step: where it is worst among the files, and where it first deviates.
 
-    line, worst: the gravest line of the files, and in which it is; where several say the same, the one that takes the most of
+    line, worst: the most severe line of the files, and in which it is; where several say the same, the one that takes the most of
         its tolerance. files: how many files have it. deviating: those in which it deviates, in their order; and first: the line
-        of the first of them that says the gravest, and that file.
+        of the first of them that says the most severe, and that file.
     """
 
     line: Line
@@ -135,11 +135,11 @@ def step_lines(verdicts: Sequence[Verdict], quantities: Collection[str]) -> list
 
 
 def _together(lines: Sequence[tuple[Line, Dump]]) -> StepLine:
-    def gravity(each: tuple[Line, Dump]) -> tuple[int, float]:
+    def severity(each: tuple[Line, Dump]) -> tuple[int, float]:
         found = each[0].compared
-        return GRAVITY.get(each[0].says, 1), found.largest / (found.allowed or 1.0)
+        return SEVERITY.get(each[0].says, 1), found.largest / (found.allowed or 1.0)
 
-    (worst, batch), wrong = max(lines, key=gravity), [each for each in lines if not settled(each[0])]
+    (worst, batch), wrong = max(lines, key=severity), [each for each in lines if not settled(each[0])]
     first = next((each for each in wrong if each[0].says == worst.says), None)
     return StepLine(worst, batch, len(lines), tuple(each for _, each in wrong), first)
 

@@ -144,7 +144,8 @@ def beyond_it(judge: Judge, local: Replay, compared: Mapping[str, Compared], kno
             line = known.get(name) or straight(raw, theirs, keeps_mean, TWO + 1)
             # rounding was divided by the deviation, too
             size = (1 + float(np.abs(theirs).max(initial=0.0))) * max(1.0, line.slope if line else 0.0)
-            if line.apart(raw, theirs) <= judge.tolerance(ALL[name]) * size if line else len(raw) <= TWO:
+            fits = line.apart(raw, theirs) <= judge.tolerance(ALL[name]) * size if line else len(raw) <= TWO
+            if fits:
                 found[name] = line
     return found
 

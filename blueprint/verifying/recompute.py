@@ -106,7 +106,7 @@ def replay(
 def _gathered(work: Work) -> tuple[dict[str, Array], dict[str, float], dict[str, float]]:
     """Returns, by name, the numbers of all responses; and of rows the largest size of a number, and the sum of sizes."""
     responses, largest, sizes = dict[str, Array](), dict[str, float](), dict[str, float]()
-    for at, rows in work.lose():
+    for at, rows in work.with_losses():
         for name, row in rows.items():
             if row.dim() == 2:
                 # Numbers are copied: small tensors that live on between tiles would keep the memory of the tiles apart.

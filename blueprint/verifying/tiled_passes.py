@@ -88,7 +88,7 @@ class Work:
         self._pass()
         self.sums.settle(lambda name: True)
 
-    def lose(self) -> Iterator[tuple[slice, Named]]:
+    def with_losses(self) -> Iterator[tuple[slice, Named]]:
         """Goes through the batch with everything counted, yields all rows of each tile, and then knows all sums."""
         for rows in self.tiles:
             yield rows, self.recomputed(rows)

@@ -41,7 +41,8 @@ def read_npz(path: Path, into: Raw, head_only: bool) -> None:
             with file.open(entry) as stream:
                 into.add(name, _array(name, stream, entry.file_size))
     if WHOLE in into.tensors:
-        text, _ = into.tensors.pop(WHOLE), into.dtypes.pop(WHOLE)
+        text = into.tensors.pop(WHOLE)
+        del into.dtypes[WHOLE]
         require(
             text.dtype.kind == "U" and text.ndim == 0,
             "metadata: expected a text that holds JSON, numpy.array(json.dumps({…})).",

@@ -70,7 +70,7 @@ class _Worker:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        with _deaf_to_interrupts():
+        with _ignoring_interrupts():
             self.process.start()
         theirs.close()
 
@@ -105,7 +105,7 @@ def _serve(pipe: Connection, work: Work) -> None:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def _ignoring_interrupts() -> Iterator[None]:
     """Lets processes begin that do not hear Ctrl-C, which ends them through this one alone."""
     try:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)

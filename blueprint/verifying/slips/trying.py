@@ -65,9 +65,7 @@ def tried_alone(
         for slip, neighbour in causes
         if not _ruled_out(deviation, few, slip, chosen)
     ]
-    if not left:
-        return
-    if row in WHITENED:
+    if left and row in WHITENED:
         for _, own in _tiles(work, deviation):
             for each in left:
                 each.row(own, row)
