@@ -124,8 +124,9 @@ def fitted(
 
 
 def _frozen(part: Part, value: Any, ragged: Collection[str]) -> Any:
-    is_array = part.axes and part.noun == "number" and set(part.axes).isdisjoint(ragged)
-    return np.array(value) if is_array else _as_tuples(value)
+    if not part.axes:
+        return value
+    return _as_tuples(value) if part.noun != "number" or set(part.axes) & set(ragged) else np.array(value)
 
 
 def _as_tuples(value: Any) -> Any:
