@@ -57,12 +57,17 @@ def ieee_products() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Tie:
-    """A draw so close to a boundary that two honest computations may draw different tokens; counted from 1."""
+    """A number so close to a boundary that two honest computations may decide differently; counted from 1.
+
+    what: whose number it is; between: what lies on either side. Of a draw these are two tokens.
+    """
 
     file: int
     episode: int
     position: int
     margin: float
+    what: str = "draw"
+    between: str = "two words"
 
 
 def shapes(file: File, *names: str) -> tuple[object, ...]:

@@ -116,6 +116,21 @@ def test_a_ratio_exactly_at_the_end_of_its_range_pulls_on() -> None:
     assert apart(files) == []
 
 
+def test_a_ratio_within_rounding_of_the_end_of_its_range_is_a_tie() -> None:
+    """Only where its gradient ends there: a token with a positive advantage pulls on both sides of 1 − ε."""
+    of = outline("default")
+    plain = arrays(Book(of))
+    high = (plain["ratio"] > 1) & (plain["advantages_used"] > 0) & (plain["ratio.grad"] != 0)
+    low = (plain["ratio"] < 1) & (plain["advantages_used"] > 0)
+    assert high.any()
+    assert low.any()
+    near = [abs(float(plain["ratio"][at][0]) - 1) + 1e-11 for at in (high, low)]
+    found = witness_of([arrays(Book(of.with_typed({"clip_range.yours": each}))) for each in near], device="cpu")
+    (tie,) = found.record.ties
+    assert (tie.file, tie.what, high[tie.episode - 1, tie.position - 1]) == (0, "ratio", True)
+    assert tie.margin == pytest.approx(1e-11, rel=1e-3)
+
+
 VALUES = {"at the end of its range": (0.5, 0.5), "as far beyond the return as the clipped one is below": (1.5, 0.5)}
 
 

@@ -7,10 +7,25 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from blueprint.witness import TABLE, Batch, Held, Named, Options, Rows, Texts, distribution_rows, kl_rows, logprobs
+from blueprint.witness import (
+    TABLE,
+    UPPER,
+    Batch,
+    Held,
+    Named,
+    Options,
+    Rows,
+    Texts,
+    Tie,
+    distribution_rows,
+    kl_rows,
+    logprobs,
+    lowest_ratio,
+)
 from blueprint.witness.ppo import update
 from blueprint.workbooks.rlhf_ppo.witness import models
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import learnt
+from blueprint.workbooks.rlhf_ppo.witness.rollout import ties
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
 from blueprint.workbooks.rlhf_ppo.witness.watched import watched
 
@@ -34,6 +49,19 @@ def add_gradients(batch: Batch, rows: Rows, mask: Tensor) -> None:
     for name, each in gradients_of(batch, rows, mask, weights).items():
         if name in batch.files[0]:
             rows.add({name: each}, whole=name.startswith(on_weights))
+
+
+def clip_ties(batch: Batch, rows: Rows) -> list[Tie]:
+    """Lists the ratios that are nearly at the end of their range behind which they pull no more.
+
+    A ratio of 1, to the last bit, is the same for every honest computation.
+    """
+    if f"ratio{GRAD}" not in rows:
+        return []
+    ratio, advantages = rows["ratio"], rows["advantages_used"]
+    end = torch.where(advantages > 0, 1 + batch.options.number(UPPER), lowest_ratio(batch.options))
+    counts = (advantages != 0) & (ratio != 1)
+    return ties(batch, torch.where(counts, (ratio - end).abs(), torch.inf), "ratio", "pulling and not pulling")
 
 
 def gradients_of(batch: Batch, rows: Held, mask: Tensor, weights: Weights) -> Named:

@@ -27,7 +27,7 @@ from blueprint.witness import (
     surrogates,
     with_end,
 )
-from blueprint.workbooks.rlhf_ppo.witness.backward import add_gradients
+from blueprint.workbooks.rlhf_ppo.witness.backward import add_gradients, clip_ties
 from blueprint.workbooks.rlhf_ppo.witness.epochs import add_epochs
 from blueprint.workbooks.rlhf_ppo.witness.libraries import add_libraries
 from blueprint.workbooks.rlhf_ppo.witness.metrics import (
@@ -67,7 +67,7 @@ POLICIES = {"old_policy": "old", "reference": "reference", "new_policy": "policy
 
 
 def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
-    """Adds every quantity of the files to the rows and returns the draws that are ties."""
+    """Adds every quantity of the files to the rows and returns what is a tie: draws, and ratios where a gradient ends."""
     add_settings(batch, rows)
     file = batch.files[0]
     if SCORES in file and "old.W" not in file:
@@ -82,7 +82,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     add_charts(batch, rows, start)
     add_pictures(batch, rows)
     add_checks(batch, rows, start.mask)
-    return start.ties
+    return [*start.ties, *clip_ties(batch, rows)]
 
 
 def compute_ppo(batch: Batch, rows: Rows) -> Start:

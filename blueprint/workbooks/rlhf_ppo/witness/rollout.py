@@ -121,10 +121,10 @@ def draw(logits: torch.Tensor, u: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     return token, (boundaries - at).abs().amin(dim=-1)
 
 
-def ties(batch: Batch, margin: torch.Tensor) -> list[Tie]:
+def ties(batch: Batch, margin: torch.Tensor, *named: str) -> list[Tie]:
     """Lists the draws within 1e-9 of a boundary (2e-5 in float32). margin: how far each is from the nearest, [F, N, T]."""
     close = (margin <= TIE[batch.dtype]) & (batch.exists > 0)
-    return [Tie(file, n + 1, t + 1, float(margin[file, n, t])) for file, n, t in close.nonzero().tolist()]
+    return [Tie(file, n + 1, t + 1, float(margin[file, n, t]), *named) for file, n, t in close.nonzero().tolist()]
 
 
 def add_words(batch: Batch, rows: Rows) -> list[Array]:
