@@ -7,7 +7,7 @@ import numpy as np
 
 from blueprint.language import Block
 from blueprint.page import grid, outline, styles
-from blueprint.page.layout import Hung, Layout
+from blueprint.page.layout import Layout, PlacedChart
 
 SIDES = {"above": (0.0, 1.0), "below": (0.0, -1.0), "right": (1.0, 0.0), "left": (-1.0, 0.0)}
 """Where a word may stand, and which way that is from its dot."""
@@ -85,42 +85,42 @@ WORD = {"series_name": True, "value": False, "font": {"size": 9, "color": styles
 MAJOR_GRID = {"visible": True, "line": {"color": "#D9D9D9", "width": 0.5}}
 
 
-def hang(hung: Hung, layout: Layout, page: Any, add_chart: Callable[[dict[str, str]], Any]) -> None:
-    """Makes a chart and hangs it on its sheet."""
-    chart = hung.chart
-    made = add_chart(KINDS[chart.kind])
+def insert(placed: PlacedChart, layout: Layout, page: Any, add_chart: Callable[[dict[str, str]], Any]) -> None:
+    """Makes a chart of the writer's and puts it on its sheet."""
+    chart = placed.chart
+    native = add_chart(KINDS[chart.kind])
     words = [label for series in chart.series for label in _words(chart, series, layout)]
     for series in [*(_series(chart, number, layout) for number in range(len(chart.series))), *words]:
-        made.add_series(series)
-    made.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}, "overlay": False})
+        native.add_series(series)
+    native.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}, "overlay": False})
     every = {"interval_unit": 1} if _cells_across(chart.series[0].values, layout) <= MOST_WORDS else {}
-    made.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
-    made.set_y_axis(_axis(chart.up) | {"major_gridlines": MAJOR_GRID})
+    native.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
+    native.set_y_axis(_axis(chart.up) | {"major_gridlines": MAJOR_GRID})
     unnamed = list(range(len(chart.series), len(chart.series) + len(words)))
-    made.set_legend({"position": "bottom", "delete_series": unnamed} if len(chart.series) > 1 else {"none": True})
-    made.set_size({"width": _width(chart), "height": HEIGHT})
-    placed = {"x_offset": hung.right * (WIDTH + GAP), "object_position": 3}
-    page.insert_chart(hung.row, grid.LEFT, made, placed | {"description": f"{chart.title}. {chart.tells}"})
+    native.set_legend({"position": "bottom", "delete_series": unnamed} if len(chart.series) > 1 else {"none": True})
+    native.set_size({"width": _width(chart), "height": HEIGHT})
+    options = {"x_offset": placed.right * (WIDTH + GAP), "object_position": 3}
+    page.insert_chart(placed.row, grid.LEFT, native, options | {"description": f"{chart.title}. {chart.tells}"})
 
 
-def right_of(hung: Hung) -> int:
+def right_of(placed: PlacedChart) -> int:
     """Returns how far right of the names a chart ends, in pixels."""
-    return hung.right * (WIDTH + GAP) + _width(hung.chart)
+    return placed.right * (WIDTH + GAP) + _width(placed.chart)
 
 
 def _series(chart: outline.Chart, number: int, layout: Layout) -> dict[str, Any]:
     """Describes a series to the writer."""
     series, (colour, dash, mark) = chart.series[number], STROKES[number % len(STROKES)]
     cells = {"categories": f"={_cells_of(series.over, layout)}", "values": f"={_cells_of(series.values, layout)}"}
-    made: dict[str, Any] = {"name": series.name} | cells
+    described: dict[str, Any] = {"name": series.name} | cells
     if chart.kind == "bars":
         pattern = PATTERNS[number % len(PATTERNS)]
         hatched = {"pattern": {"pattern": pattern, "fg_color": colour, "bg_color": "#FFFFFF"}}
-        return made | (hatched if pattern else {"fill": {"color": colour}}) | BARS | _numbers(chart, layout)
+        return described | (hatched if pattern else {"fill": {"color": colour}}) | BARS | _numbers(chart, layout)
     if series.dots:
         marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": styles.INK}}
-        return made | UNDRAWN | {"marker": marker}
-    return made | UNDRAWN | {"line": {"color": colour, "width": 2, "dash_type": dash}}
+        return described | UNDRAWN | {"marker": marker}
+    return described | UNDRAWN | {"line": {"color": colour, "width": 2, "dash_type": dash}}
 
 
 def _width(chart: outline.Chart) -> int:

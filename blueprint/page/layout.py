@@ -71,8 +71,8 @@ class Link(At):
 
 
 @dataclass(frozen=True)
-class Hung:
-    """A chart and the cell at its upper left corner; `right` is how many charts hang beside it on its left."""
+class PlacedChart:
+    """A chart and the cell at its upper left corner; `right` is how many charts stand beside it on its left."""
 
     sheet: str
     row: int
@@ -105,7 +105,7 @@ class Layout:
     echoes: list[Echo] = field(default_factory=list)
     lives: list[Live] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    charts: list[Hung] = field(default_factory=list)
+    charts: list[PlacedChart] = field(default_factory=list)
     folds: list[tuple[str, int, int]] = field(default_factory=list)
     walk: list[WalkLine | WalkList] = field(default_factory=list)
     numbered: dict[str, tuple[int, int]] = field(default_factory=dict)

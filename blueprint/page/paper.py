@@ -7,7 +7,7 @@ from typing import Any
 
 from blueprint.page import charts, grid, outline, printing, ruler, styles
 from blueprint.page.columns import Columns
-from blueprint.page.layout import Hung, Layout
+from blueprint.page.layout import Layout, PlacedChart
 
 STANDARD, TITLE, LOW, TIGHT, NARROW, PARAGRAPH = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25, 13
 """Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet, a line of a paragraph."""
@@ -42,7 +42,7 @@ def rows_of(sheet: outline.Sheet, layout: Layout, columns: Columns) -> Rows:
     low = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
     if sheet.tight:
         rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in layout.sections(sheet.title)}
-    elif sheet.across and not any(hung.sheet == sheet.title for hung in layout.charts):
+    elif sheet.across and not any(placed.sheet == sheet.title for placed in layout.charts):
         rows.heights |= dict.fromkeys(low, LOW)
     style = styles.label_style("walk numbers")
     tall = {
@@ -72,11 +72,11 @@ def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) 
     body, end = layout.body[sheet.title], layout.end[sheet.title]
     widths = [columns.widths[column] for column in sorted(columns.widths)]
     heights = [rows.pixels(row) for row in range(layout.printed.get(sheet.title, end))]
-    hung = [each for each in layout.charts if each.sheet == sheet.title]
+    placed = [each for each in layout.charts if each.sheet == sheet.title]
     if not sheet.printed:
         return head_of(widths, heights, body)
-    if hung:
-        return _pictures(hung, widths, heights, body)
+    if placed:
+        return _pictures(placed, widths, heights, body)
     if sheet.aside:
         widths = widths[: grid.LEFT + len(sheet.widths) - sheet.aside]
     groups = range(1, columns.sizes[0] if len(columns.sizes) > 1 else 1)
@@ -93,10 +93,10 @@ def head_of(widths: list[int], heights: list[int], head: int) -> printing.Area:
     return printing.Area(shown, heights[:head], 0, head)
 
 
-def _pictures(hung: list[Hung], widths: list[int], heights: list[int], body: int) -> printing.Area:
+def _pictures(placed: list[PlacedChart], widths: list[int], heights: list[int], body: int) -> printing.Area:
     """Returns the charts without the rows below them from which they are drawn; a page never ends in a chart."""
-    right = sum(widths[: grid.LEFT]) + max(map(charts.right_of, hung))
+    right = sum(widths[: grid.LEFT]) + max(map(charts.right_of, placed))
     across = widths + [UNSET] * ceil(right / UNSET)
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
-    rows = sorted({each.row for each in hung})
+    rows = sorted({each.row for each in placed})
     return printing.Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))

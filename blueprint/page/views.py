@@ -140,11 +140,11 @@ def _spread(spread: Spread, pen: SheetPen) -> None:
 
 
 def _chart(chart: Chart, pen: SheetPen) -> None:
-    """Hangs a chart: beside the one before it where there is room, else below."""
-    before = next((hung for hung in reversed(pen.layout.charts) if hung.sheet == pen.title), None)
+    """Places a chart: beside the one before it where there is room, else below."""
+    before = next((placed for placed in reversed(pen.layout.charts) if placed.sheet == pen.title), None)
     beside = before is not None and not (before.right or before.chart.wide or chart.wide)
     row = before.row if before and beside else pen.row
-    pen.layout.charts.append(layout.Hung(pen.title, row, int(beside), chart))
+    pen.layout.charts.append(layout.PlacedChart(pen.title, row, int(beside), chart))
     pen.row = row + charts.ROWS
 
 

@@ -40,16 +40,16 @@ OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_n
 
 def write(layout: Layout, path: Path) -> int:
     """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
-    made = _made()
+    created = _created()
     with saved_whole(path) as unfinished:
         archive = BytesIO()
         with xlsxwriter.Workbook(archive, OPTIONS) as book:
-            formulas = BookWriter(layout, book).write(made)
+            formulas = BookWriter(layout, book).write(created)
         unfinished.write_bytes(archive.getbuffer())
     return formulas
 
 
-def _made() -> datetime:
+def _created() -> datetime:
     """Returns when the file says it was made."""
     given = os.environ.get("SOURCE_DATE_EPOCH") or NEW_YEAR_2026
     try:
@@ -68,9 +68,9 @@ class BookWriter:
         self.sheets, self.formats, self.formulas = dict[str, Any](), dict[Any, Any](), 0
         self.long: dict[tuple[str, int], str | None] = {}
 
-    def write(self, made: datetime) -> int:
-        """Writes everything and returns the number of formulas; made: when the file says it was made."""
-        self.properties(made)
+    def write(self, created: datetime) -> int:
+        """Writes everything and returns the number of formulas; created: when the file says it was made."""
+        self.properties(created)
         measure = ruler.Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, sheet_setup.PlainSheet)
@@ -86,13 +86,13 @@ class BookWriter:
         self.names()
         self.notes()
         self.validation()
-        for hung in self.layout.charts:
-            charts.hang(hung, self.layout, self.sheets[hung.sheet], self.book.add_chart)
+        for placed in self.layout.charts:
+            charts.insert(placed, self.layout, self.sheets[placed.sheet], self.book.add_chart)
         return self.formulas
 
-    def properties(self, made: datetime) -> None:
+    def properties(self, created: datetime) -> None:
         """Notes in the file what it is and what it was made from."""
-        self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": made})
+        self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": created})
         known = dict.fromkeys(axis for block in self.layout.places for axis in block.axes)
         axes = "; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in known)
         facts = {
@@ -121,7 +121,7 @@ class BookWriter:
             refuse_left_out(self.book.define_name(name, f"={target}"), name)
 
     def notes(self) -> None:
-        """Hangs a note at the head of every row of which there is more to say than its name."""
+        """Puts a note at the head of every row of which there is more to say than its name."""
         for block, (sheet, row, column) in self.layout.heads.items():
             if text := validation.note_of(block, self.layout):
                 refuse_left_out(
