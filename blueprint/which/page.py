@@ -15,7 +15,6 @@ They are all called PPO, and each computes another loss from the same batch: the
 source at the version named; `blueprint presets` says where. The total is what the policy's optimiser makes smaller: where
 the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two
 runs should know which row each of them is."""
-UNLOGGED = "A dash: the library does not log it."
 ENDLESS = """\
 inf, nan: what the library itself gets, where a number beyond 1.8e308 entered. No cell holds such a number: `blueprint build`
 says where it arises."""
@@ -45,7 +44,7 @@ def page(batches: Sequence[Batch], command: str) -> str:
     for batch in batches:
         parts += [f"## The batch `{batch.name}`", *filter(None, [batch.about]), _table(batch.answers)]
         if any(answer.preset.unlogged for answer in batch.answers):
-            parts.append(UNLOGGED)
+            parts.append("A dash: the library does not log it.")
         if not all(isfinite(number) for answer in batch.answers for number in answer.numbers.values()):
             parts.append(ENDLESS)
         if _pulls(batch):

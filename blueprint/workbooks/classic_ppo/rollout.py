@@ -42,7 +42,6 @@ LEAD = "what happened in every environment, step by step; how likely the policy 
 ENDS = "done marks the step after which an episode ended; the next column begins another one. The end column holds V(next)."
 TERMINATED = "terminated is 1 where the task itself ended, 0 where only a time limit cut the episode off."
 
-LEAD_INPUTS = "the settings; everything else that is typed stands on Rollout"
 PICK = "Pick a library: its settings fill the column “preset” below. Where something stands under “yours”, that is used instead."
 OFF = "A limit may be the word off instead of a number: type off to switch one off. Then the step that it limits is not taken."
 NORM = (
@@ -126,4 +125,6 @@ def inputs(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:
         Section("Where that was read", tuple(map(Note, sources))),
         Section("What this file was built with", (Note(NORM), Note(NORM_CHECK), Line((norm,)))),
     )
-    return Sheet("Inputs", LEAD_INPUTS, sections, widths=(13,) * 8, first=0)
+    return Sheet(
+        "Inputs", "the settings; everything else that is typed stands on Rollout", sections, widths=(13,) * 8, first=0
+    )

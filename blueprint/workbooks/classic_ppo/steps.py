@@ -34,7 +34,6 @@ from blueprint.workbooks.common import (
 LEAD_ADVANTAGE = (
     "from rewards and values to a learning signal for every step; nothing reaches back over the end of an episode"
 )
-LEAD_DIAGNOSTICS = "what one watches while training; none of it enters the loss"
 STOPS = "Two things reach back from the next column: its value, unless stop is 1, and its advantage, unless done is 1."
 RIGHT_TO_LEFT = (
     "Read from right to left: the last A is δ, each earlier one adds γλ of its neighbour, unless the episode ended."
@@ -77,8 +76,8 @@ def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
     """Defines and outlines TD error, advantage, return and whitening."""
     heads = _, done = head(run, "advantage")
     r, V = link("advantage.rewards", run["rewards"]), link("advantage.values", run["values.old"])
-    over, N, stop = link("advantage.terminated", run["terminated"]), run["count"], use.row("stop")
-    stop[n, t] = use.switch["bootstrap"].choose(done=done[n, t], terminated=over[n, t])
+    over, N = link("advantage.terminated", run["terminated"]), run["count"]
+    stop = use.row("stop", use.switch["bootstrap"].choose(done=done[n, t], terminated=over[n, t]))
     made = gae(r, V, Reach(stop=stop, done=done), use)
     of = statistics("advantage", made.advantages, Counting(EVERYWHERE, N, maximum(N - 1, 1)), use)
     white = whitened_advantages(made.advantages, of, use)
@@ -117,7 +116,13 @@ def _diagnostics(known: Blocks, use: Choices) -> Sheet:
             "Means shown on the first sheet", tuple(means_of([known["rewards"], known["td_errors"]], over).values())
         ),
     )
-    return Sheet("Diagnostics", LEAD_DIAGNOSTICS, outline, (n, t), head(known, "diagnostics"))
+    return Sheet(
+        "Diagnostics",
+        "what one watches while training; none of it enters the loss",
+        outline,
+        (n, t),
+        head(known, "diagnostics"),
+    )
 
 
 LINKED = {

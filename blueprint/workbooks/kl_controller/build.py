@@ -32,7 +32,6 @@ from blueprint.workbooks.kl_controller.schema import CONTROLLER
 
 u = Axis("u", "update", start=1)
 i = Axis("i", "response", start=1)
-HEADING = "The adaptive KL controller by hand"
 READING = (
     "RLHF penalises KL to the reference with a coefficient β. With a fixed β one gets the KL that one gets; the controller turns",
     "this round: one names the KL, and β follows it, update by update. By default in lm-human-preferences and TRL 0.7 to 0.11.4.",
@@ -48,10 +47,7 @@ STATISTICS = (
 ORDER = (
     "The rewards of a batch are made with the old β; only then is β updated by the KL of that batch. Both stand here."
 )
-SHOWN = "These responses stand for the n of a batch: only their mean enters."
 LEAD = "from the KL of a batch of responses to the KL coefficient β of the next batch"
-RESULTS = ("error", "factor", "kl_coef.before", "kl_coef.after", "final_kl_coef")
-WAYS = tuple(text for text in CHECKING if "blueprint explain" not in text)
 LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge") and not look.faded)
 LONGEST = 1_000_000
 
@@ -132,9 +128,14 @@ def _controller(rows: Rows) -> Sheet:
     """Outlines the sheet from the KL of responses to β."""
     given = several(rows, "responses.kl", "responses.length", "responses.count")
     means = several(rows, "kl.seq_sum", "responses.kl_per_word", "kl.token_mean")
-    error, factor, before, after, final = map(key, several(rows, *RESULTS))
+    error, factor, before, after, final = map(
+        key, several(rows, "error", "factor", "kl_coef.before", "kl_coef.after", "final_kl_coef")
+    )
     sections = (
-        Section("The KL of the responses of each batch", (Note(SHOWN), *given)),
+        Section(
+            "The KL of the responses of each batch",
+            (Note("These responses stand for the n of a batch: only their mean enters."), *given),
+        ),
         Section("The one number that is fed", (*means, key(rows["kl.fed"]))),
         Section("How far off the target, and by how much β changes", (rows["error.raw"], error, factor)),
         Section("β before and after the update", (Note(ORDER), before, after)),
@@ -153,6 +154,9 @@ def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
         Section("What comes of it", (final,), COLUMNS),
         Section("The sheets", (Tour(),)),
         Section("Colours", LOOKS),
-        Section("How to check this file", (*map(Note, WAYS), Note(made))),
+        Section(
+            "How to check this file",
+            (*(Note(text) for text in CHECKING if "blueprint explain" not in text), Note(made)),
+        ),
     )
-    return Sheet("Start", lead, sections, widths=WIDTHS, heading=HEADING, first=None)
+    return Sheet("Start", lead, sections, widths=WIDTHS, heading="The adaptive KL controller by hand", first=None)

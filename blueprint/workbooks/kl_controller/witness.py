@@ -10,9 +10,6 @@ import torch
 
 from blueprint.witness import Batch, KindWitness, Named, Rows, Tie, add_settings, add_verdicts, picked, within
 
-STATISTICS = ("seq_sum", "token_mean")
-"""The words of the statistic that is fed."""
-
 
 def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of the files to the rows."""
@@ -28,7 +25,7 @@ def fed_rows(batch: Batch) -> Named:
     sums, lengths = batch.typed("responses.kl"), batch.typed("responses.length")
     per_word = sums / lengths
     means = torch.stack([sums.mean(dim=-1), per_word.mean(dim=-1)])
-    fed = picked(batch.option("kl_stat", STATISTICS), list(means))
+    fed = picked(batch.option("kl_stat", ("seq_sum", "token_mean")), list(means))
     return {
         "responses.count": torch.full_like(sums[:, 0, 0], sums.shape[-1]),
         "kl.seq_sum": means[0],

@@ -41,7 +41,6 @@ from blueprint.workbooks.minibatch.library import library_sheet
 from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
 from blueprint.workbooks.minibatch.steps import QUANTITIES, Steps, flow, parts, pictures, pieces, steps_of, walked
 
-WATCHED = "metrics.clip_fraction"
 WITHOUT = ("update_step", "policy_kl_coef", "batch.temperature", "batch.temperature_eps")
 WORDS = ("k1", "k2", "k3", "abs")
 """KL estimates; the exact one needs every word's probability, which no dump has."""
@@ -105,7 +104,7 @@ def _catalogue() -> Catalogue:
     """Leaves out the settings that have no use where no model is run and no distribution is known."""
     settings = {
         key: setting for key, setting in rlhf().settings.items()
-        if key not in WITHOUT and (key == WATCHED or not key.startswith("metrics."))
+        if key not in WITHOUT and (key == "metrics.clip_fraction" or not key.startswith("metrics."))
     }  # fmt: skip
     narrowed = {key: replace(settings[key], words=WORDS) for key in (OLD.estimator, NEW.estimator)}
     return replace(rlhf(), settings=settings | narrowed)

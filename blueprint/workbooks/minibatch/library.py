@@ -11,7 +11,6 @@ LEAD = "what the library logged beside what its own numbers come to: look for th
 HOW = "A row that deviates may follow from one above it: look at the first. Rounding is allowed, that of the dump's format."
 LOGGED = "logged."
 """What begins the names of what the library logged."""
-HEADINGS = ("recomputed", "logged", "difference", "allowed", "deviates")
 WHOLE = {
     "policy_loss": ("L_policy", "policy loss"),
     "value_loss": ("L_value", "value loss"),
@@ -54,7 +53,13 @@ def library_sheet(names: Collection[str], computed: Blocks, head: InView) -> tup
             sections.append(section)
             pieces.append(piece)
     if lines := [_line(name, names, computed) for name in WHOLE if LOGGED + name in names]:
-        sections.append(Section("Numbers of the whole batch", tuple(lines), HEADINGS))
+        sections.append(
+            Section(
+                "Numbers of the whole batch",
+                tuple(lines),
+                ("recomputed", "logged", "difference", "allowed", "deviates"),
+            )
+        )
     first, *others = sections or [Section("Nothing was logged", (Note("The dump has no tensor to compare."),))]
     first = Section(first.title, (Note(HOW), *first.items), first.columns)
     return Sheet("Library", LEAD, (first, *others), (n, t), here.rows, here.mask), tuple(pieces)
@@ -65,14 +70,22 @@ def _row(name: str, called: str, ours: Block, where: Block) -> tuple[Section, Pi
     symbol, meaning, again = ours.symbol, ours.about.meaning, link(f"beside.{name}", ours)
     theirs = typed(LOGGED + name, (n, t), f"{symbol}_lib", f"logged: {meaning.partition(':')[0]}", decimals=SHOWN)
     allowed = typed(f"allowed.{name}", (), f"tol_{symbol}", "distance that rounding allows", decimals=7)
-    off = block(f"off.{name}", (n, t), f"off_{symbol}", "distance, where the row is read", decimals=7)
-    worst = block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7)
-    deviates = block(f"deviates.{name}", (n, t), f"dev_{symbol}", "1 where it deviates", unit="0 or 1", decimals=0)
-    count = block(f"deviates.{name}.count", (), f"N_dev_{symbol}", "words shown that deviate", decimals=0)
-    off[n, t] = where[n, t] * abs(theirs[n, t] - again[n, t])
-    worst[()] = Max((n, t), off[n, t])
-    deviates[n, t] = less(allowed, off[n, t])
-    count[()] = Sum((n, t), deviates[n, t])
+    off = defined(
+        block(f"off.{name}", (n, t), f"off_{symbol}", "distance, where the row is read", decimals=7),
+        where[n, t] * abs(theirs[n, t] - again[n, t]),
+    )
+    worst = defined(
+        block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7),
+        Max((n, t), off[n, t]),
+    )
+    deviates = defined(
+        block(f"deviates.{name}", (n, t), f"dev_{symbol}", "1 where it deviates", unit="0 or 1", decimals=0),
+        less(allowed, off[n, t]),
+    )
+    count = defined(
+        block(f"deviates.{name}.count", (), f"N_dev_{symbol}", "words shown that deviate", decimals=0),
+        Sum((n, t), deviates[n, t]),
+    )
     rows = (Line((allowed,), "fixed"), again, theirs, off, key(deviates), worst, key(count))
     return Section(meaning, rows), Piece(f"{called}: words off", count, deviates)
 

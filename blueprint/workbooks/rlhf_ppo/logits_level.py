@@ -14,6 +14,7 @@ from blueprint.workbooks.common import (
     chosen_logprobs,
     chosen_of,
     count,
+    defined,
     ends_at,
     kept_values,
     n,
@@ -35,7 +36,6 @@ from blueprint.workbooks.rlhf_ppo.whole import Start, whole
 LEAD = "everything typed that is not a logit, a value or a score; those stand on their own sheets"
 OLD = "π_old, which wrote the words: its logits are given, in every slot, used or not"
 RAW = "A critic's number is given in every slot: some libraries read it behind a response too."
-SCORED = "what the reward model gave; conventions decide where it lands"
 
 
 def logits_level(numbers: RlhfNumbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -78,11 +78,10 @@ def given_texts() -> dict[str, Block]:
     end_word = typed("end_word", (), "end_word", "the word that ends a response", text=True)
     written = typed("word_written", (n, t), "writes", "word in the slot", text=True)
     m = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
-    a = block("rollout.written", (n, t), "a", "id of the word, counted from 0", decimals=0)
-    end_id = block("end_id", (), "end_id", "id of the end word", decimals=0)
+    ids = block("rollout.written", (n, t), "a", "id of the word, counted from 0", decimals=0)
+    a = defined(ids, match(v, vocabulary[v], written[n, t]))
+    end_id = defined(block("end_id", (), "end_id", "id of the end word", decimals=0), match(v, vocabulary[v], end_word))
     S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
-    a[n, t] = match(v, vocabulary[v], written[n, t])
-    end_id[()] = match(v, vocabulary[v], end_word)
     S[n, t.last + 1] = 0
     S[n, t] = 1
     is_end, ends = ROWS.rows("rollout.is_end", "rollout.ends")
@@ -139,4 +138,9 @@ def _critic(name: str, whose: str, title: str, given: Rows, head: InView) -> She
 def _reward_model(head: InView) -> Sheet:
     score = typed("reward_model.score", (n,), "RM", "score of the response")
     section = Section("One score for each response", (key(score),))
-    return sheet_of("Reward model", SCORED, (section,), head.on("reward_model"))
+    return sheet_of(
+        "Reward model",
+        "what the reward model gave; conventions decide where it lands",
+        (section,),
+        head.on("reward_model"),
+    )

@@ -74,9 +74,9 @@ def typed_or_drawn(given: Rows, drawn: Block) -> tuple[Block, ...]:
     """Takes the token that is typed for the response, and where none is the drawn one; nothing if none can be typed."""
     if RESPONSE not in given:
         return ()
-    forced, token = ROWS.row("rollout.forced"), given[RESPONSE][n, t]
-    forced[n, t] = where(filled(token), match(v, given["vocabulary"][v], token), drawn[n, t])
-    return given[RESPONSE], forced
+    token = given[RESPONSE][n, t]
+    forced = where(filled(token), match(v, given["vocabulary"][v], token), drawn[n, t])
+    return given[RESPONSE], ROWS.row("rollout.forced", forced)
 
 
 def draw(p: Block) -> tuple[Block, Block, Block]:
@@ -89,11 +89,9 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
     upto = block(
         "old.cumulative", (n, t, v), "F", "probability of the word and all before it", unit="0 … 1", decimals=3
     )
-    drawn = ROWS.row("rollout.drawn")
     upto[n, t, v.first - 1] = 0
     upto[n, t, v] = upto[n, t, v - 1] + p[n, t, v]
-    drawn[n, t] = find(v, upto[n, t, v - 1], u[n, t])
-    return u, upto, drawn
+    return u, upto, ROWS.row("rollout.drawn", find(v, upto[n, t, v - 1], u[n, t]))
 
 
 def whose_turn(given: Rows, a: Block, m: Block) -> tuple[Block, ...]:

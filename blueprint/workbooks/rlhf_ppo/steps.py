@@ -15,6 +15,7 @@ from blueprint.workbooks.common import (
     Signal,
     by_name,
     clip_flags,
+    defined,
     ends,
     exact_kl,
     loss,
@@ -99,10 +100,13 @@ def slot_rows(models: Rows) -> dict[str, Block]:
     S, new = models["slots"], models["policy.p"]
     at = places(S, models["mask"])
     slots, *ended = ends(S, at.until, models["rollout.ends"])
-    most = block("response.most", (), "T_most", "slots of the longest response", decimals=0)
-    most[()] = maximum(Max(n, slots[n]), 1)
+    most = defined(
+        block("response.most", (), "T_most", "slots of the longest response", decimals=0), maximum(Max(n, slots[n]), 1)
+    )
     kl = exact_kl("kl_new", new, models["policy.p_log_p"], models["reference.log_p"], S)
     placed = models.get("reward.score")
-    score = block("score.given", (n,), "s_n", "score of the response, as given")
-    score[n] = models["reward_model.score"][n] if placed is None else Sum(t, placed[n, t])
+    score = defined(
+        block("score.given", (n,), "s_n", "score of the response, as given"),
+        models["reward_model.score"][n] if placed is None else Sum(t, placed[n, t]),
+    )
     return named(*at, slots, *ended, most, *kl, score)

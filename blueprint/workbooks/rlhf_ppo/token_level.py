@@ -21,6 +21,7 @@ from blueprint.workbooks.common import (
     checks,
     checks_sheet,
     count,
+    defined,
     facts_of,
     fixed,
     identities,
@@ -135,8 +136,7 @@ def _clip_table(use: Choices) -> tuple[Sheet, charts.Points]:
     ratio = typed("case.ratio", (case,), "ρ", "ratio of the case", unit="> 0")
     advantage = typed("case.advantage", (case,), "Â", "advantage of the case")
     clip = surrogate(ratio, advantage, lowest_ratio(use), use)
-    loss = block("case.loss", (case,), "loss", "loss of the case: minus U_min")
-    loss[case] = -clip.smaller[case]
+    loss = defined(block("case.loss", (case,), "loss", "loss of the case: minus U_min"), -clip.smaller[case])
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
     section = Section("The clipped surrogate, case by case", rows)
     lead = "what the clip does with a good and a bad word, near and far"

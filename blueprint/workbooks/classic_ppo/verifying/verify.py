@@ -32,7 +32,6 @@ from blueprint.workbooks.classic_ppo.verifying.recompute import recompute
 from blueprint.workbooks.classic_ppo.verifying.replayed import Given
 
 SIGNAL = ("rewards", "advantages", "returns")
-UNEXPLAINED = "None of the known mistakes that were tried explains it."
 UNSAID = (
     'the file does not say how many updates came before it: with "optimizer_step": "0" in the metadata of the first '
     "minibatch it is checked that the new log-probs are the old ones"
@@ -87,7 +86,7 @@ def causes_of(judge: Judge, settings: Settings, given: Given, name: str) -> Caus
     tried = list(tries(judge.rollout, settings, name in SIGNAL))
     found = [_match(judge, each, name) for each in tried if _explains(judge, each, given, name)]
     best = [each for each in found if each.rest] or sorted(found, key=lambda match: len(match.still))
-    return Causes(tuple(best), len(tried), len(tried), UNEXPLAINED)
+    return Causes(tuple(best), len(tried), len(tried), "None of the known mistakes that were tried explains it.")
 
 
 def _explains(judge: Judge, each: Try, given: Given, name: str) -> bool:

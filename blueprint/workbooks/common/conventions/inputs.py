@@ -10,7 +10,6 @@ from blueprint.page.outline import Line, Note, Row, Section, Sheet
 from blueprint.workbooks.common.conventions.data import GROUPS, Conventions, rlhf
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
 
-WIDTHS = (24, 24, 24, 11, 24, 24, 24, 24, 24, 9)
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
 LEAD = "what each library does, as data: a row per convention, a column per preset; a limit that is not there is off"
 CHOOSING = "Choose a preset, and everything follows. What you type under “yours” goes before it; empty, the preset's value is used."
@@ -51,7 +50,13 @@ def conventions_sheet(chosen: Chosen, notes: tuple[str, ...] = (MOVES, BUILD_TIM
     """Outlines the preset in use and all settings. notes: what is to be known besides how one chooses."""
     told = tuple(map(Note, (CHOOSING, OFF, *notes)))
     preset = Section("Preset", (*told, Line((chosen.table.chosen,)), Line((chosen.table.number,))))
-    return Sheet("Conventions", CONVENTIONS, (preset, *settings_sections(chosen.settings)), widths=WIDTHS, first=0)
+    return Sheet(
+        "Conventions",
+        CONVENTIONS,
+        (preset, *settings_sections(chosen.settings)),
+        widths=(24, 24, 24, 11, 24, 24, 24, 24, 24, 9),
+        first=0,
+    )
 
 
 def presets_sheet(chosen: Chosen) -> Sheet:

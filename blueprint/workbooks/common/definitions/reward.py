@@ -54,13 +54,14 @@ def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]
     until: (n, t), 1 up to the last word. end_words: (n, t), 1 where the response ends in the end word.
     """
     n, t = S.axes
-    slots = block("response.slots", (n,), "T_n", "slots of the response", decimals=0)
+    slots = defined(block("response.slots", (n,), "T_n", "slots of the response", decimals=0), Sum(t, S[n, t]))
     by_word = block("response.ended", (n,), "ended_n", "1 if it ended in the end word", decimals=0)
     by_pad = block("response.padded", (n,), "padded_n", "1 if a slot was left over", decimals=0)
-    slots[n] = Sum(t, S[n, t])
-    by_word[n] = less(0, Sum(t, end_words[n, t]))
-    by_pad[n] = less(Sum(t, S[n, t] * until[n, t]), slots[n])
-    return slots, by_word, by_pad
+    return (
+        slots,
+        defined(by_word, less(0, Sum(t, end_words[n, t]))),
+        defined(by_pad, less(Sum(t, S[n, t] * until[n, t]), slots[n])),
+    )
 
 
 def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:

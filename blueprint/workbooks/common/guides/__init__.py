@@ -30,7 +30,6 @@ BEFORE = "The pieces"
 """What the section of Start begins with before which models and loop stand."""
 
 GIVEN = "No network is run here: what the models said is typed. A model without a link has no numbers in this workbook."
-MODEL_HEADINGS = ("in training", "stands on", "", "begins")
 
 LOOP = (
     "The upper row and the left box happen once a rollout: log-probs, values, advantages and returns are stored. The rest "
@@ -70,7 +69,11 @@ def models_section(blocks: Mapping[str, Block], texts: Mapping[str, Any]) -> Sec
     """Lists the models, frozen and trained, and says whether they run here."""
     runs = "old.E" in blocks and "told_with_weights" in texts
     notes = Note(texts["told"]), Note(texts["told_with_weights"] if runs else GIVEN)
-    return Section("The models", (*(_model(model, blocks) for model in texts["model"]), *notes), MODEL_HEADINGS)
+    return Section(
+        "The models",
+        (*(_model(model, blocks) for model in texts["model"]), *notes),
+        ("in training", "stands on", "", "begins"),
+    )
 
 
 def _model(model: Mapping[str, Any], blocks: Mapping[str, Block]) -> Entry:

@@ -16,7 +16,6 @@ from blueprint.page.outline import Blueprint, Box, Entry, Note, Section, Sheet, 
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
 TEXTS = 53
 """Letters of what is typed and of what one will see together, which is what a small laptop has left."""
-HEADINGS = ("type into", "this", "and watch", "now", "in the default", "what one will see")
 HOW = (
     Note("“now” is live. Undo a change before the next."),
     Note(
@@ -56,7 +55,11 @@ def first_hour_sheet(blocks: Mapping[str, Block], measured: bool) -> list[Sheet]
     if len(found) < 2:
         return []
     entries = [_try(number, each, blocks, measured) for number, each in enumerate(found, 1)]
-    section = Section("Type the change, watch the number", (*HOW, *entries), HEADINGS)
+    section = Section(
+        "Type the change, watch the number",
+        (*HOW, *entries),
+        ("type into", "this", "and watch", "now", "in the default", "what one will see"),
+    )
     this = 1 + max(len(_this(each)) for each in found)
     return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, 16, TEXTS - this), first=None)]
 

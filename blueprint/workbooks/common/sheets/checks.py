@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, at_most, block, changes, equal, link, maximum, typed, where
 from blueprint.page.outline import Item, Line, Note, Section, Sheet, Unchanged
-from blueprint.workbooks.common.definitions import Identity, n, rows, t
+from blueprint.workbooks.common.definitions import Identity, defined, n, rows, t
 from blueprint.workbooks.common.definitions.checks import TOLERANCE, master
 
 AFTER_A_CHANGE = (
@@ -17,7 +17,6 @@ WITNESS, NEAREST = "witness.", "witness.near"
 """How the names of a witness's numbers begin, and the one among them that is how far off they may be."""
 OWN = ("distance.", "verdict.", "largest.", "check.witness", "inputs.changed")
 """How the names of what is computed from them begin: a witness knows nothing of it."""
-HEADINGS = ("sheet", "witness", "distance", "verdict", "largest")
 
 
 class Witnessed(NamedTuple):
@@ -32,16 +31,15 @@ def _beside(witnessed: Witnessed, shown: Sequence[Block]) -> tuple[Section, Bloc
 
     Returns the section, how far off the farthest number is, and what is typed.
     """
-    changed = block("inputs.changed", (), "changed", "inputs that were changed", decimals=0)
-    changed[()] = changes()
+    changed = defined(block("inputs.changed", (), "changed", "inputs that were changed", decimals=0), changes())
     near = typed(NEAREST, (), "near", "largest distance allowed", decimals=12)
     lines, given, largest = [], {near: NEAR}, None
     for own in (each for each in dict.fromkeys(shown) if each.name in witnessed.numbers):
         line, largest = _line(own, near, largest)
         lines.append(Line(line))
         given[line[1]] = witnessed.numbers[own.name]
-    off = block("check.witness", (), "|sheet−w|", "an outside witness agrees")
-    off[()] = where(equal(changed, 0), largest if largest is not None else 0, 0)
+    agrees = block("check.witness", (), "|sheet−w|", "an outside witness agrees")
+    off = defined(agrees, where(equal(changed, 0), largest if largest is not None else 0, 0))
     items: tuple[Item, ...] = (
         Note(f"Computed by {witnessed.told}."),
         Note(AFTER_A_CHANGE),
@@ -49,19 +47,25 @@ def _beside(witnessed: Witnessed, shown: Sequence[Block]) -> tuple[Section, Bloc
         Line((near,)),
         *lines,
     )
-    return Section("An outside witness beside the sheet", items, HEADINGS), off, dict(given)
+    return (
+        Section("An outside witness beside the sheet", items, ("sheet", "witness", "distance", "verdict", "largest")),
+        off,
+        dict(given),
+    )
 
 
 def _line(own: Block, near: Block, before: Block | None) -> tuple[tuple[Block, ...], Block]:
     """Compares one number; returns its cells, and the largest distance up to here, the last of them."""
     name, symbol = own.name, own.symbol
     theirs = typed(f"{WITNESS}{name}", (), f"{symbol}_w", f"torch: {own.about.meaning}")
-    off = block(f"distance.{name}", (), "off", "distance from the witness", decimals=12)
-    verdict = block(f"verdict.{name}", (), "verdict", "OK, or LOOK at the row")
-    largest = block(f"largest.{name}", (), "largest", "largest distance up to here", decimals=12)
-    off[()] = abs(own - theirs)
-    verdict[()] = where(at_most(off, near), "OK", "LOOK")
-    largest[()] = off if before is None else maximum(before, off)
+    off = defined(block(f"distance.{name}", (), "off", "distance from the witness", decimals=12), abs(own - theirs))
+    verdict = defined(
+        block(f"verdict.{name}", (), "verdict", "OK, or LOOK at the row"), where(at_most(off, near), "OK", "LOOK")
+    )
+    largest = defined(
+        block(f"largest.{name}", (), "largest", "largest distance up to here", decimals=12),
+        off if before is None else maximum(before, off),
+    )
     return (link(f"checks.{name}", own), theirs, off, verdict, largest), largest
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from blueprint.inputs import Array
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
 
-END_WORD = "<eos>"
 PLAIN_WORDS = (  # 63, each once
     "the old dog is very sleepy happy big small cat bird runs sleeps sees red blue and a good young "
     "quick slow tree house sun moon rain wind warm cold here there sings jumps plays eats little tall "
@@ -43,7 +42,7 @@ def _stream(seed: int, name: str) -> np.random.Generator:
 
 def vocabulary(size: int) -> list[str]:
     """List the end word and the first plain words; `size` is 2 to 64."""
-    return [END_WORD, *PLAIN_WORDS.split()[: size - 1]]
+    return ["<eos>", *PLAIN_WORDS.split()[: size - 1]]
 
 
 def prompts(seed: int, words: list[str], sizes: Sizes) -> list[list[str]]:

@@ -15,8 +15,6 @@ MEANS = (
 )  # fmt: skip
 """Rows whose means a workbook with models shows, besides that of the score."""
 
-CURVES = ("1", "2", "3", "4")
-
 
 def add_metrics(batch: Batch, rows: Rows, mask: Tensor, score: str) -> None:
     """Adds clip fractions, KLs, scores, explained variance and means over the response words, whatever else counts.
@@ -96,7 +94,7 @@ def onward(rows: Rows, decay: Tensor) -> Tensor:
 
 def add_curves(batch: Batch, rows: Rows) -> None:
     """Adds the advantages for the λ of each curve, [F, N, T + 1]."""
-    for number in CURVES:
+    for number in ("1", "2", "3", "4"):
         gae_lambda = batch.typed(f"gae_at.lambda{number}").view(-1, 1, 1)
         rows.add({f"gae_at.{number}": sums_from(rows["td_errors"], onward(rows, gae_lambda * batch.setting("gamma")))})
 
