@@ -136,6 +136,7 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
     show_default=True,
     help="Columns of each response, around its worst word: 16 to 64.",
 )
+@click.option("--gradients", is_flag=True, help="Every gradient of the loss, to log-probs, entropy and values.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 def import_(

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import NoReturn
@@ -92,13 +93,13 @@ def book_of(path: Path, options: VerifyOptions, view: ViewOptions, name: str) ->
         part = step.alone(verified([verifier.whitened_alike(part.verdict)], options, {}))
     with door.ending_in(door.Refused, MinibatchError):
         shown = verifier.shown(part.verdict, part.chosen, view)
-    return _book(shown, name), part.verdict.agrees
+    return _book(shown, name, view.gradients), part.verdict.agrees
 
 
-def _book(shown: Shown, name: str) -> Book:
+def _book(shown: Shown, name: str, gradients: bool) -> Book:
     """Makes the workbook, and compares it with the replay. Refuses a dump of which no loss can be made."""
     with door.ending_in(door.Unreadable, MinibatchError, NotationError):
-        book = Book(blueprint_of(shown.numbers(name)))
+        book = Book(blueprint_of(replace(shown.numbers(name), gradients=gradients)))
     made = shown.agreement({block.name: array for block, array in book.values.arrays.items()})
     console.say("\n".join([*shown.remarks, f"Shown: {shown.what}."]))
     if made.apart:

@@ -137,12 +137,13 @@ class StepVerdict:
 
 
 class ViewOptions(NamedTuple):
-    """Which rows of a dump are shown, as the options of `blueprint import` say it; see there."""
+    """What is shown of a dump, as the options of `blueprint import` say it; see there."""
 
     rows: list[int] | None = None
     worst: int | None = None
     by: str | None = None
     tokens: int = 32
+    gradients: bool = False
 
 
 class Agreement(NamedTuple):

@@ -10,7 +10,7 @@ from blueprint.language import Axis, Block, block, where
 from blueprint.language.gradient import Declared, Gradient, gradient
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.definitions import Distribution, derivatives
+from blueprint.workbooks.common.definitions import EVERYWHERE, Distribution, Row, derivatives
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Switch
 from blueprint.workbooks.common.sheets.backward import with_backward
@@ -50,7 +50,7 @@ class Backward:
         (policy, critic), declared = self.moves(known), _declared(known)
         constant, keep = [known[name] for name in self.constant if name in known], [known["policy.logprobs"]]
         differentiate = partial(gradient, constant=constant, declared=declared, along=along, prefix=prefix)
-        if not critic or JOINT not in known:
+        if not critic or not {JOINT, "value_loss"} <= known.keys():
             return differentiate(known["total_loss"], [*policy, *critic], keep=keep)
         made = differentiate(known["total_loss"], policy, keep=keep)
         weight, loss = _critic_loss(known, along, prefix)
@@ -97,12 +97,13 @@ def _of_policy(rows: Rows) -> list[Declared]:
     policy = Distribution(
         z, *(rows[f"policy.{step}"] for step in ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p"))
     )
-    m = rows.get("policy.slots", rows["policy.mask"])
+    m: Row = rows.get("policy.slots", rows.get("policy.mask", EVERYWHERE))
     found = [
         derivatives.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], m),
         derivatives.of_entropy(rows["policy.entropy"], policy, m),
-        derivatives.of_exact_kl(rows["policy_kl.exact"], rows["policy.p_old"], policy, m),
     ]
+    if "policy_kl.exact" in rows:
+        found.append(derivatives.of_exact_kl(rows["policy_kl.exact"], rows["policy.p_old"], policy, m))
     if "kl_new.exact" in rows:
         steps = (rows[name] for name in ("reference.log_p", "kl_new.cross", "slots"))
         found.append(derivatives.of_exact_kl_of_new(rows["kl_new.exact"], policy, *steps))

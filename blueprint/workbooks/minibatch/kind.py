@@ -18,6 +18,7 @@ KIND = Kind(
     verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
     witness="blueprint.workbooks.minibatch.witness.compute:WITNESS",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
+    gradient="blueprint.workbooks.minibatch.backward:MOVED",
     former=Former(
         gone=("share_of.policy", "share_of.value", "share_of.entropy", "share_of.kl"),
         new=("share.policy", "share.value", "share.entropy"),

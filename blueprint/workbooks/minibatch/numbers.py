@@ -52,6 +52,7 @@ def numbers_in(file: Saved) -> MinibatchNumbers:
     if mask.shape != (len(words), len(words[0])):
         raise file.refusal("says not on its Contents sheet how words and mask lie: it was changed")
     typed = [name for name, found in file.file.places.items() if found.kind == "typed" and name != "word_written"]
+    typed = [name for name in typed if ".grad." not in name]  # comes with the gradients
     return MinibatchNumbers(
         **file.head(),
         words=words,

@@ -19,16 +19,16 @@ from blueprint.witness import (
     Texts,
     Tie,
     Whole,
+    add_pictures,
     add_settings,
     advantages,
     held,
-    losses,
-    metrics,
     rewards,
     shapes,
-    totals,
 )
+from blueprint.workbooks.minibatch.witness.backward import add_gradients
 from blueprint.workbooks.minibatch.witness.logged import Kind, add_charts, add_checks, add_logged, add_means, kind_of
+from blueprint.workbooks.minibatch.witness.loss import add_estimates, add_loss
 
 HIDDEN = ("policy_kl", "adds.policy_kl", "value.held_counts", "clip_fraction.floored", "entropy.weight.length")
 """Rows of the computation that a window does not show."""
@@ -62,9 +62,11 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     add_places(rows, options)
     add_signal(rows, texts, options, kind)
     add_loss(rows, texts, options, kind)
+    add_gradients(batch, rows, texts, options, kind)
     add_means(rows, kind)
     add_logged(batch, rows, kind)
     add_charts(batch, rows, kind)
+    add_pictures(batch, rows)
     add_checks(batch, rows, kind)
     return ()
 
@@ -125,38 +127,9 @@ def add_rewards(rows: Rows, texts: Texts, options: Options, kind: Kind) -> None:
     rows.add(rewards.whitened_rows(texts.slots, rows, options, moments(rows, "reward")))
 
 
-def add_estimates(rows: Rows, name: str, policy: str, options: Options) -> None:
-    """Adds the estimates of a policy's KL to the reference, of the log-probs as they are typed, padding included."""
-    log_ratio = rows[f"{policy}.logprobs"] - rows["reference.logprobs"]
-    rows.add(rewards.estimate_rows(name, log_ratio, torch.zeros_like(log_ratio), options))
-
-
 def moments(rows: Rows, name: str) -> dict[str, torch.Tensor]:
     """Returns mean and variance of the whole batch, as they are typed."""
     return {each: rows[f"{name}.{each}"] for each in ("mean", "variance")}
-
-
-def add_loss(rows: Rows, texts: Texts, options: Options, kind: Kind) -> None:
-    """Adds the losses of words, their weights, the parts of the loss, and what each word adds to the total."""
-    rows.add(losses.ratio_rows(texts, rows, options))
-    rows.add(losses.surrogate_rows(rows, options))
-    rows.add(metrics.clip_rows(rows, options))
-    counted, modes = losses.counted_rows(rows, options), totals.mode_rows(options)
-    rows.add({name: counted[name] for name in ("loss.kept", "loss.counted")})
-    rows.add(totals.weight_rows("policy", rows, options, rows["policy.weight.length"]))
-    rows.add(totals.guard_rows(rows["loss.mean_ratio"], options))
-    if kind.value_loss:
-        rows.add({"value.counted": counted["value.counted"], "value.mode": modes["value.mode"]})
-        rows.add(losses.value_rows(texts.values, rows, options))
-        rows.add(totals.weight_rows("value", rows, options, rows["value.weight.length"]))
-    if kind.entropy:
-        rows.add({"entropy.mode": modes["entropy.mode"]})
-        rows.add(totals.weight_rows("entropy", rows, options, rows["policy.weight.length"]))
-    add_estimates(rows, "kl_new", "policy", options)
-    rows.add(totals.part_rows(texts, rows, options))
-    rows.add({"kl_coef.loss": rewards.price_rows(rows, options)["kl_coef.loss"]})
-    rows.add(totals.total_rows(rows, options))
-    rows.add(totals.share_rows(texts, rows, options))
 
 
 def group_key(file: File) -> object:

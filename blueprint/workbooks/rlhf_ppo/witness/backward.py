@@ -7,20 +7,23 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
+from blueprint.witness import GRAD as SLOPE
 from blueprint.witness import (
     TABLE,
     UPPER,
     Batch,
     Held,
     Named,
-    Options,
     Rows,
     Texts,
     Tie,
+    both_losses,
+    critic_rows,
     distribution_rows,
     kl_rows,
     logprobs,
     lowest_ratio,
+    shows_slopes,
 )
 from blueprint.witness.ppo import update
 from blueprint.workbooks.rlhf_ppo.witness import models
@@ -29,7 +32,7 @@ from blueprint.workbooks.rlhf_ppo.witness.rollout import ties
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
 from blueprint.workbooks.rlhf_ppo.witness.watched import watched
 
-GRAD = ".grad"
+GRAD = SLOPE
 MODELS = {"policy": POLICY, "critic": SCORED}
 Steps = Mapping[str, list[Tensor]]
 Weights = Mapping[str, Named]
@@ -38,7 +41,7 @@ Weights = Mapping[str, Named]
 
 def add_gradients(batch: Batch, rows: Rows, mask: Tensor) -> None:
     """Adds ∂L/∂x for every quantity x of which the files show one, if they show any, and what is shown on the way."""
-    if not any(name.endswith(GRAD) for name in batch.files[0]):
+    if not shows_slopes(batch):
         return
     weights = {
         name: {part: rows[f"{name}.{part}"] for part in parts} for name, parts in MODELS.items() if f"{name}.E" in rows
@@ -104,8 +107,8 @@ def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:
 
 def losses_of(
     batch: Batch, rows: Held, texts: Texts, weights: Weights, steps: Steps, nodes: Named
-) -> tuple[Tensor, Tensor]:
-    """Returns the total loss of all files, and the value loss of those whose critic has an optimiser of its own: numbers.
+) -> tuple[Tensor, ...]:
+    """Returns what the optimisers make smaller, numbers: see `both_losses`.
 
     Adds to the nodes what stands between them and the steps.
     """
@@ -139,19 +142,12 @@ def losses_of(
     found = update(texts, learnt(batch, rows, texts if TABLE in batch.files[0] else fixed), options)
     shown = {name: each for name, each in found.items() if f"{name}{GRAD}" in batch.files[0]}
     nodes |= {name: each for name, each in shown.items() if each.requires_grad}
-    return found["total_loss"].sum(), (trains_apart(options) * found["value_loss"]).sum()
-
-
-def trains_apart(options: Options) -> Tensor:
-    """Returns whether a file's critic has an optimiser of its own, so that the value loss is no part of the total, [F]."""
-    return options.says("loss.joint", "off", 1)
+    return both_losses(found, options)
 
 
 def add_critic_loss(batch: Batch, rows: Rows) -> None:
     """Adds what the critic's optimiser makes smaller, where conventions are live."""
-    if "critic_loss" in batch.files[0]:
-        weight = torch.where(trains_apart(batch.options), 1.0, batch.options.number("vf_coef", 1))
-        rows.add({"vf_coef.critic": weight, "critic_loss": weight * rows["value_loss"]})
+    rows.add(critic_rows(batch, rows))
 
 
 def add_lookups(batch: Batch, rows: Rows, prefix: str = "") -> None:

@@ -15,6 +15,7 @@ from blueprint.witness import (
     WitnessError,
     add_clip_curve,
     add_dots,
+    add_pictures,
     add_settings,
     add_verdicts,
     advantages,
@@ -40,7 +41,6 @@ from blueprint.workbooks.rlhf_ppo.witness.metrics import (
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import SEEN, order_distance, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.side_by_side import add_library_gradients
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_weights, texts_of
-from blueprint.workbooks.rlhf_ppo.witness.watched import add_pictures
 
 SCORES = "reward.score"
 MEANS = ("kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", SCORES)

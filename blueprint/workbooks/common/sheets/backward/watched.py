@@ -37,13 +37,15 @@ REPHRASED = {
 class Watched(NamedTuple):
     """What there is to watch: which tokens pull, how many, the norms by sheet, and the norm of all of them.
 
-    pulls, counts, norms, total: missing where the numbers have no such row.
+    pulls, counts, norms, total: missing where the numbers have no such row. diagnosed: whether there is a sheet of diagnostics,
+    on which counts stand; else they stand below the rows that they count.
     """
 
     pulls: slopes.Pulls | None
     counts: tuple[Block, ...]
     norms: Mapping[str, tuple[Block, ...]]
     total: tuple[Block, ...]
+    diagnosed: bool
 
 
 def with_watched(blueprint: Blueprint) -> Blueprint:
@@ -51,7 +53,8 @@ def with_watched(blueprint: Blueprint) -> Blueprint:
     pulls = next(filter(None, map(_pulls, blueprint.sheets)), None)
     norms = {sheet.title: found for sheet in blueprint.sheets if (found := _norms(sheet))}
     total = (slopes.joint_norm("loss.grad.norm", [each[-1] for each in norms.values()]),) if norms else ()
-    seen = Watched(pulls, slopes.counted(pulls.rows) if pulls else (), norms, total)
+    diagnosed = any(sheet.title == DIAGNOSTICS for sheet in blueprint.sheets)
+    seen = Watched(pulls, slopes.counted(pulls.rows) if pulls else (), norms, total, diagnosed)
     given = {pulls.tiny: slopes.TINY} if pulls else {}
     return replace(
         blueprint,
@@ -83,7 +86,8 @@ def _extended(sheet: Sheet, seen: Watched) -> Sheet:
     """Adds to one sheet what is watched on it."""
     *sections, last = sheet.sections
     if seen.pulls and _pulls(sheet):
-        rows: tuple[Item, ...] = (*seen.pulls.rows, Note(ROUNDING), Line((seen.pulls.tiny,), "fixed"))
+        counts = () if seen.diagnosed else seen.counts
+        rows: tuple[Item, ...] = (*seen.pulls.rows, *counts, Note(ROUNDING), Line((seen.pulls.tiny,), "fixed"))
         return replace(sheet, sections=(*sections, replace(last, items=(*last.items, *rows))))
     if sheet.title in seen.norms:
         *each, joint = seen.norms[sheet.title]

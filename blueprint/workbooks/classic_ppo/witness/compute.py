@@ -12,8 +12,6 @@ from blueprint.witness import (
     UPPER,
     WORDS,
     Batch,
-    File,
-    KindWitness,
     Options,
     Rows,
     WitnessError,
@@ -24,12 +22,10 @@ from blueprint.witness import (
     distribution_rows,
     estimates,
     explained,
-    held,
     logprobs,
     losses,
     picked,
     place_of,
-    shapes,
     single,
     summed_rows,
     sums_from,
@@ -56,14 +52,14 @@ NOT_SHOWN = ("count", "counted", "bessel", "rsqrt_var_plus", "clamp", "shifted")
 """Steps of whitening that a file of classic PPO has not."""
 
 
-def compute(batch: Batch, rows: Rows) -> tuple[()]:
-    """Adds every quantity of the files to the rows. Raises WitnessError for an action that there is not."""
+def add_rollout(batch: Batch, rows: Rows) -> None:
+    """Adds every quantity of the files but gradients. Raises WitnessError for an action that there is not."""
     add_settings(batch, rows)
     options, every = options_of(batch), batch.exists
     rows.know({name: batch.typed(name) for name in TYPED} | {"response": every, "value.counted": every})
     rows.know({"values.kept": rows["values.old"]})
     for policy in ("old", "policy"):
-        add_policy(batch, rows, policy)
+        add_policy(rows, policy, batch.typed(f"{policy}.logits"))
     environments, steps = batch.sizes[0]
     counts = {"count.environments": environments, "count.steps": steps, "count": environments * steps}
     counts |= {"count.actions": rows["old.log_p"].shape[-1]}
@@ -72,7 +68,6 @@ def compute(batch: Batch, rows: Rows) -> tuple[()]:
     add_loss(batch, rows, options)
     add_metrics(batch, rows)
     add_checks(batch, rows)
-    return ()
 
 
 def options_of(batch: Batch) -> Options:
@@ -83,9 +78,9 @@ def options_of(batch: Batch) -> Options:
     return replace(batch.options, values={**batch.options.values, **switches, **numbers})
 
 
-def add_policy(batch: Batch, rows: Rows, name: str) -> None:
+def add_policy(rows: Rows, name: str, logits: torch.Tensor) -> None:
     """Adds the soft-max of the scores of the actions, and the log-prob of the action taken."""
-    found, actions = distribution_rows(batch.typed(f"{name}.logits")), rows["actions"]
+    found, actions = distribution_rows(logits), rows["actions"]
     last = found["p"].shape[-1] - 1
     wrong = (actions < 0) | (actions > last) | (actions != actions.round())
     if bool(wrong.any()):
@@ -188,12 +183,3 @@ def add_identities(batch: Batch, rows: Rows, values: torch.Tensor, done: torch.T
     to_go = sums_from(rewards + gamma * cut, gamma * ~over, values[..., -1])
     rows.add(checks.identity_rows(rows, rewards - values[..., :-1], to_go, gamma * (1 - done), 0 * done))
     rows.add({"identity.after": torch.where(over, cut, to_go[..., 1:])} | checks.size_rows(rows, values[..., :-1]))
-
-
-def group_key(file: File) -> object:
-    """Returns what files must share: their settings, all shapes, and the norm whose rows they were built with."""
-    same = shapes(file, "actions", "old.logits", "policy.logits", "presets.names")
-    return held(file), same, str(single(file, "value_norm.built"))
-
-
-WITNESS = KindWitness(("values.old",), ("actions",), compute, group_key)
