@@ -90,6 +90,14 @@ def test_a_saved_file_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert [sheet.title for sheet in again.blueprint.sheets][:4] == ["Start", "First hour", "Walk", "Inputs"]
 
 
+@pytest.mark.parametrize(("asked", "said"), [("off", "of the update"), ("on", "on")])
+def test_a_file_says_whether_gradients_were_asked_for_besides_those_of_the_update(asked: str, said: str) -> None:
+    """Then those of the libraries are there, too; reopened, they are again, or are not."""
+    made = blueprint_of(load("epochs", ["update.epochs=1", "preset=verl", f"gradients={asked}"]))
+    assert made.facts["gradients"] == said
+    assert ("Library gradients" in [sheet.title for sheet in made.sheets]) == (asked == "on")
+
+
 @pytest.mark.parametrize(
     ("overrides", "sentence"),
     [

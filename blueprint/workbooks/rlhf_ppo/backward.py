@@ -1,6 +1,7 @@
 """The gradient of the loss: to every weight of policy and critic, or to what the numbers begin with in their place."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.language.gradient import Gradient
@@ -26,6 +27,7 @@ def with_gradients(outline: Blueprint) -> Blueprint:
             "gradients: these numbers end before a loss, and only a loss has gradients; leave gradients out."
         )
     made = outline if "gradients" in outline.facts else MOVED(outline)
+    made = replace(made, facts={**made.facts, "gradients": "on"})
     return with_library_gradients(made, MOVED) if "library.total_loss" in rows else made
 
 

@@ -113,7 +113,8 @@ def _joined(first: Blueprint, epochs: list[Epoch], update: Update, by: Rates) ->
     named = {each.name: each for sheet in sheets for each in blocks_on(sheet)}
     given = {**{each: update.rates[each.name] for each in by}, named[BY]: update.by}
     ranges = {each: RANGES[each.name] for each in by if each.name in RANGES}
-    facts = {**first.facts, "update": update.by, "epochs": str(update.epochs)}
+    # An update has its gradients; those of the libraries come with the key gradients, which a reopened file has again.
+    facts = {**first.facts, "gradients": "of the update", "update": update.by, "epochs": str(update.epochs)}
     facts |= {"minibatches": str(update.minibatches), "whiten": update.whiten} if update.order else {}
     return replace(
         first,
