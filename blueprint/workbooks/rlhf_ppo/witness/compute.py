@@ -40,6 +40,7 @@ from blueprint.workbooks.rlhf_ppo.witness.metrics import (
 )
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import SEEN, order_distance, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.side_by_side import add_library_gradients
+from blueprint.workbooks.rlhf_ppo.witness.slope import add_slope
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_weights, texts_of
 
 SCORES = "reward.score"
@@ -77,6 +78,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     add_gradients(batch, rows, start.mask)
     add_metrics(batch, rows, start.mask, "score.placed" if TABLE in file else SCORES)
     add_epochs(batch, rows, start)
+    add_slope(batch, rows)
     add_libraries(batch, rows, texts_of(rows, start.mask))
     add_library_gradients(batch, rows, start.mask)
     add_charts(batch, rows, start)
