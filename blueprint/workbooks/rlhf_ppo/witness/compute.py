@@ -15,7 +15,6 @@ from blueprint.witness import (
     WitnessError,
     add_clip_curve,
     add_dots,
-    add_pictures,
     add_settings,
     add_verdicts,
     advantages,
@@ -40,7 +39,7 @@ from blueprint.workbooks.rlhf_ppo.witness.metrics import (
 )
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import SEEN, order_distance, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.side_by_side import add_library_gradients
-from blueprint.workbooks.rlhf_ppo.witness.slope import add_slope
+from blueprint.workbooks.rlhf_ppo.witness.slope import add_beside
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_weights, texts_of
 
 SCORES = "reward.score"
@@ -78,11 +77,10 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     add_gradients(batch, rows, start.mask)
     add_metrics(batch, rows, start.mask, "score.placed" if TABLE in file else SCORES)
     add_epochs(batch, rows, start)
-    add_slope(batch, rows)
     add_libraries(batch, rows, texts_of(rows, start.mask))
     add_library_gradients(batch, rows, start.mask)
     add_charts(batch, rows, start)
-    add_pictures(batch, rows)
+    add_beside(batch, rows)
     add_checks(batch, rows, start.mask)
     return [*start.ties, *clip_ties(batch, rows)]
 

@@ -4,8 +4,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness import Batch, Rows
+from blueprint.witness import Batch, Rows, add_pictures
 from blueprint.workbooks.rlhf_ppo.witness.epochs import WEIGHTS
+
+
+def add_beside(batch: Batch, rows: Rows) -> None:
+    """Adds what stands beside gradients and steps: the pictures, and what the steps promised."""
+    add_pictures(batch, rows)
+    add_slope(batch, rows)
 
 
 def add_slope(batch: Batch, rows: Rows) -> None:
