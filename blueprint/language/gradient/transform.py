@@ -36,9 +36,9 @@ def gradient(
     declared: derivatives of groups of steps, used instead of those of the steps.
     keep: blocks whose adjoint gets a row although it equals another's.
     suffix: what is added to a block's name for its adjoint's: `ratio.grad`.
-    after: the gradient of another total, whose adjoints the result holds as well: each optimiser has a total of its own.
-    along: axes of the total along which nothing is summed: totals side by side, such as those of several libraries on one
-        batch. Every adjoint lies along them, too, also that of what they share.
+    after: the gradient of another total, whose adjoints the result holds as well: other weights may follow another total.
+    along: axes of the total along which nothing is summed: totals side by side. Every adjoint lies along them, too, also
+        that of what they share.
     prefix: stands before the names of adjoints.
     Raises NotationError for a total with other axes, for a block that is both differentiated by and constant, for what has no
     derivative, and for a block on the way of both totals. Of two equal arguments of a maximum or minimum see `rules`. An
