@@ -153,6 +153,22 @@ def test_torch_agrees_with_its_files_and_names_what_was_edited(tmp_path: Path) -
     assert [str(each.what) for each in bp.check(path).verdicts[0].firsts] == ["margin of pair 1"]
 
 
+def test_it_has_a_gradient_as_any_other(tmp_path: Path) -> None:
+    """−β·σ(−β·M)/N for each token of a chosen answer, the same with a plus for the rejected one (Rafailov et al. 2023, §4)."""
+    pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+    book, path = bp.build("toy", gradients=True), tmp_path / "toy.xlsx"
+    scores = LOGPROBS.sum(axis=2)
+    felt = -0.5 / (1 + np.exp(0.5 * (scores[:, 0] - scores[:, 1]))) / 2
+    slopes = np.stack([felt, -felt], axis=1)[..., None] * np.ones(3)
+    np.testing.assert_allclose(book.values[book.blocks["logprobs.grad"]], slopes, rtol=0, atol=1e-15)
+    book.save(path)
+    assert book.prove(path).failures == []
+    assert "logprobs.grad" in bp.open(path).blocks
+    checked = bp.check(path)
+    assert checked.agrees
+    assert "logprobs.grad" in set(checked.frame.quantity)
+
+
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [

@@ -127,6 +127,7 @@ from blueprint.workbooks.common.sheets import (
 )
 from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets import signal as signal_sheet
+from blueprint.workbooks.common.sheets.backward import with_backward
 from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [
@@ -142,6 +143,7 @@ __all__ = [
     "per_response", "places", "policy_kl", "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows",
     "rows_on", "scalar_head", "score_of", "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal",
     "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics", "surrogate", "t", "tempered",
-    "titled_sections", "updated", "v", "variance_floor", "walk", "whitened", "whitened_advantages", "with_", "with_lambda",
+    "titled_sections", "updated", "v", "variance_floor", "walk", "whitened", "whitened_advantages", "with_",
+    "with_backward", "with_lambda",
     "word_weights",
 ]  # fmt: skip

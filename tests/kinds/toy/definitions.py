@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from blueprint import Axis, Block, Sum, block, exp, log, size, typed
+from blueprint import Axis, Block, Sum, block, exp, gradient, log, size, typed
 from blueprint.inputs import Numbers
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
-from blueprint.workbooks.common import facts_of
+from blueprint.workbooks.common import facts_of, with_backward
 from blueprint.workbooks.common.settings import Settings, settings, settings_sections
 from tests.kinds.toy.level import SETTINGS
 
@@ -60,3 +60,9 @@ def loss_of(logprobs: Block, sign: Block, chosen: Settings) -> list[Block]:
     loss[p] = log(1 + exp(-chosen.used["beta"] * margin[p]))
     whole[()] = Sum(p, loss[p]) / pairs
     return [tokens, pairs, total, mean, score, margin, loss, whole]
+
+
+def with_slopes(outline: Blueprint) -> Blueprint:
+    """Adds the gradient of the loss to the log-probs."""
+    rows = {each.name: each for each in outline.blocks()}
+    return with_backward(outline, gradient(rows["preference_loss"], wrt=[rows["logprobs"]]))

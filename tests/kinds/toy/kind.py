@@ -14,4 +14,5 @@ KIND = Kind(
     numbers=HERE / "numbers",
     saved={"pairs": ("sides", {"pairs.logprobs": "logprobs"})},
     witness="tests.kinds.toy.witness:WITNESS",
+    gradient="tests.kinds.toy.definitions:with_slopes",
 )

@@ -6,6 +6,7 @@ pair, side, token.
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -17,17 +18,27 @@ from blueprint.witness.options import picked
 def compute(batch: Batch, rows: Rows) -> tuple[Tie, ...]:
     """Adds every quantity of the files to the rows; nothing is drawn."""
     add_settings(batch, rows)
-    logprobs, sign = batch.typed("logprobs"), batch.typed("sign")
+    logprobs = batch.typed("logprobs")
     pairs, tokens = logprobs.shape[1], logprobs.shape[3]
     rows.add({name: _count(batch, each) for name, each in (("tokens", tokens), ("pairs", pairs))})
-    summed = logprobs.sum(dim=-1)
-    score = picked(batch.option("answer", ("sum", "mean")), [summed, summed / tokens])
-    rows.add({"answer.sum": summed, "answer.mean": summed / tokens, "score": score}, whole=True)
-    margin = (sign[:, None] * score).sum(dim=-1)
-    loss = softplus(-batch.setting("beta")[..., 0] * margin, threshold=1e3)
-    rows.add({"margin": margin, "loss": loss}, whole=True)
-    rows.add({"preference_loss": loss.mean(dim=-1)})
+    with torch.enable_grad():
+        steps = {"logprobs": logprobs.requires_grad_()} | steps_of(batch, logprobs)
+        slopes = torch.autograd.grad(steps["preference_loss"].sum(), list(steps.values()), allow_unused=True)
+    found = {name: each.detach() for name, each in steps.items() if name != "logprobs"}
+    felt = {f"{name}.grad": each for name, each in zip(steps, slopes, strict=True) if f"{name}.grad" in batch.files[0]}
+    rows.add({name: torch.zeros(()) if each is None else each for name, each in (found | felt).items()}, whole=True)
     return ()
+
+
+def steps_of(batch: Batch, logprobs: Tensor) -> dict[str, Tensor]:
+    """Returns every step from the log-probs to the loss."""
+    summed = logprobs.sum(dim=-1)
+    mean = summed / logprobs.shape[3]
+    score = picked(batch.option("answer", ("sum", "mean")), [summed, mean])
+    margin = (batch.typed("sign")[:, None] * score).sum(dim=-1)
+    loss = softplus(-batch.setting("beta")[..., 0] * margin, threshold=1e3)
+    steps = {"answer.sum": summed, "answer.mean": mean, "score": score, "margin": margin, "loss": loss}
+    return steps | {"preference_loss": loss.mean(dim=-1)}
 
 
 def _count(batch: Batch, number: int) -> Tensor:

@@ -63,8 +63,8 @@ def reads(block: Block) -> set[Block]:
 
 def _extended(sheet: Sheet, blocks: list[Block], made: Gradient, last: str) -> Sheet:
     """Adds the sections to one sheet. last: the sheet of the total, on which the others are repeated."""
-    if sheet.title == last:
-        return replace(sheet, sections=(*sheet.sections, _of_loss(sheet, blocks, made)))
+    if sheet.title == last and (section := _of_loss(sheet, blocks, made)).items:
+        return replace(sheet, sections=(*sheet.sections, section))
     return replace(sheet, sections=(*sheet.sections, *_grouped(sheet, blocks, made))) if blocks else sheet
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from blueprint.language import Block, link
 from blueprint.page.outline import Blueprint, Item, Line, Note, Piece, Row, Section, Sheet, blocks_on, key
 from blueprint.workbooks.common.definitions import slopes
-from blueprint.workbooks.common.sheets.backward.sections import GRAD, OF_WEIGHTS, TITLE
+from blueprint.workbooks.common.sheets.backward.sections import GRAD, OF_WEIGHTS, PULLS, TITLE
 from blueprint.workbooks.common.sheets.start import COLUMNS
 
 DIAGNOSTICS, START = "Diagnostics", "Start"
@@ -50,6 +50,8 @@ class Watched(NamedTuple):
 
 def with_watched(blueprint: Blueprint) -> Blueprint:
     """Adds to a workbook with a gradient what one watches of it, as far as there is a row of log-probs, and weights."""
+    if not any(block.name == PULLS for block in blueprint.blocks()):
+        return blueprint  # of a kind that has no policy
     pulls = next(filter(None, map(_pulls, blueprint.sheets)), None)
     norms = {sheet.title: found for sheet in blueprint.sheets if (found := _norms(sheet))}
     total = (slopes.joint_norm("loss.grad.norm", [each[-1] for each in norms.values()]),) if norms else ()
