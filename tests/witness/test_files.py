@@ -175,6 +175,21 @@ def test_files_that_cannot_be_computed_are_refused(file: Any, message: str) -> N
         witness([file()], device="cpu")
 
 
+def test_every_tensor_is_made_on_the_device_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine with a GPU: one that is made anywhere else cannot meet the others here, nor be read.
+
+    What numpy hands over begins on the processor, wherever it goes then.
+    """
+    files = [built_in("very-very-sleepy"), *(built_in(*each) for each in BACK)]
+    from_numpy = torch.as_tensor
+    monkeypatch.setattr(torch, "as_tensor", lambda data: from_numpy(data, device="cpu"))
+    with torch.device("meta"):
+        found = witness(files, device="cpu")
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            torch.zeros(1).cpu()
+    assert all(np.isfinite(each["critic.W.grad"]).all() for each in found[2:])
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device on this machine")
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 2e-5)])
 def test_the_gpu_gives_the_same(dtype: str, tolerance: float) -> None:

@@ -157,7 +157,9 @@ def add_lookups(batch: Batch, rows: Rows, prefix: str = "") -> None:
         if (shown := f"{prefix}{name}{GRAD}") + ".is" in batch.files[0]:
             ids = rows[name].long()[..., -batch.exists.shape[-1] :]
             rows.add({f"{shown}.is": one_hot(ids, size).to(batch.dtype)})
-            rows.add({f"{shown}.id": torch.arange(size).expand(len(batch.files), size)}, whole=True)
+            rows.add(
+                {f"{shown}.id": torch.arange(size, device=batch.device).expand(len(batch.files), size)}, whole=True
+            )
 
 
 def _as_shown(found: Tensor, shown: Tensor) -> Tensor:
