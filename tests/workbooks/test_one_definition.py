@@ -19,6 +19,7 @@ from blueprint.page.outline import Blueprint, Section, key
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.common.labels import Label, Labels, labels
+from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS
 from blueprint.workbooks.rlhf_ppo.sheets import diagnostics
 from tests.replayed import window_book, with_everything_logged
 
@@ -31,6 +32,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "typed responses": ("default", ('rollout.responses=["happy very <eos>", "sleepy"]',)),
     "live": ("default", ("conventions=live", "gradients=on")),
     "ten-libraries": ("ten-libraries", ()),
+    "minibatches": ("epochs", ("update.minibatches=2", "update.epochs=1", "conventions=live")),
     "classic": ("classic", ()),
     "smooth L1": ("classic", ("preset=torchrl",)),
     "kl-controller": ("kl-controller", ()),
@@ -46,6 +48,7 @@ EXCEPTIONS = {
     "surrogate": "the smaller of two, or that and the floor of a dual clip",
     "value.distance": "the norm of the value loss, the square or smooth L1, is laid out when a file is built",
     "value.clipped.distance": "the same",
+    **dict.fromkeys(WEIGHTS, "the old weight moved by a typed Δ, or as it is, where an optimiser sets out"),
 }
 """Names that have a second line, and why."""
 
