@@ -151,7 +151,8 @@ def _words(chart: outline.Chart, series: outline.Series, layout: Layout) -> list
 
 def _axis(scale: outline.Scale) -> dict[str, Any]:
     # The writer takes None for an end that is free.
-    return {"name": scale.title, "name_font": {"bold": False, "size": 10}, "min": scale.low, "max": scale.high}
+    ends = {"min": scale.low, "max": scale.high, "major_unit": scale.unit}
+    return {"name": scale.title, "name_font": {"bold": False, "size": 10}, **ends}
 
 
 def _corners(block: Block, layout: Layout) -> tuple[str, int, int, int, int]:

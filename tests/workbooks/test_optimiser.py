@@ -11,7 +11,8 @@ import torch
 
 from blueprint.language import Axis, Block, Sum, again, block, compute, tanh, typed
 from blueprint.language.gradient import gradient
-from blueprint.workbooks.common.definitions.optimiser import START, Rates, Slope, rates, step
+from blueprint.workbooks.common.definitions.optimiser import START, Slope, step
+from blueprint.workbooks.common.definitions.rates import Group, Rates, rates
 
 n, i, j = Axis("n", "case"), Axis("i", "input"), Axis("j", "unit")
 SIZES = {n: 5, i: 3, j: 2}
@@ -55,10 +56,10 @@ def by_hand(kind: str, numbers: tuple[float, ...]) -> list[tuple[np.ndarray, flo
         slopes = {
             key: Slope(weights[key], copies.get(made[old], made[old])) for key, old in (("W", model.W), ("b", model.b))
         }
-        stepped = step(kind, slopes, by, state, f"update{number}")
+        stepped = step(kind, slopes, [Group("", tuple(slopes), by)], state, f"update{number}")
         weights, state = dict(stepped.new), stepped.state
         blocks += stepped.rows
-        taken.append((weights["W"], weights["b"], stepped.norm))
+        taken.append((weights["W"], weights["b"], stepped.norms[0]))
     values = compute(blocks, SIZES, model.typed(by, numbers))
     return [(values[W], float(values[b]), float(values[norm])) for W, b, norm in taken]
 

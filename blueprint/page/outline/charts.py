@@ -25,11 +25,12 @@ class Series:
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis of a chart: its title, and its ends where they are fixed."""
+    """An axis of a chart: its title, and its ends and the distance of its marks where they are fixed."""
 
     title: str
     low: float | None = None
     high: float | None = None
+    unit: float | None = None
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def _update(file: Saved) -> Update:
     if "update" not in said:
         return Update()
     epochs, number = int(said["epochs"]), int(said.get("minibatches", 1))
-    rates = {name: float(file.array(name, 0)) for name in RATES}
+    rates = {name: float(file.array(name, 0)) for name in RATES if name in file}
     places = [file.array(f"minibatch.place{epoch}", 1) for epoch in range(1, epochs + 1) if number > 1]
     order = tuple(tuple(int(each) + 1 for each in np.argsort(row, kind="stable")) for row in places)
     return Update(said["update"], epochs, rates, number, order, said.get("whiten", BATCH))

@@ -6,31 +6,17 @@ algorithm 2; torch 2.13, torch.optim.SGD, Adam, AdamW and torch.nn.utils.clip_gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from blueprint.language import Arithmetic, Block, Sum, block, minimum, sqrt, typed
+from blueprint.language import Arithmetic, Block, Sum, block, minimum, sqrt
 from blueprint.workbooks.common.definitions.choices import limited
+from blueprint.workbooks.common.definitions.rates import Group, Rates
 
 SGD, ADAM, ADAMW = "sgd", "adam", "adamw"
-
-
-class Rates(NamedTuple):
-    """What is typed of an optimiser.
-
-    norm_eps: what torch adds to the norm of the gradient before it divides by it.
-    """
-
-    lr: Block
-    beta1: Block
-    beta2: Block
-    eps: Block
-    weight_decay: Block
-    max_norm: Block
-    norm_eps: Block
 
 
 class Slope(NamedTuple):
@@ -48,8 +34,9 @@ class Moments(NamedTuple):
 
 
 class State(NamedTuple):
-    """What Adam keeps from step to step: the moments by the name of the weight, and the powers of β1 and β2."""
+    """What is kept from step to step: how many were taken; of Adam the moments by the weight's name, and powers of β1 and β2."""
 
+    number: int
     moments: Mapping[str, Moments]
     power1: Arithmetic | int = 1
     power2: Arithmetic | int = 1
@@ -57,96 +44,115 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Stepped:
-    """New weights by name; the state to go on with; the norm of the gradient; every row, in order."""
+    """New weights by name; the state to go on with; the norm of the gradient of each group; every row, in order."""
 
     new: Mapping[str, Block]
     state: State
-    norm: Block
+    norms: tuple[Block, ...]
     rows: tuple[Block, ...]
 
 
-START = State({})
+START = State(0, {})
 
 
-def rates(name: str = "optimiser") -> Rates:
-    """Makes the typed numbers of an optimiser."""
-    return Rates(
-        typed(f"{name}.lr", (), "lr", "learning rate", decimals=5),
-        typed(f"{name}.beta1", (), "β1", "how much of the mean gradient is kept from step to step", unit="0 … 1"),
-        typed(f"{name}.beta2", (), "β2", "how much of the mean squared gradient is kept", unit="0 … 1"),
-        typed(f"{name}.eps", (), "ε_a", "keeps the step from dividing by 0", decimals=10),
-        typed(f"{name}.weight_decay", (), "wd", "weight decay", unit="≥ 0"),
-        typed(f"{name}.max_norm", (), "g_max", "largest norm of the whole gradient", unit="> 0, or off", limit=True),
-        typed(f"{name}.norm_eps", (), "ε_g", "added to the norm before dividing by it", decimals=10),
-    )
-
-
-def step(kind: str, slopes: Mapping[str, Slope], by: Rates, before: State = START, name: str = "update") -> Stepped:
+def step(
+    kind: str, slopes: Mapping[str, Slope], groups: Sequence[Group], before: State = START, name: str = "update"
+) -> Stepped:
     """Takes one step.
 
     kind: sgd, adam or adamw. slopes: weights and their gradients, by names that stay from step to step (`policy.W`).
-    before: the state after the step before. name: what the names of all rows begin with: `update.policy.W` is the new W.
-    The gradients are scaled down together until their norm is at most `max_norm`.
+    groups: which of them share a rate and a norm. before: the state after the step before. name: what the names of all rows
+    begin with: `update.policy.W` is the new W. The gradients of a group are scaled down together until their norm is at most
+    `max_norm`.
     """
-    squares, norm, scale = held_norm({key: slope.gradient for key, slope in slopes.items()}, by, name)
-    scaled = {
-        key: Slope(slope.weight, _scaled(f"{name}.gradient.{key}", slope, scale)) for key, slope in slopes.items()
-    }
+    k = before.number + 1
+    first, norms, scaled = _held(slopes, groups, name, k)
+    rates = {key: group.by for group in groups for key in group.keys}
     if kind == SGD:
-        new = {key: _new(f"{name}.{key}", slope.weight, by.lr * _decayed(slope, by)) for key, slope in scaled.items()}
+        new = {
+            key: _new(f"{name}.{key}", x.weight, rates[key].lr * _decayed(x, rates[key]), k)
+            for key, x in scaled.items()
+        }
         rows = (row for key, slope in scaled.items() for row in (slope.gradient, new[key]))
-        return Stepped(new, before, norm, (*squares, norm, scale, *rows))
-    power1 = _power(f"{name}.power1", before.power1, by.beta1)
-    power2 = _power(f"{name}.power2", before.power2, by.beta2)
+        return Stepped(new, State(k, {}), norms, (*first, *rows))
+    by = groups[0].by
+    power1 = _power(f"{name}.power1", before.power1, by.beta1, k)
+    power2 = _power(f"{name}.power2", before.power2, by.beta2, k)
     moments = {
         key: _moments(key, _coupled(kind, slope, by), slope.weight, by, before, name) for key, slope in scaled.items()
     }
-    after = State(moments, power1, power2)
+    after = State(k, moments, power1, power2)
     ways = {
         key: _direction(f"{name}.direction.{key}", slope.weight, by, after.moments[key], after)
         for key, slope in scaled.items()
     }
     new = {
-        key: _new(f"{name}.{key}", slope.weight, by.lr * _with_decay(kind, ways[key], slope, by))
+        key: _new(f"{name}.{key}", slope.weight, rates[key].lr * _with_decay(kind, ways[key], slope, by), k)
         for key, slope in scaled.items()
     }
     rows = (row for key, slope in scaled.items() for row in (slope.gradient, *moments[key], ways[key], new[key]))
-    return Stepped(new, after, norm, (*squares, norm, scale, power1, power2, *rows))
+    return Stepped(new, after, norms, (*first, power1, power2, *rows))
 
 
-def held_norm(gradients: Mapping[str, Block], by: Rates, name: str) -> tuple[tuple[Block, ...], Block, Block]:
-    """Measures the norm of a whole gradient: the squares block by block, the norm, and what all of it is multiplied by."""
-    squares = tuple(
-        block(f"{name}.square.{key}", (), f"|{g.symbol}|²", f"sum of the squares of {g.symbol}")
-        for key, g in gradients.items()
+def _held(
+    slopes: Mapping[str, Slope], groups: Sequence[Group], name: str, k: int
+) -> tuple[tuple[Block, ...], tuple[Block, ...], dict[str, Slope]]:
+    """Scales gradients down to the largest norm of their group; returns the rows to that, the norms, and what is left."""
+    squares = {key: _square(f"{name}.square.{key}", slope.gradient) for key, slope in slopes.items()}
+    held = {group: _held_norm(squares, group, name, k) for group in groups}
+    scaled = {
+        key: Slope(slopes[key].weight, _scaled(f"{name}.gradient.{key}", slopes[key], scale, k))
+        for group, (_, scale) in held.items()
+        for key in group.keys
+    }
+    norms = tuple(norm for norm, _ in held.values())
+    return (*squares.values(), *(row for pair in held.values() for row in pair)), norms, scaled
+
+
+def _square(name: str, g: Block) -> Block:
+    made = block(name, (), f"|{g.symbol}|²", f"sum of the squares of {g.symbol}")
+    made[()] = Sum(g.axes, g[g.axes] * g[g.axes]) if g.axes else g * g
+    return made
+
+
+def _held_norm(squares: Mapping[str, Block], group: Group, name: str, k: int) -> tuple[Block, Block]:
+    """Measures the norm of a group's gradient, and what it is multiplied by."""
+    whose, of = (f".{group.name}", f"_{group.name}") if group.name else ("", "")
+    own, others = (
+        [square for key, square in squares.items() if (key in group.keys) is inside] for inside in (True, False)
     )
-    for square, g in zip(squares, gradients.values(), strict=True):
-        square[()] = Sum(g.axes, g[g.axes] * g[g.axes]) if g.axes else g * g
-    norm = block(f"{name}.norm", (), "|g|", "norm of the whole gradient")
-    norm[()] = sqrt(reduce(add, squares))
-    scale = block(f"{name}.scale", (), "s_g", "what the gradient is multiplied by, so that its norm is at most g_max")
-    scale[()] = limited(by.max_norm, 1, lambda most: minimum(1, most / (norm + by.norm_eps)))
-    return squares, norm, scale
+    meaning = f"norm of the gradient of the {group.name}, or of all of it" if whose else "norm of the whole gradient"
+    norm = block(f"{name}.norm{whose}", (), of_step(f"|g|{of}", k), meaning)
+    norm[()] = sqrt(reduce(add, own) + (group.joint * reduce(add, others) if others else 0))
+    scale = block(
+        f"{name}.scale{whose}",
+        (),
+        of_step(f"s_g{of}", k),
+        "what the gradient is multiplied by, so that its norm is at most g_max",
+    )
+    scale[()] = limited(group.by.max_norm, 1, lambda most: minimum(1, most / (norm + group.by.norm_eps)))
+    return norm, scale
 
 
-def _scaled(name: str, slope: Slope, scale: Block) -> Block:
+def _scaled(name: str, slope: Slope, scale: Block, k: int) -> Block:
     weight, gradient = slope
-    made = block(name, weight.axes, f"g_{weight.symbol}", f"gradient of {weight.symbol}, scaled")
+    called = of_step(weight.symbol)
+    made = block(name, weight.axes, of_step(f"g_{called}", k), f"gradient of {called}, scaled")
     made[weight.axes] = scale * gradient[weight.axes]
     return made
 
 
-def _power(name: str, before: Arithmetic | int, beta: Block) -> Block:
-    made = block(name, (), f"{beta.symbol}ᵏ", f"{beta.symbol} to the power of the number of the step")
+def _power(name: str, before: Arithmetic | int, beta: Block, k: int) -> Block:
+    made = block(name, (), beta.symbol + raised(k), f"{beta.symbol} to the power of the number of the step")
     made[()] = before * beta
     return made
 
 
 def _moments(key: str, gradient: Arithmetic, weight: Block, by: Rates, before: State, name: str) -> Moments:
     """Moves both means towards the gradient and its square; before the first step they are 0."""
-    at, symbol = weight.axes, weight.symbol
-    m = block(f"{name}.m.{key}", at, f"m_{symbol}", f"mean gradient of {symbol}")
-    v = block(f"{name}.v.{key}", at, f"v_{symbol}", f"mean squared gradient of {symbol}", reads="0.0E+00")
+    at, symbol, k = weight.axes, of_step(weight.symbol), before.number + 1
+    m = block(f"{name}.m.{key}", at, of_step(f"m_{symbol}", k), f"mean gradient of {symbol}")
+    v = block(f"{name}.v.{key}", at, of_step(f"v_{symbol}", k), f"mean squared gradient of {symbol}", reads="0.0E+00")
     m_before, v_before = (each[at] for each in before.moments[key]) if key in before.moments else (0, 0)
     m[at] = by.beta1 * m_before + (1 - by.beta1) * gradient
     v[at] = by.beta2 * v_before + (1 - by.beta2) * (gradient * gradient)
@@ -155,9 +161,8 @@ def _moments(key: str, gradient: Arithmetic, weight: Block, by: Rates, before: S
 
 def _direction(name: str, weight: Block, by: Rates, moments: Moments, after: State) -> Block:
     """Divides the mean gradient by its size, both corrected for their start at 0."""
-    made = block(
-        name, weight.axes, f"step_{weight.symbol}", "mean gradient over its size, both corrected for their start at 0"
-    )
+    symbol = of_step(f"step_{of_step(weight.symbol)}", after.number)
+    made = block(name, weight.axes, symbol, "mean gradient over its size, both corrected for their start at 0")
     at = weight.axes
     made[at] = moments.m[at] / (1 - after.power1) / (sqrt(moments.v[at] / (1 - after.power2)) + by.eps)
     return made
@@ -178,7 +183,19 @@ def _with_decay(kind: str, direction: Block, slope: Slope, by: Rates) -> Arithme
     return _decayed(Slope(slope.weight, direction), by) if kind == ADAMW else direction[slope.weight.axes]
 
 
-def _new(name: str, weight: Block, step: Arithmetic) -> Block:
-    made = block(name, weight.axes, f"{weight.symbol}′", f"{weight.symbol} after the step")
+def _new(name: str, weight: Block, step: Arithmetic, k: int) -> Block:
+    symbol = of_step(weight.symbol)
+    made = block(name, weight.axes, of_step(symbol, k), f"{symbol} after step {k}")
     made[weight.axes] = weight[weight.axes] - step
     return made
+
+
+def of_step(symbol: str, number: object = "") -> str:
+    """Writes the number of a step behind a symbol, in place of one that is there: E⁽²⁾; without a number, the bare symbol."""
+    bare = symbol.partition("⁽")[0]
+    return f"{bare}⁽{raised(number)}⁾" if number else bare
+
+
+def raised(number: object) -> str:
+    """Writes a number as an exponent."""
+    return str(number).translate(str.maketrans("0123456789.", "⁰¹²³⁴⁵⁶⁷⁸⁹˙"))

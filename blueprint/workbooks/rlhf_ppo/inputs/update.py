@@ -1,5 +1,6 @@
 """Say how the new weights come about: by a typed Δ, or by steps of an optimiser."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from blueprint.inputs import DEFAULT, Draft, Part, refusal
@@ -19,7 +20,11 @@ _RATES: dict[str, tuple[float, float, float, str]] = {
     "max_norm": (1e-12, 1e6, 1.0, "the largest norm of the whole gradient, or off"),
 }
 """The least, the most, the default, and what it is."""
-RANGES = {f"optimiser.{name}": (low, high) for name, (low, high, _, _) in _RATES.items()}
+_APART = {"critic_lr": "lr", "critic_max_norm": "max_norm"}
+"""What the critic has for its own where it is trained apart, and as which it is if nothing is said."""
+RANGES = {
+    f"optimiser.{name}": _RATES[like][:2] for name, like in {**dict(zip(_RATES, _RATES, strict=True)), **_APART}.items()
+}
 """What may be typed in a sheet."""
 
 
@@ -27,6 +32,11 @@ def _rate(name: str) -> Part:
     low, high, default, about = _RATES[name]
     entry: Any = Annotated[Number, between(low, high)]
     return Part(f"update.{name}", entry | Literal["off"] if name == "max_norm" else entry, (), about, default, default)
+
+
+def _apart(name: str) -> Part:
+    like, about = _rate(_APART[name]), f"the critic's {_APART[name]}, in presets that train it apart"
+    return like._replace(key=f"update.{name}", about=about, default=None, otherwise=f"as {_APART[name]}")
 
 
 PARTS = (
@@ -66,14 +76,15 @@ PARTS = (
         "as the preset does",
     ),
     *map(_rate, _RATES),
+    *map(_apart, _APART),
 )
-RATES = (*(f"optimiser.{name}" for name in _RATES), "optimiser.norm_eps")
+RATES = (*RANGES, "optimiser.norm_eps")
 """The blocks in which rates are typed."""
 ABOUT = "how the new weights come about"
 
 
-def update_of(draft: Draft, responses: int) -> Update:
-    """Return how the new weights come about. responses: how many there are.
+def update_of(draft: Draft, responses: int, live: bool) -> Update:
+    """Return how the new weights come about. responses: how many there are. live: whether the critic may be trained apart.
 
     Raises:
         NumbersError: for a Δ or an update step that an optimiser would not read; for minibatches that cannot be.
@@ -89,10 +100,28 @@ def update_of(draft: Draft, responses: int) -> Update:
     for key in unread:
         raise refusal(key, "a value", f'nothing, since update.by = "{by}" takes steps along the gradient instead')
     rates = {f"optimiser.{name}": _number(draft.parts[f"update.{name}"]) for name in _RATES}
+    rates |= _rates_apart(draft, rates, live)
     epochs, number = draft.parts["update.epochs"], draft.parts["update.minibatches"]
     order = minibatches_of(epochs, number, draft.parts.get("update.order"), responses)
     whiten = draft.parts.get("update.whiten", rlhf().preset(draft.parts.get("preset", DEFAULT)).whitens)
     return Update(by, epochs, rates | {"optimiser.norm_eps": 1e-6}, number, order, whiten if order else BATCH)
+
+
+def _rates_apart(draft: Draft, rates: Mapping[str, float], live: bool) -> dict[str, float]:
+    """Return what the critic has for its own, where conventions are live.
+
+    Raises:
+        NumbersError: for such a rate where they are not.
+    """
+    given = {name: draft.parts[f"update.{name}"] for name in _APART if f"update.{name}" in draft.parts}
+    for name, value in given.items():
+        if not live:
+            expected = f"nothing, since one optimiser moves policy and critic by {_APART[name]}; or a preset that trains them apart"
+            raise refusal(f"update.{name}", str(value), expected)
+    found = {
+        name: _number(given[name]) if name in given else rates[f"optimiser.{like}"] for name, like in _APART.items()
+    }
+    return {f"optimiser.{name}": value for name, value in found.items()} if live else {}
 
 
 def minibatches_of(
@@ -131,7 +160,11 @@ def values_of(update: Update) -> dict[str, object]:
     """Return what a file says where an optimiser updates; nothing where Δ is typed."""
     if update.by == TYPED:
         return {}
-    rates = {f"update.{name}": update.rates[f"optimiser.{name}"] for name in _RATES}
+    rates = {
+        f"update.{name}": update.rates[f"optimiser.{name}"]
+        for name in (*_RATES, *_APART)
+        if f"optimiser.{name}" in update.rates
+    }
     taken = {"minibatches": update.minibatches, "order": update.order, "whiten": update.whiten} if update.order else {}
     return {
         "update.by": update.by,

@@ -62,7 +62,7 @@ def _numbers(draft: Draft) -> WeightNumbers:
         draws=draw.draws(seed, parts.get("rollout.draws"), prompts, sizes),
         ppo=settings,
         conventions=conventions,
-        update=update.update_of(draft, len(prompts)),
+        update=update.update_of(draft, len(prompts), conventions.live),
         weights=draw.all_weights(seed, parts, sizes),
         drawn_anew=tuple(key for key in given if key not in parts),
         responses=tuple(map(tuple, parts.get("rollout.responses", ()))),

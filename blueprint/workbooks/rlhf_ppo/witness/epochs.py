@@ -6,42 +6,58 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from blueprint.witness import TABLE, Batch, File, Named, Rows, block, single
-from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, add_critic_loss, gradients_of
+from blueprint.witness import TABLE, Batch, File, Held, Named, Rows, block, single
+from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, add_critic_loss, gradients_of, trains_apart
 from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics
-from blueprint.workbooks.rlhf_ppo.witness.minibatches import pieces_of, step_rows, taken
-from blueprint.workbooks.rlhf_ppo.witness.start import Start, add_critic, add_policy, add_update, texts_of
+from blueprint.workbooks.rlhf_ppo.witness.minibatches import A_GRADIENT, pieces_of, step_rows, taken
+from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, Start, add_critic, add_policy, add_update, texts_of
 
 WEIGHTS = tuple(f"{name}.{part}" for name, parts in MODELS.items() for part in parts)
+NUMBERS = {
+    f"optimiser.{name}"
+    for name in ("lr", "beta1", "beta2", "eps", "weight_decay", "max_norm", "critic_lr", "critic_max_norm")
+}
 OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
 class Stepper:
-    """The optimiser of one file and its weights, step by step."""
+    """The optimiser of one file and its weights, step by step; two optimisers, where the critic has one of its own."""
 
-    def __init__(self, file: File, weights: list[Tensor]):
+    def __init__(self, file: File, weights: list[Tensor], apart: bool):
         """Sets out from weights, with the rates that the file has."""
-        lr, beta1, beta2, eps, decay, self.most = (
-            float(single(file, f"optimiser.{name}"))
-            for name in ("lr", "beta1", "beta2", "eps", "weight_decay", "max_norm")
-        )
-        self.kind = str(block(file, "optimiser.by"))
-        more = {} if self.kind == "sgd" else {"betas": (beta1, beta2), "eps": eps}
+        rates = {name.removeprefix("optimiser."): float(single(file, name)) for name in file if name in NUMBERS}
+        self.kind, self.eps, self.number = str(block(file, "optimiser.by")), rates["eps"], 0
+        self.betas = rates["beta1"], rates["beta2"]
         self.weights = [each.detach().clone().requires_grad_() for each in weights]
-        self.optimiser = OPTIMISERS[self.kind](self.weights, lr=lr, weight_decay=decay, **more)
-        self.betas, self.eps, self.number = (beta1, beta2), eps, 0
+        policy = len(POLICY)
+        parts = [self.weights[:policy], self.weights[policy:]] if apart else [self.weights]
+        own = ("critic_", rates) if apart else ("", rates)
+        self.most = [rates["max_norm"], rates[f"{own[0]}max_norm"]][: len(parts)]
+        more = {} if self.kind == "sgd" else {"betas": self.betas, "eps": self.eps}
+        self.optimisers = [
+            OPTIMISERS[self.kind](part, lr=lr, weight_decay=rates["weight_decay"], **more)
+            for part, lr in zip(parts, (rates["lr"], rates[f"{own[0]}lr"]), strict=False)
+        ]
 
     def step(self, gradients: list[Tensor]) -> dict[str, Tensor]:
         """Takes a step, and returns what it shows, by name; the weights after it stand in `weights`."""
         self.number += 1
+        found: Named = {}
+        held = []
         for weight, gradient in zip(self.weights, gradients, strict=True):
             weight.grad = gradient.clone()
-        norm = torch.nn.utils.clip_grad_norm_(self.weights, self.most)
-        held = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in self.weights]
-        self.optimiser.step()
-        left = torch.stack([each.square().sum() for each in held]).sum().sqrt()
-        found = {"norm": norm, "scale": torch.where(norm > 0, left / norm, 1.0)}
-        for name, weight, gradient in zip(WEIGHTS, self.weights, held, strict=True):
+        for optimiser, most in zip(self.optimisers, self.most, strict=True):
+            part = optimiser.param_groups[0]["params"]
+            before = torch.stack([each.grad.norm() for each in part]).norm()
+            norm = torch.nn.utils.clip_grad_norm_(part, most)
+            left = torch.stack([each.grad.norm() for each in part]).norm()
+            held.append((norm, torch.where(before > 0, left / before, 1.0)))
+        scaled = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in self.weights]
+        for optimiser in self.optimisers:
+            optimiser.step()
+        for whose, (norm, scale) in zip(("policy", "critic"), (held[0], held[-1]), strict=True):
+            found |= {f"norm.{whose}": norm, f"scale.{whose}": scale, "norm": norm, "scale": scale}
+        for name, weight, gradient in zip(WEIGHTS, self.weights, scaled, strict=True):
             found |= {f"gradient.{name}": gradient, name: weight.detach().clone()} | self._state(name, weight)
         return found
 
@@ -49,7 +65,8 @@ class Stepper:
         """Returns the moments of a weight, and the direction in which it went."""
         if self.kind == "sgd":
             return {}
-        m, v = (self.optimiser.state[weight][each].clone() for each in ("exp_avg", "exp_avg_sq"))
+        state = next(each.state[weight] for each in self.optimisers if weight in each.state)
+        m, v = (state[each].clone() for each in ("exp_avg", "exp_avg_sq"))
         left1, left2 = (beta**self.number for beta in self.betas)
         direction = m / (1 - left1) / ((v / (1 - left2)).sqrt() + self.eps)
         powers = {"power1": m.new_tensor(left1), "power2": m.new_tensor(left2)}
@@ -60,7 +77,9 @@ def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
     """Adds every step of the optimiser, and all rows of the epochs after the first, if the files have an optimiser."""
     if "optimiser.lr" not in batch.files[0]:
         return
-    steppers = [Stepper(file, [rows[name][f] for name in WEIGHTS]) for f, file in enumerate(batch.files)]
+    apart = trains_apart(batch.options).tolist()
+    steppers = [Stepper(file, [rows[name][f] for name in WEIGHTS], apart[f]) for f, file in enumerate(batch.files)]
+    add_critic_rates(batch, rows, apart)
     here = rows
     side_by_side: list[Named] = []
     for number, seen in _steps(batch):
@@ -69,23 +88,43 @@ def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
             _show(batch, rows, here, f"epoch{number}.")
         shown = [each.step([here[f"{name}{GRAD}"][f] for name in WEIGHTS]) for f, each in enumerate(steppers)]
         found = {f"update{number}.{name}": torch.stack([each[name] for each in shown]) for name in shown[0]}
+        norms = {f"norm{each}": found[f"update{number}.norm{each}"] for each in ("", ".policy", ".critic")}
         found |= {
             f"update{number}.square.{name}": here[f"{name}{GRAD}"].reshape(len(batch.files), -1).square().sum(dim=1)
             for name in WEIGHTS
         }
-        rows.add(found, whole=True)
-        side_by_side.append({**here, "norm": found[f"update{number}.norm"]})
+        rows.add({name: row for name, row in found.items() if name in batch.files[0]}, whole=True)
+        side_by_side.append({**here, **found_ratios(here), **norms})
     names = [name.removeprefix("epochs.") for name in batch.files[0] if name.startswith("epochs.")]
+    seen_by_all = [name for name in names if name in side_by_side[0]]
     rows.add(
-        {f"epochs.{name}": torch.stack([each[name] for each in side_by_side], dim=-1) for name in names}, whole=True
+        {f"epochs.{name}": torch.stack([each[name] for each in side_by_side], dim=-1) for name in seen_by_all},
+        whole=True,
     )
+
+
+def add_critic_rates(batch: Batch, rows: Rows, apart: list[bool]) -> None:
+    """Adds the rate and the largest norm by which each critic is moved, where it may have its own."""
+    for name in ("lr", "max_norm"):
+        if f"optimiser.critic_{name}" in batch.files[0]:
+            own = [f"optimiser.critic_{name}" if each else f"optimiser.{name}" for each in apart]
+            used = [float(single(file, each)) for file, each in zip(batch.files, own, strict=True)]
+            rows.add({f"optimiser.critic_{name}.used": batch.filled(used)})
+
+
+def found_ratios(rows: Held) -> Named:
+    """Returns the largest and the smallest ratio of a token, 1 if none is above or below."""
+    return {
+        "ratio.largest": rows["log_ratio"].amax(dim=(-2, -1)).exp(),
+        "ratio.smallest": (-rows["policy_kl.k1"]).amin(dim=(-2, -1)).exp(),
+    }
 
 
 def _steps(batch: Batch) -> Iterator[tuple[str, Named]]:
     """Yields the number of each step of the files, 2 or with minibatches 2.1, and what it sees of the rollout."""
     for epoch in count(1):
         pieces = pieces_of(batch.files[0], epoch)
-        if not pieces and f"update{epoch}.norm" not in batch.files[0]:
+        if not pieces and f"update{epoch}.{A_GRADIENT}" not in batch.files[0]:
             return
         numbers = [f"{epoch}.{piece}" for piece in range(1, pieces + 1)] or [str(epoch)]
         yield from ((number, taken(batch, epoch, piece)) for piece, number in enumerate(numbers, start=1))

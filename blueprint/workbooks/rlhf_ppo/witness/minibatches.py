@@ -8,7 +8,7 @@ from blueprint.witness import Batch, File, Held, Named, Texts, numbers
 from blueprint.witness.advantages import whitened_rows
 from blueprint.witness.ppo import metric_rows, signal, update
 
-SEEN = "minibatch"
+SEEN, A_GRADIENT = "minibatch", "gradient.policy.E"
 
 
 def taken(batch: Batch, epoch: int, minibatch: int) -> Named:
@@ -25,7 +25,7 @@ def taken(batch: Batch, epoch: int, minibatch: int) -> Named:
 def pieces_of(file: File, epoch: int) -> int:
     """Returns how many minibatches an epoch of a file has; 0 where each is one."""
     number = 0
-    while f"update{epoch}.{number + 1}.norm" in file:
+    while f"update{epoch}.{number + 1}.{A_GRADIENT}" in file:
         number += 1
     return number
 
