@@ -36,6 +36,8 @@ from tests.workbooks.test_backward import MISTAKES, G
 NUMBERS = {
     "gradients": ("default", "gradients=on", "ppo.ent_coef=0.1", "ppo.policy_kl_coef=0.3"),
     "steps": ("epochs", "update.epochs=2", "update.weight_decay=0.1", "update.eps=0.01", "ppo.ent_coef=0.1"),
+    "minibatches": ("epochs", "update.epochs=2", "update.minibatches=2", "update.order=[[2,1],[1,2]]"),
+    "whitened": ("epochs", "update.epochs=1", "update.minibatches=2", "update.whiten=minibatch"),
 }
 
 
@@ -92,13 +94,18 @@ def _as_long(array: Array, other: Array) -> Array:
     return array[:, -other.shape[1] :] if array.ndim > 1 and array.shape[1] > other.shape[1] else array
 
 
+def saved(room: Path, *names: str) -> dict[str, Bench]:
+    """Saves some of the workbooks."""
+    for name in names:
+        Book(outline(name)).save(room / f"{name}.xlsx")
+    return {name: Bench(Checked(room / f"{name}.xlsx"), name) for name in names}
+
+
 @pytest.fixture(scope="module")
 def benches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bench]:
     """Saves a workbook with gradients and one with steps of AdamW."""
     room = tmp_path_factory.mktemp("causes")
-    for name in NUMBERS:
-        Book(outline(name)).save(room / f"{name}.xlsx")
-    return {name: Bench(Checked(room / f"{name}.xlsx"), name) for name in NUMBERS}
+    return saved(room, "gradients", "steps")
 
 
 SAID = {

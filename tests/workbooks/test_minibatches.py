@@ -13,9 +13,8 @@ from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
 from blueprint.workbooks import blueprint_of
 from tests.witness.stage import Array, arrays
+from tests.workbooks.stepwise import assert_torch_agrees
 
-NEAR = 1e-12
-"""Of the largest of a row: torch adds and multiplies the same numbers in another order, step after step."""
 SHUFFLED = ("update.minibatches=2", "update.order=[[2,1],[1,2],[2,1],[1,2]]")
 SHORT = ("update.epochs=1", "update.minibatches=2", "update.order=[[2,1]]")
 STEPS = ["1.1", "1.2", "2.1", "2.2", "3.1", "3.2", "4.1", "4.2"]
@@ -80,23 +79,6 @@ def test_whitening_over_the_minibatch_where_a_library_does_so() -> None:
         np.testing.assert_allclose(used, (raw - raw.mean()) / np.sqrt(raw.var(ddof=1) + 1e-8), rtol=1e-14)
 
 
-def assert_torch_agrees(*overrides: str) -> None:
-    """Compares every row that a step has with torch's."""
-    pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
-    from blueprint.workbooks.registry import witness_of
-
-    outline = blueprint_of(load("epochs", overrides))
-    file = arrays(Book(outline))
-    found = witness_of([file], device="cpu")[0]
-    numbers = [each.name for each in outline.blocks() if each.definitions and not each.link and not each.text]
-    assert not [name for name in numbers if name not in found]
-    with np.errstate(invalid="ignore"):
-        for name in numbers:
-            size = np.abs(file[name][np.isfinite(file[name])]).max(initial=1.0)
-            off = np.where(file[name] == found[name], 0.0, np.abs(found[name] - file[name]))
-            assert off.max(initial=0.0) <= NEAR * size, name
-
-
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -110,7 +92,8 @@ def assert_torch_agrees(*overrides: str) -> None:
     ids=" ".join,
 )
 def test_torch_agrees_with_every_row_of_every_step(overrides: tuple[str, ...]) -> None:
-    assert_torch_agrees(*overrides)
+    pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
+    assert_torch_agrees(blueprint_of(load("epochs", overrides)))
 
 
 def test_a_saved_file_says_its_minibatches(tmp_path: Path) -> None:

@@ -15,6 +15,23 @@ def _weight(r: Any) -> Array:
     return np.asarray(r[later if later in r else "{weight}"])
 
 
+def _held_alone(r: Any) -> Array:
+    """Returns the gradient of a weight, held at the limit by its own norm."""
+    raw = r.meant / r["update{step}.scale"]
+    norm = np.sqrt(r["update{step}.square.{weight}"]) + r["optimiser.norm_eps"]
+    return np.asarray(raw * np.minimum(1, r["optimiser.max_norm"] / norm))
+
+
+def _logprobs_before(r: Any) -> Array:
+    before = r.before("epoch{step}.policy.logprobs", "step")
+    return np.asarray(r["policy.logprobs"] if before is None else before)
+
+
+def _mean_over(r: Any, mask: str, words: str) -> Array:
+    """Returns the mean of the advantages over tokens."""
+    return np.asarray((r[mask] * r["advantages"]).sum() / r[words])
+
+
 def _gradient(r: Any) -> Array:
     return np.asarray(r["update{step}.gradient.{weight}"])
 
@@ -70,5 +87,21 @@ STEPS: tuple[Slip, ...] = (
      lambda r: _new(r, decay=-r["optimiser.lr"], rate=-1)),
 )  # fmt: skip
 """From the gradients to the new weights."""
+MEANS = ("policy_loss", "value_loss", "entropy", "policy_kl")
+EPOCHS: tuple[Slip, ...] = (
+    ("update{step}.gradient.{weight}", "the gradient is held by the norm of this weight alone, not by that of the whole gradient",
+     _held_alone),
+    ("epoch{step}.log_ratio", "the ratio is to the policy of the step before, not to the one that wrote the responses",
+     lambda r: r["epoch{step}.policy.logprobs"] - _logprobs_before(r)),
+    ("epoch{step}.{weight}", "it is that of the first step: the weights are θ_old again, not those after the step before",
+     lambda r: r["{weight}"]),
+    ("advantage.mean", "advantages are whitened over the whole batch, not over the minibatch",
+     lambda r: _mean_over(r, "mask", "response.words")),
+    ("advantage.mean", "advantages are whitened over the minibatch, not over the whole batch",
+     lambda r: _mean_over(r, "minibatch.mask", "minibatch.words")),
+    *((mean, "it is divided by the number of tokens of the whole batch, not of the minibatch",
+       lambda r: r.meant * r["minibatch.words"] / r["response.words"]) for mean in MEANS),
+)  # fmt: skip
+"""Between the steps of several epochs, and within a minibatch."""
 
-SLIPS = (*LOSS, *LOGITS, *MODELS, *STEPS, *FACTORS)
+SLIPS = (*LOSS, *LOGITS, *MODELS, *STEPS, *EPOCHS, *FACTORS)

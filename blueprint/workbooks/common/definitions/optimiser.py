@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Sum, block, minimum, sqrt
 from blueprint.workbooks.common.definitions.choices import limited
-from blueprint.workbooks.common.definitions.rates import Group, Rates
+from blueprint.workbooks.common.definitions.rates import Group, Rates, of_step, raised
 
 SGD, ADAM, ADAMW = "sgd", "adam", "adamw"
 
@@ -188,14 +188,3 @@ def _new(name: str, weight: Block, step: Arithmetic, k: int) -> Block:
     made = block(name, weight.axes, of_step(symbol, k), f"{symbol} after step {k}")
     made[weight.axes] = weight[weight.axes] - step
     return made
-
-
-def of_step(symbol: str, number: object = "") -> str:
-    """Writes the number of a step behind a symbol, in place of one that is there: E⁽²⁾; without a number, the bare symbol."""
-    bare = symbol.partition("⁽")[0]
-    return f"{bare}⁽{raised(number)}⁾" if number else bare
-
-
-def raised(number: object) -> str:
-    """Writes a number as an exponent."""
-    return str(number).translate(str.maketrans("0123456789.", "⁰¹²³⁴⁵⁶⁷⁸⁹˙"))

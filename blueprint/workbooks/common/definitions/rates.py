@@ -1,4 +1,5 @@
-"""The typed numbers of an optimiser, and which weights share them: all, or policy and critic have an optimiser each.
+"""The typed numbers of an optimiser, which weights share them (all, or policy and critic have an optimiser each), and the marks
+of its steps.
 
 Sources: torch 2.13, torch.optim; for two optimisers verl 0.9.1, OpenRLHF 0.11.2, NeMo-Aligner 0.7, NeMo-RL 7ea279a and
 DeepSpeed-Chat 83757d9, each of which has a rate, a norm and a limit for the policy, and others for the critic.
@@ -75,3 +76,14 @@ def apart(keys: Sequence[str], others: Sequence[str], by: Rates, joint: Arithmet
     return Group(first, keys, by, joint), Group(
         whose, others, by._replace(lr=used[0], max_norm=used[1]), joint, (lr, most)
     )
+
+
+def of_step(symbol: str, number: object = "") -> str:
+    """Writes the number of a step behind a symbol, in place of one that is there: E⁽²⁾; without a number, the bare symbol."""
+    bare = symbol.partition("⁽")[0]
+    return f"{bare}⁽{raised(number)}⁾" if number else bare
+
+
+def raised(number: object) -> str:
+    """Writes a number as an exponent."""
+    return str(number).translate(str.maketrans("0123456789.", "⁰¹²³⁴⁵⁶⁷⁸⁹˙"))

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from blueprint.language import Axis, Block, Max, Operand, exp, link, typed
 from blueprint.page.outline import Chart, Item, Line, Row, Scale, Section, Series, Sheet, Table
 from blueprint.workbooks.common import n, t
-from blueprint.workbooks.common.definitions.optimiser import Stepped, of_step
+from blueprint.workbooks.common.definitions.optimiser import Stepped
+from blueprint.workbooks.common.definitions.rates import of_step
 
 SHOWN = (
     "policy_loss", "value_loss", "entropy", "policy_kl", "total_loss", "clip_fraction.loss", "clip_fraction.ratio",
