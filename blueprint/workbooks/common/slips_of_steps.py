@@ -23,8 +23,8 @@ def _held_alone(r: Any) -> Array:
 
 
 def _logprobs_before(r: Any) -> Array:
-    before = r.before("epoch{step}.policy.logprobs", "step")
-    return np.asarray(r["policy.logprobs"] if before is None else before)
+    before = r.before("epoch{step}.loss.logp_new", "step")
+    return np.asarray(r["loss.logp_new"] if before is None else before)
 
 
 def _mean_over(r: Any, mask: str, words: str) -> Array:
