@@ -6,8 +6,8 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from blueprint.witness import TABLE, Batch, File, Held, Named, Rows, block, single
-from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, add_critic_loss, gradients_of, trains_apart
+from blueprint.witness import TABLE, Batch, File, Held, Named, Rows, block, single, trains_apart
+from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, add_critic_loss, gradients_of
 from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import A_GRADIENT, pieces_of, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, Start, add_critic, add_policy, add_update, texts_of
