@@ -21,7 +21,7 @@ BUILDS: dict[str, Blueprint] = {
     "ten-libraries": blueprint_of(load("ten-libraries")),
     "live default": blueprint_of(load("default", ["conventions=live"])),
     "fixed responses": blueprint_of(load("default", ['rollout.responses=["very happy <eos>", ""]'])),
-    "gradients": blueprint_of(load("default", ["gradients=on"])),
+    "gradients": blueprint_of(load("default", ["gradients=on", "conventions=live"])),
     "epochs": blueprint_of(load("epochs", ["update.epochs=1"])),
     "a minibatch": window_book().blueprint,
     "a minibatch, all logged": window_book(batch=with_everything_logged()).blueprint,

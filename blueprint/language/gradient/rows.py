@@ -117,7 +117,7 @@ class Rows:
         self.take(made, home)
         return made
 
-    def take(self, made: Block, home: Block) -> None:
-        """Takes a block among the others, to stand on a page with another one."""
+    def take(self, made: Block, home: Block, total: Block | None = None) -> None:
+        """Takes a block among the others, to stand on a page with another one; total: to which it leads, if to another."""
         self.made.append(made)
-        self.home[made], self.totals[made] = home, self.total
+        self.home[made], self.totals[made] = home, self.total if total is None else total

@@ -55,7 +55,7 @@ class Backward:
         made = differentiate(known["total_loss"], policy, keep=keep)
         weight, loss = _critic_loss(known, along, prefix)
         for each in (weight, loss):
-            made.rows.take(each, known["value_loss"])
+            made.rows.take(each, known["value_loss"], loss)
         return differentiate(loss, critic, after=made)
 
     def known(self, rows: Rows) -> Rows:

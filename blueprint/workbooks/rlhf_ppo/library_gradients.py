@@ -20,7 +20,14 @@ TITLE, LEAD = (
 SAME = "Each library pulls at the same weights on the same batch; a row stands once for each of them."
 SECTION = "The gradient: how long it is, and where it points"
 ONLY = "Over what the policy's optimiser moves alone, and over what the critic's moves; first the gradient of the settings in use."
+BACK = "The way back from the {}"
+NAMED = {
+    "library.total_loss": "total loss, to what the policy's optimiser moves",
+    "library.critic_loss": "critic's own loss",
+}
 PREFIX = "library."
+PULLS = ("library.policy.logprobs.grad", "library.critic.values.grad")
+"""The rows that one looks at first: what each token's log-prob feels, and its value."""
 SIDES = ("policy", "critic")
 
 
@@ -83,15 +90,20 @@ def _inner(pairs: Iterable[tuple[Block, Block]]) -> Arithmetic:
 def _way_back(made: Gradient, used: Sequence[Block], found: Mapping[str, tuple[Block, ...]], like: Sheet) -> Sheet:
     """Outlines the way back: results first, then every adjoint from the loss down to the weights, and those in use."""
     beside = set(_beside(made).values())
-    items = tuple(_item(each, made) for each in made.blocks if each not in beside)
+    ways: dict[Block, list[Item]] = {}
+    for each in made.blocks:
+        if each not in beside:
+            ways.setdefault(made.totals[each], []).append(_item(each, made))
     sections = (
         *(Section(f"What comes of it: {side}", tuple(map(key, rows))) for side, rows in found.items()),
-        Section("The way back, from the loss to the weights", (Note(SAME), *items)),
+        *(Section(BACK.format(NAMED[total.name]), (Note(SAME), *items)) for total, items in ways.items()),
         Section("The gradient in use, once more", tuple(map(minor, used))),
     )
     head = {each: link(each.name.replace("libraries.", "library_gradients."), each) for each in like.head}
     grey = None if like.grey is None else head[like.grey]
-    return replace(like, title=TITLE, lead=LEAD, sections=tuple(sections), head=tuple(head.values()), grey=grey)
+    return replace(
+        like, title=TITLE, lead=LEAD, sections=tuple(sections), head=tuple(head.values()), grey=grey, first=1
+    )
 
 
 def _beside(made: Gradient) -> dict[Block, Block]:
@@ -102,7 +114,7 @@ def _beside(made: Gradient) -> dict[Block, Block]:
 def _item(each: Block, made: Gradient) -> Item:
     if len(each.axes) == 2 and not {n, t} & {*each.axes} and LIBRARY not in each.axes:
         return Table(each, each.axes[1], "plain")
-    return Row(each, beside=_beside(made).get(each), fold=True)
+    return key(each) if each.name in PULLS else Row(each, beside=_beside(made).get(each), fold=True)
 
 
 def _with_results(sheet: Sheet, norms: Mapping[str, Block], found: Mapping[str, tuple[Block, ...]]) -> Sheet:
