@@ -13,6 +13,7 @@ from blueprint.inputs import load
 from blueprint.language import Block, Definition, Position
 from blueprint.language.gradient import Gradient
 from blueprint.language.nodes import wrap
+from blueprint.page.outline import Box, Entry
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo import epochs
 from blueprint.workbooks.rlhf_ppo.backward import backward
@@ -75,3 +76,23 @@ def test_a_wrong_gradient_breaks_the_promise(mistake: str, monkeypatch: pytest.M
     monkeypatch.setattr(epochs, "backward", planted)
     rows = built("update.by=sgd", "update.lr=0.00001", "update.epochs=2")
     assert rows["slope.verdict"].tolist() == ["OK" if mistake in UNSEEN else "LOOK"], rows["slope.off"]
+
+
+def test_start_says_in_which_order_the_epochs_are_read() -> None:
+    start, *_ = blueprint_of(load("epochs")).sheets
+    section = next(each for each in start.sections if each.title == "In which order to read the epochs")
+    led = [
+        cell.block.name
+        for item in section.items
+        if isinstance(item, Entry)
+        for cell in item.cells
+        if isinstance(cell, Box) and cell.block is not None
+    ]
+    assert led == [
+        "policy_loss",
+        "policy.logprobs.grad",
+        "update1.norm",
+        "epoch2.ratio",
+        "epochs.policy_loss",
+        "slope.verdict",
+    ]

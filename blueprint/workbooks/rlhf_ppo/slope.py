@@ -14,7 +14,7 @@ from itertools import pairwise
 from operator import add
 from typing import NamedTuple
 
-from blueprint.language import Arithmetic, Axis, Block, Sum, at_most, block, join, typed, where
+from blueprint.language import Arithmetic, Axis, Block, Sum, at_most, block, typed, where
 from blueprint.page.outline import Blueprint, Item, Line, Note, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import v
 from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS
@@ -63,8 +63,8 @@ def _pass(rows: Rows, prefix: str) -> Pass:
 def _sheet(passes: list[Pass]) -> tuple[Sheet, dict[Block, object]]:
     """Outlines the check, a column for each step; returns what is typed there, too."""
     parts = [Axis(f"e{number}", "step", start=number, size=1) for number in range(1, len(passes))]
-    e = join("e", "step", *parts) if len(parts) > 1 else parts[0]
-    each = [_row(e, name, f"of_{name}", f"what the step of {name} promises") for name in WEIGHTS]
+    e = Axis("e", "step", start=1, parts=tuple(parts)) if len(parts) > 1 else parts[0]
+    each = [_row(e, name, f"of_{name}", f"step of {name} · mean gradient") for name in WEIGHTS]
     came = _row(e, "came", "came", "how much the loss changed")
     length = _row(e, "length", "length", "length of the step along the gradient")
     promised = _row(e, "promised", "promised", "how much it should have, by its slope")
@@ -109,7 +109,7 @@ SAYS = {"held": "OK, or LOOK at the gradients", "verdict": "the same, of short s
 
 
 def _row(e: Axis, name: str, symbol: str, meaning: str) -> Block:
-    return block(f"slope.{name}", (e,), symbol, meaning, decimals=8)
+    return block(f"slope.{name}", (e,), symbol, meaning, decimals=6)
 
 
 def _moved(name: str, old: Block, new: Block) -> Block:

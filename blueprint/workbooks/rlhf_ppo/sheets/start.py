@@ -1,7 +1,9 @@
 """What the first sheet shows: the parts of the loss, the pieces of RLHF PPO under their usual names, and the map of the flow."""
 
+from dataclasses import replace
+
 from blueprint.language import Block
-from blueprint.page.outline import Box, Flow, Piece
+from blueprint.page.outline import Blueprint, Box, Entry, Flow, Piece, Section
 from blueprint.workbooks.common import DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, with_
 
 ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
@@ -110,3 +112,28 @@ def flow_of_loss(x: Rows) -> Flow:
          Box("value loss", x["value_loss"]), UP),
         ("", "", "", "", with_("V_old", V_old), "", with_("return R", R)),
     ))  # fmt: skip
+
+
+ORDER = "In which order to read the epochs"
+STEPS = (
+    ("epoch 1: the loss", ("policy_loss",), "θ is still θ_old: every ratio is 1 and the policy loss 0, but its gradient is not"),
+    ("who pulls", ("policy.logprobs.grad",), "which token pulls; from there back through soft-max and time to the weights"),
+    ("the step", ("update1.norm", "update1.1.norm"), "its norm is held to the largest, and the optimiser makes new weights"),
+    ("epoch 2, and so on", ("epoch2.ratio", "epoch1.2.ratio"), "the same sheets with these: the ratio leaves 1, clipping begins"),
+    ("side by side", ("epochs.policy_loss",), "all steps, a column for each"),
+    ("a check", ("slope.verdict",), "does the loss change as its gradients promise?"),
+)  # fmt: skip
+"""Where to go: what one looks at, the first row of these that there is, and what is to be seen."""
+
+
+def with_order(made: Blueprint) -> Blueprint:
+    """Says on the first sheet in which order the sheets of epochs are read."""
+    rows = {each.name: each for each in made.blocks()}
+    found = [(title, rows[name], seen) for title, names, seen in STEPS for name in names if name in rows]
+    entries = (
+        Entry((str(number), title, "", Box("{sheet}", row), "", seen))
+        for number, (title, row, seen) in enumerate(found, 1)
+    )
+    start, *others = made.sheets
+    first, *sections = start.sections
+    return replace(made, sheets=(replace(start, sections=(first, Section(ORDER, tuple(entries)), *sections)), *others))
