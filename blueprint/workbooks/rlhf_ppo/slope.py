@@ -18,6 +18,7 @@ from blueprint.language import Arithmetic, Axis, Block, Sum, at_most, block, typ
 from blueprint.page.outline import Blueprint, Item, Line, Note, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import v
 from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS
+from blueprint.workbooks.rlhf_ppo.sheets.start import with_order
 
 LEAD = "a check of all gradients at once: does the loss change as they promise?"
 TOLD = (
@@ -37,6 +38,11 @@ class Pass(NamedTuple):
     norm: Block
     weights: Rows
     slopes: Rows
+
+
+def explained(made: Blueprint) -> Blueprint:
+    """Adds to a workbook with several steps the check, and in which order it is read."""
+    return with_order(with_slope(made))
 
 
 def with_slope(made: Blueprint) -> Blueprint:

@@ -32,8 +32,7 @@ from blueprint.workbooks.rlhf_ppo.minibatches import first, places_differ, place
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, prompts
 from blueprint.workbooks.rlhf_ppo.sheets.critics import new_critic, old_critic, reward_model
 from blueprint.workbooks.rlhf_ppo.sheets.policies import new_policy, old_policy, reference
-from blueprint.workbooks.rlhf_ppo.sheets.start import with_order
-from blueprint.workbooks.rlhf_ppo.slope import with_slope
+from blueprint.workbooks.rlhf_ppo.slope import explained
 from blueprint.workbooks.rlhf_ppo.steps import Models
 from blueprint.workbooks.rlhf_ppo.whole import Start, whole
 
@@ -82,9 +81,7 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
         minibatch=first(numbers.update, steps, rows["mask"]),
     )
     outline = whole(start, witnessed)
-    return (
-        outline if numbers.update.by == TYPED else with_order(with_slope(with_epochs(outline, numbers.update, steps)))
-    )
+    return outline if numbers.update.by == TYPED else explained(with_epochs(outline, numbers.update, steps))
 
 
 def models_of(given: Rows, update_step: Block | None, temperature: Operand | None) -> Models:
