@@ -141,6 +141,8 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
     outline = build(numbers, witnessed) if witnessed else build(numbers)
+    if numbers.gradients and kind.gradient is None:
+        raise KindError(f"gradients: {kind.title} has no loss, and only a loss has gradients; leave gradients out.")
     if numbers.gradients:
         outline = kind.part("gradient")(outline)
     return with_guides(

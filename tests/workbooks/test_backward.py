@@ -58,7 +58,11 @@ def test_the_row_of_the_logprobs_answers_which_token_pulls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "sentence"), [("very-very-sleepy", "end before a loss"), ("kl-controller", "has no gradient")]
+    ("numbers", "sentence"),
+    [
+        ("very-very-sleepy", "end before a loss"),
+        ("kl-controller", "gradients: the adaptive KL controller has no loss, and only a loss has gradients; leave"),
+    ],
 )
 def test_what_has_no_loss_has_no_gradients(numbers: str, sentence: str) -> None:
     with pytest.raises(KindError, match=sentence):
