@@ -16,7 +16,7 @@ COMMANDS = {
     "check": ("workbooks:check", "Hold workbooks against torch, cell by cell."),
     "diff": ("workbooks:diff", "Say where two workbooks part, and what follows from it."),
     "explain": ("explain:explain", "Show where one number comes from, step by step."),
-    "import": ("verify:import_", "Make a workbook of a few words of a training minibatch."),
+    "import": ("verify:import_", "Make a workbook of a few tokens of a training minibatch."),
     "inspect": ("inspect:inspect_dump", "Say what a dump of a training step holds."),
     "list": ("presets:list_numbers", "Name the numbers that workbooks can be built from."),
     "numbers": ("numbers:numbers", "Write all numbers of a workbook as a TOML file."),

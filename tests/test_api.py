@@ -82,7 +82,7 @@ def test_a_table_says_what_its_rows_and_columns_are() -> None:
     wide = book["advantages"]
     assert (wide.index.name, wide.columns.name) == ("episode", "decision")
     deep = book["policy.logits"]
-    assert deep.columns.names == ["decision", "word id"]
+    assert deep.columns.names == ["decision", "token id"]
     assert deep[4]["very"].loc[1] == book.values.cell(book.blocks["policy.logits"], 0, 3, 5)
     assert book.frames("Loss").keys() == {name for name, spot in book.spots.items() if spot.sheet == "Loss"}
 

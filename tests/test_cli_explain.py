@@ -51,7 +51,7 @@ def test_it_prints_what_the_book_explains(default: Book) -> None:
     told = printed("advantages", "--episode", "1", "--token", "5")
     assert told == str(default.explain("advantages", n=1, t=5))
     assert "(−0.3763) + 1·0.9·0.8·0.9767 = 0.3269" in told
-    assert told.startswith("episode n = 1, decision t = 5: reads “very”, writes “very”, m = 1\n")
+    assert told.startswith("episode n = 1, position t = 5: reads “very”, writes “very”, m = 1\n")
 
 
 def test_what_the_page_writes_in_column_4_is_what_token_4_is(default: Book) -> None:
@@ -59,7 +59,7 @@ def test_what_the_page_writes_in_column_4_is_what_token_4_is(default: Book) -> N
     prompt = default.values[default.blocks["given"]][0]
     assert [word for word in prompt if word][-1] == "is"
     assert printed("mask", "--episode", "1", "--token", "4").startswith(
-        "episode n = 1, decision t = 4: reads “is”, writes “very”"
+        "episode n = 1, position t = 4: reads “is”, writes “very”"
     )
     assert printed("mask", "--episode", "1", "--token", "3", "--depth", "1").endswith("opened: --depth 2 goes one step "
         "further, --depth all down to the inputs.")  # fmt: skip
@@ -71,7 +71,7 @@ def test_the_options_say_which_cell(default: Book) -> None:
     assert printed("old.log_p", "--episode", "1", "--decision", "4", "--word", "very") == told
     assert printed("old.log_p", "--at", "n=1", "--at", "t=4", "--word", "5") == told
     assert printed("old.memory", "--episode", "2", "--token", "1", "--at", "j=h3").startswith(
-        "episode n = 2, decision t"
+        "episode n = 2, position t"
     )
 
 
@@ -144,17 +144,17 @@ def test_a_file_is_asked_by_address_and_by_name(default: Book) -> None:
 
 
 REFUSED = [
-    (["advantages"], "advantages has a number for each episode and decision: add --episode 1 … 2 and --token 1 … 9"),
-    (["A", "--episode", "1"], "advantages has a number for each episode and decision: add --token 1 … 9"),
+    (["advantages"], "advantages has a number for each episode and position: add --episode 1 … 2 and --token 1 … 9"),
+    (["A", "--episode", "1"], "advantages has a number for each episode and position: add --token 1 … 9"),
     (["old.memory", "--episode", "1", "--token", "4"],
-     "old.memory has a number for each episode and decision and hidden state before the word: add --at j=1 … 4"),
+     "old.memory has a number for each episode and position and hidden state before the token: add --at j=1 … 4"),
     (["advantages", "--episode", "1", "--token", "12"], "advantages has no --token 12: give 1 … 9"),
     (["advantages", "--episode", "0", "--token", "1"], "advantages has no --episode 0: give 1 … 2"),
     (["gamma", "--episode", "1"], "gamma is a single number: leave out --episode"),
     (["response.length", "--episode", "1", "--token", "2"],
      "response.length has a number for each episode only: leave out --token"),
     (["advantages", "--episode", "1", "--token", "1", "--at", "j=2"],
-     "advantages has a number for each episode and decision only: leave out --at j"),
+     "advantages has a number for each episode and position only: leave out --at j"),
     (["tderrors", "--episode", "1", "--token", "1"], "there is no block 'tderrors': did you mean td_errors or mean.td_errors?"),
     (["gamma", "--at", "x"], "--at x: write a letter, an equals sign and a member, as in --at j=2"),
     (["gamma", "--set", "ppo.gama=1"], "ppo.gama: unknown key, did you mean ppo.gamma?"),

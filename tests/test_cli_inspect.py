@@ -46,7 +46,7 @@ def test_it_says_what_was_recognised(dump: Path) -> None:
     result = call(str(dump))
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        f"{dump}: npz, 3 responses of up to 6 slots, 14 words inside the mask",
+        f"{dump}: npz, 3 responses of up to 6 positions, 14 tokens inside the mask",
         "library verl 0.9.1, step 120; preset verl",
         "",
         "  response_mask  response_mask  [3, 6]  bool     1 where a token of the response stands",

@@ -30,7 +30,7 @@ def _clean(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_a_step_has_one_table(clean: list[Path]) -> None:
     found = run(*clean)
     assert found.exit_code == 0, found.output
-    assert "Step 3: 2 files of 23 words: 2 microbatches." in found.stdout
+    assert "Step 3: 2 files of 23 tokens: 2 microbatches." in found.stdout
     assert found.stdout.count("quantity  ") == 1
     assert "All 13 logged quantities agree, in all 2 files." in found.stdout
     assert found.stdout.count("Note: layout: response") == 1

@@ -20,7 +20,7 @@ WITNESS = (SOURCE / "witness", *(SOURCE / "workbooks").glob("*/witness"), *(SOUR
 SMALL = {0, 1, 2, 0.5}
 """Numbers that mathematics has and nobody chooses."""
 MAY_SHARE = {
-    1e-9: "how far rounding takes float64: of a draw from a boundary between words, of a check from 0",
+    1e-9: "how far rounding takes float64: of a draw from a boundary between tokens, of a check from 0",
     3: "how many axes a tensor of tokens has",
 }
 LEAST_WORDS, LEAST_NAMES = 5, 4

@@ -98,7 +98,7 @@ def test_printed_step_0_total_holds_only_the_policy_still() -> None:
     assert found.scalars["total_loss"] == pytest.approx(golden.POLICY_STILL_TOTAL, rel=0, abs=half_unit(6))
 
 
-@pytest.mark.parametrize("variant", [golden.CUT, golden.ONE_WORD], ids=["cut", "one word"])
+@pytest.mark.parametrize("variant", [golden.CUT, golden.ONE_WORD], ids=["cut", "one token"])
 def test_other_draws(variant: dict[str, Any]) -> None:
     other = run(with_draws(variant))
     assert other.words[variant["episode"]] == variant["words"]

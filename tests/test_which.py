@@ -152,7 +152,7 @@ def test_words() -> None:
     torchtune, openai = PRESETS["torchtune"].values, PRESETS["openai"].values
     assert phrase_of("reward.missing_eos", torchtune) == "score set to −3 where no pad follows"
     assert phrase_of("ent_coef", openai) == "no entropy bonus"
-    assert phrase_of("reward.score_slot", PRESETS["trl_1.12"].values) == "score one past the last word"
+    assert phrase_of("reward.score_slot", PRESETS["trl_1.12"].values) == "score one past the last token"
     assert phrase_of("reward.score_clip", openai) == "reward.score_clip = off"
     assert phrase_of("gamma", openai) == "γ = 1"
 

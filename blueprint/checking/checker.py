@@ -64,7 +64,7 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
     found = _witnessed(files, device, dtype)
     ties: dict[int, list[str]] = {}
     for tie in found.record.ties:
-        where = f"{tie.what} of episode {tie.episode}, decision {tie.position}"
+        where = f"{tie.what} of episode {tie.episode}, position {tie.position}"
         ties.setdefault(tie.file, []).append(f"{where} falls within 1e-9 of the edge between {tie.between}")
     rows = enumerate(zip(files, found, strict=True))
     return Outcome(tuple(judge(*each, dtype, tuple(ties.get(i, ()))) for i, each in rows), found.record)

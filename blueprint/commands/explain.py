@@ -25,12 +25,12 @@ Examples:
 """
 FLAGS = {"n": "--episode", "t": "--token", "v": "--word"}
 BY_MEANING = {
-    "episode": "--episode", "environment": "--environment", "decision": "--token", "step": "--step", "word id": "--word",
+    "episode": "--episode", "environment": "--environment", "position": "--token", "step": "--step", "token id": "--word",
 }  # fmt: skip
 """The options for axes of these meanings; any other goes by its letter, with --at."""
 TOKEN = (
-    "The column: the number t above the columns of the sheets. It counts decisions, not response words: "
-    "in the default numbers, column 4 reads the last word of the prompt and writes the first response word."
+    "The column: the number t above the columns of the sheets. It counts positions, not response tokens: "
+    "in the default numbers, column 4 reads the last token of the prompt and writes the first response token."
 )
 
 Depth = int | Literal["all"]
@@ -42,14 +42,16 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
         return "all"
     if value.isdecimal() and int(value) > 0:
         return int(value)
-    raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the word all")
+    raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the token all")
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("arguments", nargs=-1, required=True, metavar="[FILE.xlsx|NUMBERS] BLOCK|SHEET!CELL")
 @click.option("--episode", "--environment", "episode", type=int, metavar="N", help="The episode, counted from 1.")
 @click.option("--token", "--decision", "--step", "token", type=int, metavar="T", help=TOKEN)
-@click.option("--word", metavar="WORD", help="For what there is for every word: the word, or its id.")
+@click.option(
+    "--word", metavar="WORD", help="For what there is for every token of the vocabulary: the token, or its id."
+)
 @click.option(
     "--at", "others", multiple=True, metavar="LETTER=M", help="The member of any other axis, such as j=h2 or l=verl."
 )

@@ -78,7 +78,7 @@ def _head(found: Inspection) -> Iterator[str]:
     batch, size, where = found.batch, "", ""
     if batch is not None:
         rows, slots = batch.mask.shape
-        size = f", {rows:,} responses of up to {slots:,} slots, {found.words:,} words inside the mask"
+        size = f", {rows:,} responses of up to {slots:,} positions, {found.words:,} tokens inside the mask"
         step = None if batch.step is None else f"step {batch.step}"
         where = "".join(f", {each}" for each in (step, batch.place) if each)
     yield f"{printable(str(found.path))}: {found.format}{size}"

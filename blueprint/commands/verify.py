@@ -122,19 +122,19 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
     "--worst",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Show the N responses with the worst words  [default: what deviates, else 2]",
+    help="Show the N responses with the worst tokens  [default: what deviates, else 2]",
 )
 @click.option(
     "--by",
     type=click.Choice(["ratio", "advantage", "kl"]),
-    help="What makes a word bad: |ratio − 1|, |advantage| or |KL to the reference|  [default: ratio, if there is one]",
+    help="What makes a token bad: |ratio − 1|, |advantage| or |KL to the reference|  [default: ratio, if there is one]",
 )
 @click.option(
     "--tokens",
     type=click.IntRange(16, 64),
     default=32,
     show_default=True,
-    help="Columns of each response, around its worst word: 16 to 64.",
+    help="Columns of each response, around its worst token: 16 to 64.",
 )
 @click.option("--gradients", is_flag=True, help="Every gradient of the loss, to log-probs, entropy and values.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")

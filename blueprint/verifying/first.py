@@ -138,9 +138,9 @@ def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list
     name, old = (batch.called.get(one, one) for one in (each.name, each.name.replace("new", "old")))
     tokens, loud = int(each.tokens.sum()), int(each.loud.sum())
     unit = "" if each.unit == 1 else ", over the spread of the values"
-    note = f"{name} should be {old}, but {loud:,} of {tokens:,} words differ, by {each.size():.2g} (root mean square{unit})"
+    note = f"{name} should be {old}, but {loud:,} of {tokens:,} tokens differ, by {each.size():.2g} (root mean square{unit})"
     if each.name == "logprobs_new":
         note += f"; the mean ratio is {np.exp(np.clip(each.apart[each.tokens], -50, 50)).mean():.4g} instead of 1"
     yield f"{note}; forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}."
-    for said in like or ["it is scattered over rows and words, as by dropout in one forward, or by another precision"]:
+    for said in like or ["it is scattered over rows and tokens, as by dropout in one forward, or by another precision"]:
         yield f"  {name}: {said}."

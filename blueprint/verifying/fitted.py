@@ -130,5 +130,5 @@ def whitened_elsewhere(deviation: Deviation) -> Explained | None:
     line = straight(raw, logged)
     if line is None or not (largest := line.apart(raw, logged)) <= deviation.allowed:
         return None
-    said = f"{line} in the whitening (fitted: those of a larger batch than this file has, or of other words)"
+    said = f"{line} in the whitening (fitted: those of a larger batch than this file has, or of other tokens)"
     return Explained(said, deviation.explained(largest), Neighbour(said, rank=1, beyond=True))

@@ -64,7 +64,7 @@ NUMBERS = (
              "kl.response_used"),
     Quantity("loss.mean_ratio", (("loss.mean_ratio", ""), ("ratio.mean", "pads counted")), "ratio", (),
              ("metrics.over", "loss.log_ratio_clamp", "batch.response_mask"), "ratio"),
-    Quantity("ratio.mean", (("ratio.mean", ""), ("loss.mean_ratio", "over the words")), "ratio", (),
+    Quantity("ratio.mean", (("ratio.mean", ""), ("loss.mean_ratio", "over the tokens")), "ratio", (),
              ("metrics.over", "loss.log_ratio_clamp", "batch.response_mask"), "ratio"),
     Quantity("approx_kl.used", (("approx_kl.used", ""),), "approx_kl", (),
              ("metrics.kl", "metrics.log_ratio", "metrics.over", "loss.log_ratio_clamp", "batch.response_mask"), "policy_kl.used"),
@@ -135,7 +135,7 @@ class Need:
 DISTRIBUTIONS = "distributions"
 """What an exact KL is made of, the probability of every token of the vocabulary, which no dump has."""
 
-PADS = "entropy behind the last word"
+PADS = "entropy behind the last token"
 """What a mean over all slots reads; dumps may leave it out."""
 
 _SIGNAL = (Need("rewards"), Need("values_old"))

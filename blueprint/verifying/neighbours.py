@@ -132,14 +132,14 @@ def by_alignment(batch: Minibatch, read: Collection[str]) -> Iterator[Neighbour]
         if name in read and name in batch.tensors and batch.mask.shape[1] > 1:
             for where, by, side in (("before", 1, "right"), ("behind", -1, "left")):
                 yield Neighbour(
-                    f"{name} of the slot {where} (shifted by one column to the {side})",
+                    f"{name} of the position {where} (shifted by one column to the {side})",
                     altered=partial(_moved, name, by),
                 )
     for (one, other), means in SWAPPED.items():
         if {one, other} & set(read) and {one, other} <= batch.tensors.keys():
             yield Neighbour(f"{one} and {other} swapped{means}", altered=partial(_swapped, one, other))
-    yield Neighbour("a mask that covers one slot more behind each word", altered=_longer)
-    yield Neighbour("a mask that ends one word earlier", altered=_shorter)
+    yield Neighbour("a mask that covers one position more behind each token", altered=_longer)
+    yield Neighbour("a mask that ends one token earlier", altered=_shorter)
 
 
 def by_microbatches(responses: int, most: int = 64) -> Iterator[Neighbour]:

@@ -42,7 +42,7 @@ def _shifted(gap: Gap) -> Iterator[Pattern]:
         both = gap.tokens & np.roll(gap.tokens, -by, axis=1)
         both[:, -1 if by == 1 else 0] = False
         if both.sum() >= FEWEST_TOKENS and rms(((gap.new - old) / gap.unit)[both]) <= EXPLAINS * rms(gap.apart[both]):
-            yield Pattern(f"it is the old number of the word {whose} it: one of the two tensors is a column off", True)
+            yield Pattern(f"it is the old number of the token {whose} it: one of the two tensors is a column off", True)
 
 
 def _permuted(batch: Minibatch, gap: Gap) -> Iterator[Pattern]:

@@ -91,7 +91,7 @@ def replay(
     `passes(options)` times the slots of the batch.
     Raises MinibatchError for settings that are none, and where a number that the options read is not finite.
     """
-    require(batch.mask.size > 0, f"{batch.path} has no responses, or responses of no slots: {batch.mask.shape}")
+    require(batch.mask.size > 0, f"{batch.path} has no responses, or responses of no positions: {batch.mask.shape}")
     settings = laid_over(options)
     started = starts(batch.tensors, settings)
     work = Work(batch, settings, tuple(dict.fromkeys((*started, *given))), numbers or {}, tile_tokens, progress, device)

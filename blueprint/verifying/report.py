@@ -100,7 +100,7 @@ def _head(found: StepVerdict) -> str:
     plurals = {what: f"{what}es" if what.endswith("batch") else f"{what}s" for what in COUNTED_IN}
     several = ", ".join(f"{count} {plurals[what]}" for what, count in counts.items() if count > 1)
     step = "Files without a step" if found.step is None else f"Step {found.step}"
-    return f"{step}: {len(found.parts)} files of {tokens:,} words{f': {several}' if several else ''}.\n"
+    return f"{step}: {len(found.parts)} files of {tokens:,} tokens{f': {several}' if several else ''}.\n"
 
 
 def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:

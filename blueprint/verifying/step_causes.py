@@ -122,7 +122,7 @@ def _shares(step: Verified) -> Iterator[tuple[str, Callable[[Minibatch], Share |
         together = (each for each in step.case.placed if key_of(each)[start:3] == key_of(batch)[start:3])
         return share_among(list(together), PARTS)
 
-    yield "the mean over the words of each microbatch, not its share of the minibatch's", lambda batch: None
+    yield "the mean over the tokens of each microbatch, not its share of the minibatch's", lambda batch: None
     yield "each microbatch's share of the mean over its minibatch, of all ranks", lambda batch: mates(batch, 1)
     yield (
         "each microbatch's share of the mean over its minibatch, of its own rank only",

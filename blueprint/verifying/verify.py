@@ -138,4 +138,4 @@ def _notes(batch: Minibatch, found: Replay) -> Iterator[str]:
             yield f"{name} = {value:g} was logged, but is nothing that is compared"
     reads_ended = found.options["reward.missing_eos"] != "off" or found.options["loss.sample_filter"] == "ended"
     if reads_ended and "ended" not in batch.tensors:
-        yield "the file does not say which responses ended: one with a slot left over behind its last word did"
+        yield "the file does not say which responses ended: one with a position left over behind its last token did"

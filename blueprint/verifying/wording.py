@@ -112,10 +112,10 @@ def why(line: Line) -> str:
         nothing = found.logged is not None and abs(found.logged) <= found.rounding
         return f"rounding in {found.dtype} may move it by {share}{', and 0 would agree, too' if nothing else ''}"
     if found.name in SHARES:
-        return f"{off}; rounding decides whether some of its words are clipped"
+        return f"{off}; rounding decides whether some of its tokens are clipped"
     if found.largest <= found.rounding + found.extra:
         return f"{off}; that it was itself rounded when it was written explains that"
-    rounding = f"rounding of its words in {found.dtype} explains {share}"
+    rounding = f"rounding of its tokens in {found.dtype} explains {share}"
     return f"{off}; {rounding}, arithmetic in {found.dtype} might explain the rest"
 
 

@@ -10,7 +10,7 @@ from blueprint.which.measure import COLUMNS, Answer, Effect
 from blueprint.workbooks.common.conventions.data import LIVE
 
 INTRODUCTION = """\
-They are all called PPO, and each computes another loss from the same batch: the same words, log-probs, values and scores
+They are all called PPO, and each computes another loss from the same batch: the same tokens, log-probs, values and scores
 (the temperature is the batch's own, too). Every row below follows what one library does when nothing is set, read in its
 source at the version named; `blueprint presets` says where. The total is what the policy's optimiser makes smaller: where
 the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two

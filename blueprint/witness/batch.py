@@ -73,7 +73,9 @@ class Batch:
         """Returns the typed mask; it may have holes. Raises WitnessError for anything but 0 and 1."""
         mask = self.typed(name)
         if bool(((mask != 0) & (mask != 1)).any()):
-            raise WitnessError("a cell of the mask is neither 0 nor 1: write 1 for a response word and 0 for any other")
+            raise WitnessError(
+                "a cell of the mask is neither 0 nor 1: write 1 for a response token and 0 for any other"
+            )
         return mask
 
     def filled(self, values: Iterable[float]) -> torch.Tensor:

@@ -109,7 +109,7 @@ def test_the_whole_file_is_blamed_alike(tmp_path: Path) -> None:
 ERRORS = {
     "a name that there is not": ("S24+S6*gammma*gae_lambda*T25", "#NAME?"),
     "a shift onto itself": ("S24+S6*gamma_*gae_lambda*R25", "#CIRC!"),
-    "a word among numbers": ('S24+S6*"many"', "#VALUE!"),
+    "a token among numbers": ('S24+S6*"many"', "#VALUE!"),
 }
 
 

@@ -37,7 +37,7 @@ def test_a_formula_overwritten_by_a_number(path: Path, places: dict[str, Found],
     first = judged(tmp_path / "a.xlsx").firsts[0]
     assert (first.name, first.cell, first.sheet) == ("td_errors", f"{SIGNAL}!{cell}", 0.25)
     assert first.witness == pytest.approx(-0.3763, abs=5e-5)
-    assert first.what == "td_errors of episode 1, decision 5"
+    assert first.what == "td_errors of episode 1, position 5"
     assert first.cause is Cause.FORMULA
     assert "a number stands there" in first.why
 

@@ -40,7 +40,7 @@ def test_many_files_have_a_line_each_and_a_difference_ends_with_1(
     code, out, _ = run(tmp_path / "right.xlsx", tmp_path / "wrong.xlsx")
     assert code == 1
     assert "right.xlsx  agrees" in out
-    assert f"wrong.xlsx  differs: {SIGNAL}!{cell}: td_errors of episode 1, decision 5: sheet 0.25" in out
+    assert f"wrong.xlsx  differs: {SIGNAL}!{cell}: td_errors of episode 1, position 5: sheet 0.25" in out
     assert "broken formula" in out
 
 
@@ -155,7 +155,7 @@ def test_a_mask_with_a_hole_is_refused(path: Path, tmp_path: Path) -> None:
     change(tmp_path / "sleepy.xlsx", tmp_path / "hole.xlsx", place.sheet, {f"{letters(column - 1)}{row}": (None, 0)})
     code, _, err = run(tmp_path / "hole.xlsx")
     assert code == 2
-    assert "the mask of episode 1 has a hole at decision 2: a workbook has no rows for holes yet" in err
+    assert "the mask of episode 1 has a hole at position 2: a workbook has no rows for holes yet" in err
 
 
 @pytest.mark.parametrize("command", [["check", "good.xlsx"], ["build", "--witness"]])

@@ -79,7 +79,7 @@ def test_a_number_typed_over_a_convention_is_named(
         Cause.FORMULA,
     )
     if name.startswith("library."):
-        assert first.what == "library.rewards.raw of library 3, episode 2, decision 5"
+        assert first.what == "library.rewards.raw of library 3, episode 2, position 5"
 
 
 def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Path) -> None:

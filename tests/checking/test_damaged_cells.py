@@ -207,7 +207,7 @@ def test_a_mask_other_than_0_and_1_is_refused_by_its_cell_and_by_the_page(whole:
     change(whole, tmp_path / "a.xlsx", SIGNAL, {"R6": (None, 2)})
     code, _, err = run(tmp_path / "a.xlsx", whole)
     assert code == 3
-    assert f"a.xlsx, {SIGNAL}!R6 (mask): found 2, expected 1 for a word of the response or 0 for any other" in err
+    assert f"a.xlsx, {SIGNAL}!R6 (mask): found 2, expected 1 for a token of the response or 0 for any other" in err
     rules = openpyxl.load_workbook(whole)[SIGNAL].data_validations.dataValidation
     (rule,) = (each for each in rules if "R6" in each.sqref)
     assert (rule.type, rule.formula1, rule.formula2) == ("whole", "0", "1")

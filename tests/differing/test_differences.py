@@ -94,7 +94,7 @@ def test_both_addresses_are_given_where_rows_were_moved(plain: Path, tmp_path: P
     longer = tmp_path / "longer.xlsx"
     made("sizes.embedding=4", "ppo.gamma=0.5").save(longer)
     found = between(plain, longer)
-    assert found.sizes == ["embedding of the word k: 3 and 4"]
+    assert found.sizes == ["embedding of the token k: 3 and 4"]
     change = next(change for change in found.inputs if change.name == "gamma.yours")
     assert change.cells[0] == change.cells[1] == untouched(plain).file.address("gamma.yours", ())
     draw = next(parting for parting in found.partings if parting.name == "old.p")

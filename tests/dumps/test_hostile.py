@@ -33,7 +33,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: safetensors({"a": f32([2], 0, 4)}, b"\0" * 4),
         "a: its shape needs 8 bytes, it has 4.",
     ),
-    "1e9 words": (lambda: safetensors({"a": f32([10**9], 0, 4)}, b"\0" * 4), f"a: found [1000000000], {TOO_MANY}"),
+    "1e9 tokens": (lambda: safetensors({"a": f32([10**9], 0, 4)}, b"\0" * 4), f"a: found [1000000000], {TOO_MANY}"),
     "1e9 axes of one": (
         lambda: safetensors({"a": f32([1] * 9, 0, 4)}, b"\0" * 4),
         "a: found [1, 1, 1, 1, 1, 1, 1, 1, 1], expected one to 3 axes.",
@@ -42,7 +42,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: safetensors({"a": {"dtype": "F8_E4M3", "shape": [], "data_offsets": [0, 1]}}, b"\0"),
         "a: its dtype is F8_E4M3, expected one of BOOL, U8, I8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64.",
     ),
-    "npz with 1e12 words": (lambda: npz((10**6, 10**6), b""), f"logprobs_old: found [1000000, 1000000], {TOO_MANY}"),
+    "npz with 1e12 tokens": (lambda: npz((10**6, 10**6), b""), f"logprobs_old: found [1000000, 1000000], {TOO_MANY}"),
     "npz that unpacks to more than it says": (
         lambda: npz((2,), b"\0" * 10**6, times=50),
         "logprobs_old: its header promises 8 bytes, the entry holds more.",

@@ -98,7 +98,7 @@ OTHERS: dict[str, tuple[dict[str, Array], dict[str, Any], str]] = {
     "no rows": ({"entropy": np.ones(3)}, {}, "entropy: found 3 numbers, expected 10, the steps of the rollout; add `rows`"),
     "a preset": ({}, {"preset": "sb4"}, "metadata, .*sb4"),
     "a number": ({}, {"library": "sb3", "hyperparameters": {"gamma": "high"}}, "hyperparameter gamma: found high"),
-    "a logged word": ({}, {"library": "sb3", "logged": {"loss": "low"}}, "logged loss: found low, expected a number"),
+    "a logged token": ({}, {"library": "sb3", "logged": {"loss": "low"}}, "logged loss: found low, expected a number"),
     "twice": ({"old_values": np.ones((5, 2))}, {}, "values_old.* could both be values_old; keep one"),
     "no last end": ({"episode_starts": np.ones((5, 2)), "done": np.ones(0)}, {"names": {"done": "unused"}}, "add `last_done`"),
     "a name": ({"x": np.ones(2)}, {"names": {"x": "reward"}}, "metadata, names: reward is no neutral name of a rollout"),

@@ -177,7 +177,7 @@ def shown(value: float) -> str:
 
 def test_the_head_says_which_word_is_read_and_written(default: Book) -> None:
     lines = str(default.explain("advantages", n=1, t=4)).splitlines()
-    assert lines[0] == "episode n = 1, decision t = 4: reads “is”, writes “very”, m = 1"
+    assert lines[0] == "episode n = 1, position t = 4: reads “is”, writes “very”, m = 1"
     assert lines[1].startswith("source: Schulman et al. 2016")
     assert str(default.explain("advantages", n=1, t=9)).startswith("episode n = 1, end column t = 9: m = 0\n")
     assert str(default.explain("gamma")).startswith("γ = 0.9  (gamma, ")
@@ -199,7 +199,7 @@ def test_on_the_token_level_the_head_says_which_word_is_written() -> None:
     sleepy = made(numbers="very-very-sleepy")
     word = sleepy.values.cell(sleepy.blocks["word_written"], 0, 2)
     assert str(sleepy.explain("td_errors", n=1, t=3)).startswith(
-        f"episode n = 1, decision t = 3: writes “{word}”, m = 1"
+        f"episode n = 1, position t = 3: writes “{word}”, m = 1"
     )
 
 

@@ -25,7 +25,7 @@ SIZES = [
     ),
     (
         "[sizes]\nprompt = 2\nmax_new_tokens = 499",
-        "sizes.max_new_tokens: found 2 prompt words and 499 new words, expected at most 500 words together.",
+        "sizes.max_new_tokens: found 2 prompt tokens and 499 new tokens, expected at most 500 tokens together.",
     ),
 ]
 SHAPES = [
@@ -81,7 +81,7 @@ TEXTS = [
     ),
     (
         '[text]\nvocabulary = ["a", "Dog", "dog"]',
-        'text.vocabulary: found "Dog" and "dog", expected words that differ by more than case.',
+        'text.vocabulary: found "Dog" and "dog", expected tokens that differ by more than case.',
     ),
     (
         '[sizes]\nvocabulary = 3\n[text]\nvocabulary = ["a", "b"]',
@@ -147,14 +147,14 @@ def test_file_of_level_weights(tmp_path: Path, lines: str, sentence: str) -> Non
     [
         (
             "per_token.values=[[1,2]]",
-            "per_token.values, row 1: found 2 numbers, expected 3, one per word, as per_token.words has.",
+            "per_token.values, row 1: found 2 numbers, expected 3, one per token, as per_token.words has.",
         ),
         (
             "per_token.scores=[[0,0,5],[1]]",
             "per_token.scores: found 2 rows, expected 1, one per episode, as per_token.words has.",
         ),
         ("per_token.words=[]", "per_token.words: found 0 episodes, expected 1 to 64."),
-        ("per_token.words=[[]]", "per_token.words, row 1: found 0 words, expected 1 to 500."),
+        ("per_token.words=[[]]", "per_token.words, row 1: found 0 tokens, expected 1 to 500."),
         (
             "per_token.logprobs_ref=[[-1,0,0.1]]",
             "per_token.logprobs_ref, row 1, item 3: found 0.1, expected a log-probability of at most 0.",

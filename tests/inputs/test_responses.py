@@ -19,11 +19,11 @@ REFUSED = [
     ),
     (
         '["very very very very very", ""]',
-        "rollout.responses, row 1: found 5 words, expected at most 4 (max_new_tokens).",
+        "rollout.responses, row 1: found 5 tokens, expected at most 4 (max_new_tokens).",
     ),
     (
         '["very <eos> happy happy", ""]',
-        'rollout.responses, row 1, item 2: found "<eos>" and 2 words behind it, expected it to end the response.',
+        'rollout.responses, row 1, item 2: found "<eos>" and 2 tokens behind it, expected it to end the response.',
     ),
     ('["happy", 3]', "rollout.responses, item 2: found 3, expected a list."),
     ('"happy"', 'rollout.responses: found "happy", expected a list.'),

@@ -158,7 +158,7 @@ def test_what_settings_mean_is_told_beside_them() -> None:
 
 def test_rows_and_columns_are_explained_and_aligned() -> None:
     lines = toml_of(load()).splitlines()
-    start = lines.index("E = [                           # a row per word, a column per number of x")
+    start = lines.index("E = [                           # a row per token, a column per number of x")
     assert lines[start + 1 : start + 4] == [
         "    [ 0.7,  1.0, -0.4],  # <eos>",
         "    [-1.2,  0.0, -0.7],  # the",

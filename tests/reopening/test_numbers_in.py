@@ -188,5 +188,5 @@ def test_what_must_be_whole_is_refused_by_cell(
 
 
 def test_an_empty_prompt_is_refused_by_cell(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ReadError, match=r"\(given\): blank, but a prompt has one word at least: type it$"):
+    with pytest.raises(ReadError, match=r"\(given\): blank, but a prompt has one token at least: type it$"):
         numbers_in(typed_into(folder / "default.xlsx", tmp_path / "none.xlsx", "given", (1, 0), None))

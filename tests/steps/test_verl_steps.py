@@ -46,7 +46,7 @@ PLANTED = {
         "advantages",
         "whitening over each rank's rows of the rollout, instead of over all ranks' rows",
     ),
-    "mean of the microbatch": ("policy_loss", "the mean over the words of each microbatch, not its share"),
+    "mean of the microbatch": ("policy_loss", "the mean over the tokens of each microbatch, not its share"),
     "dp_size forgotten": ("policy_loss", "everything divided by 2, the ranks"),
 }
 

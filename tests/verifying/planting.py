@@ -91,12 +91,13 @@ FAULTS = (
     Fault("trl_0.11.4", "rewards", "preset trl_1.12 altogether", {"kl_coef": 0.05, "reward.score_slot": "one_past",
           "advantage.tail_slots": 1, "value.tail": 1, "metrics.over": "all", "loss.ratio_threshold": "off",
           "reward.whiten_rezero": "on", "metrics.explained": "var_old"}),
-    Fault("trl_0.11.4", "advantages", "values_old of the slot before", altered=moved("values_old", 1)),
-    Fault("trl_0.11.4", "advantages", "values_old of the slot behind", altered=moved("values_old", -1)),
-    Fault("verl", "policy_loss", "logprobs_new of the slot before", altered=moved("logprobs_new", 1), without=("approx_kl.used",)),
+    Fault("trl_0.11.4", "advantages", "values_old of the position before", altered=moved("values_old", 1)),
+    Fault("trl_0.11.4", "advantages", "values_old of the position behind", altered=moved("values_old", -1)),
+    Fault("verl", "policy_loss", "logprobs_new of the position before",
+          altered=moved("logprobs_new", 1), without=("approx_kl.used",)),
     Fault("verl", "policy_loss", "the ratio is inverted", altered=swapped("logprobs_old", "logprobs_new"),
           without=("approx_kl.used", "kl.statistic")),
-    Fault("trl_0.11.4", "rewards", "logprobs_ref of the slot behind", altered=moved("logprobs_ref", -1)),
+    Fault("trl_0.11.4", "rewards", "logprobs_ref of the position behind", altered=moved("logprobs_ref", -1)),
 )  # fmt: skip
 
 

@@ -170,7 +170,7 @@ def test_a_window_that_makes_no_sense_is_refused(episodes: list[int], tokens: in
 
 
 LACKS = "run.safetensors has no {}, of which advantages are made: save it with the others"
-EXACT = "kl_estimator is full: an exact KL needs every word's probability; --set ppo.kl_estimator=k1"
+EXACT = "kl_estimator is full: an exact KL needs every token's probability; --set ppo.kl_estimator=k1"
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,11 @@ def same(batch: Minibatch) -> Minibatch:
 
 
 BUGS: tuple[tuple[str, dict[str, object], Callable[[Minibatch], Minibatch], str], ...] = (
-    ("column after", {}, column_off(-1), "it is the old number of the word after it: one of the two tensors is a column off"),
-    ("column before", {}, column_off(1), "it is the old number of the word before it: one of the two"),
+    ("column after", {}, column_off(-1), "it is the old number of the token after it: one of the two tensors is a column off"),
+    ("column before", {}, column_off(1), "it is the old number of the token before it: one of the two"),
     ("temperature", {"temperature": 0.7}, same, "it grows with the log-prob, as of a temperature that only one side has (by the"),
     ("temperature", {"temperature": 1.5}, without_pads_known, "it grows with the log-prob, as of a temperature that only one"),
-    ("dropout", {"dropout": 0.1}, same, "it is scattered over rows and words, as by dropout in one forward"),
+    ("dropout", {"dropout": 0.1}, same, "it is scattered over rows and tokens, as by dropout in one forward"),
     ("position ids", {"skips_pads": False}, same, "only in rows with a padded prompt (0, 3, 6, 9, 12, 15 …): position ids"),
     ("position ids", {"skips_pads": False}, without_pads_known, "only in 8 of 24 rows (0, 3, 6, 9, 12, 15 …)"),
     ("rows", {}, permuted, "the rows are permuted: row 0 is the old row 4, row 1 is the old row 5, row 2 is the old row 0 …"),

@@ -162,7 +162,7 @@ def test_entropy_that_is_nothing_behind_the_last_word_is_not_watched_there() -> 
     entropy = np.where(batch.mask, batch.tensors["entropy"], np.nan)
     logged = {"entropy.watched": batch.logged["entropy"]}
     verdict = verify(replace(changed(batch, entropy=entropy), logged=logged), settings(run), run.preset)
-    assert verdict.uncompared == {"entropy.watched": "entropy behind the last word"}
+    assert verdict.uncompared == {"entropy.watched": "entropy behind the last token"}
     whole = verify(replace(batch, logged=logged), settings(run), run.preset)
     assert [line.says for line in whole.lines if line.compared.name == "entropy.watched"] == ["agrees"]
 

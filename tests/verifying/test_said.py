@@ -89,7 +89,7 @@ def test_one_wrong_word_of_a_tensor_logged_before_whitening_is_placed(preset: st
     assert verdict.causes == ()
     text = text_of(verdict)
     assert f"{name} (before whitening)" in text
-    assert "In that row 1 of its words deviates, in all 1 of" in text
+    assert "In that row 1 of its tokens deviates, in all 1 of" in text
 
 
 def test_raw_advantages_stay_what_they_are_where_something_else_is_wrong() -> None:
@@ -165,7 +165,7 @@ def test_a_number_that_may_as_well_be_0_is_too_coarse_to_agree(dtype: str) -> No
     assert verdict.agrees
     text = text_of(verdict)
     assert (
-        "1 agrees; 1 is too coarse to tell.\n  policy_loss: it is off by 200 %; rounding of its words in bfloat16 explains "
+        "1 agrees; 1 is too coarse to tell.\n  policy_loss: it is off by 200 %; rounding of its tokens in bfloat16 explains "
         in text
     )
     assert "A fault of 1 % could hide in what is too coarse: write float32 to tell." in text

@@ -83,7 +83,7 @@ def test_the_total_of_the_example_is_the_published_one() -> None:
         ({("rollout.draw", (0, 3)): 0.05}, 0.196751),
         ({("rollout.draw", (1, 3 + word)): draw for word, draw in enumerate((0.89, 0.95, 0.60, 0.90))}, 1.641780),
     ],
-    ids=["the policy not updated", "a response of one word", "a response cut"],
+    ids=["the policy not updated", "a response of one token", "a response cut"],
 )
 def test_totals_of_the_example_changed(changes: dict[tuple[str, Any], float], total: float) -> None:
     """Totals that were printed with the example before there was a witness."""

@@ -36,7 +36,7 @@ CASES = {
     "torchrl, time limits": ("classic", "preset=torchrl", TIME_LIMITS),
     "rlax": ("classic", "preset=rlax"),
     "kl-controller": ("kl-controller",),
-    "per word": ("kl-controller", "controller.kl_stat=token_mean", "controller.target=1.1"),
+    "per token": ("kl-controller", "controller.kl_stat=token_mean", "controller.target=1.1"),
 }
 
 

@@ -159,7 +159,7 @@ def test_parts_have_six_bars_and_sum_to_the_total() -> None:
     [
         ({"preset": "verl2"}, "the preset is 'verl2': write one of default, openai, "),
         ({"reward.score_slot.yours": "middle"}, "reward.score_slot is 'middle': write one of last, end, "),
-        ({"end_word": "cat"}, "a slot has the word 'cat', which is not in the vocabulary: add it there"),
+        ({"end_word": "cat"}, "a position has the token 'cat', which is not in the vocabulary: add it there"),
         ({"mask": 0.5}, "the mask is neither 0 nor 1"),
     ],
 )

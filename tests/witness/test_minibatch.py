@@ -95,7 +95,7 @@ ADVANTAGE = {"advantage.mean", "advantage.variance", "after.ahead", "after.advan
     ("name", "idle"),
     [
         ("whole", set()),
-        ("scores of words", SCORE - {"score.given"}),
+        ("scores of tokens", SCORE - {"score.given"}),
         ("rewards", SCORE - {"score.given"} | REWARD),
         ("advantages and returns", SCORE - {"score.given"} | REWARD | ADVANTAGE),
     ],

@@ -67,7 +67,7 @@ def planted_in(name: str, equation: int, change: Callable[[Expr, Blocks], Operan
         ("policy.weight.token_mean", -1, lambda b: 1 / b["window.words"]),
         ("off.returns", -1, lambda b: b["logged.returns"][n, t] - b["returns"][n, t]),
     ],
-    ids=["λ forgotten", "A behind", "γ forgotten", "mean of the words shown", "rest", "words shown", "no sign"],
+    ids=["λ forgotten", "A behind", "γ forgotten", "mean of the tokens shown", "rest", "tokens shown", "no sign"],
 )
 def test_a_mistake_is_named_first(name: str, equation: int, change: Callable[[Blocks], Operand]) -> None:
     file = planted_in(name, equation, lambda right, blocks: change(blocks))

@@ -20,7 +20,7 @@ from tests.witness.stage import Array
 
 PRESETS = tuple(rlhf().presets)
 VARIANTS = (
-    "whole", "logged", "no reference", "no entropy", "no new values", "no new log-probs", "scores of words", "rewards",
+    "whole", "logged", "no reference", "no entropy", "no new values", "no new log-probs", "scores of tokens", "rewards",
     "rewards, no new values", "advantages", "advantages and returns", "advantages and returns, no new values",
     "advantages and returns, no old values", "advantages, no entropy",
 )  # fmt: skip
@@ -51,7 +51,7 @@ def variant(name: str, preset: str = "verl") -> Book:
 
 
 def _dump(name: str) -> Minibatch:
-    if name == "scores of words":
+    if name == "scores of tokens":
         scores = np.random.default_rng(5).normal(size=(RESPONSES, SLOTS)).astype(np.float32)
         return minibatch("advantages", scores=scores)
     if name in LACKING_OF_LOGGED:

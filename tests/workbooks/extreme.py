@@ -60,8 +60,8 @@ _HALF_EMPTY = _MASK * np.array([[1.0], [0], [1], [0]])
 EXTREMES = (
     *(Extreme(f"a log-ratio of {by}", _apart(by)) for by in (20.0, 40.0, 300.0, 700.0, 800.0)),
     Extreme("probabilities of 1e-300", _apart(np.log(1e300))),
-    Extreme("one word", {"mask": _ONE}),
-    Extreme("one word, a log-ratio of 40", {"mask": _ONE, "old.logits": _logits(np.full((4, 6), -40.0))}),
+    Extreme("one token", {"mask": _ONE}),
+    Extreme("one token, a log-ratio of 40", {"mask": _ONE, "old.logits": _logits(np.full((4, 6), -40.0))}),
     Extreme("empty responses", {"mask": _HALF_EMPTY}),
     Extreme("all advantages 0", {**_SAME, **_CALM, "reward_model.score": np.zeros(4)}),
     Extreme("all advantages equal", {**_SAME, **_CALM, **_UNDISCOUNTED, "reward_model.score": np.ones(4)}),

@@ -61,7 +61,7 @@ MISSPELLED = (
         "engine on brackets",
     ),
     Misspelled("MATCH of type 0 for a draw", LOOKUPS, {"find": LOOKUPS["match"]}),
-    Misspelled("MATCH of type 1 for a word", LOOKUPS, {"match": LOOKUPS["find"]}),
+    Misspelled("MATCH of type 1 for a token", LOOKUPS, {"match": LOOKUPS["find"]}),
     Misspelled("MATCH counts from 1", LOOKUPS, {"find": "MATCH({value},{among},1)"}),
     Misspelled("no + 1 in INDEX and CHOOSE", vars(excel), {"_plus_one": without_plus_one}),
 )

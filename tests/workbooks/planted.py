@@ -71,7 +71,7 @@ REWARD = (
             "golden: default_table"),
     Planted("score not masked", "reward.score",
             lambda b: (1 - b["mask"][n, t + 1]) * b["reward_model.out"][n, t + 1], "reference"),
-    Planted("score on every word", "reward.score",
+    Planted("score on every token", "reward.score",
             lambda b: b["mask"][n, t] * b["reward_model.out"][n, t + 1], "golden: default_table"),
     Planted("k2 without the half", "kl.k2", lambda b: b["kl.k1"][n, t] * b["kl.k1"][n, t], "reference"),
     Planted("k3 upside down", "kl.k3", lambda b: exp(b["kl.k1"][n, t]) - 1 - b["kl.k1"][n, t],
@@ -148,7 +148,7 @@ TOTAL = (
 MODELS = (
     Planted("h(t) for h(t−1)", "old.inputs", lambda b: b["old.memory"][n, t, j], "notation", equation=1),
     Planted("memory never passed on", "old_critic.inputs", lambda b: 0, "golden: default_table", equation=1),
-    Planted("word written for word read", "old_critic.inputs",
+    Planted("token written for token read", "old_critic.inputs",
             lambda b: b["old_critic.E"][b["rollout.written"][n, t], k], "golden: default_table", equation=0),
     Planted("bias of the reward model left out", "reward_model.out",
             lambda b: Sum(j, b["reward_model.head.w"][j] * b["reward_model.memory"][n, t, j]), "golden: default_table"),
@@ -165,7 +165,7 @@ MODELS = (
             lambda b: b["policy.log_p"][n, t, b["policy.written"][n, t]], "reference"),
 )
 ROLLOUT = (
-    Planted("cumulative sums that include the word", "rollout.drawn",
+    Planted("cumulative sums that include the token", "rollout.drawn",
             lambda b: find(v, b["old.cumulative"][n, t, v], b["rollout.draw"][n, t]), "golden: other_draws"),
     Planted("mask ends one column late", "mask",
             lambda b: (1 - b["old.is_given"][n, t]) * (1 - b["rollout.ended"][n, t - 1]) * b["rollout.allowed"][n, t],
@@ -173,7 +173,7 @@ ROLLOUT = (
     Planted("mask begins one column late", "mask",
             lambda b: (1 - b["old.is_given"][n, t - 1]) * (1 - b["rollout.ended"][n, t]) * b["rollout.allowed"][n, t],
             "reference"),
-    Planted("one word too many", "rollout.allowed",
+    Planted("one token too many", "rollout.allowed",
             lambda b: at_most(0, minimum(b["rollout.room"][n, t], b["decisions"] - number(t))), "reference at random"),
 )
 # fmt: on

@@ -144,7 +144,7 @@ def charts() -> dict[str, Chart]:
 def test_the_pull_of_each_token_lies_on_the_slope_of_the_picture_beside_it() -> None:
     """Flat there is 0 here: by hand, ρ·sign(Â) within the clip, 0 where it holds."""
     assert [*charts()][:2] == [
-        "Clip: surrogate of each word, per unit of advantage",
+        "Clip: surrogate of each token, per unit of advantage",
         "Clip: pull of each token, per unit of advantage",
     ]
     values, blocks = book().values, book().blocks

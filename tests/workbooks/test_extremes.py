@@ -74,7 +74,7 @@ def test_clean_numbers_are_not_accused_by_the_checks_of_the_sheet(extreme: int) 
 def test_a_log_ratio_of_800_ends_and_one_of_700_does_not() -> None:
     ends = {extreme.name for each, extreme in enumerate(EXTREMES) if ours(each).ended is not None}
     assert "a log-ratio of 800.0" in ends
-    assert ends.isdisjoint({"a log-ratio of 300.0", "a log-ratio of 700.0", "probabilities of 1e-300", "one word"})
+    assert ends.isdisjoint({"a log-ratio of 300.0", "a log-ratio of 700.0", "probabilities of 1e-300", "one token"})
 
 
 class Sheets:

@@ -44,13 +44,13 @@ def over_words(book: Book, piece: Piece) -> float:
 
 
 CLAIMS: dict[str, Claim] = {
-    "mean over the response words": over_words,
-    "mean over the words shown": over_words,
-    "− mean over the response words": lambda book, piece: -over_words(book, piece),
+    "mean over the response tokens": over_words,
+    "mean over the tokens shown": over_words,
+    "− mean over the response tokens": lambda book, piece: -over_words(book, piece),
     "mean over the responses": lambda book, piece: float(np.mean(book.values[piece.about])),
     "mean over all steps": lambda book, piece: float(row(book, piece).mean()),
     "− mean over all steps": lambda book, piece: -float(row(book, piece).mean()),
-    "how many words: Σ of the mask": lambda book, piece: float(mask(book).sum()),
+    "how many tokens: Σ of the mask": lambda book, piece: float(mask(book).sum()),
 }
 
 
@@ -99,8 +99,8 @@ def test_no_equation_says_that_a_thing_is_itself() -> None:
 
 def test_the_announcements_own_names_are_explained() -> None:
     said = {piece.title: piece.says for piece in pieces(BOOKS["default"])}
-    assert said["proximity model θ_old"] == "θ_old, the policy that wrote the responses: its log-prob of each word"
-    assert said["reward-model coupling"] == "the score, added to the reward at the response's last word"
+    assert said["proximity model θ_old"] == "θ_old, the policy that wrote the responses: its log-prob of each token"
+    assert said["reward-model coupling"] == "the score, added to the reward at the response's last token"
 
 
 COEFFICIENTS = ("vf_coef", "ent_coef", "policy_kl_coef", "kl_coef.loss")

@@ -60,7 +60,7 @@ def test_a_typed_word_that_is_not_written_is_seen(monkeypatch: pytest.MonkeyPatc
 
     def drawn_all_the_same(given: Rows, drawn: Block) -> tuple[Block, ...]:
         response = given["rollout.response"]
-        forced = block("rollout.forced", (n, t), "takes", "id of the word", decimals=0)
+        forced = block("rollout.forced", (n, t), "takes", "id of the token", decimals=0)
         forced[n, t] = where(filled(response[n, t]), drawn[n, t], drawn[n, t])
         return response, forced
 
@@ -154,4 +154,4 @@ def test_a_response_with_an_unknown_word_is_refused_by_the_witness() -> None:
     typed["rollout.response"][0, 3] = "cat"
     with pytest.raises(WitnessError) as refused:
         witness([typed])
-    assert str(refused.value) == "the response has the word 'cat', which is not in the vocabulary: add it there"
+    assert str(refused.value) == "the response has the token 'cat', which is not in the vocabulary: add it there"

@@ -39,12 +39,12 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 EXCEPTIONS = {
-    "check.length": "two checks: of words that may be written, and of a response's words in the KL controller",
+    "check.length": "two checks: of tokens that may be written, and of a response's tokens in the KL controller",
     "curve.ratio": "the corners of the clip's curve: two where the clip is one number, more where its sides differ",
-    "rollout.written": "what is drawn in a rollout, or the word that stands in a given text",
-    "share": "one sum where all parts weigh a word alike, else a row for each weight and their sum",
-    "slots": "the slots that a prompt leaves free, or every column of a given text",
-    "slots (t.last + 1)": "the same",
+    "rollout.written": "what is drawn in a rollout, or the token that stands in a given text",
+    "share": "one sum where all parts weigh a token alike, else a row for each weight and their sum",
+    "slots": "the positions that a prompt leaves free, or every column of a given text",
+    "positions (t.last + 1)": "the same",
     "surrogate": "the smaller of two, or that and the floor of a dual clip",
     "value.distance": "the norm of the value loss, the square or smooth L1, is laid out when a file is built",
     "value.clipped.distance": "the same",

@@ -79,17 +79,17 @@ GAE: tuple[TensorSlip, ...] = (
     TensorSlip("V_t missing in δ", lambda own: _summed(own, own["rewards"] + own.number("gamma") * _ahead(own))),
     # verl-project/verl #50 and alibaba/ROLL #447: values that are not masked before the loop
     TensorSlip("V of the pads not set to 0", partial(_valued, read("values_old"), on_pads=True)),
-    TensorSlip("V of the slot behind the last word follows it",
+    TensorSlip("V of the position behind the last token follows it",
          lambda own: _summed(own, own["response"] * _delta(own, across_by(own.file("values_old"), -1)))),
     TensorSlip("δ of the pads in the sum", _pads_summed),
     # tensorflow/agents #953: the last V is passed for the one behind it
     TensorSlip("the last V for the one behind it", lambda own: _ahead_at_end(own, 1, own["values.kept"][..., -1:])),
     # openai/spinningup #50: each slot holds the reward of the one before
-    TensorSlip("the rewards of the slot before", _rewarded(lambda own: across_by(own["rewards"], 1))),
-    TensorSlip("the rewards of the slot before", _rewarded(lambda own: across_by(own["rewards"], 1, around=True))),
-    TensorSlip("the rewards of the slot before",
+    TensorSlip("the rewards of the position before", _rewarded(lambda own: across_by(own["rewards"], 1))),
+    TensorSlip("the rewards of the position before", _rewarded(lambda own: across_by(own["rewards"], 1, around=True))),
+    TensorSlip("the rewards of the position before",
          _rewarded(lambda own: own["response"] * across_by(own["rewards"], 1, around=True))),
-    TensorSlip("the rewards of the slot behind", _rewarded(lambda own: across_by(own["rewards"], -1))),
+    TensorSlip("the rewards of the position behind", _rewarded(lambda own: across_by(own["rewards"], -1))),
     TensorSlip("the last V left out: the loop ends one step early", lambda own: _ahead_at_end(own, 2, 0.0)),
     TensorSlip("the sum begins with the last V, not 0", _begun_with_last),
     # natolambert/rlhf-book #216: rewards taken for returns
@@ -140,7 +140,7 @@ WHITENING: tuple[TensorSlip, ...] = (
     TensorSlip("whitening without dividing by the deviation", _centred, False),
     TensorSlip("whitening by the variance, not its root", lambda own: _centred(own) / _moment(own, "variance"), False),
     *(TensorSlip("whitening each response by itself", partial(_white_by_response, ddof), False) for ddof in (0, 1)),
-    *(TensorSlip("whitening with the mean over all B·T slots, the deviation over the words",
+    *(TensorSlip("whitening with the mean over all B·T positions, the deviation over the tokens",
                  partial(_about_mean_of_slots, about_it), False) for about_it in (False, True)),
     *(TensorSlip(f"whitening over {said}", lambda own: own["advantages"], over=mask) for said, mask in MASKS),
 )  # fmt: skip

@@ -54,13 +54,13 @@ REWARDS: tuple[TensorSlip, ...] = (
     # wyf3/llm_related #37: the score lands one past the mask, and is masked out
     TensorSlip("the score left out", lambda own: own["reward.penalty"]),
     # microsoft/DeepSpeedExamples #751 takes it to be paid on every word
-    TensorSlip("the score paid on every word", _scored(lambda own: own["response"] * _score(own))),
+    TensorSlip("the score paid on every token", _scored(lambda own: own["response"] * _score(own))),
     TensorSlip(
-        "the score in place of the KL of its slot",
+        "the score in place of the KL of its position",
         lambda own: torch.where(own["score.place"] > 0, own["score.placed"], own["reward.penalty"]),
     ),
     TensorSlip(
-        "the score on the first word",
+        "the score on the first token",
         _scored(lambda own: own["response"] * (own["response"].cumsum(dim=-1) == 1) * _score(own)),
     ),
     *(
@@ -72,11 +72,11 @@ REWARDS: tuple[TensorSlip, ...] = (
     TensorSlip("the score paid twice", _scored(lambda own: 2 * own["score.placed"])),
     TensorSlip("the score with the wrong sign", _scored(lambda own: -own["score.placed"])),
     TensorSlip(
-        "the KL of the whole response paid in the slot of the score",
+        "the KL of the whole response paid in the position of the score",
         _paying(lambda own: (own["kl.support"] * own["kl.used"]).sum(dim=-1, keepdim=True), "score.place"),
     ),
     TensorSlip(
-        "the KL divided by the number of words",
+        "the KL divided by the number of tokens",
         lambda own: (
             own["score.placed"] + own["reward.penalty"] / own["response"].sum(dim=-1, keepdim=True).clamp(min=1)
         ),

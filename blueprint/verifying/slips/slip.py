@@ -104,8 +104,8 @@ Read = Callable[[Own], Tensor]
 Number = Callable[[Own], Words]
 """How a tensor, or what a number is added up from, is read or made of the file's own rows."""
 
-BEFORE = "of the slot before (shifted by one column to the right)"
-BEHIND = "of the slot behind (shifted by one column to the left)"
+BEFORE = "of the position before (shifted by one column to the right)"
+BEHIND = "of the position behind (shifted by one column to the left)"
 BESIDE = ((BEFORE, 1, 0, False), (BEHIND, -1, 0, False), (BEFORE, 1, 0, True), (BEHIND, -1, 0, True),
           ("of the row before", 0, 1, False), ("of the row behind", 0, -1, False))  # fmt: skip
 """Where else a tensor may have been read: how it is said, how many columns to the right, how many rows down, and whether
@@ -163,19 +163,19 @@ def _shorter(mask: Tensor, slots: Tensor) -> Tensor:
 
 MASKS: tuple[tuple[str, Callable[[Tensor, Tensor], Tensor]], ...] = (
     # mll-lab-nu/VAGEN #8: the mask of the critic shifted against that of the actor
-    ("a mask that covers one slot more behind each word",
+    ("a mask that covers one position more behind each token",
      lambda mask, slots: torch.maximum(mask, across_by(mask, 1)) * slots),
-    ("a mask that ends one word earlier", _shorter),
-    ("a mask that begins one word later", lambda mask, slots: _shorter(mask.flip(-1), slots).flip(-1)),
+    ("a mask that ends one token earlier", _shorter),
+    ("a mask that begins one token later", lambda mask, slots: _shorter(mask.flip(-1), slots).flip(-1)),
     ("a mask shifted by one column to the right", lambda mask, slots: across_by(mask, 1)),
     ("a mask shifted by one column to the left", lambda mask, slots: across_by(mask, -1)),
 )  # fmt: skip
 
 WAYS = (
-    ("the sum over the words, divided by nothing", "token-sum"),
-    ("the sum over the words divided by the number of responses", "seq-mean-token-sum"),
+    ("the sum over the tokens, divided by nothing", "token-sum"),
+    ("the sum over the tokens divided by the number of responses", "seq-mean-token-sum"),
     ("the mean over the responses of their means", "seq-mean-token-mean"),
-    ("the mean over all words", "token-mean"),
+    ("the mean over all tokens", "token-mean"),
 )
 
 
@@ -191,8 +191,8 @@ def masks(words: Number, of: str) -> tuple[Slip, ...]:
     return (
         *(Slip(f"{said}, in {of} alone", partial(masked, mask)) for said, mask in MASKS),
         # natolambert/rlhf-book #216 and pytorch/rl #2021: a plain mean, pads and all
-        Slip("no mask: the mean over all B·T slots", lambda own: over_slots(words(own.everywhere).each)),
-        Slip("the sum over the words divided by all B·T slots",
+        Slip("no mask: the mean over all B·T positions", lambda own: over_slots(words(own.everywhere).each)),
+        Slip("the sum over the tokens divided by all B·T positions",
              lambda own: over_slots(words(own).each * words(own).counted)),
         *(Slip(said, partial(lambda by, own: replace(words(own), by=by), by)) for said, by in WAYS),
     )  # fmt: skip

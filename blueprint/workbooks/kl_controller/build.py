@@ -38,10 +38,10 @@ READING = (
     "A column is one update, made after one batch of responses. Type into cream cells; everything else follows.",
 )
 STATISTICS = (
-    "seq_sum: the KL summed over the words of a response, then the mean over responses (lm-human-preferences cbfd210, TRL 0.11.4).",
-    "token_mean: the mean over the words of a response, then the mean over responses (OpenRLHF 0.11.2, verl 0.9.1).",
-    "The target is in the same unit: 6 nats per response, or about 0.1 nats per word. With the wrong one β only shrinks, or grows.",
-    "trlX 3340c2f feeds the mean sum of k3 with its ratio the wrong way round, prompt words included, once per inner epoch.",
+    "seq_sum: the KL summed over the tokens of a response, then their mean (lm-human-preferences cbfd210, TRL 0.11.4).",
+    "token_mean: the mean over the tokens of a response, then the mean over responses (OpenRLHF 0.11.2, verl 0.9.1).",
+    "The target is in the same unit: 6 nats per response, or about 0.1 nats per token. In the wrong one β only shrinks, or grows.",
+    "trlX 3340c2f feeds the mean sum of k3 with its ratio the wrong way round, prompt tokens included, once per inner epoch.",
     "OpenRLHF, verl and trlX keep β fixed unless a target is set; TRL 1.12, DeepSpeed-Chat, NeMo and torchtune always do.",
 )
 ORDER = (
@@ -84,8 +84,8 @@ def controlled(use: Choices) -> Rows:
     What is fed is the KL of whole responses, or their mean per token.
     """
     by = use.used
-    sums = typed("responses.kl", (u, i), "KL_sum", "KL of the response, summed over its words", decimals=1)
-    lengths = typed("responses.length", (u, i), "len", "words of the response", unit="≥ 1", decimals=0)
+    sums = typed("responses.kl", (u, i), "KL_sum", "KL of the response, summed over its tokens", decimals=1)
+    lengths = typed("responses.length", (u, i), "len", "tokens of the response", unit="≥ 1", decimals=0)
     responses = use.one("responses.count", size(i))
     per_token = use.row("responses.kl_per_word", sums[u, i] / lengths[u, i])
     seq_sum = use.each("kl.seq_sum", Sum(i, sums[u, i]) / responses)

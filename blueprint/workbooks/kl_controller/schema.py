@@ -21,9 +21,9 @@ LEVEL = Level(
             "responses.kl_sums",
             Number,
             ("update", "response"),
-            "KL to the reference, summed over the words of a response",
+            "KL to the reference, summed over the tokens of a response",
         ),
-        Part("responses.lengths", Positive, ("update", "response"), "words of a response, in the shape of kl_sums"),
+        Part("responses.lengths", Positive, ("update", "response"), "tokens of a response, in the shape of kl_sums"),
     ),
     tables={
         "controller": "settings; one that is left out is as in the preset",

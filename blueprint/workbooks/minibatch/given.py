@@ -16,60 +16,60 @@ SHOWN = 2
 
 ROWS = {
     "slot.column": ("col", "column of the dump, from 0; −1: none", 0, ""),
-    "word_written": ("writes", "word, or its id", 4, ""),
+    "word_written": ("writes", "token, or its id", 4, ""),
     "mask": ("m", "mask: 1 on the response", 0, "0 or 1"),
-    "slots": ("S", "1 in every slot, padding included", 0, "0 or 1"),
+    "slots": ("S", "1 in every position, padding included", 0, "0 or 1"),
     "old.logprobs": ("log π_old", "log-prob under the old policy", SHOWN, "≤ 0"),
     "policy.logprobs": ("log π_θ", "log-prob under the new policy", SHOWN, "≤ 0"),
     "reference.logprobs": ("log π_ref", "log-prob under the reference", SHOWN, "≤ 0"),
-    "old_critic.values": ("V_old", "old critic's value before the word", SHOWN, ""),
-    "critic.values": ("V", "new critic's value before the word", SHOWN, ""),
+    "old_critic.values": ("V_old", "old critic's value before the token", SHOWN, ""),
+    "critic.values": ("V", "new critic's value before the token", SHOWN, ""),
     "policy.entropy": ("H", "entropy of the new policy", SHOWN, "≥ 0"),
-    "score.placed": ("score", "score of each word, as given", SHOWN, ""),
-    "rewards": ("r", "reward of each word, as given", SHOWN, ""),
+    "score.placed": ("score", "score of each token, as given", SHOWN, ""),
+    "rewards": ("r", "reward of each token, as given", SHOWN, ""),
     "advantages_used": ("Â_used", "advantage, as given", SHOWN, ""),
     "returns": ("R", "return, as given", SHOWN, ""),
 }
 RESPONSES = {
     "episode.number": ("no", "number of the response in the dump, from 0", 0, ""),
-    "response.ended": ("ended_n", "1 if it ended in the end word", 0, ""),
-    "response.padded": ("padded_n", "1 if a slot was left over", 0, ""),
+    "response.ended": ("ended_n", "1 if it ended in the end token", 0, ""),
+    "response.padded": ("padded_n", "1 if a position was left over", 0, ""),
     "score.given": ("s_n", "score of the response", SHOWN, ""),
-    "policy.weight.length": ("n_π", "words counted in the response, policy loss", 0, ""),
-    "value.weight.length": ("n_V", "words counted in the response, value loss", 0, ""),
-    "after.words": ("more", "1 if words follow behind the last column", 0, ""),
+    "policy.weight.length": ("n_π", "tokens counted in the response, policy loss", 0, ""),
+    "value.weight.length": ("n_V", "tokens counted in the response, value loss", 0, ""),
+    "after.words": ("more", "1 if tokens follow behind the last column", 0, ""),
     "after.ahead": ("V_after", "value that enters behind the last column", SHOWN, ""),
     "after.advantages": ("A_after", "advantage that enters there", SHOWN, ""),
 }
 BATCH = {
-    "response.most": ("T_most", "slots of the longest response", 0, ""),
+    "response.most": ("T_most", "positions of the longest response", 0, ""),
     "advantage.count": ("N_A", "advantages counted", 0, ""),
     "advantage.mean": ("μ_A", "mean of the advantages", SHOWN, ""),
     "advantage.variance": ("σ²_A", "variance of the advantages", SHOWN, ""),
     "reward.count": ("N_r", "rewards counted", 0, ""),
     "reward.mean": ("μ_r", "mean of the rewards", SHOWN, ""),
     "reward.variance": ("σ²_r", "variance of the rewards", SHOWN, ""),
-    "policy.words": ("N_π", "words counted, policy loss", 0, ""),
+    "policy.words": ("N_π", "tokens counted, policy loss", 0, ""),
     "policy.responses": ("B_π_all", "responses counted, policy loss", 0, ""),
-    "value.words": ("N_V", "words counted, value loss", 0, ""),
+    "value.words": ("N_V", "tokens counted, value loss", 0, ""),
     "value.responses": ("B_V_all", "responses counted, value loss", 0, ""),
     "loss.mean_ratio": ("ρ_mean", "mean ratio over what counts as response", SHOWN, ""),
-    "rest.policy": ("rest_π", "Σ w·U_min of words not shown", SHOWN, ""),
-    "rest.value": ("rest_V", "Σ w·v_loss of words not shown", SHOWN, ""),
-    "rest.entropy": ("rest_H", "Σ w·H of words not shown", SHOWN, ""),
-    "rest.kl": ("rest_KL", "Σ w·KL of words not shown", SHOWN, ""),
+    "rest.policy": ("rest_π", "Σ w·U_min of tokens not shown", SHOWN, ""),
+    "rest.value": ("rest_V", "Σ w·v_loss of tokens not shown", SHOWN, ""),
+    "rest.entropy": ("rest_H", "Σ w·H of tokens not shown", SHOWN, ""),
+    "rest.kl": ("rest_KL", "Σ w·KL of tokens not shown", SHOWN, ""),
 }
 """Rows of words, numbers of responses, numbers of the batch, by the names of their blocks: symbol, meaning, decimals, unit."""
 
-LEAD = "what the dump says of the words shown here, as it stands there; everything else follows from it"
+LEAD = "what the dump says of the tokens shown here, as it stands there; everything else follows from it"
 WHERE = (
     "The columns are those of the dump's own arrays, counted from 0; where a response is longer, a part of it is shown."
 )
-BEHIND = "What stands behind the last word is read only where a convention says so."
-BATCH_LEAD = "what the words that are not shown here add: counted and summed up over the whole minibatch, then typed"
+BEHIND = "What stands behind the last token is read only where a convention says so."
+BATCH_LEAD = "what the tokens that are not shown here add: counted and summed up over the whole minibatch, then typed"
 STALE = (
     "These numbers belong to the dump and to the conventions as delivered. Choose others, and what is computed above them "
-    "changes here but not in the words that are not shown: import the dump again with that preset."
+    "changes here but not in the tokens that are not shown: import the dump again with that preset."
 )
 
 
@@ -103,7 +103,7 @@ def dump_sheet(given: Blocks, notes: tuple[str, ...]) -> Sheet:
     values = listed(given, "old_critic.values", "critic.values")
     scored = listed(given, "score.given", "score.placed", "rewards", "advantages_used", "returns")
     sections = (
-        Section("Where these words stand", (*map(Note, notes), Note(WHERE), *where)),
+        Section("Where these tokens stand", (*map(Note, notes), Note(WHERE), *where)),
         Section("Log-probs and entropy", probs),
         *([Section("Values", (Note(BEHIND), *values))] if values else []),
         *([Section("What was scored", scored)] if scored else []),
@@ -124,9 +124,9 @@ def batch_sheet(given: Blocks, words: Block, means: Blocks) -> Sheet:
     sections = (
         Section("Statistics by which the advantages and the rewards are whitened", (Note(STALE), *statistics)),
         Section("Counts", _lines(*counts)),
-        Section("Of each response shown: its words, and what enters behind the last column", after),
-        Section("What the words that are not shown add", _lines(*rest)),
-        Section("Means over the words shown, for the first sheet", (words, *means.values())),
+        Section("Of each response shown: its tokens, and what enters behind the last column", after),
+        Section("What the tokens that are not shown add", _lines(*rest)),
+        Section("Means over the tokens shown, for the first sheet", (words, *means.values())),
     )
     return Sheet("Batch", BATCH_LEAD, sections, (n, t))
 

@@ -49,10 +49,10 @@ WORDS = ("k1", "k2", "k3", "abs")
 SAYS = Says(
     (
         "A few responses of a training minibatch, a window of columns each: replayed from what its library saved.",
-        "A column is one decision, on every sheet. A row is a quantity with one formula. What is typed came from the dump.",
-        "The words that are not shown are in it too: their statistics, counts and sums are typed on Batch.",
+        "A column is one position, on every sheet. A row is a quantity with one formula. What is typed came from the dump.",
+        "The tokens that are not shown are in it too: their statistics, counts and sums are typed on Batch.",
     ),
-    "Beside each value stands what it is a mean or a sum of; means are over the words that are shown, word by word in the row.",
+    "Beside each value stands what it is a mean or a sum of; means are over the tokens that are shown, token by token in the row.",
     "Choose another preset on Conventions: the rows follow; the numbers on Batch stay those of the preset delivered.",
     heading="A training minibatch by hand",
     legend=tuple(look for look in LEGEND if look.role not in ("weights", "memory", "probability")),

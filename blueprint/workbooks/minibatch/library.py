@@ -75,7 +75,7 @@ def _row(name: str, called: str, ours: Block, where: Block) -> tuple[Section, Pi
         where[n, t] * abs(theirs[n, t] - again[n, t]),
     )
     worst = defined(
-        block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the words shown", decimals=7),
+        block(f"off.{name}.worst", (), f"max_off_{symbol}", "largest distance of the tokens shown", decimals=7),
         Max((n, t), off[n, t]),
     )
     deviates = defined(
@@ -83,11 +83,11 @@ def _row(name: str, called: str, ours: Block, where: Block) -> tuple[Section, Pi
         less(allowed, off[n, t]),
     )
     count = defined(
-        block(f"deviates.{name}.count", (), f"N_dev_{symbol}", "words shown that deviate", decimals=0),
+        block(f"deviates.{name}.count", (), f"N_dev_{symbol}", "tokens shown that deviate", decimals=0),
         Sum((n, t), deviates[n, t]),
     )
     rows = (Line((allowed,), "fixed"), again, theirs, off, key(deviates), worst, key(count))
-    return Section(meaning, rows), Piece(f"{called}: words off", count, deviates)
+    return Section(meaning, rows), Piece(f"{called}: tokens off", count, deviates)
 
 
 def _line(name: str, names: Collection[str], computed: Blocks) -> Item:

@@ -50,7 +50,7 @@ def numbers_in(file: Saved) -> MinibatchNumbers:
         )
     words, mask = file.rows("word_written"), file.array("mask", 2)
     if mask.shape != (len(words), len(words[0])):
-        raise file.refusal("says not on its Contents sheet how words and mask lie: it was changed")
+        raise file.refusal("says not on its Contents sheet how tokens and mask lie: it was changed")
     typed = [name for name, found in file.file.places.items() if found.kind == "typed" and name != "word_written"]
     typed = [name for name in typed if ".grad." not in name]  # comes with the gradients
     return MinibatchNumbers(

@@ -91,7 +91,7 @@ QUANTITIES = {
     "advantage whitening": "advantages_used",
     "importance-sampling ratios": "ratio",
     "clipped surrogate (PPO clip)": "surrogate",
-    "words whose loss the clip changed": "clip_fraction.flag",
+    "tokens whose loss the clip changed": "clip_fraction.flag",
 }
 """The pieces under their usual names, by the rows that show them; the mean of each stands on Start."""
 WAY = {
@@ -149,7 +149,7 @@ def walked(made: Steps) -> list[Section]:
     signal, named = made.signal, made.named
     said = listed(named, "old.logprobs", "reference.logprobs", "policy.logprobs", "old_critic.values", "critic.values")
     groups: list[Titled] = [
-        ("The decision", (*listed(named, "slot.column", "mask", "slots"), *signal.counted)),
+        ("The position", (*listed(named, "slot.column", "mask", "slots"), *signal.counted)),
         ("What the dump says", said),
     ]
     if signal.kl and signal.paid and signal.rewards:

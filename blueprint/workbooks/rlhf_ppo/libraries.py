@@ -29,10 +29,8 @@ from blueprint.workbooks.rlhf_ppo.steps import Steps
 
 Sections = tuple[Section, ...]
 LIBRARY = Axis("l", "library", start=1)
-LEAD = (
-    "the same words, log-probs, values and scores by the conventions of several libraries: find the row where they part"
-)
-FIXED = "Words and log-probs are those of this workbook, the temperature included: what a library samples anew is not shown."
+LEAD = "the same tokens, log-probs, values and scores by the conventions of several libraries: find the row where they part"
+FIXED = "Tokens and log-probs are those of this workbook, the temperature included: what a library samples anew is not shown."
 WHERE = "Rows of steps on the way are folded; the sign at the left of a row opens them."
 WHICH = "one batch, several answers: what each library computes, what it does differently, and why"
 START = {
@@ -102,7 +100,7 @@ def _preferred(chosen: Chosen) -> Preferred:
         if setting in chosen.settings.switch:
             alternatives = chosen.settings.words[setting]
             axis = alternatives.axes[0]
-            meaning, symbol = f"number of the word {row.symbol}", f"{about.symbol.removesuffix('_is')}_no_l"
+            meaning, symbol = f"number of the option {row.symbol}", f"{about.symbol.removesuffix('_is')}_no_l"
             words[setting] = block(f"library.{setting}.number", (LIBRARY,), symbol, meaning, decimals=0)
             words[setting][LIBRARY] = match(axis, alternatives[axis], row[LIBRARY])
     return Preferred(names, number, rows, words)
@@ -140,7 +138,7 @@ def _which(like: Preferred, out: Loss, metrics: Sections, chosen: Chosen) -> She
         rows = tuple(_word(like.rows[key]) for key in keys)
         sections.append(Section(f"What it does: {title[0].lower()}{title[1:]}", rows))
     numbers = tuple(map(minor, (like.number, *like.words.values())))
-    sections.append(Section("The numbers of the words, for the formulas", numbers))
+    sections.append(Section("The numbers of the options, for the formulas", numbers))
     sections.insert(1, Section("Why", (Row(why, "paragraph"),)))
     return Sheet("Which PPO", WHICH, tuple(sections), (LIBRARY,), (like.names,))
 

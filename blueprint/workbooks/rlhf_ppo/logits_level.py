@@ -34,8 +34,8 @@ from blueprint.workbooks.rlhf_ppo.steps import Models
 from blueprint.workbooks.rlhf_ppo.whole import Start, whole
 
 LEAD = "everything typed that is not a logit, a value or a score; those stand on their own sheets"
-OLD = "π_old, which wrote the words: its logits are given, in every slot, used or not"
-RAW = "A critic's number is given in every slot: some libraries read it behind a response too."
+OLD = "π_old, which wrote the tokens: its logits are given, in every position, used or not"
+RAW = "A critic's number is given in every position: some libraries read it behind a response too."
 
 
 def logits_level(numbers: RlhfNumbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -74,14 +74,14 @@ def _typed(numbers: RlhfNumbers) -> dict[str, object]:
 
 def given_texts() -> dict[str, Block]:
     """Makes the typed tokens of every slot, the typed mask, and what follows from them, by name."""
-    vocabulary = typed("vocabulary", (v,), "vocab", "words", text=True)
-    end_word = typed("end_word", (), "end_word", "the word that ends a response", text=True)
-    written = typed("word_written", (n, t), "writes", "word in the slot", text=True)
+    vocabulary = typed("vocabulary", (v,), "vocab", "tokens", text=True)
+    end_word = typed("end_word", (), "end_word", "the token that ends a response", text=True)
+    written = typed("word_written", (n, t), "writes", "token at the position", text=True)
     m = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
-    ids = block("rollout.written", (n, t), "a", "id of the word, counted from 0", decimals=0)
+    ids = block("rollout.written", (n, t), "a", "id of the token, counted from 0", decimals=0)
     a = defined(ids, match(v, vocabulary[v], written[n, t]))
-    end_id = defined(block("end_id", (), "end_id", "id of the end word", decimals=0), match(v, vocabulary[v], end_word))
-    S = block("slots", (n, t), "S", "1 in every slot, padding included", unit="0 or 1", decimals=0)
+    end_id = defined(block("end_id", (), "end_id", "id of the end token", decimals=0), match(v, vocabulary[v], end_word))
+    S = block("slots", (n, t), "S", "1 in every position, padding included", unit="0 or 1", decimals=0)
     S[n, t.last + 1] = 0
     S[n, t] = 1
     is_end, ends = ROWS.rows("rollout.is_end", "rollout.ends")
@@ -94,7 +94,7 @@ def inputs_sheet(given: Rows) -> Sheet:
     """Outlines vocabulary, tokens and mask."""
     vocabulary, end_word, end_id, written, mask, *others = given.values()
     words = (Table(vocabulary, role="text"), Line((end_word,), "line"), Line((end_id,)))
-    title = "Words of every slot, and which of them are the response"
+    title = "Tokens of every position, and which of them are the response"
     sections = (Section("Vocabulary", words), Section(title, (Row(written, "text"), Row(mask), *others)))
     return Sheet("Inputs", LEAD, sections, (n, t))
 
@@ -114,7 +114,7 @@ def given_models(given: Rows, temperature: Operand) -> Models:
 
 def _logits(name: str, temperature: Operand) -> tuple[Block, ...]:
     """Types a policy's logits, and divides them by the temperature."""
-    return tempered(name, typed(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=2), temperature)
+    return tempered(name, typed(f"{name}.logits", (n, t, v), "z", "logit of every next token", decimals=2), temperature)
 
 
 def _old(given: Rows, head: InView, logits: tuple[Block, ...]) -> Sheet:
@@ -122,17 +122,17 @@ def _old(given: Rows, head: InView, logits: tuple[Block, ...]) -> Sheet:
     written, S = link("old.written", given["rollout.written"]), link("old.slots", given["slots"])
     words = softmax("old", logits[-1])
     kept = (written, S, words.p_log_p, key(chosen_logprobs("old", words.logp, written, S)))
-    sections = (*word_sections(logits, words), Section("The word that was written", kept))
+    sections = (*word_sections(logits, words), Section("The token that was written", kept))
     return sheet_of("Old policy", OLD, sections, head.on("old"))
 
 
 def _critic(name: str, whose: str, title: str, given: Rows, head: InView) -> Sheet:
     """Outlines a critic by its typed number in every slot."""
-    out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number in the slot", decimals=2)
+    out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number in the position", decimals=2)
     S = link(f"{name}.slots", given["slots"])
     values = kept_values(ROWS.row(f"{name}.values"), out, S)
-    section = Section("The value in every slot", (Note(RAW), S, out, key(values)))
-    return sheet_of(title, f"what the {title.lower()} says before each word", (section,), head.on(name))
+    section = Section("The value in every position", (Note(RAW), S, out, key(values)))
+    return sheet_of(title, f"what the {title.lower()} says before each token", (section,), head.on(name))
 
 
 def _reward_model(head: InView) -> Sheet:

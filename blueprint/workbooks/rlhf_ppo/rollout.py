@@ -31,15 +31,15 @@ def prompts(with_responses: bool = False) -> dict[str, Block]:
 
     The ends of the draws are typed, too: 0 and 1 themselves could fall on no token, by rounding.
     """
-    vocabulary = typed("vocabulary", (v,), "vocab", "words; the first one (id 0) ends a text", text=True)
-    given = typed("given", (n, t), "prompt", "given word; blank: the policy writes", text=True, edges=(t.first - 1,))
+    vocabulary = typed("vocabulary", (v,), "vocab", "tokens; the first one (id 0) ends a text", text=True)
+    given = typed("given", (n, t), "prompt", "given token; blank: the policy writes", text=True, edges=(t.first - 1,))
     is_given, given_id = ROWS.rows("is_given", "given_id")
-    decisions = block("decisions", (), "T", "decisions: longest prompt + words allowed", decimals=0)
+    decisions = block("decisions", (), "T", "positions: longest prompt + tokens allowed", decimals=0)
     for at in ((n, t.first - 1), (n, t)):
         is_given[at] = filled(given[at])
         given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
     decisions[()] = size(t)
-    blank = "word that is written; blank: the draw decides"
+    blank = "token that is written; blank: the draw decides"
     return named(
         vocabulary,
         given,
@@ -47,9 +47,9 @@ def prompts(with_responses: bool = False) -> dict[str, Block]:
         given_id,
         decisions,
         *([typed(RESPONSE, (n, t), "response", blank, text=True)] if with_responses else []),
-        typed("max_new_tokens", (), "max_new", "words the policy may write, at most", decimals=0),
-        typed("max_new_tokens.low", (), "least", "fewest words that may be allowed", decimals=0),
-        typed("max_new_tokens.high", (), "most", "words for which there are columns", decimals=0),
+        typed("max_new_tokens", (), "max_new", "tokens the policy may write, at most", decimals=0),
+        typed("max_new_tokens.low", (), "least", "fewest tokens that may be allowed", decimals=0),
+        typed("max_new_tokens.high", (), "most", "tokens for which there are columns", decimals=0),
         typed("rollout.draw.low", (), "u_low", "lowest draw", decimals=2),
         typed("rollout.draw.high", (), "u_high", "highest draw", decimals=2),
     )
@@ -87,7 +87,7 @@ def draw(p: Block) -> tuple[Block, Block, Block]:
     """
     u = typed("rollout.draw", (n, t), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
     upto = block(
-        "old.cumulative", (n, t, v), "F", "probability of the word and all before it", unit="0 … 1", decimals=3
+        "old.cumulative", (n, t, v), "F", "probability of the token and all before it", unit="0 … 1", decimals=3
     )
     upto[n, t, v.first - 1] = 0
     upto[n, t, v] = upto[n, t, v - 1] + p[n, t, v]

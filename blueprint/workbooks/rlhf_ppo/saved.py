@@ -79,7 +79,7 @@ def _prompt(row: Sequence[str], at: int, known: Mapping[str, str], file: Saved) 
     """Return the words of a prompt, up to the first empty cell, as the vocabulary spells them."""
     prompt = tuple(known[word.casefold()] for word in takewhile(bool, row))
     if not prompt:
-        raise file.refusal("blank, but a prompt has one word at least: type it", "given", (at, 0))
+        raise file.refusal("blank, but a prompt has one token at least: type it", "given", (at, 0))
     return prompt
 
 

@@ -71,7 +71,7 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     """Makes the blueprint that begins at log-probs, values and scores; with a witness's numbers if there are any."""
     chosen = settings(numbers.ppo, {key: PRESET_DEFAULT[key] for key in KEYS})
     use = fixed(chosen, LIVE)
-    writes = typed("word_written", (n, t), "writes", "writes the word", text=True)
+    writes = typed("word_written", (n, t), "writes", "writes the token", text=True)
     mask = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     words = count("response.words", mask, use)
     made = signal(_given(mask, words), use)
@@ -120,14 +120,14 @@ def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
 
 def _given(mask: Block, words: Block) -> dict[str, Block]:
     """Types what the numbers give: log-probs, scores and values."""
-    values = typed("old_critic.values", (n, t), "v", "value of the state before the word", edges=(t.last + 1,))
+    values = typed("old_critic.values", (n, t), "v", "value of the state before the token", edges=(t.last + 1,))
     return named(mask, values, kept_values(ROWS.row("values.masked"), values, mask, values[n, t.last + 1])) | {
         "response.words": words,
         "old.logprobs": typed("old.logprobs", (n, t), "log π_old", "log-probability under the old policy", unit="≤ 0"),
         "reference.logprobs": typed(
             "reference.logprobs", (n, t), "log π_ref", "log-probability under the reference", unit="≤ 0"
         ),
-        "score.placed": typed("reward.score", (n, t), "score", "reward model's score, on the last word"),
+        "score.placed": typed("reward.score", (n, t), "score", "reward model's score, on the last token"),
     }
 
 
@@ -139,7 +139,7 @@ def _clip_table(use: Choices) -> tuple[Sheet, charts.Points]:
     loss = defined(block("case.loss", (case,), "loss", "loss of the case: minus U_min"), -clip.smaller[case])
     rows = (advantage, ratio, clip.unclipped, clip.clipped_ratio, clip.clipped, key(clip.smaller), key(loss))
     section = Section("The clipped surrogate, case by case", rows)
-    lead = "what the clip does with a good and a bad word, near and far"
+    lead = "what the clip does with a good and a bad token, near and far"
     return Sheet("Clip table", lead, (section,), across=(case,)), charts.Points(ratio, advantage, clip.smaller, None)
 
 

@@ -39,8 +39,8 @@ from blueprint.workbooks.rlhf_ppo.whole import Start, whole
 NAMES: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
 LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 LEAD = "everything typed that is not a weight or a draw; weights and draws stand on the sheets of their models"
-ONE_WORD = "One word per column, from the start column on; the policy writes where a cell is empty."
-FIRST_WORD = "The first word ends a text. Words must differ by more than capitals; no * ? ~ in a word."
+ONE_WORD = "One token per column, from the start column on; the policy writes where a cell is empty."
+FIRST_WORD = "The first token ends a text. Tokens must differ by more than capitals; no * ? ~ in a token."
 
 
 def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -102,7 +102,7 @@ def inputs_sheet(
     prompt = (Note(ONE_WORD), Row(given["given"], "text"), given["is_given"], given["given_id"])
     sections = (
         *settings,
-        Section("Prompts: the words that are given", prompt),
+        Section("Prompts: the tokens that are given", prompt),
         Section("Length", (Line(length), Line((given["decisions"],))), ("used", "from", "to")),
         *([Section("Minibatches: the order in which an epoch takes the responses", places)] if places else []),
         Section("Vocabulary", (Note(FIRST_WORD), Table(given["vocabulary"], role="text"))),

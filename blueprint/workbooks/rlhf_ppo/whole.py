@@ -45,7 +45,7 @@ SHOWN = {
     "the score lands on": "reward.score_slot",
     "whitening of the advantages": "whiten_advantages",
     "dual clip": "loss.dual_clip",
-    "words are averaged": "loss.aggregation",
+    "tokens are averaged": "loss.aggregation",
 }
 """Conventions that the first sheet shows, under the names by which people ask for them."""
 

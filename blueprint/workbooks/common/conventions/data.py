@@ -24,7 +24,7 @@ def followed(given: Mapping[str, float | str], but: Collection[str] = ()) -> dic
     return {**{key: given[led] for key, led in FOLLOWS.items() if led in given and key not in but}, **given}
 
 
-RESPONSE = MappingProxyType({"mask": (1, "1 for a word of the response or 0 for any other")})
+RESPONSE = MappingProxyType({"mask": (1, "1 for a token of the response or 0 for any other")})
 """What may stand in a typed mask (`Kind.whole`)."""
 
 

@@ -17,7 +17,7 @@ OFF = "A limit may be the word off instead of a number: type off to switch one o
 BUILD_TIME = (
     "Chosen when a workbook is built, not here: a minibatch of its own (text.episodes=[1, 2] at the level logits)."
 )
-MOVES = "The temperature divides every policy's logits; where words are drawn, other words may be drawn."
+MOVES = "The temperature divides every policy's logits; where tokens are drawn, other tokens may be drawn."
 
 
 class Chosen(NamedTuple):

@@ -11,10 +11,10 @@ from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.settings import Settings, Switch
 
 n = Axis("n", "episode", start=1)
-t = Axis("t", "decision", start=1)
-v = Axis("v", "word id")
-k = Axis("k", "embedding of the word", start=1)
-j = Axis("j", "hidden state before the word", start=1)
+t = Axis("t", "position", start=1)
+v = Axis("v", "token id")
+k = Axis("k", "embedding of the token", start=1)
+j = Axis("j", "hidden state before the token", start=1)
 one = Axis("bias", "bias", start=1, size=1)
 i = join("i", "input", k, j, one)
 case = Axis("c", "case", start=1)

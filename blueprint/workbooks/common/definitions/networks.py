@@ -27,7 +27,7 @@ class Network(NamedTuple):
 def memory_weights(name: str) -> Memory:
     """Makes the typed weights of a model's memory."""
     return Memory(
-        typed(f"{name}.E", (v, k), "E", "embedding: a column for every word", decimals=1),
+        typed(f"{name}.E", (v, k), "E", "embedding: a column for every token", decimals=1),
         typed(f"{name}.W", (i, j), "W", "from [x; h; 1] to the new memory", decimals=1),
     )
 
@@ -59,7 +59,7 @@ def rnn(name: str, reads: Block, weights: Memory) -> Network:
         f"{name}.memory",
         (n, t, j),
         "h",
-        "hidden state after reading the word",
+        "hidden state after reading the token",
         unit="−1 … 1",
         source=source_of("RNN"),
         decimals=3,
@@ -74,7 +74,7 @@ def rnn(name: str, reads: Block, weights: Memory) -> Network:
 
 def logits(name: str, h: Block, Y: Block) -> Block:
     """Scores every next word by the memory."""
-    z = block(f"{name}.logits", (n, t, v), "z", "logit of every next word", decimals=3)
+    z = block(f"{name}.logits", (n, t, v), "z", "logit of every next token", decimals=3)
     return defined(z, Sum(j, Y[j, v] * h[n, t, j]))
 
 

@@ -44,7 +44,7 @@ def score_of(m: Block, head: Block) -> Block:
     A response that was cut is scored at its last word, like one that ended.
     """
     n, t = m.axes
-    score = block("reward.score", (n, t), "score", "reward model's score, on the last word", source=source_of("SCORE"))
+    score = block("reward.score", (n, t), "score", "reward model's score, on the last token", source=source_of("SCORE"))
     return defined(score, m[n, t] * (1 - m[n, t + 1]) * head[n, t + 1])
 
 
@@ -54,9 +54,9 @@ def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]
     until: (n, t), 1 up to the last word. end_words: (n, t), 1 where the response ends in the end word.
     """
     n, t = S.axes
-    slots = defined(block("response.slots", (n,), "T_n", "slots of the response", decimals=0), Sum(t, S[n, t]))
-    by_word = block("response.ended", (n,), "ended_n", "1 if it ended in the end word", decimals=0)
-    by_pad = block("response.padded", (n,), "padded_n", "1 if a slot was left over", decimals=0)
+    slots = defined(block("response.slots", (n,), "T_n", "positions of the response", decimals=0), Sum(t, S[n, t]))
+    by_word = block("response.ended", (n,), "ended_n", "1 if it ended in the end token", decimals=0)
+    by_pad = block("response.padded", (n,), "padded_n", "1 if a position was left over", decimals=0)
     return (
         slots,
         defined(by_word, less(0, Sum(t, end_words[n, t]))),

@@ -84,11 +84,11 @@ def clip_picture(points: Points, use: Choices) -> Drawn:
     curves = (good, *upper.steps, upper.smaller, bad, *lower.steps, lower.smaller)
     corners = rows(*given, lowest, reach, ratio, *curves)
     chart = Chart(
-        "Clip: surrogate of each word, per unit of advantage", "scatter",
+        "Clip: surrogate of each token, per unit of advantage", "scatter",
         (Series("advantage +1", upper.smaller, ratio), Series("advantage −1", lower.smaller, ratio),
-         Series("words of this batch", dots[-1], dots[0], dots=True, words=points.words)),
+         Series("tokens of this batch", dots[-1], dots[0], dots=True, words=points.words)),
         Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
-        "The curve for a good word is flat beyond 1 + ε, the one for a bad word is flat below 1 − ε: there a word no longer pulls.",
+        "The curve for a good token is flat beyond 1 + ε, the one for a bad token is flat below 1 − ε: there it no longer pulls.",
     )  # fmt: skip
     # dots lie below their decisions, or, for given cases, side by side
     parked: tuple[Item, ...] = (Note(PARKED), *dots) if points.mask is not None else ()
@@ -130,16 +130,16 @@ def _dots(points: Points, low: Block, high: Block) -> tuple[Block, Block, Block]
 
 def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> tuple[Drawn, Block]:
     """Draws the advantages, raw and as the loss uses them, word by word; returns the row of words below the bars, too."""
-    named = block("bar.word", (n, t), "word", "word of the response, below its bars")
+    named = block("bar.word", (n, t), "token", "token of the response, below its bars")
     defined(named, where(equal(m[n, t], 1), words[n, t], ""))
     chart = Chart(
-        "Advantage of every word", "bars",
+        "Advantage of every token", "bars",
         (Series("A, raw", raw, named), Series("Â, as the loss uses it", used, named)),
-        Scale("words of the responses, episode after episode"), Scale("advantage"),
-        "Bars above 0: the word went better than the critic expected and becomes more likely; below 0: less likely.",
+        Scale("tokens of the responses, episode after episode"), Scale("advantage"),
+        "Bars above 0: the token went better than the critic expected and becomes more likely; below 0: less likely.",
         SHORT,
     )  # fmt: skip
-    return Drawn(chart, Section("The words below the bars", (named,)), {}), named
+    return Drawn(chart, Section("The tokens below the bars", (named,)), {}), named
 
 
 def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
@@ -153,11 +153,11 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
     for row, lam in zip(rows, lambdas, strict=True):
         fade(row, lam)
     chart = Chart(
-        "GAE: how far λ lets a word see", "bars",
+        "GAE: how far λ lets a token see", "bars",
         (*(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
          Series("λ as set", used.advantages, words)),
-        Scale("words of the responses, episode after episode"), Scale("advantage"),
-        "With λ = 0 a word gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
+        Scale("tokens of the responses, episode after episode"), Scale("advantage"),
+        "With λ = 0 a token gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
         SHORT, wide=True,
     )  # fmt: skip
     section = Section("GAE for four λ: the recursion of Reward & advantage", (Line(tuple(lambdas), "fixed"), *rows))
@@ -167,14 +167,14 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
 def next_word_picture(policies: dict[str, Block], vocabulary: Block) -> Drawn:
     """Draws the probabilities of the next word at the decision chosen on Walk."""
     chart = Chart(
-        "Next word, at the decision chosen on Walk", "bars",
+        "Next token, at the position chosen on Walk", "bars",
         tuple(Series(name, p, vocabulary) for name, p in policies.items()),
-        Scale("word"), Scale("probability", 0),
-        "How likely each next word is to the old policy, the reference and the new policy, at one decision.",
+        Scale("token"), Scale("probability", 0),
+        "How likely each next token is to the old policy, the reference and the new policy, at one position.",
         SHORT,
     )  # fmt: skip
-    how = Note("Pick the episode and the decision on Walk.")
-    return Drawn(chart, Section("Probabilities of the next word", (how, Spread(policies))), {})
+    how = Note("Pick the episode and the position on Walk.")
+    return Drawn(chart, Section("Probabilities of the next token", (how, Spread(policies))), {})
 
 
 def parts_picture(parts: dict[str, Block]) -> Drawn:

@@ -61,10 +61,10 @@ def sections(
         yield Section("KL to the reference as a loss (used if it is chosen)", drift)
     title = "Total loss: the policy loss and what the others add to it"
     if "rest.policy" in given:
-        title = "Total loss of the whole batch: words shown and words not shown"
+        title = "Total loss of the whole batch: tokens shown and tokens not shown"
     yield Section(title, (*made.coefficients, *made.total.adds, key(made.total.total)))
     if made.total.share is not None:
-        yield Section("What each word adds to the total", (*minors(*made.total.of_words), made.total.share))
+        yield Section("What each token adds to the total", (*minors(*made.total.of_words), made.total.share))
 
 
 def _policy_sections(made: Loss, flags: Items) -> Iterator[Section]:
@@ -76,7 +76,7 @@ def _policy_sections(made: Loss, flags: Items) -> Iterator[Section]:
     yield Section("Clipped surrogate: the smaller of two, and never below its floor", surrogate)
     guarded = (row for row in made.guarded if not row.typed)
     counted: Items = (*minors(*made.filtered), *_weights(made, "policy"), *guarded, mean)
-    yield Section("Policy loss: which words count, and with which weight", counted)
+    yield Section("Policy loss: which tokens count, and with which weight", counted)
 
 
 def _value_sections(made: Loss, value: ValueLoss, note: str) -> Iterator[Section]:
@@ -108,5 +108,5 @@ def walked(made: Loss, values: tuple[Block, ...] = (), entropy: Block | None = N
     if value:
         yield "Value loss", (*values, *value.ways, value.loss)
     if made.filtered:
-        yield "The weight of the word", (made.filtered[-1], *(each[-1] for each in made.weights.values()))
-    yield "What the word adds to the total", rows(entropy, *made.total.of_words, made.total.share, made.total.total)
+        yield "The weight of the token", (made.filtered[-1], *(each[-1] for each in made.weights.values()))
+    yield "What the token adds to the total", rows(entropy, *made.total.of_words, made.total.share, made.total.total)

@@ -9,7 +9,7 @@ from blueprint.workbooks.common.sheets.rows import several
 from blueprint.workbooks.common.signal import Signal
 
 TITLE = "Reward & advantage"
-LEAD = "from one score at the end and a price for drifting to a learning signal for every word"
+LEAD = "from one score at the end and a KL penalty to a learning signal for every token"
 
 
 def sections(made: Signal) -> Iterator[Section]:
@@ -18,7 +18,7 @@ def sections(made: Signal) -> Iterator[Section]:
     if made.at:
         counts = several(given, "response.slots", "response.most") if "response.slots" in given else ()
         steps = (given["slots"], *minors(*made.at), *counts, *map(key, made.counted))
-        yield Section("Slots: what counts as response, and what is kept behind it", steps)
+        yield Section("Positions: what counts as response, and what is kept behind it", steps)
     if kl:
         probs = several(given, "old.logprobs", "reference.logprobs")
         steps = (*probs, *kl.steps, key(kl.used), *rows(given.get("kl.exact")))
@@ -26,7 +26,7 @@ def sections(made: Signal) -> Iterator[Section]:
     if scored:
         score = several(given, "score.given", "response.ended", "response.padded")
         steps = (*score, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
-        yield Section("Score: corrected, clipped, and put on one slot", steps)
+        yield Section("Score: corrected, clipped, and put on one position", steps)
     if paid and found:
         last = key(found.used if found.raw is None else found.raw)
         yield Section("Reward", (*rows(*paid, None if scored else made.placed), last))

@@ -17,16 +17,16 @@ def with_(title: str, block: Block) -> Box:
 
 
 OVER = {
-    "response.words": "the response words",
+    "response.words": "the response tokens",
     "response.count": "the responses",
-    "window.words": "the words shown",
+    "window.words": "the tokens shown",
     "advantage.count": "what whitening counts",
     "count": "all steps",
 }
 """What a mean is taken over, by the name of the count that divides its sum."""
 NEITHER = "one number for the batch"
 TOTAL = "sum of the parts below it"
-WEIGHTED = "weighted sum over the words"
+WEIGHTED = "weighted sum over the tokens"
 
 
 def with_origins(pieces: list[Piece]) -> list[Piece]:
@@ -51,9 +51,9 @@ def _said(expr: Expr) -> str:
             counts = [node.block.name for node in walk(below) if isinstance(node, Ref)]
             return f"mean over {OVER[counts[0]]}" if counts and counts[0] in OVER else ""
         case Op("maximum", (Reduce("sum"), _)):
-            return "how many words: Σ of the mask"
+            return "how many tokens: Σ of the mask"
         case Reduce("sum", _, Ref()):
-            return "sum over the words shown"
+            return "sum over the tokens shown"
         case Reduce("sum") | Op("mul", (Ref(), Reduce("sum"))):
             return WEIGHTED
         case Op("mul", (Ref(coefficient), Ref(inner))) if averaged(inner):
@@ -74,26 +74,26 @@ LEGEND = (
     Sample("0.4321", "formula", "key", "pale blue and bold: a result that one looks for"),
     Sample("0.4321", "link", "", "green and slanted: repeated from another sheet"),
     Sample("0.4321", "formula", "memory", "pale green: the hidden state"),
-    Sample("0.4321", "formula", "probability", "lilac: probabilities of the next word"),
-    Sample("0.0000", "formula", "edge", "grey field: a boundary value, before the first decision or after the last"),
+    Sample("0.4321", "formula", "probability", "lilac: probabilities of the next token"),
+    Sample("0.0000", "formula", "edge", "grey field: a boundary value, before the first position or after the last"),
     Sample(
         "0.0000", "formula", "", "grey number in a row: outside the response (mask 0), not part of the loss", faded=True
     ),
 )
 SIGNS = (
-    "start: before decision 1 · end: after the last · Σ: one number for the episode · batch: one number for all episodes",
-    "n: episode · t: decision · v: word, by its id · k: embedding · j: hidden state · i: all that enters the memory, [x; h; 1]",
+    "start: before position 1 · end: after the last · Σ: one number for the episode · batch: one number for all episodes",
+    "n: episode · t: position · v: token, by its id · k: embedding · j: hidden state · i: all that enters the memory, [x; h; 1]",
     "[t + 1]: the next column · Σ_n,t: sum over all columns of all episodes · [a < b]: 1 if it holds, else 0",
-    "The orange number at the head of a sheet is the decision that is chosen on Walk.",
+    "The orange number at the head of a sheet is the position that is chosen on Walk.",
 )
 MEANS = (
-    "Beside each value stands what it is a mean or a sum of; its link leads to the row, word by word. What holds word by word, "
-    "as r = pen + score, holds for means over the response words too."
+    "Beside each value stands what it is a mean or a sum of; its link leads to the row, token by token. What holds token by token, "
+    "as r = pen + score, holds for means over the response tokens too."
 )
 READING = (
-    "RLHF PPO from the words of a prompt to the last number of the loss, for models small enough to check by hand.",
-    "A column is one decision, on every sheet: it reads a word and writes the next. A row is a quantity with one formula.",
-    "Type into cream cells and red-framed weights; everything else follows. The sheet Walk derives one decision.",
+    "RLHF PPO from the tokens of a prompt to the last number of the loss, for models small enough to check by hand.",
+    "A column is one position, on every sheet: it reads a token and writes the next. A row is a quantity with one formula.",
+    "Type into cream cells and red-framed weights; everything else follows. The sheet Walk derives one position.",
 )
 CHECKING = (
     "Recalculate everything (Excel: Ctrl+Alt+F9; LibreOffice: Ctrl+Shift+F9): all checks must still say OK.",
@@ -138,7 +138,7 @@ class Made(NamedTuple):
 
 
 BEGINS = {
-    "weights": "words and weights",
+    "weights": "tokens and weights",
     "logits": "logits, values and scores",
     "tokens": "log-probs, values and scores",
     "minibatch": "a dump of a training step",

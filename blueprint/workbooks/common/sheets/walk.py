@@ -30,7 +30,7 @@ Items = tuple[Block | Step | Listed, ...]
 Titled = tuple[str, Items]
 """A heading, and the quantities below it."""
 
-LEAD = "one decision, derived from top to bottom: pick an episode and a decision; every line follows"
+LEAD = "one position, derived from top to bottom: pick an episode and a position; every line follows"
 WIDTHS = (12, 55, 65, 27, 8, 8)
 DECIMALS = 4
 COLUMNS = (
@@ -56,7 +56,7 @@ def choice(episode: int, decision: int) -> tuple[Choice, dict[Block, object]]:
     """Makes the two cells by which one picks a column, and what stands in them at first."""
     numbers = (
         typed("walk.episode", (), "n", "episode to walk through", decimals=0),
-        typed("walk.decision", (), "t", "decision to walk through", decimals=0),
+        typed("walk.decision", (), "t", "position to walk through", decimals=0),
     )
     decimals = typed("walk.decimals", (), "dec", "fewest decimals of numbers in equations", decimals=0)
     return Choice((n, t), numbers, decimals), dict(

@@ -92,11 +92,11 @@ def _check(replay: Replay) -> None:
     for key in ("kl_estimator", "loss.kl_estimator"):
         require(
             replay.options[key] != "full",
-            f"{key} is full: an exact KL needs every word's probability; --set {dotted(key)}=k1",
+            f"{key} is full: an exact KL needs every token's probability; --set {dotted(key)}=k1",
         )
     require(
         not number_of("policy_kl_coef", replay.options["policy_kl_coef"]),
-        "policy_kl_coef is not 0: the policy KL needs every word's probability, which no dump has",
+        "policy_kl_coef is not 0: the policy KL needs every token's probability, which no dump has",
     )
     for quantity in ("advantages", "ratio"):
         lacking = replay.missing.get(quantity)
@@ -180,7 +180,7 @@ def _rest(replay: Replay, window: Window, rows: Mapping[str, Array], typed: Mapp
 def _words(batch: Minibatch, window: Window) -> tuple[tuple[str, ...], ...]:
     """Returns what stands for each word: its id, or its number within the response."""
     if "response_ids" not in batch.tensors:
-        return tuple(tuple(f"word {each + 1}" for each in row) for row in window.slots())
+        return tuple(tuple(f"token {each + 1}" for each in row) for row in window.slots())
     ids = window.row(window.of(batch.tensors["response_ids"]).astype(float))
     return tuple(tuple(f"#{int(each)}" for each in row) for row in ids)
 

@@ -156,7 +156,7 @@ def _around(
     wished = [at.get(episode, int(worst)) for episode, worst in zip(episodes, off.argmax(axis=1), strict=True)]
     middle = [_with_a_word(slot, row, columns) for slot, row in zip(wished, mask, strict=True)]
     first = np.clip(np.asarray(middle) - columns // 2, 0, np.maximum(slots - columns, 0))
-    around = f"the word that deviates, or has the largest {MEASURES[by].label}" if at else "its worst word"
+    around = f"the token that deviates, or has the largest {MEASURES[by].label}" if at else "its worst token"
     shown = f"; {columns} columns of each, around {around}" if columns < slots.max() else ""
     return Window(tuple(map(int, episodes)), tuple(map(int, first)), columns, int(wished[0] - first[0]), label + shown)
 

@@ -62,7 +62,7 @@ def check_vocabulary(words: Sequence[str]) -> None:
         twin = seen.setdefault(word.casefold(), word)
         if twin is not word:
             # MATCH does not tell capitals from small letters, so it would find the first for both.
-            raise refusal("text.vocabulary", f"{shown(twin)} and {shown(word)}", "words that differ by more than case")
+            raise refusal("text.vocabulary", f"{shown(twin)} and {shown(word)}", "tokens that differ by more than case")
 
 
 def _check_prompts(prompts: list[list[str]], vocabulary: list[str]) -> None:
@@ -70,7 +70,7 @@ def _check_prompts(prompts: list[list[str]], vocabulary: list[str]) -> None:
         for item, word in enumerate(prompt, start=1):
             where = f"text.prompts, row {row}, item {item}"
             if word == vocabulary[0]:
-                raise refusal(where, shown(word), "a word that does not end the text")
+                raise refusal(where, shown(word), "a token that does not end the text")
             check_known(where, word, vocabulary[1:])
 
 
@@ -86,12 +86,12 @@ def _check_responses(responses: list[list[str]], vocabulary: list[str], sizes: S
     for row, response in enumerate(responses, start=1):
         where = f"rollout.responses, row {row}"
         if len(response) > sizes.max_new_tokens:
-            raise refusal(where, counted(len(response), "word"), f"at most {sizes.max_new_tokens} (max_new_tokens)")
+            raise refusal(where, counted(len(response), "token"), f"at most {sizes.max_new_tokens} (max_new_tokens)")
         for item, word in enumerate(response, start=1):
             if word:  # an empty one leaves it to the draw
                 check_known(f"{where}, item {item}", word, vocabulary)
             if word == vocabulary[0] and item < len(response):
-                behind = counted(len(response) - item, "word")
+                behind = counted(len(response) - item, "token")
                 raise refusal(
                     f"{where}, item {item}", f"{shown(word)} and {behind} behind it", "it to end the response"
                 )

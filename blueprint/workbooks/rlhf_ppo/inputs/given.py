@@ -30,7 +30,7 @@ CRITICS = {
     "old_critic": "its values give the advantages and the value targets",
     "critic": "the critic after the update",
 }
-_SLOTS, _TOKENS = ("response", "slot"), ("episode", "word")
+_SLOTS, _TOKENS = ("response", "position"), ("episode", "token")
 _PRESET, _CONVENTIONS, _COMPARE = PARTS
 
 
@@ -77,25 +77,25 @@ LOGITS = Level(
         _PRESET,
         _CONVENTIONS._replace(schema={"enum": ["live"]}, otherwise="the only ones at this level"),
         _COMPARE,
-        Part("text.vocabulary", Word, ("word",), "words differ by more than capitals", noun="word"),
-        Part("text.end_word", Word, (), "the word that ends a response; else the first one", None,
-             otherwise="first word of text.vocabulary"),
-        Part("text.responses", Word, _SLOTS, "an episode per row, a word of the vocabulary per slot", noun="word"),
-        Part("text.mask", Flag, _SLOTS, "1 on the words of the response, 0 behind; else up to and including the end word",
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
+        Part("text.end_word", Word, (), "the token that ends a response; else the first one", None,
+             otherwise="first token of text.vocabulary"),
+        Part("text.responses", Word, _SLOTS, "an episode per row, a token of the vocabulary per position", noun="token"),
+        Part("text.mask", Flag, _SLOTS, "1 on the tokens of the response, 0 behind; else up to and including the end token",
              None, otherwise="up to text.end_word"),
         Part("text.episodes", list[int], (), "which rows are taken, counted from 1; else all", None, [1]),
         *(
-            Part(f"{name}.logits", Number, (*_SLOTS, "word"),
-                 "a list per episode: a row per slot, a column per word of the vocabulary")
+            Part(f"{name}.logits", Number, (*_SLOTS, "token"),
+                 "a list per episode: a row per position, a column per token of the vocabulary")
             for name in POLICIES
         ),
-        *(Part(f"{name}.values", Number, _SLOTS, "an episode per row, a column per slot") for name in CRITICS),
+        *(Part(f"{name}.values", Number, _SLOTS, "an episode per row, a column per position") for name in CRITICS),
         Part("reward_model.scores", Number, ("response",), "a number per episode"),
     ),
     tables={"text": "what was written", **TABLES, **POLICIES, **CRITICS, "reward_model": "what it says of each response"},
     settings=LIVE,
     presets=rlhf,
-    limits={"response": ROWS, "slot": (1, LONGEST), "word": LIMITS["vocabulary"]},
+    limits={"response": ROWS, "position": (1, LONGEST), "token": LIMITS["vocabulary"]},
     make=_numbers,
     values=lambda numbers: values_of(numbers.conventions) | dict(numbers.parts),
 )  # fmt: skip
@@ -111,7 +111,7 @@ PER_TOKEN = Level(
     "per-token",
     "no model is run, nothing is drawn",
     parts=(
-        Part("per_token.words", Token, _TOKENS, "an episode per row, a column per word of the response", noun="word"),
+        Part("per_token.words", Token, _TOKENS, "an episode per row, a column per token of the response", noun="token"),
         Part("per_token.logprobs_old", LogProb, _TOKENS, "log-probs of the policy that wrote, in the shape of words"),
         Part("per_token.logprobs_ref", LogProb, _TOKENS, "log-probs of the reference, in the shape of words"),
         Part("per_token.values", Number, _TOKENS, "the critic's values, in the shape of words"),
@@ -121,13 +121,13 @@ PER_TOKEN = Level(
     ),
     tables={
         "ppo": TABLES["ppo"],
-        "per_token": "what is given for every response word",
+        "per_token": "what is given for every response token",
         "cases": "may be left out: pairs for the table of the clipped loss",
     },
     optional=("cases",),
     settings=PRESET_DEFAULT,
     accepts={key: setting for key, setting in LIVE.items() if "." not in key},
-    limits={"episode": ROWS, "word": (1, LONGEST)},
-    ragged=("word",),
+    limits={"episode": ROWS, "token": (1, LONGEST)},
+    ragged=("token",),
     make=_plain_numbers,
 )

@@ -60,13 +60,13 @@ def resolved(parts: Mapping[str, Any], spare: Collection[str]) -> Sizes:
     """Settle the sizes: a part that may be dropped (`spare`) speaks last, [sizes] before the shapes of parts.
 
     Raises:
-        NumbersError: if a size is outside its limits, or the text would be longer than 500 words.
+        NumbersError: if a size is outside its limits, or the text would be longer than 500 tokens.
     """
     sizes = Sizes(**{size: claim.value for size, claim in claims_of(parts, spare).items()})
     if sizes.columns > LONGEST:
         raise NumbersError(
-            f"sizes.max_new_tokens: found {counted(sizes.prompt, 'prompt word')} and "
-            f"{counted(sizes.max_new_tokens, 'new word')}, expected at most {LONGEST} words together."
+            f"sizes.max_new_tokens: found {counted(sizes.prompt, 'prompt token')} and "
+            f"{counted(sizes.max_new_tokens, 'new token')}, expected at most {LONGEST} tokens together."
         )
     return sizes
 

@@ -14,12 +14,12 @@ from blueprint.workbooks.rlhf_ppo.inputs.result import PARTS, TABLES, TYPED, Wei
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS, SHAPES, Sizes, claims_of, resolved
 
 _SIZES = {
-    "vocabulary": "words that there are",
-    "embedding": "length of x, which stands for a word",
+    "vocabulary": "tokens that there are",
+    "embedding": "length of x, which stands for a token",
     "hidden": "length of the memory h",
     "episodes": "texts side by side",
-    "prompt": "words of the longest prompt",
-    "max_new_tokens": "words a response may have, the end word included",
+    "prompt": "tokens of the longest prompt",
+    "max_new_tokens": "tokens a response may have, the end token included",
 }
 _MODELS = {
     "old": "the policy that wrote the responses",
@@ -27,12 +27,12 @@ _MODELS = {
     "policy": "policy = old + update_step · delta",
     "old_critic": "its values give the advantages and the value targets",
     "critic": "critic = old_critic + update_step · delta",
-    "reward_model": "reads the whole text and scores it once, at its last word",
+    "reward_model": "reads the whole text and scores it once, at its last token",
 }
 _WEIGHTS = {
-    "E": "a row per word, a column per number of x",
+    "E": "a row per token, a column per number of x",
     "W": "rows: x, h, 1; a column per number of h; h = tanh([x, h before, 1] · W)",
-    "Y": "a row per number of h, a column per word; scores = h · Y",
+    "Y": "a row per number of h, a column per token; scores = h · Y",
     "w": "a number per number of h; output = h · w + b",
     "b": "the b of w",
 }
@@ -147,13 +147,13 @@ LEVEL = Level(
             Part(f"sizes.{name}", Whole, (), about, None, schema=dict(zip(("minimum", "maximum"), LIMITS[name], strict=True)))
             for name, about in _SIZES.items()
         ),
-        Part("text.vocabulary", Word, ("word",), "the first word ends a text; words differ by more than capitals", None,
-             otherwise="default words"),
-        Part("text.prompts", Prompt, ("episode",), "an episode each: words of the vocabulary, blanks between them", None),
-        Part("rollout.draws", Draw, ("episode", "word"),
-             "an episode per row, a draw u per response word (or per column of the sheet)", None),
+        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", None,
+             otherwise="default tokens"),
+        Part("text.prompts", Prompt, ("episode",), "an episode each: tokens of the vocabulary, blanks between them", None),
+        Part("rollout.draws", Draw, ("episode", "token"),
+             "an episode per row, a draw u per response token (or per column of the sheet)", None),
         Part("rollout.responses", Response, ("episode",),
-             'words that are written whatever the draws say, an episode each; draws go on behind them, and for "" in a list',
+             'tokens that are written whatever the draws say, an episode each; draws go on behind them, and for "" in a list',
              None, ["very very sleepy <eos>", ""]),
         *update.PARTS,
         *map(_weights, WEIGHTS),
@@ -161,7 +161,7 @@ LEVEL = Level(
     tables={
         "sizes": "each may be left out where a given part tells it",
         "text": "what is given of each text",
-        "rollout": "how the response words come about",
+        "rollout": "how the response tokens come about",
         **TABLES,
         "update": update.ABOUT,
         **_MODELS,

@@ -26,7 +26,7 @@ from blueprint.workbooks.common import (
 )
 
 NO_GRADIENT = (
-    "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good",
+    "Δ is typed; no gradient is computed. In the default example it is such that tokens stand in every corner of the clip: good",
     "ones (Â > 0) that become less likely too, as “very”, and bad ones that become likelier. A gradient step does the opposite.",
 )
 
@@ -36,7 +36,7 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
     reads = (read, Row(network.x, "input", beside=memory.W))
     hidden = Row(network.h, "memory", beside=beside)
     return (
-        Section("What each word looks like", (Table(memory.E, across=v),)),
+        Section("What each token looks like", (Table(memory.E, across=v),)),
         Section(f"What it reads: inputs x, beside the weights {memory.W.symbol}", reads),
         Section(f"Hidden state h, beside {beside.symbol}, which it meets next", (hidden,)),
     )
@@ -62,7 +62,7 @@ def _table_axis(weight: Block) -> Axis | None:
 
 def old_critic(head: InView, rows: Rows) -> Sheet:
     """Outlines the critic as it was when the response was written."""
-    lead = "the critic when the response was written: what score it expected before each word"
+    lead = "the critic when the response was written: what score it expected before each token"
     weights = (memory_weights("old_critic"), head_weights("old_critic"))
     return _critic("old_critic", "Old critic", lead, weights, head.on("old_critic"), rows)
 
@@ -87,10 +87,12 @@ def _critic(
 
 def reward_model(head: InView, rows: Rows) -> Sheet:
     """Outlines the reward model, taken as trained: one number after every token, of which the last one counts."""
-    lead = "reads the whole text; its number after the last word is the score, given to the column that wrote that word"
+    lead = (
+        "reads the whole text; its number after the last token is the score, given to the column that wrote that token"
+    )
     weights = (memory_weights("reward_model"), head_weights("reward_model"))
     here = head.on("reward_model")
-    out, sections = _number("reward_model", ("RM", "number after the word just read"), weights, rows)
+    out, sections = _number("reward_model", ("RM", "number after the token just read"), weights, rows)
     last = _last_section(weights[1], (out, key(score_of(here.mask, out))))
     return sheet_of("Reward model", lead, (*sections, last), here)
 

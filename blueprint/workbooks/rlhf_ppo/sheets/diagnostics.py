@@ -59,7 +59,7 @@ def diagnostics(steps: Steps, use: Choices) -> Sheet:
 
 def _clip_fractions(see: Inputs) -> Section:
     shares = {"clip_fraction.loss": "clip_fraction.changed", "clip_fraction.ratio": "clip_fraction.outside"}
-    return Section("Clip fraction (which words: see Loss)", _means(see, shares))
+    return Section("Clip fraction (which tokens: see Loss)", _means(see, shares))
 
 
 def _approximate_kl(see: Inputs) -> Section:
@@ -123,4 +123,4 @@ OUTLINE: tuple[Callable[[Inputs], Section], ...] = (
 
 def means_section(means: dict[str, Block]) -> Section:
     """Outlines means for the first sheet."""
-    return Section("Means over the response words, shown on the first sheet", tuple(means.values()))
+    return Section("Means over the response tokens, shown on the first sheet", tuple(means.values()))

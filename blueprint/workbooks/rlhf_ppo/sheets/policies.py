@@ -25,13 +25,15 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, rollout, slots_of
 from blueprint.workbooks.rlhf_ppo.sheets.critics import memory_sections, moved
 
-DRAW = "Another u, another word. A u below the first F draws word 0, which ends the text: the response is then shorter."
+DRAW = (
+    "Another u, another token. A u below the first F draws token 0, which ends the text: the response is then shorter."
+)
 
 TYPED = (
-    "A word typed below is written, whatever the draw above says; where the cell is empty, the draw decides. "
-    "What stands behind the end word counts for nothing."
+    "A token typed below is written, whatever the draw above says; where the cell is empty, the draw decides. "
+    "What stands behind the end token counts for nothing."
 )
-LEAD = "π_old writes the response one word at a time: embed the word, update the memory, score every next word, draw"
+LEAD = "π_old writes the response one token at a time: embed the token, update the memory, score every next token, draw"
 
 
 class Part(NamedTuple):
@@ -46,13 +48,13 @@ class Part(NamedTuple):
 REFERENCE = Part(
     "reference",
     "Reference",
-    "π_ref, the frozen model from before, reads the same words and says how likely it finds what was written",
+    "π_ref, the frozen model from before, reads the same tokens and says how likely it finds what was written",
     "kl",
 )
 NEW = Part(
     "policy",
     "Policy",
-    "π_θ, the policy after the update, reads the same words; the loss compares it with π_old",
+    "π_θ, the policy after the update, reads the same tokens; the loss compares it with π_old",
     "policy_kl",
 )
 
@@ -83,8 +85,8 @@ def word_sections(logits: tuple[Block, ...], words: Distribution) -> tuple[Secti
     """Outlines the logits of every next token, and its probability."""
     steps = map(minor, (words.top, words.exponentials, words.logsumexp, words.logp))
     return (
-        Section("Logit of every next word", logits),
-        Section("Probability of every next word: soft-max", (*steps, Row(words.p, "probability"))),
+        Section("Logit of every next token", logits),
+        Section("Probability of every next token: soft-max", (*steps, Row(words.p, "probability"))),
     )
 
 
@@ -97,9 +99,9 @@ def _writing_sections(rows: Rows) -> tuple[Section, Section]:
     whose = several(rows, "is_given", "given_id", "rollout.room", "rollout.allowed", "rollout.ended")
     ended = several(rows, "rollout.is_end", "rollout.ends", "response.length", "response.words")
     return (
-        Section("The draw: the word on whose piece of the line the number u falls", tuple(draw)),
+        Section("The draw: the token on whose piece of the line the number u falls", tuple(draw)),
         Section(
-            "Whose turn is it? The mask m = 1 marks the decisions of the response",
+            "Whose turn is it? The mask m = 1 marks the positions of the response",
             (*whose, key(rows["rollout.written"]), *ended),
         ),
     )
@@ -138,7 +140,7 @@ def policy_that_reads(
     sections = [
         *above,
         *word_sections(logits, words),
-        Section("The word that was written", (written, *slots, key(logprobs), words.p_log_p)),
+        Section("The token that was written", (written, *slots, key(logprobs), words.p_log_p)),
         Section(
             f"How far from the old policy: {exact.symbol}",
             (minor(p_old, "probability"), p_log_p_old, cross, key(exact)),

@@ -42,9 +42,9 @@ LIVE = {
 }
 """What is shown instead where conventions are live: what is logged is counted as they say."""
 SAYS = {
-    "old.logprobs": "θ_old, the policy that wrote the responses: its log-prob of each word",
-    "reward.score": "the score, added to the reward at the response's last word",
-    "score.placed": "the score, added to the reward in the slot where it lands",
+    "old.logprobs": "θ_old, the policy that wrote the responses: its log-prob of each token",
+    "reward.score": "the score, added to the reward at the response's last token",
+    "score.placed": "the score, added to the reward at the position where it lands",
 }
 """Sentences in place of a row's meaning."""
 
@@ -92,7 +92,7 @@ def flow_of_loss(x: Rows) -> Flow:
     r, delta, A = Box("reward r", x["rewards"]), Box("TD error δ", x["td_errors"]), Box("advantage A", x["advantages"])
     R = x["returns"]
     return Flow((
-        (Box("Old policy π_old writes the words", x["word_written"]), ON, Box("log π_old", log_old), ON,
+        (Box("Old policy π_old writes the tokens", x["word_written"]), ON, Box("log π_old", log_old), ON,
          Box("reference KL", x["kl.used"]), ON, r, ON, delta, ON, A),
         (Box("Reference π_ref reads them", x["reference.p"]), ON, Box("log π_ref", x["reference.logprobs"]), UP, "", "",
          with_("score", score), "", with_("V_old", V_old), "", "↓"),

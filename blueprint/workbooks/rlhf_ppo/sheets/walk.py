@@ -45,20 +45,20 @@ def model_sections(rows: Rows) -> Iterator[Titled]:
     logits = {name: rows.get(f"{name}.tempered", rows[f"{name}.logits"]) for name in POLICIES.values()}
     exponentials, p = Listed(rows["old.exponentials"]), Listed(rows["old.p"])
     soft = (Listed(logits["old"]), rows["old.top"], exponentials, rows["old.logsumexp"], p)
-    every_next = ("Every next word: logits and soft-max", soft)
+    every_next = ("Every next token: logits and soft-max", soft)
     if "old.memory" in rows:
         read, h, drawn = rows["rollout.read"], rows["old.memory"], rows["rollout.drawn"]
-        embedded = Listed(rows["old.E"], member=read, says="embedding of the word read")
-        yield "The word read, and the memory", (read, embedded, Listed(h, by=-1), Step(h, member=0), Listed(h))
+        embedded = Listed(rows["old.E"], member=read, says="embedding of the token read")
+        yield "The token read, and the memory", (read, embedded, Listed(h, by=-1), Step(h, member=0), Listed(h))
         yield every_next
         upto = Step(rows["old.cumulative"], member=drawn)
-        yield "The draw, and the word written", (rows["rollout.draw"], upto, drawn, mask, a)
+        yield "The draw, and the token written", (rows["rollout.draw"], upto, drawn, mask, a)
     else:
         yield every_next
-        yield "The word written", (mask, a)
+        yield "The token written", (mask, a)
     for title, name in POLICIES.items():
         steps = (Step(logits[name], member=a), Step(rows[f"{name}.log_p"], member=a), rows[f"{name}.logprobs"])
-        yield f"How likely was the word to the {title}?", steps
+        yield f"How likely was the token to the {title}?", steps
     if "reward_model.out" in rows:
         scored, V = Step(rows["reward_model.out"], later=True), (rows["old_critic.out"], rows["old_critic.values"])
         yield "Reward model and old critic", (scored, rows["reward.score"], *V)
@@ -67,7 +67,7 @@ def model_sections(rows: Rows) -> Iterator[Titled]:
 def walk_sections_of_signal(rows: Rows) -> list[Section]:
     """Outlines the derivation of one token's advantage, from given log-probs, value and score."""
     given = several(rows, "mask", "old.logprobs", "reference.logprobs", "score", "values")
-    return titled_sections(("The decision", given), *signal_sections(rows))
+    return titled_sections(("The position", given), *signal_sections(rows))
 
 
 def signal_sections(rows: Rows) -> Iterator[Titled]:

@@ -170,8 +170,8 @@ def _refuse_holes(mask: Array) -> None:
         if len(held) and len(held) < held[-1] - held[0] + 1:
             gap = next(t for t in range(held[0], held[-1]) if row[t] == 0)
             raise WitnessError(
-                f"the mask of episode {episode} has a hole at decision {gap + 1}: a workbook has no rows for holes yet;"
-                " write 1 from the first response word to the last"
+                f"the mask of episode {episode} has a hole at position {gap + 1}: a workbook has no rows for holes yet;"
+                " write 1 from the first response token to the last"
             )
 
 

@@ -57,7 +57,7 @@ def draws(batch: Batch) -> torch.Tensor:
     """Reads the draws, [F, N, T]. Raises WitnessError for one below 0, where no token begins."""
     found = batch.typed("rollout.draw", fill=0.5)
     if bool((found < 0).any()):
-        raise WitnessError(f"a draw is {float(found.min()):g}, where no word begins: write one from 0.01 to 0.99")
+        raise WitnessError(f"a draw is {float(found.min()):g}, where no token begins: write one from 0.01 to 0.99")
     return found
 
 

@@ -79,7 +79,7 @@ def from_logits(batch: Batch, rows: Rows) -> Start:
     mask = batch.mask()
     ends, written = (
         batch.padded(
-            [ids(block(file, name), block(file, "vocabulary"), "a slot", blanks=False) for file in batch.files]
+            [ids(block(file, name), block(file, "vocabulary"), "a position", blanks=False) for file in batch.files]
         )
         for name in ("end_word", "word_written")
     )

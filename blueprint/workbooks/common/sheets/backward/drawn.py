@@ -83,7 +83,7 @@ def _token_picture(pull: Block, words: Block) -> Drawn:
     """Draws the slope of the loss by the log-prob of each token."""
     chart = Chart(
         "Pull of every token: ∂L/∂log π", "bars", (Series("∂L/∂log π", pull, words),),
-        Scale("words of the responses, episode after episode"), Scale("∂L/∂log π"),
+        Scale("tokens of the responses, episode after episode"), Scale("∂L/∂log π"),
         "Below 0 a step makes the token likelier, above 0 less likely; without a bar the clip holds it, or its advantage is 0.",
         FINE,
     )  # fmt: skip

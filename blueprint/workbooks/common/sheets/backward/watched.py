@@ -28,8 +28,8 @@ ROUNDING = "A slope between −g_min and g_min is mere rounding: nothing pulls t
 REPHRASED = {
     "what one watches while training; none of it enters the loss (no gradient norm: the update is typed, not computed)":
         "what one watches while training; none of it enters the loss",
-    "Δ is typed; no gradient is computed. In the default example it is such that words stand in every corner of the clip: good":
-        "Δ is typed, and not made of the gradient below. In the default example words stand in every corner of the clip: good",
+    "Δ is typed; no gradient is computed. In the default example it is such that tokens stand in every corner of the clip: good":
+        "Δ is typed, and not made of the gradient below. In the default example tokens stand in every corner of the clip: good",
 }  # fmt: skip
 """Sentences that hold only without a gradient, and what is said instead."""
 
