@@ -44,7 +44,7 @@ def build(
     >>> book["advantages"].shape
     (2, 8)
     >>> bp.build({"level": "weights", "sizes": {"max_new_tokens": 3}, "ppo": {"gamma": 0.9}})["advantages"].columns.name
-    'decision'
+    'position'
     """
     from blueprint.inputs import load
 

@@ -80,9 +80,9 @@ def test_paths_are_texts_or_paths(tmp_path: Path, path: type) -> None:
 def test_a_table_says_what_its_rows_and_columns_are() -> None:
     book = bp.build()
     wide = book["advantages"]
-    assert (wide.index.name, wide.columns.name) == ("episode", "decision")
+    assert (wide.index.name, wide.columns.name) == ("episode", "position")
     deep = book["policy.logits"]
-    assert deep.columns.names == ["decision", "token id"]
+    assert deep.columns.names == ["position", "token id"]
     assert deep[4]["very"].loc[1] == book.values.cell(book.blocks["policy.logits"], 0, 3, 5)
     assert book.frames("Loss").keys() == {name for name, spot in book.spots.items() if spot.sheet == "Loss"}
 

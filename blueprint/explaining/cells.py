@@ -45,7 +45,7 @@ def member(block: Block, slot: int, place: int, names: Names, values: Values) ->
 
 
 def places(block: Block, given: Mapping[str, int | str], names: Names, values: Values) -> tuple[int, ...]:
-    """Turns numbers and words (episode 1, decision 5, “dog”) into places.
+    """Turns numbers and words (episode 1, position 5, “dog”) into places.
 
     Raises NotationError for a letter that is missing or not the block's, and for a member that does not exist.
     """

@@ -128,7 +128,7 @@ def _old(given: Rows, head: InView, logits: tuple[Block, ...]) -> Sheet:
 
 def _critic(name: str, whose: str, title: str, given: Rows, head: InView) -> Sheet:
     """Outlines a critic by its typed number in every slot."""
-    out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number in the position", decimals=2)
+    out = typed(f"{name}.out", (n, t), "v", f"{whose} critic's number at the position", decimals=2)
     S = link(f"{name}.slots", given["slots"])
     values = kept_values(ROWS.row(f"{name}.values"), out, S)
     section = Section("The value in every position", (Note(RAW), S, out, key(values)))

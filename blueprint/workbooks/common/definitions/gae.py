@@ -46,7 +46,7 @@ class Gae(NamedTuple):
 def kept_values(made: Block, V: Block, kept: Block, end: Operand | None = 0) -> Block:
     """Keeps values where they count, so that none leaks in from behind the end of a response.
 
-    A value is that of the state *before* the decision. V: (n, t); kept: (n, t) or a row.
+    A value is that of the state *before* the token. V: (n, t); kept: (n, t) or a row.
     end: the value behind the last column; 0: no bootstrap; None: there is no such column.
     """
     *lead, n, t = made.axes

@@ -90,7 +90,7 @@ def clip_picture(points: Points, use: Choices) -> Drawn:
         Scale("ratio ρ", LOW, HIGH), Scale("surrogate / |advantage|"),
         "The curve for a good token is flat beyond 1 + ε, the one for a bad token is flat below 1 − ε: there it no longer pulls.",
     )  # fmt: skip
-    # dots lie below their decisions, or, for given cases, side by side
+    # dots lie below their positions, or, for given cases, side by side
     parked: tuple[Item, ...] = (Note(PARKED), *dots) if points.mask is not None else ()
     lines = (*corners, *dots) if points.mask is None else corners
     return Drawn(chart, Section("The clip: curves and dots", (*(Line((each,)) for each in lines), *parked)), given)
@@ -165,7 +165,7 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
 
 
 def next_word_picture(policies: dict[str, Block], vocabulary: Block) -> Drawn:
-    """Draws the probabilities of the next word at the decision chosen on Walk."""
+    """Draws the probabilities of the next token at the position chosen on Walk."""
     chart = Chart(
         "Next token, at the position chosen on Walk", "bars",
         tuple(Series(name, p, vocabulary) for name, p in policies.items()),

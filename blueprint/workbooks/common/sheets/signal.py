@@ -26,7 +26,7 @@ def sections(made: Signal) -> Iterator[Section]:
     if scored:
         score = several(given, "score.given", "response.ended", "response.padded")
         steps = (*score, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
-        yield Section("Score: corrected, clipped, and put on one position", steps)
+        yield Section("Score: corrected, clipped, and put at one position", steps)
     if paid and found:
         last = key(found.used if found.raw is None else found.raw)
         yield Section("Reward", (*rows(*paid, None if scored else made.placed), last))

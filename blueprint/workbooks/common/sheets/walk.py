@@ -1,4 +1,4 @@
-"""Walk: one decision from top to bottom, with every equation and its numbers, the page for a class; and the rows that stay in
+"""Walk: one position from top to bottom, with every equation and its numbers, the page for a class; and the rows that stay in
 view on every sheet: which words a column reads and writes, and whether it counts."""
 
 from typing import NamedTuple
