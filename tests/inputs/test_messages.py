@@ -104,7 +104,7 @@ TEXTS = [
     ),
     (
         f'[text]\n{WORDS}\nprompts = [["dog", "<eos>"]]',
-        'text.prompts, row 1, item 2: found "<eos>", expected a word that does not end the text.',
+        'text.prompts, row 1, item 2: found "<eos>", expected a token that does not end the text.',
     ),
     (
         '[sizes]\nepisodes = 2\n[text]\nprompts = ["the"]',

@@ -40,7 +40,7 @@ def test_every_word_is_a_dot_on_a_curve_and_every_other_dot_is_out_of_sight(over
     clip, chart = file.number("clip_range"), charts(file)[CLIP]
     given = zip(*(row(file, name) for name in ("mask", "ratio", "loss.advantages", "word_written")), strict=True)
     all_dots, *dots = chart.series[2:]
-    assert all_dots.name == "words of this batch"
+    assert all_dots.name == "tokens of this batch"
     for series, (mask, ratio, advantage, word) in zip(dots, given, strict=True):
         (x,), (y,), (named,) = (file.values_in(cells) for cells in (series.over, series.values, area(series.name)))
         assert (named or "") == word
@@ -111,7 +111,7 @@ def test_given_cases_are_dots_on_the_curves() -> None:
     assert close(file.values_in(dots.over), ratios)
     expected = [surrogate(x, sign, 0.2) for x, sign in zip(ratios, signs, strict=True)]
     assert close(file.values_in(dots.values), expected)
-    assert dots.name == "words of this batch"
+    assert dots.name == "tokens of this batch"
 
 
 @pytest.mark.parametrize("name", FILES)

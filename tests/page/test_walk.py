@@ -287,7 +287,7 @@ def test_a_choice_outside_the_workbook_is_refused() -> None:
     assert book.blueprint.chosen is not None
     decision = book.blueprint.chosen.numbers[1]
     broken = Book(replace(book.blueprint, typed=dict(book.blueprint.typed) | {decision: 9}))
-    with pytest.raises(NotationError, match=re.escape("walk.decision is 9: decisions run 1 … 8")):
+    with pytest.raises(NotationError, match=re.escape("walk.decision is 9: positions run 1 … 8")):
         _ = broken.layout
 
 

@@ -51,7 +51,7 @@ def test_downhill_begins_behind_the_share_and_ends_at_logits_and_value(saved: tu
     book, _ = saved
     (walk,) = (sheet for sheet in book.blueprint.sheets if sheet.title == "Walk")
     titles = [section.title for section in walk.sections]
-    share = titles.index("What the word adds to the total")
+    share = titles.index("What the token adds to the total")
     assert [title.split()[0] for title in titles[share + 1 :]] == ["Downhill:", "Downhill", "Downhill", "How"]
 
 
