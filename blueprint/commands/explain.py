@@ -42,7 +42,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
         return "all"
     if value.isdecimal() and int(value) > 0:
         return int(value)
-    raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the token all")
+    raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the word all")
 
 
 @click.command(epilog=EXAMPLES)

@@ -67,7 +67,7 @@ class Tie:
     position: int
     margin: float
     what: str = "draw"
-    between: str = "two words"
+    between: str = "two tokens"
 
 
 def shapes(file: File, *names: str) -> tuple[object, ...]:

@@ -80,7 +80,9 @@ def given_texts() -> dict[str, Block]:
     m = typed("mask", (n, t), "m", "mask: 1 on the response", unit="0 or 1", decimals=0)
     ids = block("rollout.written", (n, t), "a", "id of the token, counted from 0", decimals=0)
     a = defined(ids, match(v, vocabulary[v], written[n, t]))
-    end_id = defined(block("end_id", (), "end_id", "id of the end token", decimals=0), match(v, vocabulary[v], end_word))
+    end_id = defined(
+        block("end_id", (), "end_id", "id of the end token", decimals=0), match(v, vocabulary[v], end_word)
+    )
     S = block("slots", (n, t), "S", "1 in every position, padding included", unit="0 or 1", decimals=0)
     S[n, t.last + 1] = 0
     S[n, t] = 1

@@ -101,7 +101,8 @@ def slot_rows(models: Rows) -> dict[str, Block]:
     at = places(S, models["mask"])
     slots, *ended = ends(S, at.until, models["rollout.ends"])
     most = defined(
-        block("response.most", (), "T_most", "positions of the longest response", decimals=0), maximum(Max(n, slots[n]), 1)
+        block("response.most", (), "T_most", "positions of the longest response", decimals=0),
+        maximum(Max(n, slots[n]), 1),
     )
     kl = exact_kl("kl_new", new, models["policy.p_log_p"], models["reference.log_p"], S)
     placed = models.get("reward.score")
