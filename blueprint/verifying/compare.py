@@ -16,7 +16,7 @@ class Axes(NamedTuple):
 
     row: str = "row"
     column: str = "column"
-    cell: str = "word"
+    cell: str = "token"
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ EXCEPTIONS = {
     "rollout.written": "what is drawn in a rollout, or the token that stands in a given text",
     "share": "one sum where all parts weigh a token alike, else a row for each weight and their sum",
     "slots": "the positions that a prompt leaves free, or every column of a given text",
-    "positions (t.last + 1)": "the same",
+    "slots (t.last + 1)": "the same",
     "surrogate": "the smaller of two, or that and the floor of a dual clip",
     "value.distance": "the norm of the value loss, the square or smooth L1, is laid out when a file is built",
     "value.clipped.distance": "the same",
