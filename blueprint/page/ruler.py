@@ -51,7 +51,9 @@ class Ruler:
 
     def block(self, block: Block, values: Values, style: Properties) -> int:
         """Returns the pixels that the widest member of a block needs."""
-        return max((self(each, style) for each in _widest(block, values)), default=0)
+        return max(
+            (self(each, style) for each in _widest(block, values, "##" in str(style.get("num_format")))), default=0
+        )
 
 
 def pixels(letters: float) -> int:
@@ -59,8 +61,11 @@ def pixels(letters: float) -> int:
     return round(letters * PIXELS_PER_LETTER) + PADDING
 
 
-def _widest(block: Block, values: Values) -> list[str]:
-    """Returns what a block's widest members look like: every word once, or the smallest and the largest number."""
+def _widest(block: Block, values: Values, finer: bool) -> list[str]:
+    """Returns what a block's widest members look like: every word once, or the smallest and the largest number.
+
+    finer: its cells show up to two decimals more, where they have them.
+    """
     members = np.ravel(values[block])
     if block.text:
         return sorted({str(member) for member in members})
@@ -68,9 +73,9 @@ def _widest(block: Block, values: Values) -> list[str]:
     if not known.size or block.about.reads:
         return []
     decimals = block.about.decimals
-    if block.typed and 0 < decimals <= SCIENTIFIC:  # its cells show up to two decimals more, where they have them
-        finer = (f"{each:.{decimals + 2}f}" for each in known.tolist())
-        return [max((each[:-2] + each[-2:].rstrip("0") for each in finer), key=len)]
+    if finer and 0 < decimals <= SCIENTIFIC:
+        shown = (f"{each:.{decimals + 2}f}" for each in known.tolist())
+        return [max((each[:-2] + each[-2:].rstrip("0") for each in shown), key=len)]
     code = ".0E" if decimals > SCIENTIFIC else f".{decimals}f"
     return [f"{end:{code}}" for end in (known.min(), known.max())]
 

@@ -24,6 +24,7 @@ OTHERS = {
     "ten-libraries": ((), "ten-libraries"),
     "live default": (("conventions=live",), "default"),
     "classic": ((), "classic"),
+    "gradients": (("gradients=on",), "default"),
 }
 
 
@@ -39,6 +40,13 @@ def test_every_row_of_live_conventions_has_room(tmp_path: Path, name: str) -> No
     overrides, numbers = OTHERS[name]
     made(*overrides, numbers=numbers).save(tmp_path / "a.xlsx")
     assert [each for each in clipped(tmp_path / "a.xlsx") if each.sheet not in ELSEWHERE] == []
+
+
+def test_weights_after_a_step_have_room_for_their_digits(tmp_path: Path) -> None:
+    """They have more decimals than weights that are typed; a number without room shows ####."""
+    made("update.epochs=2", numbers="epochs").save(tmp_path / "a.xlsx")
+    found = [each for each in clipped(tmp_path / "a.xlsx") if each.sheet not in ELSEWHERE]
+    assert [each for each in found if each.text.strip("−-0123456789.E+") == ""] == []
 
 
 def test_every_row_of_a_minibatch_has_room(tmp_path: Path) -> None:
