@@ -82,7 +82,10 @@ def _widest(block: Block, values: Values, finer: bool) -> list[str]:
 
 def texts_on(title: str, layout: Layout) -> list[Label]:
     """Returns the texts of a sheet: fixed ones, links, and words that are shown again."""
-    links = (Label(each.sheet, each.row, each.column, layout.leads_to(each)[1], each.style) for each in layout.links)
-    again = (each for each in layout.lives if each.repeats and isinstance(each.value, str))
-    words = (Label(each.sheet, each.row, each.column, each.value, each.style) for each in again)
-    return [label for label in (*layout.labels, *links, *words) if label.sheet == title]
+    links = (each for each in layout.links if each.sheet == title)
+    again = (each for each in layout.lives if each.sheet == title and each.repeats and isinstance(each.value, str))
+    return [
+        *(label for label in layout.labels if label.sheet == title),
+        *(Label(title, each.row, each.column, layout.leads_to(each)[1], each.style) for each in links),
+        *(Label(title, each.row, each.column, each.value, each.style) for each in again),
+    ]

@@ -18,7 +18,8 @@ def assert_torch_agrees(outline: Blueprint) -> None:
 
     file = arrays(Book(outline))
     found = witness_of([file], device="cpu")[0]
-    names = [each.name for each in outline.blocks() if each.definitions and not each.link and not each.text]
+    made = [each for each in outline.blocks() if each.definitions and not each.text]
+    names = [each.name for each in made if not each.link or each.name.startswith("epochs.")]
     assert not [name for name in names if name not in found]
     with np.errstate(invalid="ignore"):
         for name in names:

@@ -72,8 +72,7 @@ def _joined(first: Blueprint, epochs: list[Epoch], update: Update, groups: tuple
     """Puts the sheets of all epochs in their order, and behind them those that set them side by side."""
     kind = typed(BY, (), "by", "the optimiser that the formulas are of", text=True)
     of_rates = list(dict.fromkeys(each for group in groups for each in group.rows))
-    named = {each.name: each for each in first.blocks()}
-    summary, over = epochs_sheet(epochs, named)
+    summary, over = epochs_sheet(epochs)
     sheets: list[Sheet] = []
     for sheet in first.sheets:
         sheets.append(sheet)

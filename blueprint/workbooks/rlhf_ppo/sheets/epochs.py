@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, Max, Operand, exp, link, typed
+from blueprint.language import Axis, Block, Max, block, exp, link, typed
 from blueprint.page.outline import Chart, Item, Line, Row, Scale, Section, Series, Sheet, Table
 from blueprint.workbooks.common import n, t
 from blueprint.workbooks.common.definitions.optimiser import Stepped
@@ -28,6 +29,13 @@ BY_TOKEN = {
 """What is shown of each token in every step."""
 
 
+FAR = {
+    "ratio.largest": ("ρ_max", "largest ratio of a token (1 if none is above)", "log_ratio", 1),
+    "ratio.smallest": ("ρ_min", "smallest ratio of a token (1 if none is below)", "policy_kl.k1", -1),
+}
+"""How far the ratios have gone: symbol, meaning, and the row by whose largest number it is told, of ρ or of 1/ρ."""
+
+
 @dataclass(frozen=True)
 class Epoch:
     """A pass, or a minibatch of it: its blocks by the names that they have in the first one, its sheets, and its step.
@@ -39,6 +47,16 @@ class Epoch:
     rows: Mapping[str, Block]
     sheets: tuple[Sheet, ...]
     stepped: Stepped
+
+    @cached_property
+    def far(self) -> dict[str, Block]:
+        """How far above and below 1 the ratios of all tokens are, from their log-ratios, which are 0 elsewhere."""
+        made = {}
+        for name, (symbol, meaning, of, sign) in FAR.items():
+            made[name] = block(f"tokens.{name}.{self.number}", (), of_step(symbol, self.number), meaning)
+            furthest = Max((n, t), self.rows[of][n, t])
+            made[name][()] = exp(furthest if sign > 0 else -furthest)
+        return made
 
 
 def mark(made: Block, number: str) -> None:
@@ -85,30 +103,29 @@ class Steps(NamedTuple):
     parts: tuple[Axis, ...]
     epochs: list[Epoch]
 
-    def row(self, name: str, like: Block, of: Iterable[Operand], symbol: str = "", meaning: str = "") -> Block:
-        """Makes a row with a number for each step. like: what it says of itself, but for a symbol and a meaning of its own."""
-        about = replace(like.about, symbol=symbol or like.symbol, meaning=meaning or like.about.meaning)
-        made = Block(f"epochs.{name}", (self.axis,), replace(about, symbol=of_step(about.symbol)))
+    def row(self, name: str, of: Sequence[Block]) -> Block:
+        """Repeats a number of each step in a row; what it says of itself, the first of them says."""
+        made = Block(f"epochs.{name}", (self.axis,), replace(of[0].about, symbol=of_step(of[0].symbol)), link=True)
         for part, value in zip(self.parts, of, strict=True):
             made[part] = value
         return made
 
 
-def epochs_sheet(epochs: list[Epoch], rows: Mapping[str, Block]) -> tuple[Sheet, dict[Block, object]]:
+def epochs_sheet(epochs: list[Epoch]) -> tuple[Sheet, dict[Block, object]]:
     """Sets the steps side by side, a column for each: pictures, and the rows from which they are drawn; and what is typed."""
     parts = tuple(Axis(epoch.number, "step", start=at, size=1) for at, epoch in enumerate(epochs, start=1))
     e = Axis("e", "step", start=1, parts=parts) if len(parts) > 1 else parts[0]
     steps = Steps(e, parts, epochs)
-    shown = {name: steps.row(name, epochs[0].rows[name], [epoch.rows[name] for epoch in epochs]) for name in SHOWN}
+    shown = {name: steps.row(name, [epoch.rows[name] for epoch in epochs]) for name in SHOWN}
     numbers = {
         "number": typed("epochs.number", (e,), "step", "number of the step", decimals=0),
         "epoch": typed("epochs.number.epoch", (e,), "epoch", "pass over the rollout", decimals=0),
         "minibatch": typed("epochs.number.minibatch", (e,), "minibatch", "minibatch of the pass", decimals=0),
     }
     given: dict[Block, object] = dict(zip(numbers.values(), _numbered(epochs), strict=True))
-    far = _far(steps, rows)
+    far = tuple(steps.row(name, [epoch.far[name] for epoch in epochs]) for name in FAR)
     norms = [
-        steps.row(norm.name[norm.name.index("norm") :], norm, [epoch.stepped.norms[at] for epoch in epochs])
+        steps.row(norm.name[norm.name.index("norm") :], [epoch.stepped.norms[at] for epoch in epochs])
         for at, norm in enumerate(epochs[0].stepped.norms)
     ]
     x = numbers["number"]
@@ -127,16 +144,6 @@ def _numbered(epochs: list[Epoch]) -> tuple[list[int], ...]:
     """Returns the number of each step, that of its epoch, and that of its minibatch."""
     pairs = [epoch.number.partition(".") for epoch in epochs]
     return [*range(1, len(epochs) + 1)], [int(of) for of, _, _ in pairs], [int(of or 1) for _, _, of in pairs]
-
-
-def _far(steps: Steps, rows: Mapping[str, Block]) -> tuple[Block, ...]:
-    """Makes how far above and below 1 the ratios of all tokens are, from their log-ratios, which are 0 elsewhere."""
-    ratio, d, minus = rows["ratio"], "log_ratio", "policy_kl.k1"
-    up = steps.row("ratio.largest", ratio, [exp(Max((n, t), each.rows[d][n, t])) for each in steps.epochs], "ρ_max",
-                   "largest ratio of a token (1 if none is above)")  # fmt: skip
-    down = steps.row("ratio.smallest", ratio, [exp(-Max((n, t), each.rows[minus][n, t])) for each in steps.epochs], "ρ_min",
-                     "smallest ratio of a token (1 if none is below)")  # fmt: skip
-    return up, down
 
 
 def _pictures(x: Block, shown: Mapping[str, Block], far: tuple[Block, ...], norms: list[Block]) -> tuple[Chart, ...]:
@@ -175,10 +182,13 @@ def _pictures(x: Block, shown: Mapping[str, Block], far: tuple[Block, ...], norm
 def tokens_sheet(epochs: list[Epoch], like: Sheet) -> Sheet:
     """Outlines what each token is in every step, a row for each step. like: a sheet with a column for each token."""
     head = tuple(link(f"tokens.{each.name.rpartition('.')[2]}", each) for each in like.head)
-    sections = tuple(
+    ratios, *others = (
         Section(title, tuple(_of_step(name, epoch) for epoch in epochs)) for name, title in BY_TOKEN.items()
     )
-    return Sheet("Tokens", LEAD_TOKENS, sections, like.across, head, head[-1])
+    far = Section(
+        "The largest and the smallest of these ratios", tuple(each.far[name] for name in FAR for each in epochs)
+    )
+    return Sheet("Tokens", LEAD_TOKENS, (ratios, far, *others), like.across, head, head[-1])
 
 
 def _of_step(name: str, epoch: Epoch) -> Block:

@@ -94,7 +94,9 @@ def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
             for name in WEIGHTS
         }
         rows.add({name: row for name, row in found.items() if name in batch.files[0]}, whole=True)
-        side_by_side.append({**here, **found_ratios(here), **norms})
+        far = found_ratios(here)
+        rows.add({f"tokens.{name}.{number}": each for name, each in far.items()})
+        side_by_side.append({**here, **far, **norms})
     names = [name.removeprefix("epochs.") for name in batch.files[0] if name.startswith("epochs.")]
     seen_by_all = [name for name in names if name in side_by_side[0]]
     rows.add(
