@@ -60,6 +60,19 @@ def test_means_and_gradients_are_over_the_tokens_of_the_minibatch() -> None:
     np.testing.assert_array_equal(rows["advantages_used"], whole["advantages_used"])
 
 
+def test_steps_stand_side_by_side_and_token_by_token() -> None:
+    rows = built(*SHUFFLED)
+    for at, number in enumerate(STEPS):
+        step = of_step(rows, number)
+        np.testing.assert_array_equal(rows[f"tokens.ratio.{number}"], step["ratio"])
+        np.testing.assert_array_equal(rows[f"tokens.policy.logprobs.grad.{number}"], step["policy.logprobs.grad"])
+        far = [rows[f"epochs.ratio.{end}"][at] for end in ("smallest", "largest")]
+        assert far == pytest.approx([step["ratio"].min(), step["ratio"].max()], rel=1e-15)
+        shown = [rows[f"epochs.{name}"][at] for name in ("total_loss", "norm")]
+        assert shown == [step["total_loss"], rows[f"update{number}.norm"]]
+    assert rows["epochs.number.minibatch"].tolist() == [1, 2] * 4
+
+
 def test_one_order_more_is_another_result() -> None:
     first = built(*SHORT)["update1.2.policy.W"]
     other = built("update.epochs=1", "update.minibatches=2", "update.order=[[1,2]]")["update1.2.policy.W"]

@@ -160,7 +160,7 @@ def _pictures(x: Block, shown: Mapping[str, Block], far: tuple[Block, ...], norm
         ),
         "Losses": (
             {"policy loss": shown["policy_loss"], "value loss": shown["value_loss"], "total loss": shown["total_loss"]},
-            "loss", "The policy loss falls although it was 0 on the first step's whole batch: its gradient was not.",
+            "loss", "Of the responses that a step takes: other ones in each minibatch. A loss of 0 may well have a gradient.",
         ),
         "Norm of the gradient": (
             {norm.symbol: norm for norm in norms}, "|g|", "Before it is held: what g_max cuts off stands on Update.",
