@@ -74,7 +74,10 @@ REFUSED = [
     ("--numbers corrupt.toml", "corrupt.toml, end of document: this is not TOML ("),
     ("--set ppo.gama=0.9", "ppo.gama: unknown key, did you mean ppo.gamma?"),
     ("--set ppo.gamma", 'override "ppo.gamma": expected a key, an equals sign and a value, as in ppo.kl_coef=0.2.'),
-    ("--set old_critic.w=[1] --set sizes.hidden=4", "old_critic.w: found hidden = 1, expected 4, as sizes.hidden says."),
+    (
+        "--set old_critic.w=[1] --set sizes.hidden=4",
+        "old_critic.w: found hidden = 1, expected 4, as sizes.hidden says.",
+    ),
     ("--set old_critic.b=nan", "old_critic.b: found nan, expected a finite number."),
     ("--set sizes.episodes=64 --set sizes.max_new_tokens=252", "64 episodes of 256 positions need 16,655 columns"),
 ]
