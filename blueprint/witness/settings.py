@@ -74,7 +74,7 @@ def ids(words: Array, known: Array, where: str, blanks: bool = True) -> Array:
         if blanks and is_blank(word):
             return -1
         if str(word).lower() not in places:
-            raise WitnessError(f"{where} has the word {quoted(word)}, which is not in the vocabulary: add it there")
+            raise WitnessError(f"{where} has the token {quoted(word)}, which is not in the vocabulary: add it there")
         return places[str(word).lower()]
 
     found: Array = np.vectorize(place, otypes=[float])(words)
