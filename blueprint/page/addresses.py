@@ -81,7 +81,13 @@ class RowAddresses:
     def __init__(self, target: Block, written: tuple[Index, ...], at: Members, layout: Layout):
         self.layout, self.values, self.at = layout, layout.values, at
         self.home = layout.places[target]
-        self.running = [index.axis for index in written if isinstance(index, Position) and index.axis not in at]
+        along = zip(target.axes, written, strict=True)
+        self.strides = {
+            index.axis: self.home.steps[slot][1]
+            for slot, index in along
+            if isinstance(index, Position) and index.axis not in at
+        }
+        self.running = list(self.strides)
         self.here = self._corner(Ref(target, written), {})
         self.holes: list[Hole] = []
 
@@ -145,6 +151,13 @@ class RowAddresses:
         moving = set(read).intersection(self.running).difference(spanned)
         if across := next((axis for axis in read if axis in moving and place.steps[read[axis]][0]), None):
             raise NotationError(f"{ref} lies across {across.letter}'s direction: link a transposed block beside it")
+        for axis in moving:
+            stride, own = place.steps[read[axis]][1], self.strides[axis]
+            if stride != own and self.values.size(axis) > 1:
+                raise NotationError(
+                    f"{ref} goes on by {stride} columns for each {axis.letter}, the cells that read it by {own}: "
+                    "put it on a sheet that is laid out as theirs"
+                )
         if not moving:
             return f"{'$' * bool(self.running)}{grid.letters(column)}{row + 1}"
         whole = moving == set(self.running)

@@ -110,3 +110,19 @@ def test_weights_beside_rows_along_two_axes_are_refused() -> None:
     made = Book(Blueprint("T", (sheet,), {p: 3, s: 2, t: 4}, {x: X, weights: np.zeros((3, 2))}))
     with pytest.raises(NotationError, match="w stands beside x, which has rows along 2 axes: make it a Table"):
         made.save("never.xlsx")
+
+
+def test_a_row_on_a_sheet_of_other_columns_is_refused(tmp_path: Path) -> None:
+    n = Axis("n", "episode")
+    x, twice = typed("x", (n, t), "x", "logit"), block("twice", (n,), "c", "twice the number")
+    number, product = typed("number", (n,), "a", "number"), block("product", (n, t), "d", "product")
+    twice[n] = number[n] + number[n]
+    product[n, t] = twice[n] * x[n, t]
+    sheets = (
+        Sheet("One", "", (Section("One", (number, twice)),), (n,)),
+        Sheet("Two", "", (Section("Two", (x, product)),), (n, t)),
+    )
+    numbers = {number: np.array([1.0, 2.0]), x: np.arange(6.0).reshape(2, 3)}
+    made = Book(Blueprint("T", sheets, {n: 2, t: 3}, numbers))
+    with pytest.raises(NotationError, match="c\\[n\\] goes on by 1 columns for each n, the cells that read it by"):
+        made.save(tmp_path / "never.xlsx")
