@@ -5,7 +5,7 @@ What a token is (ratio, surrogate, value error) it is in every step; only what l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import add
 from typing import NamedTuple
@@ -38,9 +38,16 @@ class Minibatch(NamedTuple):
         return {each.name: each for each in (self.taken, self.mask, self.words)}
 
 
-def places_of(update: Update) -> dict[Block, list[int]]:
-    """Makes for every epoch the typed place at which it takes each response (n), and returns what stands there."""
-    made = {}
+def places_of(update: Update) -> dict[Block, int | list[int]]:
+    """Makes how many responses a minibatch has, and for every epoch the place at which it takes each of them (n).
+
+    Returns what is typed there; nothing where one minibatch holds all responses.
+    """
+    if not update.order:
+        return {}
+    meaning = "responses of each minibatch; fixed by the number of minibatches"
+    size = typed(f"{TAKEN}.size", (), "size", meaning, unit="responses", decimals=0)
+    made: dict[Block, int | list[int]] = {size: _size(update)}
     for epoch, order in enumerate(update.order, start=1):
         meaning = f"at which place epoch {epoch} takes the response"
         row = typed(f"{TAKEN}.place{epoch}", (n,), f"place{epoch}", meaning, unit="1 … number of responses", decimals=0)
@@ -48,21 +55,31 @@ def places_of(update: Update) -> dict[Block, list[int]]:
     return made
 
 
+def ranges_of(places: Mapping[Block, int | list[int]]) -> dict[str, tuple[float, float]]:
+    """Returns what may be typed there: another place, but no other size, since the steps have their sheets."""
+    return {
+        row.name: (found, found) if isinstance(found, int) else (1, len(found)) for row, found in places.items()
+    }
+
+
+def _size(update: Update) -> int:
+    return len(update.order[0]) // update.minibatches
+
+
 def steps_of(update: Update, places: Iterable[Block]) -> Steps:
     """Makes 1 on each response of a minibatch: those of the first places, of the next ones, and so on. None: no steps."""
-    size = len(update.order[0]) // update.minibatches if update.order else 0
     numbers = [(epoch, step) for epoch in range(1, len(update.order) + 1) for step in range(1, update.minibatches + 1)]
     names = [TAKEN, *(f"epoch{epoch}.{step}.{TAKEN}" for epoch, step in numbers[1:])]
     rows = list(places)
     return {
-        f"{epoch}.{step}": _taken(name, rows[epoch - 1], step, size)
+        f"{epoch}.{step}": _taken(name, rows[epoch], step, rows[0])
         for name, (epoch, step) in zip(names, numbers, strict=False)
     }
 
 
-def _taken(name: str, place: Block, step: int, size: int) -> Block:
-    inside = less((step - 1) * size, place[n]) if step > 1 else 1
-    made = ROWS.each(TAKEN, inside * at_most(place[n], step * size))
+def _taken(name: str, place: Block, step: int, size: Block) -> Block:
+    inside = less(reduce(add, [size] * (step - 1)), place[n]) if step > 1 else 1
+    made = ROWS.each(TAKEN, inside * at_most(place[n], reduce(add, [size] * step)))
     made.name = name
     return made
 
@@ -77,9 +94,8 @@ def first(update: Update, steps: Steps, mask: Block) -> Minibatch | None:
     return Minibatch(here, tokens, words, update.whiten == MINIBATCH)
 
 
-def places_differ(update: Update, steps: Steps) -> Block:
+def places_differ(size: Block, steps: Steps) -> Block:
     """Measures whether every minibatch has as many responses as it must, so that no two have the same place."""
-    size = len(update.order[0]) // update.minibatches
     return ROWS.one("check.order", reduce(add, (abs(Sum(n, row[n]) - size) for row in steps.values())))
 
 

@@ -28,7 +28,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.rlhf_ppo.epochs import with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs.result import TYPED, WeightNumbers
-from blueprint.workbooks.rlhf_ppo.minibatches import first, places_differ, places_of, steps_of
+from blueprint.workbooks.rlhf_ppo.minibatches import first, places_differ, places_of, ranges_of, steps_of
 from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, prompts
 from blueprint.workbooks.rlhf_ppo.sheets.critics import new_critic, old_critic, reward_model
 from blueprint.workbooks.rlhf_ppo.sheets.policies import new_policy, old_policy, reference
@@ -69,12 +69,12 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
             [
                 checks.in_range("draws", *draws),
                 checks.in_range("length", *length),
-                *([places_differ(numbers.update, steps)] if steps else []),
+                *([places_differ(next(iter(places)), steps)] if steps else []),
             ],
         ),
         typed=_typed(numbers) | {each.name: row for each, row in places.items()},
         ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)}
-        | {each.name: (1, len(row)) for each, row in places.items()},
+        | ranges_of(places),
         words=[name for name in ("given", RESPONSE) if name in given],
         first=len(numbers.prompts[0]),
         facts={"seed": str(numbers.seed)},
