@@ -12,6 +12,7 @@ import blueprint as bp
 from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.kind import KindError
 from tests.witness.stage import Array, arrays
 from tests.workbooks.stepwise import assert_torch_agrees
 
@@ -125,6 +126,19 @@ def test_a_place_that_is_typed_twice_fails_a_check() -> None:
     assert rows["check.order"] == 2
     assert rows["check.order.verdict"] == "LOOK"
     assert built(*SHORT)["check.order.verdict"] == "OK"
+
+
+def test_three_minibatches_of_two_responses_take_all_six() -> None:
+    update = {"by": "sgd", "epochs": 1, "minibatches": 3, "order": [[6, 1, 2, 5, 4, 3]]}
+    rows = arrays(bp.build({"level": "weights", "sizes": {"episodes": 6, "max_new_tokens": 2}, "update": update}))
+    taken = [of_step(rows, number)["minibatch"].nonzero()[0].tolist() for number in ("1.1", "1.2", "1.3")]
+    assert taken == [[0, 5], [1, 4], [2, 3]]
+    assert (rows["minibatch.size"], rows["check.order"]) == (2, 0)
+
+
+def test_gradients_of_libraries_are_none_of_a_minibatch() -> None:
+    with pytest.raises(KindError, match="that of the whole batch, and these steps take minibatches; write"):
+        blueprint_of(load("epochs", (*SHORT, "preset=verl", "gradients=on")))
 
 
 @pytest.mark.parametrize(

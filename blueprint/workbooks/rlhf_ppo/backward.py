@@ -26,6 +26,12 @@ def with_gradients(outline: Blueprint) -> Blueprint:
         raise KindError(
             "gradients: these numbers end before a loss, and only a loss has gradients; leave gradients out."
         )
+    if "library.total_loss" in rows and "minibatches" in outline.facts:
+        # A library's loss is over the whole batch: beside the gradient of a minibatch, its angle would mean nothing.
+        raise KindError(
+            "gradients: a library's gradient is that of the whole batch, and these steps take minibatches; "
+            "write update.minibatches = 1, or leave gradients out: an update has its own."
+        )
     made = outline if "gradients" in outline.facts else MOVED(outline)
     made = replace(made, facts={**made.facts, "gradients": "on"})
     return with_library_gradients(made, MOVED) if "library.total_loss" in rows else made
