@@ -151,9 +151,11 @@ def test_gradients_of_libraries_are_none_of_a_minibatch() -> None:
         (["update.minibatches=2", "update.order=[[1, 2]]"], "update.order: found 1 rows, expected 4, one for each epoch"),
         (["update.order=[[1, 2]]"], "update.order: found a list, expected nothing, since one minibatch holds all"),
         (["update.by=typed", "update.epochs=1", "update.minibatches=2"], "expected 1, since a typed Δ is one step"),
+        (["update.by=typed", "update.epochs=1", "update.lr=0.1"], "update.lr: found 0.1, expected nothing, since Δ is typed"),
+        (["update.max_norm=0"], 'update.max_norm: found 0, expected "off", or a number from 1e-12 to 1000000.'),
     ],
 )  # fmt: skip
-def test_minibatches_that_cannot_be_are_refused(overrides: list[str], sentence: str) -> None:
+def test_updates_that_cannot_be_are_refused(overrides: list[str], sentence: str) -> None:
     with pytest.raises(NumbersError) as refused:
         load("epochs", overrides)
     assert sentence in str(refused.value)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from blueprint.inputs import DEFAULT, Draft, Part, refusal
+from pydantic import WithJsonSchema, WrapValidator
+
+from blueprint.inputs import DEFAULT, Draft, Part, refusal, shown
 from blueprint.inputs.entries import Number, Positive, Whole, between
 from blueprint.inputs.setting import OFF
 from blueprint.workbooks.common.conventions.data import rlhf
@@ -28,10 +30,19 @@ RANGES = {
 """What may be typed in a sheet."""
 
 
+_COUNTS = ("update.epochs", "update.minibatches")
+_LIMIT = Annotated[
+    Number,
+    between(*_RATES["max_norm"][:2], '"off", or a number'),
+    WrapValidator(lambda value, check: value if value == "off" else check(value)),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"const": "off", "type": "string"}]}),
+]
+
+
 def _rate(name: str) -> Part:
     low, high, default, about = _RATES[name]
-    entry: Any = Annotated[Number, between(low, high)]
-    return Part(f"update.{name}", entry | Literal["off"] if name == "max_norm" else entry, (), about, default, default)
+    entry: Any = _LIMIT if name == "max_norm" else Annotated[Number, between(low, high)]
+    return Part(f"update.{name}", entry, (), about, default, default)
 
 
 def _apart(name: str) -> Part:
@@ -91,9 +102,12 @@ def update_of(draft: Draft, responses: int, live: bool) -> Update:
     """
     by = draft.parts["update.by"]
     if by == TYPED:
-        for key in ("update.epochs", "update.minibatches"):
-            if (found := draft.parts[key]) != 1:
-                raise refusal(key, str(found), '1, since a typed Δ is one step; or write update.by = "adamw"')
+        for part in PARTS[1:]:
+            # One step sees the whole batch: what advantages are whitened over is the same either way.
+            found = draft.parts.get(part.key, part.default)
+            if found != part.default and part.key != "update.whiten":
+                expected = "1, since a typed Δ is one step" if part.key in _COUNTS else "nothing, since Δ is typed"
+                raise refusal(part.key, shown(found), f'{expected}; or write update.by = "adamw"')
         return Update()
     unread = [key for key in draft.parts if ".delta_" in key and key not in draft.spare]
     unread += ["ppo.update_step"] * ("update_step" in draft.settings)
