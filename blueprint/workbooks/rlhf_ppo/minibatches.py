@@ -57,9 +57,7 @@ def places_of(update: Update) -> dict[Block, int | list[int]]:
 
 def ranges_of(places: Mapping[Block, int | list[int]]) -> dict[str, tuple[float, float]]:
     """Returns what may be typed there: another place, but no other size, since the steps have their sheets."""
-    return {
-        row.name: (found, found) if isinstance(found, int) else (1, len(found)) for row, found in places.items()
-    }
+    return {row.name: (found, found) if isinstance(found, int) else (1, len(found)) for row, found in places.items()}
 
 
 def _size(update: Update) -> int:

@@ -73,8 +73,7 @@ def weights_level(numbers: WeightNumbers, witnessed: Witnessed | None = None) ->
             ],
         ),
         typed=_typed(numbers) | {each.name: row for each, row in places.items()},
-        ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)}
-        | ranges_of(places),
+        ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)} | ranges_of(places),
         words=[name for name in ("given", RESPONSE) if name in given],
         first=len(numbers.prompts[0]),
         facts={"seed": str(numbers.seed)},
