@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from blueprint.language.nodes import Expr
 from blueprint.language.spelling import excel
 from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, LOOKUPS
-from blueprint.language.spelling.text import ANYTHING, ATOM, PRODUCT, SUM, Render, Rule, call
+from blueprint.language.spelling.text import ANYTHING, ATOM, PRODUCT, SUM, Rule, Spelled, call
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Misspelled:
             monkeypatch.setitem(self.table, key, row)
 
 
-def without_plus_one(number: Expr, render: Render) -> str:
+def without_plus_one(number: Spelled) -> str:
     """Spells a 0-based id where INDEX and CHOOSE count from 1."""
-    return render(number).text
+    return number.text
 
 
 MISSPELLED = (

@@ -149,8 +149,9 @@ def _around(
         FEWEST_TOKENS <= tokens <= MOST_TOKENS,
         f"{tokens} tokens are asked for: a window has {FEWEST_TOKENS} to {MOST_TOKENS}",
     )
+    computed = replay.rows(episodes)  # refuses what no row is
     mask = replay.batch.mask[list(episodes)]
-    off = _off(replay.rows(episodes), by, mask)
+    off = _off(computed, by, mask)
     slots = replay.batch.slots[list(episodes)]
     columns = int(min(tokens, slots.max()))
     wished = [at.get(episode, int(worst)) for episode, worst in zip(episodes, off.argmax(axis=1), strict=True)]
