@@ -5,7 +5,7 @@ the rounding of 1e10, and so everything that follows from it, since the sheet ad
 follows from a row of words may differ by a part of that row's largest number.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ SHARE = 0.01
 WORDS = "t"
 """The letter of the axis along which sums run; settings and tables of presets have other axes, or none."""
 CHECKS, WORST = "check.", ".worst"
+DIRECTION, RATES = ".direction.", ("optimiser.lr", "optimiser.critic_lr")
 WHITENED = {
     "reward.whitened": "reward.divisor",
     "advantage.whitened": "advantage.divisor",
@@ -140,7 +141,26 @@ def carried(file: Checked, witness: Mapping[str, Array], tolerance: float) -> di
             least = tolerance * SHARE * _largest(array)
             for reader in file.followers(name) if least > tolerance else ():
                 found[reader] = max(found.get(reader, 0.0), least)
+    for name, least in _directions(file, witness, tolerance * SHARE):
+        rate = max(float(file.arrays[rate]) for rate in RATES if rate in file.arrays)
+        for reader in (name, *file.followers(name)):
+            found[reader] = max(found.get(reader, 0.0), least if reader == name else least * rate)
     return found
+
+
+def _directions(file: Checked, witness: Mapping[str, Array], rounding: float) -> Iterator[tuple[str, float]]:
+    """Lists the directions of an optimiser, and how far apart they may be: the rounding of a gradient, divided as the gradient was.
+
+    A gradient whose terms cancel is nothing but rounding, and Adam divides it by ε. One of 0 on both sides is no rounding.
+    """
+    for name in witness:
+        step, _, weight = name.partition(DIRECTION)
+        if weight and name in file.places:
+            squares, shown = witness[f"{step}.v.{weight}"], file.arrays[f"{step}.v.{weight}"]
+            rounded = (squares > 0) | ((shown > 0) & (shown <= rounding**2))
+            sizes = np.sqrt(squares[rounded] / (1.0 - witness[f"{step}.power2"]))
+            divisors = sizes + file.arrays["optimiser.eps"]
+            yield name, rounding / float(divisors.min(initial=np.inf))
 
 
 def undecided(file: Checked, lines: list[Deviation]) -> set[str]:

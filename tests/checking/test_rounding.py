@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
+import blueprint as bp
 from blueprint.book import Book
 from blueprint.checking.deviations import allowed_of
 from tests.checking.running import judged
@@ -61,3 +62,22 @@ def test_an_ordinary_file_is_held_to_what_it_was() -> None:
     row = np.array([1.0, -3.0])
     assert allowed_of(row, 1e-12, 0.0) == 4e-12
     assert allowed_of(row, 1e-12, 1e-4) == 1e-4
+
+
+def test_rounding_that_an_optimiser_divides_is_no_difference(tmp_path: Path) -> None:
+    """With two equal responses and no score, terms of a gradient cancel to 0 or to rounding, and AdamW divides that by ε."""
+    numbers = {
+        "level": "weights",
+        "seed": 6,
+        "sizes": {"hidden": 2, "max_new_tokens": 2},
+        "text": {"vocabulary": ["<eos>", "a"], "prompts": ["a", "a"]},
+        "rollout": {"draws": [[0.5, 0.5], [0.5, 0.5]]},
+        "reward_model": {"w": [0.0, 0.0]},
+        "update": {"by": "adamw", "epochs": 1},
+    }
+    bp.build(numbers).save(tmp_path / "cancelled.xlsx")
+    (verdict,) = bp.check(tmp_path / "cancelled.xlsx").verdicts
+    direction = next(line for line in verdict.lines if line.name == "update1.direction.policy.W")
+    assert verdict.agrees
+    assert 1e-10 < direction.largest <= direction.allowed < 1e-5
+    assert all(line.allowed < 1e-6 for line in verdict.lines if line.name != direction.name)
