@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from blueprint.language.axes import Axis, Edge, NotationError, Position
+from blueprint.language.axes import Axis, Edge, NotationError, Position, require
 from blueprint.language.blocks import Block
 from blueprint.language.gradient.algebra import Product, Term, expression, plus
 from blueprint.language.gradient.declared import Adjoint, Declared
@@ -37,14 +37,14 @@ def gradient(
     keep: blocks whose adjoint gets a row although it equals another's.
     suffix: what is added to a block's name for its adjoint's: `ratio.grad`.
     after: the gradient of another total, whose adjoints the result holds as well: other weights may follow another total.
-    along: axes of the total along which nothing is summed: totals side by side. Every adjoint lies along them, too, also
-        that of what they share.
+    along: axes of the total along which nothing is summed: totals side by side. Every adjoint lies along them, too.
     prefix: stands before the names of adjoints.
     Raises NotationError for a total with other axes, for a block that is both differentiated by and constant, for what has no
-    derivative, and for a block on the way of both totals. Of two equal arguments of a maximum or minimum see `rules`. An
-    adjoint that equals another's has no row.
+    derivative, and for a block on the way of both totals. Two equal arguments of a maximum or minimum: see `rules`; of
+    several largest under `Max` each has the whole slope, where torch.amax shares it. An adjoint like another's has no row.
     Source: Baydin, Pearlmutter, Radul and Siskind 2018, Automatic Differentiation in Machine Learning, section 3.2.
     """
+    require(isinstance(total, Block), f"{total!r} has no gradient: give a block with an equation: gradient(total, [x])")
     for axis in set(total.axes).difference(along):
         raise NotationError(f"{total.name} has one number for each {axis.meaning}: only a single number has a gradient")
     still = {behind_links(block) for block in constant}

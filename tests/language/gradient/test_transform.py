@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -254,6 +256,8 @@ def test_totals_side_by_side_have_a_gradient_each() -> None:
     np.testing.assert_allclose(values[made[E]][1], 3 * own[alone[E]], rtol=0, atol=1e-12)
     with pytest.raises(NotationError, match="has one number for each loss: only a single number"):
         gradient(loss, [E])
+    with pytest.raises(NotationError, match="3 has no gradient: give a block with an equation"):
+        gradient(cast(Any, 3), [E])
 
 
 def test_a_joined_axis_that_is_read_part_by_part() -> None:
