@@ -1,6 +1,6 @@
 """Writes names, words and equations beside what is placed on one sheet of an outline."""
 
-from blueprint.language import Axis, Block, Edge, Ref, equation, walk
+from blueprint.language import Axis, Block, Definition, Edge, Ref, equation, walk
 from blueprint.page import grid, outline
 from blueprint.page.layout import Echo, Layout, Pen
 
@@ -63,7 +63,7 @@ class SheetPen(Pen):
 
     def equation_text(self, block: Block) -> str:
         """Returns a block's equations without those of its edges, in one line."""
-        inner = [each for each in block.definitions if not any(isinstance(index, Edge) for index in each.target)]
+        inner = _inner(block)
         understood = frozenset(self.layout.blueprint.understood(self.sheet))
         texts = [equation(block, each, understood) for each in inner[: None if len(inner) <= MOST else 1]]
         return ";   ".join(texts + ["…"] * (len(inner) > MOST))
@@ -71,11 +71,20 @@ class SheetPen(Pen):
     def equation(self, block: Block, style: str) -> None:
         """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""
         if block.link:
-            self.link(self.row, grid.LEFT, origin(block), "from {sheet}, row {row}")
+            several = len({_repeated(each) for each in _inner(block)}) > 1
+            self.link(self.row, grid.LEFT, origin(block), f"{'the last ' * several}from {{sheet}}, row {{row}}")
         else:
             self.label(self.row, grid.LEFT, self.equation_text(block), style)
 
 
 def origin(block: Block) -> Block:
-    """Returns the block that a link repeats."""
-    return next(node.block for node in walk(block.definitions[-1].expr) if isinstance(node, Ref))
+    """Returns the block that a link repeats, the last one of several."""
+    return _repeated(block.definitions[-1])
+
+
+def _repeated(definition: Definition) -> Block:
+    return next(node.block for node in walk(definition.expr) if isinstance(node, Ref))
+
+
+def _inner(block: Block) -> list[Definition]:
+    return [each for each in block.definitions if not any(isinstance(index, Edge) for index in each.target)]
