@@ -98,7 +98,7 @@ def _held(
     slopes: Mapping[str, Slope], groups: Sequence[Group], name: str, k: int
 ) -> tuple[tuple[Block, ...], tuple[Block, ...], dict[str, Slope]]:
     """Scales gradients down to the largest norm of their group; returns the rows to that, the norms, and what is left."""
-    squares = {key: _square(f"{name}.square.{key}", slope.gradient) for key, slope in slopes.items()}
+    squares = {key: _square(f"{name}.square.", key, slope.gradient) for key, slope in slopes.items()}
     held = {group: _held_norm(squares, group, name, k) for group in groups}
     scaled = {
         key: Slope(slopes[key].weight, _scaled(f"{name}.gradient.{key}", slopes[key], scale, k))
@@ -109,8 +109,8 @@ def _held(
     return (*squares.values(), *(row for pair in held.values() for row in pair)), norms, scaled
 
 
-def _square(name: str, g: Block) -> Block:
-    made = block(name, (), f"|{g.symbol}|²", f"sum of the squares of {g.symbol}")
+def _square(before: str, key: str, g: Block) -> Block:
+    made = block(f"{before}{key}", (), f"|{g.symbol}|²", f"{key}: sum of the squares of its gradient")
     made[()] = Sum(g.axes, g[g.axes] * g[g.axes]) if g.axes else g * g
     return made
 

@@ -73,7 +73,7 @@ def update_sheet(epoch: Epoch, rates: list[Block]) -> Sheet:
     of = {name: [each for each in stepped.rows if _belongs(each, name)] for name in stepped.new}
     laid = {each for rows in of.values() for each in rows}
     singles = [each for each in stepped.rows if each not in laid]
-    sections = [Section("The gradient's norm, and what is left of it", tuple(Line((each,)) for each in singles))]
+    sections = [Section("The gradient's norm, and what is left of it", tuple(singles))]
     if rates:
         kind, *others = (Line((each,)) for each in rates)
         sections.insert(0, Section("The optimiser (typed)", (replace(kind, role="fixed"), *others)))
