@@ -119,7 +119,7 @@ def test_norms_are_the_roots_of_the_sums_of_squares() -> None:
 def test_start_says_what_pulls_and_how_long_the_gradient_is() -> None:
     pieces = [item.title for item in sheet("Start").items() if isinstance(item, Piece)]
     assert pieces.count("gradient norm") == 2  # after the loss, and among the diagnostics
-    assert {"tokens made likelier", "tokens made less likely", "tokens without a gradient"} <= {*pieces}
+    assert {"tokens made likelier", "tokens made less likely", "tokens whose log-prob does not pull"} <= {*pieces}
     assert (
         pieces.index("explained variance") + 1
         == len(pieces) - 1

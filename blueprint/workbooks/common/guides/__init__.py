@@ -33,10 +33,18 @@ GIVEN = "No network is run here: what the models said is typed. A model without 
 
 LOOP = (
     "The upper row and the left box happen once a rollout: log-probs, values, advantages and returns are stored. The rest "
-    "happens once a minibatch, in each epoch over the rollout.",
-    "This workbook is one turn of the inner loop: one rollout, one minibatch (the whole batch), the loss after one step. "
-    "In a first minibatch π_θ is still π_old, and every ratio is 1; here a step has been taken, so that ratios can be seen.",
+    "happens once a minibatch, in each epoch over the rollout."
 )
+ONE_STEP = (
+    "This workbook is one turn of the inner loop: one rollout, one minibatch (the whole batch), the loss after one step. "
+    "In a first minibatch π_θ is still π_old, and every ratio is 1; here a step has been taken, so that ratios can be seen."
+)
+STEPS = (
+    "This workbook is the inner loop: one rollout, and a step of the optimiser for each minibatch of every epoch. "
+    "In the first π_θ is still π_old, and every ratio is 1; then the ratio leaves 1."
+)
+OPTIMISER = "optimiser.by"
+"""The block that says that an optimiser takes the steps."""
 ON, BACK, UP, DOWN, AGAIN, LINE, DASH = "→", "←", "↑", "↓", "↗", "───────────", "──"
 
 
@@ -68,7 +76,8 @@ def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:
 def models_section(blocks: Mapping[str, Block], texts: Mapping[str, Any]) -> Section:
     """Lists the models, frozen and trained, and says whether they run here."""
     runs = "old.E" in blocks and "told_with_weights" in texts
-    notes = Note(texts["told"]), Note(texts["told_with_weights"] if runs else GIVEN)
+    begun = "told_with_steps" if OPTIMISER in blocks else "told_with_weights"
+    notes = Note(texts["told"]), Note(texts[begun] if runs else GIVEN)
     return Section(
         "The models",
         (*(_model(model, blocks) for model in texts["model"]), *notes),
@@ -101,7 +110,12 @@ def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[
         box("π_old becomes π_θ, V_old becomes V"), BACK, box("all epochs are over"), BACK, step, BACK,
         box("loss", "total_loss"), BACK, box("clip, value loss …", "surrogate"), BACK, box("ratio", "ratio"),
     )  # fmt: skip
-    return [Section("The loop around this step", (Flow((outer, down, back)), *map(Note, LOOP)))]
+    return [
+        Section(
+            "The loop around this step",
+            (Flow((outer, down, back)), Note(LOOP), Note(STEPS if OPTIMISER in blocks else ONE_STEP)),
+        )
+    ]
 
 
 REPEATED = ("library.", "presets.")

@@ -82,7 +82,7 @@ def _curve(way: str, ratio: Block) -> tuple[Block, Block, Block, Block]:
 def _token_picture(pull: Block, words: Block) -> Drawn:
     """Draws the slope of the loss by the log-prob of each token."""
     chart = Chart(
-        "Pull of every token: ∂L/∂log π", "bars", (Series("∂L/∂log π", pull, words),),
+        "Gradient of every token: below 0 it is made likelier", "bars", (Series("∂L/∂log π", pull, words),),
         Scale("tokens of the responses, episode after episode"), Scale("∂L/∂log π"),
         "Below 0 a step makes the token likelier, above 0 less likely; without a bar the clip holds it, or its advantage is 0.",
         FINE,

@@ -25,7 +25,9 @@ PULLS = "policy.logprobs"
 """The quantity whose adjoint one looks at first."""
 LOOK = (
     "From the top: from the total back to the log-prob. Look first at the last row: below 0 a step makes the token likelier,",
-    "above 0 less likely; at 0 nothing pulls. Advantages, returns, log π_old and V_old are constants: no gradient flows there.",
+    "above 0 less likely; at 0 the clipped surrogate does not pull, though entropy and KL still may.",
+    "Advantages, returns, log π_old and V_old are constants: no gradient flows there. Grey columns count as well: the memory",
+    "carries the gradient back into the prompt.",
 )
 
 

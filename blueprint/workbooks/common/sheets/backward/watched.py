@@ -20,10 +20,10 @@ SHOWN = "The gradient: what a step of training would change"
 PULLING = {
     "N_up": "tokens made likelier",
     "N_down": "tokens made less likely",
-    "N_still": "tokens without a gradient",
+    "N_still": "tokens whose log-prob does not pull",
 }
 COUNTED, ALL = "count over the response", "all weights together"
-WHICH = "Which tokens these are, the rows say to which the links lead; how strongly each pulls, the row ∂L/∂log π above them."
+WHICH = "The links lead to rows that mark these tokens; the row ∂L/∂log π above them says how strongly each pulls."
 ROUNDING = "A slope between −g_min and g_min is mere rounding: nothing pulls there."
 REPHRASED = {
     "what one watches while training; none of it enters the loss (no gradient norm: the update is typed, not computed)":
