@@ -3,7 +3,7 @@
 from blueprint.language.axes import Axis, Edge, NotationError, Position, join, require
 from blueprint.language.blocks import About, Block, Definition
 from blueprint.language.cells import Cell, Members, Read, chain, filled_by, origin, places_of, reads
-from blueprint.language.evaluate import NoNumber, compute
+from blueprint.language.evaluate import compute
 from blueprint.language.functions import (
     Max,
     Sum,
@@ -27,6 +27,7 @@ from blueprint.language.functions import (
     tanh,
     where,
 )  # fmt: skip
+from blueprint.language.lost import NoNumber
 from blueprint.language.making import again, block, link, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, components, in_order, needs, schedule

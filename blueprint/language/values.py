@@ -22,6 +22,8 @@ class Values:
     too, as first and last entries; `values.cell(block, …)` is one cell.
 
     beyond: whether numbers go on as infinity beyond the largest one, as in a library; in a sheet they end in an error.
+    held: the numbers that stand in cells whatever their equations say, NaN in every other cell; own: what the equations of
+    those cells came to.
     """
 
     def __init__(self, sizes: Mapping[Axis, int], beyond: bool = False):
@@ -32,6 +34,8 @@ class Values:
             )
         self.sizes, self.beyond = dict(sizes), beyond
         self.arrays: dict[Block, Array] = {}
+        self.held: dict[Block, Array] = {}
+        self.own: dict[Block, Array] = {}
 
     def size(self, axis: Axis) -> int:
         """Returns how many members an axis has; a joined axis has those of its parts."""
@@ -103,6 +107,21 @@ class Values:
         place = [self._place(block, slot, index, at) for slot, index in zip(block.axes, ref.at, strict=True)]
         # A single word comes as an array without dimensions, which an array of objects would keep as it is.
         self.arrays[block][tuple(place)] = cells if np.ndim(cells) else np.asarray(cells).item()
+        if block in self.held:
+            here, held = self.arrays[block][tuple(place)], self.held[block][tuple(place)]
+            self.own[block][tuple(place)] = np.where(np.isnan(held), np.nan, here)
+            self.arrays[block][tuple(place)] = np.where(np.isnan(held), here, held)
+
+    def hold(self, cells: Mapping[Block, Mapping[tuple[int, ...], float]]) -> None:
+        """Lets numbers stand in cells, given by their 0-based places, whatever the equations of these will come to."""
+        for block, numbers in cells.items():
+            require(
+                not (block.typed or block.text), f"{block.name}: only a computed number can be held, type the others"
+            )
+            self.held[block], self.own[block] = (np.full(self.shape(block), np.nan) for _ in range(2))
+            for places, number in numbers.items():
+                at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
+                self.held[block][at] = number
 
     def cell(self, block: Block, *places: int) -> float | str:
         """Returns one cell by 0-based places; −1 and the axis's size are its edges. A limit that is off is a word."""

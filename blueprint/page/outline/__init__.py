@@ -1,6 +1,6 @@
 """The outline of a workbook: which block stands on which sheet, under which heading, beside what. Pure data."""
 
-from blueprint.page.outline.book import Blueprint, Choice, Section, Sheet, blocks_on, on_one_sheet
+from blueprint.page.outline.book import Blank, Blueprint, Choice, Section, Sheet, blocks_on, on_one_sheet
 from blueprint.page.outline.charts import Chart, Scale, Series
 from blueprint.page.outline.items import (
     Box,
@@ -26,6 +26,7 @@ from blueprint.page.outline.items import (
 )
 
 __all__ = [
+    "Blank",
     "Blueprint",
     "Box",
     "Chart",

@@ -89,6 +89,23 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Blank:
+    """Computed cells that are left to the reader: they are empty, where a formula stood.
+
+    title:  how files and people call it, such as `height@n=1,t=5`.
+    cells:  the 0-based places of its cells in the block, in reading order.
+    weight: what it counts beside the others, above 0.
+    asks:   "number", or "formula" where a number alone is not what is asked for.
+    """
+
+    title: str
+    block: Block
+    cells: tuple[tuple[int, ...], ...]
+    weight: float = 1.0
+    asks: str = "number"
+
+
+@dataclass(frozen=True)
 class Blueprint:
     """A workbook to be: its sheets, how many members each axis has, and the typed numbers.
 
@@ -100,6 +117,7 @@ class Blueprint:
     notes:   what a reader may want to know of a block besides its meaning, by the block's name.
     chosen:  the column whose quantities are shown one below the other.
     whole:   what all members of the axes that run to the right are together.
+    blanks:  cells that are left to the reader. left_out: what is not there because of them, each with the reason.
     """
 
     title: str
@@ -115,6 +133,8 @@ class Blueprint:
     notes: Mapping[str, str] = field(default_factory=dict)
     chosen: Choice | None = None
     whole: str = "table"
+    blanks: tuple[Blank, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def picked(self) -> dict[Block, Axis]:
