@@ -41,9 +41,13 @@ MAY_READ = {
         "workbooks.registry",
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
+    "classes": (
+        "book", "classes", "inputs", "language", "page", "quoting", "saving", "workbooks.common", "workbooks.kind",
+        "workbooks.registry", "worksheets",
+    ),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
+        "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
         "reopening", "saving", "verifying", "which", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry",
     ),
     "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
@@ -71,13 +75,13 @@ MAY_READ |= {
 }
 # Who alone may import a package.
 KEEPERS = {
-    "xlsxwriter": ("page.write", "page.sheet_setup"),
+    "xlsxwriter": ("page.write", "page.sheet_setup", "classes"),
     "openpyxl": ("page.read", "page.written", "page.found", "page.archive"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),
-    "pydantic": ("inputs", "workbooks"),
+    "pydantic": ("classes", "inputs", "workbooks"),
     "torch": (
         "witness",
         "verifying",

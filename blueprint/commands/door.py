@@ -49,8 +49,9 @@ class Ended(Sentence):
 
 
 FORESEEN = {
-    "KindError": Refused, "LedgerError": Refused, "NotationError": Refused, "NumbersError": Refused, "PlotError": Refused,
-    "RayError": Refused, "SaveError": Refused, "WitnessError": Refused, "MinibatchError": Unreadable, "ReadError": Unreadable,
+    "ClassError": Refused, "KindError": Refused, "LedgerError": Refused, "NotationError": Refused, "NumbersError": Refused,
+    "PlotError": Refused, "RayError": Refused, "SaveError": Refused, "WitnessError": Refused,
+    "MinibatchError": Unreadable, "ReadError": Unreadable,
 }  # fmt: skip
 """How a command ends that comes upon such an error; by name, so that nothing is loaded before it is needed."""
 
