@@ -6,8 +6,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from blueprint import explaining
-from blueprint.frames import frame_of, tensors_of
 from blueprint.language import (
     Axis,
     Block,
@@ -23,11 +21,14 @@ from blueprint.language import (
     reads,
     require,
 )
-from blueprint.page import outline, place, placing, recalculate, watch
-from blueprint.page.layout import Layout
+from blueprint.page import outline
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what a method alone uses is imported there: `import blueprint` lays no page
     from pandas import DataFrame
+
+    from blueprint import explaining
+    from blueprint.page import place, recalculate
+    from blueprint.page.layout import Layout
 
 
 class Book:
@@ -47,8 +48,10 @@ class Book:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> "Layout":
         """Where everything stands. Raises NotationError if it does not fit on a page."""
+        from blueprint.page import placing
+
         return placing.lay_out(self.blueprint, self.values)
 
     @cached_property
@@ -66,35 +69,47 @@ class Book:
         )
         return write(self.layout, Path(path))
 
-    def prove(self, path: str | PathLike[str]) -> recalculate.Proof:
+    def prove(self, path: str | PathLike[str]) -> "recalculate.Proof":
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
+        from blueprint.page import recalculate, watch
+
         return recalculate.prove(Path(path), watch.expected(self.layout))
 
-    def show(self, block: Block | str, **members: int | str) -> explaining.Shown:
+    def show(self, block: Block | str, **members: int | str) -> "explaining.Shown":
         """Shows one cell four ways: `book.show("height", n=1, t=5)`; members go by number or word (`c="Oslo"`)."""
+        from blueprint import explaining
+
         return explaining.shown(self, self._block(block), members)
 
     def explain(
         self, what: Block | str, depth: int | Literal["all"] = 2, **members: int | str
-    ) -> explaining.Explanation:
+    ) -> "explaining.Explanation":
         """Explains one cell by what it comes from, `depth` steps down, or down to the inputs with "all".
 
         `print(book.explain("height", n=1, t=5))`. A block goes by its name or symbol, a cell also by its address in
         the workbook: "Weeks!N51". Raises NotationError if there is no such block or cell.
         """
+        from blueprint import explaining
+
         return explaining.explain(self, what, None if depth == "all" else depth, members)
 
     def stands(self, block: Block, places: tuple[int, ...], values: Values) -> str:
         """Returns the sheet and address of a cell, also of a book that has not all its numbers."""
+        from blueprint.page import placing
+
         return placing.place_blocks(self.blueprint, values).address(block, places)
 
     def block_named(self, text: str) -> Block:
         """Finds a block by its name or symbol. Raises NotationError, with the nearest names, if there is none."""
+        from blueprint import explaining
+
         return explaining.block_named(text, self.blocks)
 
     @cached_property
-    def spots(self) -> Mapping[str, place.Spot]:
+    def spots(self) -> "Mapping[str, place.Spot]":
         """Where the blocks stand, by name."""
+        from blueprint import explaining
+
         return explaining.spots_on(self.layout)
 
     @property
@@ -123,13 +138,15 @@ class Book:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
         return ""
 
-    def formula(self, address: place.Address) -> str | None:
+    def formula(self, address: "place.Address") -> str | None:
         """Returns the formula at an address where no block stands, or None."""
+        from blueprint.page import watch
+
         at = (address.sheet, address.row - 1, address.column - 1)
         lives = (*self.layout.lives, *watch.watch_of(self.layout).lives)
         return next((live.formula for live in lives if (live.sheet, live.row, live.column) == at), None)
 
-    def linked(self, address: place.Address) -> bool:
+    def linked(self, address: "place.Address") -> bool:
         """Says whether a link to a block stands in the row of an address."""
         return any(
             isinstance(link.target, Block)
@@ -143,15 +160,21 @@ class Book:
 
     def frame(self, block: Block | str) -> "DataFrame":
         """Returns a block as a pandas table: a row per member of its first axis, columns for all others, all with their names."""
+        from blueprint.frames import frame_of
+
         return frame_of(self, self._block(block))
 
     def frames(self, sheet: str) -> dict[str, "DataFrame"]:
         """Returns the blocks of a sheet as tables, by name, in the order of the sheet. Raises NotationError for another sheet."""
+        from blueprint import explaining
+
         title = explaining.sheet_named(sheet, self.sheets)
         return {name: self.frame(self.blocks[name]) for name, spot in self.spots.items() if spot.sheet == title}
 
     def tensors(self, device: str = "cpu") -> dict[str, Any]:
         """Returns the numbers of every block as torch tensors in float64, by name, edges included; words are left out."""
+        from blueprint.frames import tensors_of
+
         return tensors_of(self, device)
 
     def latex(self, block: Block | str) -> str:
