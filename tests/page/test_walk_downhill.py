@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from blueprint.book import Book
-from tests.page.test_walk import CHOICES, Walker, refuted, rolled
+from tests.page.test_walk import CHOICES
+from tests.page.walker import Walker, refuted, rolled
 from tests.page.workshop import made
 
 GRADIENTS = ("gradients=on", "ppo.policy_kl_coef=0.3", "ppo.ent_coef=0.1")
