@@ -62,17 +62,17 @@ def _refuse_directory(path: Path) -> None:
 
 
 @contextmanager
-def saved_whole(path: Path) -> Iterator[Path]:
+def saved_whole(path: Path, mode: int | None = None) -> Iterator[Path]:
     """Gives an unfinished file beside the target; it takes the target's place at the end and is gone after a failure.
 
-    A link is followed, and the mode of a file that is replaced is kept. Raises SaveError if the target is a directory, a
-    device or a pipe, or cannot be written.
+    A link is followed, and the mode of a file that is replaced is kept; mode: the one that it gets instead. Raises SaveError
+    if the target is a directory, a device or a pipe, or cannot be written.
     """
     _refuse_directory(path)
     if os.path.exists(path) and not os.path.isfile(path):
         raise SaveError(f"{path} is a device or a pipe: give the name of a file, such as workbook.xlsx")
     try:
-        with replacing(Path(os.path.realpath(path))) as unfinished:
+        with replacing(Path(os.path.realpath(path)), mode) as unfinished:
             yield unfinished
     except OSError as error:
         no_folder = "" if os.path.exists(path.parent) else f"there is no folder {path.parent}"
@@ -80,8 +80,8 @@ def saved_whole(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Gives an empty file beside the target; it takes the target's place, with the target's mode, at the end.
+def replacing(target: Path, mode: int | None = None) -> Iterator[Path]:
+    """Gives an empty file beside the target; it takes the target's place, with the target's mode or another, at the end.
 
     After a failure, an interruption or the end of the program it is gone. Raises OSError.
     """
@@ -92,7 +92,7 @@ def replacing(target: Path) -> Iterator[Path]:
     try:
         held = _created(unfinished)
         yield unfinished
-        unfinished.chmod(_mode(target))
+        unfinished.chmod(_mode(target) if mode is None else mode)
         os.replace(unfinished, target)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -1,0 +1,158 @@
+"""The key of an assignment: everything by which a class is marked, in one file that only the teacher may read."""
+
+import re
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+
+from blueprint.classes.errors import ClassError
+from blueprint.quoting import unquoted
+from blueprint.saving import saved_whole
+
+OWNER_ALONE = 0o600
+"""The mode of a file with answers: nobody but its owner may read it."""
+LARGEST = 2**28
+"""Bytes of a key beyond which it is none: that of 2,000 students has a few dozen millions."""
+Assignment = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+Hex8 = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
+
+
+class Record(BaseModel):
+    """Refuses what it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KeyBlank(Record):
+    """A blank, the same for all students.
+
+    Attributes:
+        id: `b01`, `b02`, … in the order of the worksheet; the defined name in a file is `blank_01`.
+        title: what it is called. block: the block's name. cells: 0-based places of its cells.
+        sheet, addresses: where the cells stand, as `N51`, in the order of `cells`.
+        decimals: how many the sheet shows. tolerance: the teacher's own; None: half a unit of the last digit shown.
+        asks: "formula" where a number alone is not what is asked for.
+    """
+
+    id: Annotated[str, Field(pattern=r"^b\d{2,4}$")]
+    title: str
+    block: str
+    cells: Annotated[list[list[int]], Field(min_length=1)]
+    sheet: str
+    addresses: list[str]
+    decimals: Annotated[int, Field(ge=0, le=30)]
+    weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    asks: Literal["number", "formula"] = "number"
+    tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
+
+
+class KeyStudent(Record):
+    """A student, with what is typed in the student's file, and the answers.
+
+    Attributes:
+        id, name, email: as the roster has them. variant, token: see `variants` and `identity`.
+        file: the path of the file below the class's folder. sha256: of its bytes.
+        typed: what differs from the key's numbers, by the block's name; an empty cell is null, a limit that is off "off".
+        answers: for each blank the numbers of its cells, by the blank's id.
+    """
+
+    id: str
+    name: str = ""
+    email: str = ""
+    variant: Hex8
+    token: str
+    file: str
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    typed: dict[str, Any]
+    answers: dict[str, list[FiniteFloat]]
+
+
+class Key(Record):
+    """Everything by which a class is marked.
+
+    Attributes:
+        seed: what variants are drawn from, beside a student's id. secret: of the tokens, in hex.
+        level: 1 single cells, 2 whole rows, 3 a whole section. kind: of the workbook.
+        numbers: a complete numbers file, from which every variant departs. vary: what departs.
+        check: whether files hold self-check digits.
+    """
+
+    version: Literal[1] = 1
+    assignment: Assignment
+    seed: Annotated[int, Field(ge=0)]
+    secret: Annotated[str, Field(pattern=r"^([0-9a-f]{2}){16,64}$", repr=False)]
+    level: Literal[1, 2, 3]
+    kind: str
+    numbers: str
+    vary: list[str] = []
+    check: bool = False
+    blanks: Annotated[list[KeyBlank], Field(min_length=1)]
+    students: Annotated[list[KeyStudent], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> Self:
+        """Refuses two of one name, and answers that are not those of the blanks."""
+        _refuse_twins("blank", [blank.id for blank in self.blanks])
+        for what in ("id", "token", "file"):
+            _refuse_twins(f"student's {what}", [getattr(student, what) for student in self.students])
+        cells = {blank.id: len(blank.cells) for blank in self.blanks}
+        if stray := next((blank for blank in self.blanks if len(blank.addresses) != len(blank.cells)), None):
+            raise ValueError(f"blank {stray.id}: {len(stray.cells)} cells, but {len(stray.addresses)} addresses")
+        for student in self.students:
+            if {blank: len(numbers) for blank, numbers in student.answers.items()} != cells:
+                raise ValueError(f"student {unquoted(student.id)}: the answers are not those of the blanks")
+        return self
+
+    def student(self, id: str) -> KeyStudent:
+        """Returns the student of this id. Raises ClassError if there is none."""
+        found = next((each for each in self.students if each.id == id), None)
+        if found is None:
+            known = ", ".join(unquoted(each.id) for each in self.students[:6])
+            raise ClassError(f"student {unquoted(id)}: the key has none of that id; write one as {known}")
+        return found
+
+    def save(self, path: Path) -> None:
+        """Writes the key, whole or not at all, so that its owner alone may read it. Raises SaveError."""
+        with saved_whole(path, OWNER_ALONE) as unfinished:
+            unfinished.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Reads a key. Raises ClassError, which says what is wrong with it, and where."""
+        try:
+            return cls.model_validate_json(_bytes(path))
+        except ValidationError as error:
+            raise ClassError(f"{path} is not a key that class make wrote: {_first(error)}") from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            found = file.read(LARGEST + 1)
+    except OSError as error:
+        raise ClassError(
+            f"{path} cannot be read as a key ({(error.strerror or str(error)).lower()}): give the key.json that class make wrote"
+        ) from None
+    if len(found) > LARGEST:
+        raise ClassError(
+            f"{path} has more than {LARGEST >> 20} MiB, as no key has: give the key.json that class make wrote"
+        )
+    return found
+
+
+def _refuse_twins(what: str, found: Iterable[Hashable]) -> None:
+    seen: set[Hashable] = set()
+    for each in found:
+        if each in seen:
+            raise ValueError(f"{what} {unquoted(each)} stands there twice")
+        seen.add(each)
+
+
+def _first(error: ValidationError) -> str:
+    """Returns the first complaint: where, and what."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    says = re.sub(r"^Value error, ", "", first["msg"])
+    return f"{where}: {says}" if where else says
