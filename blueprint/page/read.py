@@ -61,10 +61,11 @@ class Opened:
 
     def named(self, name: str) -> str | None:
         """Returns what a defined name stands for, such as `Inputs!$D$8`; None if there is no such name."""
-        return self._names.get(name.casefold())
+        return self.names.get(name.casefold())
 
     @cached_property
-    def _names(self) -> dict[str, str]:
+    def names(self) -> dict[str, str]:
+        """What every defined name stands for, by the name in small letters."""
         return {str(name).casefold(): str(defined.attr_text) for name, defined in self.shown.defined_names.items()}
 
     def words_on(self, sheet: str, rows: int) -> Iterator[tuple[int, int, str]]:

@@ -17,6 +17,8 @@ from openpyxl.utils.cell import range_boundaries
 from blueprint.page import formula_parts, grid
 from blueprint.page.archive import refusing
 
+_NAMED = re.compile(r"(?:'(?:[^']|'')+'|[^'!,]+)![$A-Z0-9:]+")
+
 
 class Area(NamedTuple):
     """A rectangle of cells: its sheet, and its first and last column and row, counted from 1."""
@@ -63,6 +65,14 @@ def _area(reference: str, sheet: str) -> Area | None:
     except (ValueError, TypeError):
         return None
     return Area(grid.unquoted(title) or sheet, left, top, right, bottom)
+
+
+def named_areas(text: str) -> Iterator[Area]:
+    """Yields what a defined name stands for: `Weeks!$P$5:$W$5,Weeks!$AB$5` are two; cells that were deleted are none."""
+    for reference in _NAMED.findall(text):
+        area = _area(reference, "")
+        if area is not None:
+            yield area
 
 
 Cell = tuple[int, int]
