@@ -34,12 +34,13 @@ _TEXT_IN_QUOTES = re.compile(r'="[^"]*"')
 class Csv:
     """A CSV file as it was read: its rows of texts, its delimiter, and whether it began with a byte order mark.
 
-    The first row is the header. Rows may be of different lengths, as they were in the file.
+    The first row is the header. Rows may be of different lengths, as they were in the file. lines: where each begins in it.
     """
 
     rows: list[list[str]]
     delimiter: str = ","
     bom: bool = False
+    lines: tuple[int, ...] = ()
 
     def column(self, name: str) -> int | None:
         """Returns where the column of this name stands, whatever its capitals; None where there is none."""
@@ -114,7 +115,8 @@ def read_csv(path: Path, what: str = "a CSV file") -> Csv:
     if "\x00" in text or raw.startswith(b"PK\x03\x04"):
         raise ClassError(f"{path} is no text: save it as CSV, in Excel by File, Save As, CSV UTF-8")
     delimiter = _delimiter_of(text.lstrip(_BOM))
-    return Csv(_rows_of(text.lstrip(_BOM), delimiter, path, what), delimiter, text.startswith(_BOM))
+    rows = _rows_of(text.lstrip(_BOM), delimiter, path, what)
+    return Csv([row for _, row in rows], delimiter, text.startswith(_BOM), tuple(line for line, _ in rows))
 
 
 def _decoded(raw: bytes) -> str:
@@ -132,13 +134,14 @@ def _delimiter_of(text: str) -> str:
     return max(DELIMITERS, key=head.count)
 
 
-def _rows_of(text: str, delimiter: str, path: Path, what: str) -> list[list[str]]:
-    rows: list[list[str]] = []
-    cells = 0
+def _rows_of(text: str, delimiter: str, path: Path, what: str) -> list[tuple[int, list[str]]]:
+    """Returns the rows that hold something, each with the line where it begins: a cell in quotes may go on in the next."""
+    rows: list[tuple[int, list[str]]] = []
+    reader, cells, line = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), 0, 1
     try:
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-            rows += [row] * any(each.strip() for each in row)
-            cells += len(row)
+        for row in reader:
+            rows += [(line, row)] * any(each.strip() for each in row)
+            cells, line = cells + len(row), reader.line_num + 1
             if cells > MOST_CELLS:
                 raise ClassError(f"{path} has more than {MOST_CELLS:,} cells, as no class has: give {what}")
     except csv.Error as error:

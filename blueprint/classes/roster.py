@@ -1,0 +1,150 @@
+"""The students of a class, read from a table of one's own or from what a learning platform exports.
+
+Canvas: the exported gradebook (`Student, ID, SIS User ID, SIS Login ID, Section`, then assignments; a row *Points Possible*).
+Moodle: the grading worksheet of an assignment (`Identifier, Full name, Email address`, …) or a list of participants.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from blueprint.classes.csv_cells import bare, read_csv
+from blueprint.classes.errors import ClassError
+from blueprint.inputs import nearest
+from blueprint.quoting import quoted, unquoted
+
+MOST, LONGEST = 2_000, 200
+"""Students of a class, and letters of what stands in a cell of theirs."""
+IDS = (
+    "id",
+    "student id",
+    "matriculation number",
+    "sis user id",
+    "id number",
+    "idnumber",
+    "identifier",
+    "sis login id",
+    "username",
+)
+NAMES = ("name", "full name", "student")
+HALVES = (("first name", "last name"), ("firstname", "lastname"), ("firstname", "surname"))
+EMAILS = ("email", "email address", "e-mail")
+"""What the columns are called, the more telling names first; capitals do not count."""
+NO_STUDENTS = ("points possible", "student, test", "test student")
+"""Canvas writes such rows, which are nobody's."""
+
+
+class Student(NamedTuple):
+    """A student: what identifies one, and the name and address that stand beside it, "" where there are none."""
+
+    id: str
+    name: str = ""
+    email: str = ""
+
+
+class _Line(NamedTuple):
+    """A row of the table, by its columns, and the line where it begins."""
+
+    number: int
+    cells: dict[str, str]
+
+
+def read_roster(path: Path, match: str | None = None) -> list[Student]:
+    """Reads 1 to 2,000 students, in the order of the file.
+
+    match: the column that identifies a student; else it is found by its name, and one that is empty somewhere is passed over.
+    Raises ClassError for what is no such table, for two students of one id, with their lines, and for an id that is missing.
+    """
+    columns, lines = _table(path)
+    held = {name for name in columns if all(line.cells[name] for line in lines)}
+    column = _column(path, match, columns) if match else _first(IDS, columns, held) or _first(EMAILS, columns, held)
+    if column is None:
+        raise ClassError(
+            f"{path}: no column identifies a student ({_named(columns)}): name one with --match, or call it id and fill it in"
+        )
+    students = [_student(path, column, line, columns) for line in lines]
+    _refuse_twins(path, students, lines)
+    return students
+
+
+def _table(path: Path) -> tuple[list[str], list[_Line]]:
+    """Returns the names of the columns, and the rows of students."""
+    table = read_csv(path, "a roster")
+    columns, *rows = ([_clean(cell) for cell in row] for row in table.rows)
+    lines = [
+        _line(path, number, row, columns) for number, row in zip(table.lines[1:], rows, strict=True) if not _nobody(row)
+    ]
+    if not 1 <= len(lines) <= MOST:
+        raise ClassError(
+            f"{path}: found {len(lines):,} students, expected 1 to {MOST:,}, a row for each below the names of the columns"
+        )
+    return columns, lines
+
+
+def _line(path: Path, number: int, row: list[str], columns: Sequence[str]) -> _Line:
+    if any(row[len(columns) :]):
+        found = f"{path}, line {number}: found {len(row)} cells, expected {len(columns)}"
+        raise ClassError(f"{found}; put what holds a comma in quotes")
+    return _Line(number, dict(zip(columns, [*row, *[""] * (len(columns) - len(row))], strict=False)))
+
+
+def _nobody(row: Sequence[str]) -> bool:
+    return any(cell.casefold() in NO_STUDENTS for cell in row[:2]) or not any(row[:4])
+
+
+def _clean(cell: str) -> str:
+    """Returns what stands in a cell, its letters composed, without the blanks around it."""
+    return unicodedata.normalize("NFC", bare(cell)).strip()
+
+
+def _student(path: Path, column: str, line: _Line, columns: Sequence[str]) -> Student:
+    cells, where = line.cells, f"{path}, line {line.number}"
+    halves = next((pair for pair in HALVES if all(_first((half,), columns) for half in pair)), ())
+    name = _first(NAMES, columns)
+    found = Student(
+        cells[column],
+        cells[name] if name else " ".join(filter(None, (cells[_first((half,), columns) or ""] for half in halves))),
+        next((cells[each] for each in [_first(EMAILS, columns)] if each), ""),
+    )
+    if not found.id:
+        raise ClassError(
+            f"{where}: {quoted(column)} is empty, which identifies a student: fill it in, or name another with --match"
+        )
+    if stray := next((each for each in found if len(each) > LONGEST or not each.isprintable()), None):
+        raise ClassError(
+            f"{where}: found {quoted(stray)}, expected at most {LONGEST} letters, each of which can be seen"
+        )
+    return found
+
+
+def _refuse_twins(path: Path, students: Sequence[Student], lines: Sequence[_Line]) -> None:
+    """Refuses two students of one id; capitals do not count, as in the names of files."""
+    first: dict[str, int] = {}
+    for student, line in zip(students, lines, strict=True):
+        before = first.setdefault(student.id.casefold(), line.number)
+        if before != line.number:
+            raise ClassError(
+                f"{path}, lines {before} and {line.number}: both have {unquoted(student.id)}; give each student an id of their own"
+            )
+
+
+def _first(names: Sequence[str], columns: Sequence[str], among: set[str] | None = None) -> str | None:
+    """Returns the column that has the first of some names; among: where it must be."""
+    known = {column.casefold(): column for column in reversed(columns) if among is None or column in among}
+    return next((known[name] for name in names if name in known), None)
+
+
+def _column(path: Path, match: str, columns: Sequence[str]) -> str:
+    """Returns the column that is meant. Raises ClassError if there is none of that name."""
+    found = _first((match.strip().casefold(),), columns)
+    if found is None:
+        meant = nearest(match, columns)
+        hint = f", did you mean {unquoted(meant)}?" if meant else ""
+        raise ClassError(f"--match {unquoted(match)}: {path} has no such column ({_named(columns)}){hint}")
+    return found
+
+
+def _named(columns: Sequence[str]) -> str:
+    shown = ", ".join(unquoted(each) for each in columns[:8] if each)
+    return f"its columns: {shown}{', …' if len(columns) > 8 else ''}" if shown else "it has no columns"
