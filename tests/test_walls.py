@@ -26,14 +26,17 @@ MAY_READ = {
     "inputs": ("inputs", "quoting", "workbooks.registry"),
     "workbooks.registry": ("witness", "workbooks.common", "workbooks.kind", *KERNEL),
     "workbooks.kind": ("verifying.verdict", "workbooks.common", *KERNEL),
-    "workbooks.common": ("workbooks.common", "inputs", *KERNEL),
+    "misconceptions": ("misconceptions", "workbooks.kind", *KERNEL),
+    "workbooks.common": ("workbooks.common", "inputs", "misconceptions", *KERNEL),
     "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "saving"),
     "verifying": (
         "workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "verifying", "witness",
     ),
     "verifying.runs": ("dumps", "quoting", "verifying"),
     "witness": ("witness",),
-    "checking": ("checking", "language", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry"),
+    "checking": (
+        "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
+    ),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("explaining", "frames", "language", "page"),
     "reopening": (

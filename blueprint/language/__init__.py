@@ -3,7 +3,7 @@
 from blueprint.language.axes import Axis, Edge, NotationError, Position, join, require
 from blueprint.language.blocks import About, Block, Definition
 from blueprint.language.cells import Cell, Members, Read, chain, filled_by, origin, places_of, reads
-from blueprint.language.evaluate import compute
+from blueprint.language.evaluate import compute, fill
 from blueprint.language.functions import (
     Max,
     Sum,
@@ -59,7 +59,7 @@ __all__ = [
     "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop", "Max", "Members", "NoNumber",
     "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum", "Values",
     "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
-    "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "filled", "filled_by", "find", "in_order",
+    "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
     "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "rebuilt", "reference",
     "reindexed", "require", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text", "transposed", "typed",

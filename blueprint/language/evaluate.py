@@ -39,12 +39,17 @@ def compute(
         if block.typed:
             values.fill(block, typed)
     steps = schedule([block for block in listed if not block.typed])
-    # What is no number is refused below, in a sentence; a branch that `where` does not take may be one.
-    with np.errstate(all="ignore"):
-        _run(steps, values, {}, {})
+    fill(steps, values)
     for block in () if beyond else in_order(steps):
         _check_finite(block, values)
     return values
+
+
+def fill(steps: tuple[Step, ...], values: Values) -> None:
+    """Computes the blocks of steps, in their order, from the numbers that all others have."""
+    # What is no number is refused later, in a sentence; a branch that `where` does not take may be one.
+    with np.errstate(all="ignore"):
+        _run(steps, values, {}, {})
 
 
 def _run(steps: tuple[Step, ...], values: Values, at: At, before: dict[object, vectorise.Getter]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from blueprint.language import functions, trees
 from blueprint.language.axes import Axis, Edge, NotationError
@@ -71,16 +72,24 @@ def _repeated(cell: Ref) -> Expr:
     return functions.where(functions.filled(cell), cell, "") if cell.block.typed and cell.block.text else cell
 
 
-def again(blocks: Iterable[Block], instead: Mapping[Block, Block], named: Callable[[str], str]) -> dict[Block, Block]:
+def again(
+    blocks: Iterable[Block],
+    instead: Mapping[Block, Block],
+    named: Callable[[str], str] = str,
+    equations: Mapping[Definition, Expr] = MappingProxyType({}),
+) -> dict[Block, Block]:
     """Copies blocks that have equations; the copies read each other, and what is not copied they read as it is.
 
-    instead: what is read in place of what. named: the name of a copy, from that of the block.
+    instead: what is read in place of what. named: the name of a copy, from that of the block. equations: other right-hand
+    sides of some of the equations.
     Returns the copy of each block, and what was put in place of the others.
     """
     listed = [block for block in blocks if block not in instead and not block.typed]
     copies = {**instead, **{block: _like(block, named(block.name)) for block in listed}}
     for block in listed:
-        copies[block].definitions = [Definition(d.target, _read(d.expr, copies)) for d in block.definitions]
+        copies[block].definitions = [
+            Definition(d.target, _read(equations.get(d, d.expr), copies)) for d in block.definitions
+        ]
     return copies
 
 

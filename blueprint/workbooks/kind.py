@@ -48,6 +48,7 @@ class Kind:
         measured: whether numbers are those in which the changes that First hour proposes were measured.
         slips: mistakes that are often made: the name of a row, how the mistake is said, and what the row then shows, made of
             the other rows (`checking.likely`).
+        misconceptions: mistakes that are often made in a row, as changes of its equation (`blueprint.misconceptions`).
         gradient: adds the gradients of its loss to a blueprint.
         former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
@@ -69,6 +70,7 @@ class Kind:
     verifier: Any | Address | None = None
     witness: Any = None
     slips: tuple[tuple[str, str, Callable[[Any], Any]], ...] | Address = ()
+    misconceptions: tuple[Any, ...] | Address = ()
     gradient: Callable[[Blueprint], Blueprint] | Address | None = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
     former: Former = Former()

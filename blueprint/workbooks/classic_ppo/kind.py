@@ -22,4 +22,5 @@ KIND = Kind(
     gradient="blueprint.workbooks.classic_ppo.backward:MOVED",
     former=Former(gone=("advantage.deviation",)),
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
+    misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
 )

@@ -13,4 +13,5 @@ KIND = Kind(
     numbers=Path(__file__).parent / "numbers",
     saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.schema:numbers_in")},
     witness="blueprint.workbooks.kl_controller.witness:WITNESS",
+    misconceptions="blueprint.workbooks.kl_controller.misconceptions:MISCONCEPTIONS",
 )

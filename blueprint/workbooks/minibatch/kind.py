@@ -23,4 +23,5 @@ KIND = Kind(
         gone=("share_of.policy", "share_of.value", "share_of.entropy", "share_of.kl"),
         new=("share.policy", "share.value", "share.entropy"),
     ),
+    misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
 )

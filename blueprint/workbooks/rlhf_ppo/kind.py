@@ -40,4 +40,5 @@ KIND = Kind(
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),
+    misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
 )

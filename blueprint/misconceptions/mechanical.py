@@ -1,0 +1,145 @@
+"""Misconceptions that follow from how an equation is built, so that every row has some, also of a workbook of one's own."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, log, rebuilt, text, walk
+from blueprint.language.nodes import Lookup
+from blueprint.misconceptions.parts import left_out, negative, neighbour
+
+
+class Changed(NamedTuple):
+    """A change of one part of an equation: its name, how it is said, and the whole right-hand side with it."""
+
+    name: str
+    says: str
+    expr: Expr
+
+
+Part = tuple[str, str, Expr | None]
+"""What may stand for a part of an equation: name and sentence of the mistake, and the other part; None: nothing."""
+FORGOTTEN = {"exp": "e^…", "log": "the logarithm", "tanh": "tanh", "sqrt": "the root", "abs": "|…|"}
+OTHER = {"maximum": ("minimum", "min stands where max should"), "minimum": ("maximum", "max stands where min should")}
+
+
+def changed(expr: Expr) -> Iterator[Changed]:
+    """Yields the equation with each mistake that can be made in one of its parts."""
+    yield Changed("sign", "the sign is turned", negative(expr))
+    for part in walk(expr):
+        for name, says, other in _parts(part, inside=part is not expr):
+            if (whole := _replaced(expr, part, other)) is not None:
+                yield Changed(name, says, whole)
+    yield from _swapped(expr)
+
+
+def _parts(part: Expr, inside: bool) -> Iterator[Part]:
+    """Yields what may stand by mistake for a part of an equation. inside: whether it is not all of it."""
+    match part:
+        case Op("maximum" | "minimum" as name, args):
+            yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], args)
+            yield from ((f"{name}-only", f"only {text} counts, not {rest}", kept) for kept, text, rest in _either(part))
+        case Op("add" | "sub" as name, (left, right)):
+            yield (
+                "sign-within",
+                f"the sign of {_said(right)} is turned",
+                Op("sub" if name == "add" else "add", part.args),
+            )
+            yield from (
+                (f"term-{_said(gone)}", f"{_said(gone)} is left out", _kept(part, gone)) for gone in (left, right)
+            )
+            if name == "sub":
+                yield "forgotten-complement", f"{_said(right)} stands where {_said(part)} should", right
+        case Op("mul", args):
+            yield from ((f"factor-{_said(gone)}", f"{_said(gone)} is left out", _kept(part, gone)) for gone in args)
+        case Op("div", (over, under)):
+            yield "not-divided", f"it is not divided by {_said(under)}", over
+            yield "upside-down", "the fraction stands upside down", Op("div", (under, over))
+        case Op("log", (inner,)):
+            yield "log-2", "the logarithm is to base 2, not the natural one", Op("div", (part, log(Constant(2))))
+            yield "forgotten-log", f"{FORGOTTEN['log']} is forgotten", inner
+        case Op(name, (inner,)) if name in FORGOTTEN:
+            yield f"forgotten-{name}", f"{FORGOTTEN[name]} is forgotten", inner
+        case Op("less" | "at_most" as name, (left, right)):
+            yield "comparison-turned", "the comparison stands the other way round", Op(name, (right, left))
+        case Op("where", (test, then, otherwise)):
+            yield "branch", "the other branch is taken", Op("where", (test, otherwise, then))
+        case Op("choose", (_, *rows), labels):
+            for label, row in zip(labels, rows, strict=True):
+                yield f"choice-{label}", f"{_said(row)} is taken, whatever was chosen", row
+        case Reduce(_, _, Op("mul", args)):
+            yield from (
+                (f"factor-{_said(gone)}", f"{_said(gone)} is left out of the sum", _summed(part, gone)) for gone in args
+            )
+        case Ref():
+            yield from _beside(part)
+
+
+def _said(expr: Expr) -> str:
+    """Returns how a part is printed; that it is of the cell's own column goes without saying."""
+    refs = (node for node in walk(expr) if isinstance(node, Ref))
+    return text(expr, frozenset(index.axis for ref in refs for index in ref.at if isinstance(index, Position)))
+
+
+def _either(part: Op) -> Iterator[tuple[Expr, str, str]]:
+    left, right = part.args
+    yield left, _said(left), _said(right)
+    yield right, _said(right), _said(left)
+
+
+def _kept(part: Op, gone: Expr) -> Expr | None:
+    return left_out(part, lambda node: node is gone)
+
+
+def _summed(part: Reduce, gone: Expr) -> Expr | None:
+    """Returns a sum without a factor; None where then nothing runs along one of its axes."""
+    kept = left_out(part.body, lambda node: node is gone)
+    letters = {index.axis for index in getattr(kept, "at", ()) if isinstance(index, Position)}
+    return Reduce(part.name, part.axes, kept) if kept is not None and set(part.axes) <= letters else None
+
+
+def _beside(ref: Ref) -> Iterator[Part]:
+    """Yields the neighbours of a cell that may be read in its place."""
+    if any(isinstance(index, Lookup) for index in ref.at):
+        return
+    for index in ref.at:
+        for by in {-1, 0, 1} - {index.by} if isinstance(index, Position) else ():
+            if isinstance(index, Position) and (other := neighbour(ref, index.axis, by)) is not None:
+                yield f"neighbour-{_said(other)}", f"{_said(other)} is read, not {_said(ref)}", other
+
+
+def _replaced(expr: Expr, part: Expr, other: Expr | None) -> Expr | None:
+    """Returns the whole equation with one part of it replaced; None where another cannot stand there."""
+    if other is None or expr is part:
+        return other
+
+    def change(inner: Expr) -> Expr:
+        return other if inner is part else rebuilt(inner, change)
+
+    return rebuilt(expr, change) if _fits(expr, part, other) else None
+
+
+def _fits(expr: Expr, part: Expr, other: Expr) -> bool:
+    """Tells whether a sum takes the other part: it goes through one reference, or a product of two."""
+    sums = [node for node in walk(expr) if isinstance(node, Reduce) and any(inner is part for inner in walk(node.body))]
+    return not sums or isinstance(other, Ref) or (isinstance(other, Op) and all(isinstance(a, Ref) for a in other.args))
+
+
+def _swapped(expr: Expr) -> Iterator[Changed]:
+    """Yields the equation with two settings exchanged that it reads."""
+    read = list({node.block: node for node in walk(expr) if isinstance(node, Ref) and _is_setting(node.block)}.values())
+    for place, one in enumerate(read):
+        for other in read[place + 1 :]:
+            both = f"{_said(one)}-{_said(other)}", f"{_said(one)} and {_said(other)} are exchanged"
+            yield Changed(f"swapped-{both[0]}", both[1], _exchanged(expr, {one.block: other, other.block: one}))
+
+
+def _is_setting(block: Block) -> bool:
+    """Tells whether a number is typed, or chosen between typed ones."""
+    chosen = (isinstance(node, Op) and node.name == "filled" for d in block.definitions for node in walk(d.expr))
+    return not block.axes and not block.text and (block.typed or any(chosen))
+
+
+def _exchanged(expr: Expr, into: Mapping[Block, Ref]) -> Expr:
+    if isinstance(expr, Ref) and expr.block in into:
+        return into[expr.block]
+    return rebuilt(expr, lambda inner: _exchanged(inner, into))

@@ -1,0 +1,48 @@
+"""What a misconception is: of which row, how a teacher says it, and how it changes the equation."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from blueprint.misconceptions.names import Change
+
+NUMBER = r"\d+(?:\.\d+)*"
+"""That of a step or a repetition: 2, or 2.1 for a part of the second."""
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A mistake that is often made in a row.
+
+    row:    the name of the row; in it {braces} stand for any name ({step} for a number), and a repetition (`epoch2.`) may
+            stand before it.
+    name:   short and stable: results and reports use it.
+    says:   one sentence in a teacher's words.
+    change: what the equation then is. made: what the row then shows, of the other rows' numbers by name, where no change of
+            the one equation says it; one of the two is given.
+    """
+
+    row: str
+    name: str
+    says: str
+    change: Change | None = None
+    made: Callable[[Any], Any] | None = None
+
+    def bound(self, block: str) -> Mapping[str, str | None] | None:
+        """Returns what the braces stand for in the name of a block, None if it is another row."""
+        found = _named_like(self.row).fullmatch(block)
+        return found.groupdict() if found else None
+
+
+def of(row: str, *known: tuple[str, str, Change]) -> tuple[Misconception, ...]:
+    """Returns the misconceptions of a row: name, sentence and change of each."""
+    return tuple(Misconception(row, *each) for each in known)
+
+
+def _named_like(row: str) -> re.Pattern[str]:
+    """Returns what the names of the rows look like that a misconception is of."""
+    texts = re.split(r"\{(\w+)\}", row)
+    parts = (f"(?P<{text}>{NUMBER if text == 'step' else '.+?'})" for text in texts[1::2])
+    made = "".join(next(parts) if place % 2 else re.escape(text) for place, text in enumerate(texts))
+    return re.compile(rf"(?P<within>[a-z]+{NUMBER}\.)?{made}")

@@ -1,0 +1,150 @@
+"""The misconceptions of a blank: what each of them gives in its cells, on the numbers at hand."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from blueprint.language import Block, Constant, Definition, Expr, NotationError, Values, components, needs
+from blueprint.misconceptions.evaluating import WrongRow
+from blueprint.misconceptions.mechanical import changed
+from blueprint.misconceptions.names import Names
+from blueprint.misconceptions.record import Misconception
+from blueprint.page.outline import Blank, Blueprint
+from blueprint.workbooks.kind import Kind, imported
+
+NEAR = 1e-9
+"""Numbers that differ by a smaller part of themselves are one: rounding takes 1e-12 of it, another mistake none of it."""
+LARGEST = 3
+"""Blocks in a recursion that somebody computes by hand from end to end; a larger one is a whole rollout."""
+PLAIN = {-1.0, 0.0, 1.0}
+"""Numbers that stand in many a cell: where a mistake leaves no more than one of them, it is not known by it."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What a misconception gives in the cells of a blank.
+
+    name:    short and stable. says: one sentence in a teacher's words.
+    numbers: one for each cell, in their order.
+    written: whether somebody wrote the sentence; else it follows from how the equation is built.
+    """
+
+    name: str
+    says: str
+    numbers: tuple[float, ...]
+    written: bool = True
+
+
+def wrong_values(kind: Kind | None, blueprint: Blueprint, values: Values, blank: Blank) -> list[Wrong]:
+    """Returns what the known misconceptions of a row give in the cells of a blank, the written ones first.
+
+    kind: whose written misconceptions are known; None: those of no kind. values: the true numbers, or a student's.
+    Made in the step alone, and throughout a recursion: where these differ, a misconception stands twice in the list.
+    What equals the numbers that the equation itself gives is no mistake, and what is no number nobody writes: both are left
+    out. Of two that give the same the one that follows from the equation alone gives way to a written one.
+    """
+    rows = Rows.of(blueprint)
+    right = rows.right(blank.block).in_the_step(blank.cells, values)
+    found: list[Wrong] = []
+    for row in rows.wrong(kind, blank.block):
+        for numbers in (row.in_the_step(blank.cells, values), row.throughout(blank.cells, values)):
+            wrong = Wrong(row.name, row.says, tuple(numbers or ()), row.written)
+            if numbers and _counts(wrong, right, found):
+                found.append(wrong)
+    return found
+
+
+def _counts(wrong: Wrong, right: list[float], found: list[Wrong]) -> bool:
+    """Tells whether numbers are a mistake, and not those of one that is known already."""
+    known = (each.numbers for each in found if not wrong.written or each.name == wrong.name)
+    if not all(map(math.isfinite, wrong.numbers)) or (not wrong.written and set(wrong.numbers) <= PLAIN):
+        return False
+    return not any(alike(wrong.numbers, each) for each in (right, *known))
+
+
+def alike(some: Iterable[float], others: Iterable[float]) -> bool:
+    """Tells whether numbers are the same but for rounding."""
+    return all(math.isclose(a, b, rel_tol=NEAR, abs_tol=NEAR * NEAR) for a, b in zip(some, others, strict=True))
+
+
+class Rows:
+    """The rows of a workbook with their misconceptions; made once for all variants of it, since these share their sheets."""
+
+    def __init__(self, blocks: Iterable[Block]):
+        self._named = {block.name: block for block in blocks}
+        self._known: dict[tuple[str, Block], tuple[WrongRow, ...]] = {}
+
+    @staticmethod
+    def of(blueprint: Blueprint) -> "Rows":
+        """Returns the rows of a workbook."""
+        return _rows(_Same(blueprint))
+
+    def right(self, block: Block) -> WrongRow:
+        """Returns a row with nothing wrong in it."""
+        return WrongRow("", "", True, block, {})
+
+    def wrong(self, kind: Kind | None, block: Block) -> tuple[WrongRow, ...]:
+        """Returns a row with each of its misconceptions, the written ones first."""
+        key = kind.name if kind else "", block
+        if key not in self._known:
+            self._known[key] = (*self._written(kind, block), *self._built(block))
+        return self._known[key]
+
+    def _written(self, kind: Kind | None, block: Block) -> Iterator[WrongRow]:
+        for each in misconceptions_of(kind):
+            bound = each.bound(block.name)
+            if bound is not None and each.change is not None:
+                instead = self._changed(each, block, Names(self._named, bound))
+                if instead:
+                    yield WrongRow(each.name, each.says, True, block, instead, self._circle(block))
+
+    def _changed(self, each: Misconception, block: Block, names: Names) -> dict[Definition, Expr]:
+        """Returns the equations that a misconception makes others of; none where the workbook lacks what it reads."""
+        assert each.change is not None
+        try:
+            made = {d: each.change(d.expr, names) for d in block.definitions if not isinstance(d.expr, Constant)}
+        except (KeyError, NotationError):
+            return {}
+        return {d: expr for d, expr in made.items() if str(expr) != str(d.expr)}
+
+    def _built(self, block: Block) -> Iterator[WrongRow]:
+        circle = self._circle(block)
+        for definition in (each for each in block.definitions if not isinstance(each.expr, Constant)):
+            for name, says, expr in changed(definition.expr):
+                yield WrongRow(name, says, False, block, {definition: expr}, circle)
+
+    def _circle(self, block: Block) -> tuple[Block, ...]:
+        """Returns the blocks that need each other, this one among them; none where it does not need itself."""
+        return self._circles.get(block, ())
+
+    @cached_property
+    def _circles(self) -> dict[Block, tuple[Block, ...]]:
+        computed = [block for block in self._named.values() if not block.typed]
+        reads = {block: {need.read: None for need in needs(block) if not need.read.typed} for block in computed}
+        circles = [group for group in components(reads) if len(group) > 1 or group[0] in reads[group[0]]]
+        return {block: tuple(group) for group in circles if len(group) <= LARGEST for block in group}
+
+
+class _Same:
+    """A blueprint as a key: those that share their sheets are one."""
+
+    def __init__(self, blueprint: Blueprint):
+        self.blueprint = blueprint
+
+    def __hash__(self) -> int:
+        return id(self.blueprint.sheets)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.blueprint.sheets is other.blueprint.sheets
+
+
+@lru_cache(maxsize=8)
+def _rows(same: _Same) -> Rows:
+    return Rows(same.blueprint.blocks())
+
+
+def misconceptions_of(kind: Kind | None) -> tuple[Misconception, ...]:
+    """Returns the written misconceptions of a kind."""
+    found: tuple[Misconception, ...] = imported(kind.misconceptions) if kind else ()
+    return found
