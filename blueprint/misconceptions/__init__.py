@@ -1,5 +1,6 @@
 """Misconceptions: mistakes that are often made in a row, as data, and what they give on the numbers at hand."""
 
+from blueprint.misconceptions.diagnosing import Diagnosis, diagnose, half_unit
 from blueprint.misconceptions.names import Change, Names
 from blueprint.misconceptions.record import Misconception, of
 from blueprint.misconceptions.rewriting import (
@@ -25,7 +26,7 @@ from blueprint.misconceptions.rewriting import (
 from blueprint.misconceptions.wrong import Wrong, misconceptions_of, wrong_values
 
 __all__ = [
-    "Change", "Misconception", "Names", "Wrong", "applied", "at", "base_2", "becomes", "crossed", "equation", "halves",
-    "instead", "minus_one", "misconceptions_of", "of", "operand", "operation", "row", "swapped", "times", "turned", "whole",
-    "without", "wrong_values", "zero",
+    "Change", "Diagnosis", "Misconception", "Names", "Wrong", "applied", "at", "base_2", "becomes", "crossed", "diagnose",
+    "equation", "half_unit", "halves", "instead", "minus_one", "misconceptions_of", "of", "operand", "operation", "row",
+    "swapped", "times", "turned", "whole", "without", "wrong_values", "zero",
 ]  # fmt: skip

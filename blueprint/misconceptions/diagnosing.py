@@ -1,0 +1,82 @@
+"""Which misconception a student's numbers come from, if any: they must be what it gives, and not by chance."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from blueprint.misconceptions.wrong import Wrong
+
+CHANCE = 0.05
+"""How probable it may be at most that a number drawn from where the numbers of a row lie is one of its misconceptions'."""
+MORE_DIGITS = 4
+"""Digits more than the sheet shows with which a number was computed, not copied: of these all have to agree."""
+EXACT = 1e-9
+"""How near a computed number must come, as a part of it: what a spreadsheet saves has 15 digits, sums lose a few."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The misconception that gives a student's numbers, and the names of others that give them, too."""
+
+    name: str
+    says: str
+    others: tuple[str, ...] = ()
+
+
+def diagnose(
+    given: Sequence[float | None],
+    wrong: Sequence[Wrong],
+    rights: Sequence[Sequence[float]],
+    decimals: int,
+    tolerance: float | None = None,
+) -> Diagnosis | None:
+    """Names the misconception by which a student's numbers are what they are; None where none is known, or chance may be.
+
+    given: a number for each cell of the blank, None for an empty one. wrong: its misconceptions, on the true values or on the
+    student's own, the most specific first. rights: numbers that are right: the true ones, and those with errors carried
+    forward; a cell that has one of these is never wrong. decimals: those that the sheet shows. tolerance: what counts as
+    right; without it half a unit of the last digit shown.
+    """
+    half = half_unit(decimals)
+    right = [[numbers[cell] for numbers in rights] for cell in range(len(given))]
+    off = {
+        cell: number
+        for cell, number in enumerate(given)
+        if number is not None and not _one_of(number, right[cell], half if tolerance is None else tolerance)
+    }
+    if not off or not all(map(math.isfinite, off.values())):
+        return None
+    near = {cell: half if _copied(number, decimals) else EXACT * max(1.0, abs(number)) for cell, number in off.items()}
+    fits = [each for each in wrong if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
+    if not fits or _by_chance(wrong, right, near) > CHANCE:
+        return None
+    first = min(fits, key=lambda each: not each.written)
+    others = dict.fromkeys(each.name for each in fits if each.name != first.name)
+    return Diagnosis(first.name, first.says, tuple(others))
+
+
+def half_unit(decimals: int) -> float:
+    """Returns half a unit of the last digit shown."""
+    return 0.5 * 10.0**-decimals
+
+
+def _one_of(number: float, others: Sequence[float], near: float) -> bool:
+    return any(abs(number - other) <= near * (1 + EXACT) + EXACT * EXACT for other in others)
+
+
+def _copied(number: float, decimals: int) -> bool:
+    """Tells whether a number has no more digits than somebody types: those shown, or a few more off a calculator."""
+    return round(number, decimals + MORE_DIGITS) == number
+
+
+def _by_chance(wrong: Sequence[Wrong], right: Sequence[Sequence[float]], near: dict[int, float]) -> float:
+    """Returns how probable it is that numbers drawn from where those of the row lie are what some misconception gives.
+
+    They lie as far from the right one, on either side, as half of the misconceptions' do.
+    """
+    hit = 1.0
+    for cell, so_near in near.items():
+        spread = 2 * median(abs(each.numbers[cell] - right[cell][0]) for each in wrong)
+        hit *= min(1.0, 2 * so_near / spread) if spread else 1.0
+    return len({each.numbers for each in wrong}) * hit
