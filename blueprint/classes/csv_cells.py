@@ -24,7 +24,7 @@ DELIMITERS = ",;\t"
 _BOM = "\ufeff"
 _BEGINS = tuple("=+-@＝＋－＠")
 _SPLITS = re.compile(r"[,;\t\r\n|]")
-_AROUND = " \"'\t\r\n\xa0\u2007\u202f\ufeff"
+_AROUND = ' "\t\r\n\xa0\u2007\u202f\ufeff'
 """What a program takes away from a cell before it looks at it."""
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _TEXT_IN_QUOTES = re.compile(r'="[^"]*"')
@@ -65,8 +65,9 @@ def harmless(value: object) -> str:
 
 def bare(text: str) -> str:
     """Takes away the apostrophes that `harmless` has put before what looked like a formula."""
-    parts = [(text[start], _computed(text[start:]), text[start:end]) for start, end in _parts(text) if start < end]
-    return "".join(part[begins == "'" and guards :] for begins, guards, part in parts)
+    return "".join(
+        text[start + (text[start:end][:1] == "'" and _computed(text[start + 1 :])) : end] for start, end in _parts(text)
+    )
 
 
 def _parts(text: str) -> list[tuple[int, int]]:
