@@ -1,0 +1,15 @@
+"""The command `class`: which commands a class has. Each is a module of its own, imported when it is called."""
+
+import click
+
+from blueprint.commands.lazy import Command, Lazy
+
+COMMANDS = {
+    "report": Command("class_report:report", "Write a page on how a class did: marks, blanks, mistakes, flags."),
+}
+"""By name where a command lies, and what it does."""
+
+
+@click.group("class", cls=Lazy, addresses=COMMANDS)
+def class_() -> None:
+    """A variant of one worksheet for each student of a class, graded so that one mistake counts once."""
