@@ -19,9 +19,8 @@ class Lazy(click.Group):
 
     def __init__(self, *given: Any, addresses: Mapping[str, Command], **more: Any) -> None:
         """Takes where each command lies, by its name."""
-        super().__init__(
-            *given, commands=[click.Command(name, help=each.says) for name, each in addresses.items()], **more
-        )
+        super().__init__(*given, **more)
+        self.commands = {name: click.Command(name, help=each.says) for name, each in addresses.items()}
         self.addresses = addresses
 
     def resolve_command(
