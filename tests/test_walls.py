@@ -48,10 +48,12 @@ MAY_READ = {
         "book", "classes", "inputs", "language", "page", "quoting", "saving", "workbooks.common", "workbooks.kind",
         "workbooks.registry", "worksheets",
     ),
+    "worksheets": ("book", "explaining", "language", "page.outline", "worksheets"),
     "cli": ("commands",),
     "commands": (
         "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
         "reopening", "saving", "verifying", "which", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry",
+        "worksheets",
     ),
     "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
     "program": (),
@@ -84,7 +86,7 @@ KEEPERS = {
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),
-    "pydantic": ("classes", "inputs", "workbooks"),
+    "pydantic": ("classes", "inputs", "workbooks", "worksheets"),
     "torch": (
         "witness",
         "verifying",

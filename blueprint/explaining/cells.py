@@ -44,7 +44,7 @@ def member(block: Block, slot: int, place: int, names: Names, values: Values) ->
     return part.letter if axis.parts and part.size == 1 else plain
 
 
-def places(block: Block, given: Mapping[str, int | str], names: Names, values: Values) -> tuple[int, ...]:
+def places_named(block: Block, given: Mapping[str, int | str], names: Names, values: Values) -> tuple[int, ...]:
     """Turns numbers and words (episode 1, position 5, “dog”) into places.
 
     Raises NotationError for a letter that is missing or not the block's, and for a member that does not exist.

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from blueprint.explaining.cells import Spots, block_at, parse_address, places, repeated
+from blueprint.explaining.cells import Spots, block_at, parse_address, places_named, repeated
 from blueprint.explaining.tree import Explanation, explanation
 from blueprint.language import Axis, Block, Cell, NotationError, Values, origin, printed, require
 from blueprint.page import names, outline
@@ -29,7 +29,7 @@ def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[s
         cell, followed = _at_address(what, book)
     else:
         block = what if isinstance(what, Block) else block_named(what, book.blocks)
-        cell = Cell(block, places(block, members, book.blueprint.names, book.values))
+        cell = Cell(block, places_named(block, members, book.blueprint.names, book.values))
     first = origin(cell, book.values)
     source, repeats = first.block.about.source, f"{cell.block.name} repeats {first.block.name}"
     head = [_column(first, book), source and f"source: {source}", *followed, book.doubts(cell)]

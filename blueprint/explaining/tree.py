@@ -162,7 +162,7 @@ class Shown(NamedTuple):
 
 def shown(book: Book, block: Block, members: Mapping[str, int | str]) -> Shown:
     """Shows the cell of a block at members that are named as the page counts them."""
-    at = cells.places(block, members, book.blueprint.names, book.values)
+    at = cells.places_named(block, members, book.blueprint.names, book.values)
     equation, numbers = book.spelled(Cell(block, at))
     formula, cell = formula_at(block, at, book.layout), book.layout.address(block, at)
     return Shown(equation or equations(block), numbers, formula, book.values.cell(block, *at), cell)

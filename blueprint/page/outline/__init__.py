@@ -1,6 +1,6 @@
 """The outline of a workbook: which block stands on which sheet, under which heading, beside what. Pure data."""
 
-from blueprint.page.outline.book import Blank, Blueprint, Choice, Section, Sheet, blocks_on, on_one_sheet
+from blueprint.page.outline.book import Blank, Blueprint, Choice, Section, Sheet, blocks_of, blocks_on, on_one_sheet
 from blueprint.page.outline.charts import Chart, Scale, Series
 from blueprint.page.outline.items import (
     Box,
@@ -52,6 +52,7 @@ __all__ = [
     "Tour",
     "Unchanged",
     "View",
+    "blocks_of",
     "blocks_on",
     "key",
     "minor",

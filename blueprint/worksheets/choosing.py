@@ -1,0 +1,139 @@
+"""Blanks that are chosen: along one derivation, from its first quantities to the result, in one column where that can be.
+
+Cells are chosen among those that the result is computed from. An answer must say something: it is not 0, 1 or a whole number,
+not what its equation reads already, and nothing that stays in the file looks like it.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from itertools import zip_longest
+from random import Random
+
+from blueprint.language import Axis, Block, Cell
+from blueprint.page.outline import Piece
+from blueprint.worksheets.candidates import Candidates
+from blueprint.worksheets.errors import require
+
+NEARLY = 0.9
+"""A column is as good as the best one if it has this share of its quantities."""
+Column = frozenset[tuple[Axis, int]]
+
+
+class Chooser:
+    """Chooses cells among those that may be blanks; seed: of what is left to chance."""
+
+    def __init__(self, candidates: Candidates, seed: str):
+        self.candidates, self.book, self.graph = candidates, candidates.book, candidates.graph
+        self.random = Random(f"blanks {seed}")  # a seed that anybody may know
+
+    def chosen(
+        self, count: int, refused: set[Block], one_of: Callable[[Cell], object] = lambda cell: cell
+    ) -> list[Cell]:
+        """Chooses so many cells, none in the blocks refused, spread over the steps, in the order of computation.
+
+        one_of: of the cells for which it is the same one is chosen. Raises WorksheetError if there are not so many.
+        """
+        found: list[Cell] = []
+        for column in self.columns:
+            here = self._around(column, refused)
+            for tier in self._tiers(here):
+                self._take([cell for cell in tier if one_of(cell) not in set(map(one_of, found))], count, found)
+        require(
+            len(found) == count,
+            f"{count} blanks are more than these numbers have room for: {len(found)} cells can be blanks; ask for fewer",
+        )
+        rank = {cell: i for i, cell in enumerate(self.candidates.usable)}
+        return sorted(found, key=rank.__getitem__)
+
+    def _around(self, column: Column, refused: set[Block]) -> list[Cell]:
+        """Lists the usable cells of a column, and those of its group of which the column itself has none of the row."""
+        left = [cell for cell in self.candidates.usable if cell.block not in refused]
+        inside = {cell for cell in left if self.column(cell) <= column}
+        rows = {cell.block for cell in inside}
+        outer = [axis.extent for sheet in self.book.blueprint.sheets for axis in sheet.across[:-1]]
+        group = {(axis, place) for axis, place in column if axis in outer}
+        beside = {cell for cell in left if cell.block not in rows and group and group <= self.column(cell)}
+        return [cell for cell in left if cell in inside or cell in beside]
+
+    def by_section(self, refused: set[Block]) -> list[Cell]:
+        """Lists a cell of each section, in the best column, those sections first in which stands what one looks for."""
+        column = self.columns[0] if self.columns else frozenset()
+        tiers = self._tiers(self._around(column, refused))
+        return [cell for tier in tiers[:2] for cell in self.random.sample(tier, len(tier))]
+
+    def best(self, cells: Iterable[Cell]) -> Cell | None:
+        """Returns the cell to ask for among some of a row: one of the derivation, in the best of its columns."""
+        usable = set(self.candidates.usable)
+        listed = [cell for cell in cells if self.candidates.fits(cell)]
+        inside = [cell for cell in listed if cell in usable] or listed
+        for column in self.columns:
+            if here := [cell for cell in inside if self.column(cell) <= column]:
+                return self.random.choice(here)
+        return inside[0] if inside else None
+
+    def column(self, cell: Cell) -> Column:
+        """Returns where a cell stands along the axes that run from left to right."""
+        at = zip(cell.block.axes, cell.places, strict=True)
+        return frozenset((axis.extent, place) for axis, place in at if axis.extent in self._across)
+
+    @cached_property
+    def _across(self) -> set[Axis]:
+        return {axis.extent for sheet in self.book.blueprint.sheets for axis in sheet.across}
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns by how many quantities they have; of those that have nearly the most, one by chance comes first."""
+        held: dict[Column, set[Block]] = {}
+        for cell in self.candidates.usable:
+            held.setdefault(self.column(cell), set()).add(cell.block)
+        longest = max(map(len, held), default=0)
+        whole = [column for column in held if len(column) == longest]
+        whole.sort(key=lambda each: -len(held[each]))  # the order of equals is that of the computation
+        good = [column for column in whole if len(held[column]) >= NEARLY * len(held[whole[0]])]
+        first = self.random.choice(good) if good else frozenset()
+        return list(dict.fromkeys([first, *whole, *held]))
+
+    @cached_property
+    def _looked_for(self) -> set[Block]:
+        """The quantities that one looks for: those with a key row, and those that are named on the first sheet."""
+        pieces = {item.about for _, _, item in self.graph.items() if isinstance(item, Piece)}
+        return pieces | {block for block, row in self.graph.rows.items() if row.role == "key"}
+
+    def _tiers(self, cells: list[Cell]) -> list[list[Cell]]:
+        """Sorts cells into those to take first, second …: one of each step that one looks for, of each other step, and more."""
+        steps: dict[int, dict[Block, list[Cell]]] = {}
+        for cell in cells:
+            steps.setdefault(id(self.graph.home[cell.block][1]), {}).setdefault(cell.block, []).append(cell)
+        ordered = [[self.random.choice(step[block]) for block in self._ordered(step)] for step in steps.values()]
+        first = [step[0] for step in ordered]
+        later = zip_longest(*(step[1:] for step in ordered))
+        return [
+            [cell for cell in first if cell.block in self._looked_for],
+            [cell for cell in first if cell.block not in self._looked_for],
+            *([cell for cell in tier if cell is not None] for tier in later),
+        ]
+
+    def _ordered(self, step: Iterable[Block]) -> list[Block]:
+        """Returns the blocks of a step, those first that one looks for, and those by chance."""
+        shuffled = self.random.sample(list(step), len(list(step)))
+        return sorted(shuffled, key=lambda block: block not in self._looked_for)
+
+    def _take(self, tier: list[Cell], count: int, found: list[Cell]) -> None:
+        """Takes what is still needed from a tier, evenly spread, where it has more; no two answers look alike."""
+        left: list[Cell] = []
+        for cell in tier:
+            if self._differs(cell, [*found, *left]):
+                left.append(cell)
+        need = count - len(found)
+        if need < len(left):
+            last = len(left) - 1
+            left = [left[round(last - i * last / max(need - 1, 1))] for i in range(need)]
+        found += left
+
+    def _differs(self, cell: Cell, found: list[Cell]) -> bool:
+        own, decimals = self.answer(cell), cell.block.about.decimals
+        return all(cell is not other and abs(abs(own) - abs(self.answer(other))) > 10.0**-decimals for other in found)
+
+    def answer(self, cell: Cell) -> float:
+        """Returns what belongs into a cell."""
+        return float(self.book.values.cell(cell.block, *cell.places))

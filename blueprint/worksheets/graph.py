@@ -1,0 +1,96 @@
+"""Which block reads which, and where on the pages each stands."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from blueprint.language import Block, Values, needs
+from blueprint.page.outline import Blueprint, Finder, Item, Judged, Row, Section, Sheet, blocks_of
+
+Place = tuple[Sheet, Section]
+
+
+class Graph:
+    """The blocks of a blueprint: what each reads, what reads it, on which sheet and in which section it stands."""
+
+    def __init__(self, blueprint: Blueprint):
+        self.blueprint = blueprint
+        self.blocks = blueprint.blocks()
+        self.reads = {block: {need.read: None for need in needs(block)} for block in self.blocks}
+        self.readers: dict[Block, list[Block]] = {block: [] for block in self.blocks}
+        for reader, read in self.reads.items():
+            for block in read:
+                self.readers[block].append(reader)
+        self._belows: dict[Block, set[Block]] = {}
+
+    @property
+    def result(self) -> list[Block]:
+        """The number that everything leads to, if there is one."""
+        result = self.blueprint.result
+        return [] if result is None else [result]
+
+    def below(self, roots: Iterable[Block]) -> set[Block]:
+        """Returns the blocks that read one of these, step after step, and these themselves."""
+        return _reached(roots, self.readers)
+
+    def below_one(self, block: Block) -> set[Block]:
+        """Returns the blocks that read one, step after step, and it; they are looked up once."""
+        if block not in self._belows:
+            self._belows[block] = self.below([block])
+        return self._belows[block]
+
+    def above(self, roots: Iterable[Block]) -> set[Block]:
+        """Returns the blocks that these read, step after step, and these themselves."""
+        return _reached(roots, self.reads)
+
+    def items(self) -> Iterator[tuple[Sheet, Section, Item]]:
+        """Yields what stands under the headings, in reading order."""
+        for sheet in self.blueprint.sheets:
+            for section in sheet.sections:
+                yield from ((sheet, section, item) for item in section.items)
+
+    @cached_property
+    def home(self) -> dict[Block, Place]:
+        """The sheet and the section in which a block stands; what stands in the head of a sheet has none."""
+        return {block: (sheet, section) for sheet, section, item in self.items() for block in blocks_of(item)}
+
+    @cached_property
+    def rows(self) -> dict[Block, Row]:
+        """The rows that say more of their block than where it stands: what they are for, whether they fold."""
+        return {item.block: item for _, _, item in self.items() if isinstance(item, Row)}
+
+    @cached_property
+    def verdicts(self) -> set[Block]:
+        """What judges: the verdict on everything, and what leads to nothing else on its sheet."""
+        found = {item.checks for _, _, item in self.items() if isinstance(item, Judged)}
+        sheets = {id(self.home[block][0]) for block in found if block in self.home}
+        here = [block for block, (sheet, _) in self.home.items() if id(sheet) in sheets and not block.typed]
+        found |= {block for block in here if block.text and not self.readers[block]}
+        while more := [each for each in here if each not in found and self._leads_only_to(each, found)]:
+            found.update(more)
+        return found
+
+    def _leads_only_to(self, block: Block, found: set[Block]) -> bool:
+        others = set(self.readers[block]) - {block}
+        return bool(others) and others <= found
+
+    @cached_property
+    def derived_again(self) -> list[Sheet]:
+        """The sheets that show every step of a column once more, with its numbers."""
+        return [sheet for sheet in self.blueprint.sheets if any(isinstance(item, Finder) for item in sheet.items())]
+
+    def counts(self, block: Block, places: tuple[int, ...], values: Values) -> bool:
+        """Tells whether a cell is part of what is computed: it does not stand in a column that its sheet greys."""
+        grey = self.home[block][0].grey if block in self.home else None
+        if grey is None or not set(grey.axes) <= set(block.axes):
+            return True
+        at = dict(zip(block.axes, places, strict=True))
+        return values.cell(grey, *(at[axis] for axis in grey.axes)) != 0
+
+
+def _reached(roots: Iterable[Block], onward: Mapping[Block, Iterable[Block]]) -> set[Block]:
+    found, left = set(roots), list(roots)
+    while left:
+        new = [block for block in onward.get(left.pop(), ()) if block not in found]
+        found.update(new)
+        left += new
+    return found

@@ -1,0 +1,132 @@
+"""Leaks: numbers from which an answer follows other than by doing the step.
+
+A cell gives an answer away if it shows it while the blank is empty: it is computed a second way, repeats a step before it, or was
+typed from elsewhere. So all numbers are computed with a blank empty, which a sheet reads as 0, and the answer is looked for
+among them. What the equation of a blank reads itself does not count: to see which of these is meant is the step (a minimum is
+always one of two numbers that one can see).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from blueprint.language import Block, Cell, Values, compute, reads
+from blueprint.page.outline import Blank, Blueprint
+from blueprint.worksheets.table import SAME, Held, Table
+
+SMALL = 2
+"""Significant digits that an answer must show at least, so that it is no coincidence that something else shows the same."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A cell that shows an answer: of which cell of which blank, and whether it was typed."""
+
+    blank: Blank
+    of: Cell
+    cell: Cell
+    typed: bool = False
+
+
+def answers_of(blank: Blank, values: Values) -> list[float]:
+    """Returns what belongs into the cells of a blank."""
+    return [float(values.cell(blank.block, *places)) for places in blank.cells]
+
+
+def is_plain(answer: float, decimals: int) -> bool:
+    """Tells whether so many cells may show a number that nothing can be said of one that does: 0, 1, too few digits, none."""
+    return not np.isfinite(answer) or abs(answer) < 10.0 ** (SMALL - 1 - decimals) or answer == round(answer)
+
+
+def repeats(cell: Cell, values: Values) -> Cell | None:
+    """Returns a cell that an equation reads and whose number is its own result, or None."""
+    answer = float(values.cell(cell.block, *cell.places))
+    for each in (each for read in reads(cell, values) for each in read.cells if not each.block.text):
+        read = values.cell(each.block, *each.places)
+        if isinstance(read, float) and abs(abs(read) - abs(answer)) <= SAME * abs(answer):
+            return each
+    return None
+
+
+def is_told(cell: Cell, values: Values) -> bool:
+    """Tells whether an answer can be looked for: it is neither plain nor one of the numbers that its equation reads."""
+    answer = float(values.cell(cell.block, *cell.places))
+    return not is_plain(answer, cell.block.about.decimals) and repeats(cell, values) is None
+
+
+class Search:
+    """Looks for the answers of blanks among the numbers of a blueprint.
+
+    blueprint: what stands in the file, its blanks among it. values: all its numbers. shown: cells whose answers are not looked
+    for, since they are known to stand elsewhere.
+    """
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        values: Values,
+        blanks: Sequence[Blank] | None = None,
+        shown: Collection[Cell] = (),
+    ):
+        self.blueprint, self.values = blueprint, values
+        self.blanks = blueprint.blanks if blanks is None else tuple(blanks)
+        self.blocks, self.known = blueprint.blocks(), set(shown)
+
+    @cached_property
+    def missing(self) -> list[tuple[Blank, dict[Cell, float]]]:
+        """By blank the answers that are looked for, each with its cell."""
+        return [(blank, {cell: self._answer(cell) for cell in self._sought(blank)}) for blank in self.blanks]
+
+    def _sought(self, blank: Blank) -> Iterator[Cell]:
+        cells = (Cell(blank.block, at) for at in blank.cells)
+        return (cell for cell in cells if cell not in self.known and is_told(cell, self.values))
+
+    def _answer(self, cell: Cell) -> float:
+        return float(self.values.cell(cell.block, *cell.places))
+
+    def leaks(self) -> list[Leak]:
+        """Lists the cells that show an answer: with one blank empty and all others filled in, and with all of them empty."""
+        empty = self.table(self.blanks)
+        found = list(self.typed_alike(empty))
+        for blank, answers in self.missing:
+            for table in (self.table([blank]), empty):
+                found += self.shown(table, blank, answers)
+        return list(dict.fromkeys(found))
+
+    def with_all_empty(self) -> list[Leak]:
+        """Lists the cells that show an answer with all blanks empty: the file as it is handed out."""
+        empty = self.table(self.blanks)
+        shown = (leak for blank, answers in self.missing for leak in self.shown(empty, blank, answers))
+        return list(dict.fromkeys([*self.typed_alike(empty), *shown]))
+
+    def table(self, emptied: Iterable[Blank]) -> Table:
+        """Returns the numbers where some blanks are empty, and the others hold their answers."""
+        held: dict[Block, dict[tuple[int, ...], float]] = {}
+        for blank in emptied:
+            held.setdefault(blank.block, {}).update(dict.fromkeys(blank.cells, 0.0))
+        return Table(self.blocks, self.computed(held))
+
+    def computed(self, held: Held) -> Values:
+        """Computes everything with numbers that stand in cells whatever their equations say."""
+        return compute(self.blocks, self.blueprint.sizes, self.blueprint.typed, True, held)
+
+    def shown(self, table: Table, blank: Blank, answers: Mapping[Cell, float]) -> Iterator[Leak]:
+        """Yields the cells outside of all blanks that show one of the answers of a blank."""
+        for of, answer in answers.items():
+            for cell in (table.cell(int(index)) for index in table.same(answer)):
+                if cell not in self.cells:
+                    yield Leak(blank, of, cell, cell.block.typed)
+
+    def typed_alike(self, table: Table) -> Iterator[Leak]:
+        """Yields the typed cells that look like an answer."""
+        for blank, answers in self.missing:
+            for of, answer in answers.items():
+                for index in table.shown_the_same(answer, blank.block.about.decimals):
+                    yield Leak(blank, of, table.cell(int(index)), True)
+
+    @cached_property
+    def cells(self) -> set[Cell]:
+        """The cells of all blanks."""
+        return {Cell(blank.block, at) for blank in self.blanks for at in blank.cells}

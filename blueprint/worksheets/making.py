@@ -1,0 +1,172 @@
+"""The worksheet: a blueprint with blanks, without what would give their answers away."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+
+from blueprint.book import Book
+from blueprint.language import Block, Cell, reads
+from blueprint.page.outline import Blank, Blueprint, blocks_on
+from blueprint.worksheets.asked import Asked, Meant, cell_title, computed, meant
+from blueprint.worksheets.candidates import Candidates
+from blueprint.worksheets.check_digits import can_be_checked
+from blueprint.worksheets.choosing import Chooser
+from blueprint.worksheets.errors import WorksheetError, require
+from blueprint.worksheets.graph import Graph
+from blueprint.worksheets.leaks import answers_of, is_plain
+from blueprint.worksheets.leaving import Left, leave
+
+LEVELS = {1: "single cells", 2: "whole rows", 3: "whole sections"}
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """A blueprint with blanks, and what belongs into them.
+
+    full: the book with all answers. answers: by the title of a blank the numbers of its cells, in their order.
+    shown: cells of rows whose answers stand elsewhere as well, in what cannot be left out: of these the formula is asked.
+    """
+
+    blueprint: Blueprint
+    full: Book
+    level: int
+    answers: dict[str, list[float]] = field(default_factory=dict)
+    shown: frozenset[Cell] = frozenset()
+
+    @property
+    def blanks(self) -> tuple[Blank, ...]:
+        """The blanks, in the order of computation or in that in which they were asked for."""
+        return self.blueprint.blanks
+
+    @cached_property
+    def book(self) -> Book:
+        """The book to save and to hand out."""
+        return Book(self.blueprint)
+
+
+def worksheet(
+    blueprint: Blueprint, asked: int | Sequence[Asked] = 12, level: int = 1, check: bool = False, seed: str = ""
+) -> Worksheet:
+    """Makes a worksheet.
+
+    asked: how many blanks are chosen, or which they are. level: 1, single cells; 2, whole rows; 3, whole sections.
+    check: each answer must have check digits that tell right from wrong and do not tell the answer.
+    seed: other blanks are chosen for another seed, the same for the same. Raises WorksheetError where it cannot be made.
+    """
+    require(level in LEVELS, f"there is no level {level}: 1 is single cells, 2 whole rows, 3 whole sections")
+    require(not blueprint.blanks, "this blueprint has blanks already: make a worksheet of one without")
+    making = _Making(Book(blueprint), level, check, seed)
+    if isinstance(asked, int):
+        require(asked > 0, f"{asked} blanks: a worksheet has 1 or more")
+        return making.chosen(asked)
+    require(asked, "no blank is asked for: a worksheet has 1 or more")
+    return making.asked(asked)
+
+
+class _Making:
+    """Makes one worksheet of a book."""
+
+    def __init__(self, book: Book, level: int, check: bool, seed: str):
+        self.book, self.level, self.check = book, level, check
+        self.graph = Graph(book.blueprint)
+        barred = {block for sheet in self.graph.derived_again for block in blocks_on(sheet)} | self.graph.verdicts
+        suits: Callable[[float], bool] = can_be_checked if check else lambda answer: True
+        self.candidates = Candidates(book, self.graph, barred, suits)
+        self.chooser = Chooser(self.candidates, seed)
+
+    def chosen(self, count: int) -> Worksheet:
+        """Chooses blanks until none of them is given away."""
+        refused: set[Block] = set()
+        while True:
+            by_blank = self._choice(count, refused)
+            left = leave(self.graph, self.book, list(by_blank))
+            if not left.refused:
+                return self._made(list(by_blank), left)
+            refused |= {cell.block for blank, cell in by_blank.items() if blank.title in left.refused}
+
+    def _choice(self, count: int, refused: set[Block]) -> dict[Blank, Cell]:
+        """Returns so many blanks, each with the cell for which it was chosen; of whole sections those that fit in."""
+        if self.level == 1:
+            return {self._single(cell): cell for cell in self.chooser.chosen(count, refused)}
+        if self.level == 2:
+            cells = self.chooser.chosen(count, refused, lambda cell: cell.block)
+            return {self._row(cell.block): cell for cell in cells}
+        found: dict[Blank, Cell] = {}
+        for cell in self.chooser.by_section(refused):
+            rows = self._section(cell.block)
+            if not found or len(found) + len(rows) <= count:
+                found |= {self._row(block): cell for block in rows}
+        require(found, "nothing in this workbook can be left blank a section at a time: ask for rows, --level 2")
+        return found
+
+    def asked(self, asked: Sequence[Asked]) -> Worksheet:
+        """Makes the blanks that are asked for; refuses one that is asked for twice, or given away."""
+        blanks = [blank for each in asked for blank in self._meant(meant(each, self.book), each.weight)]
+        seen: dict[Cell, str] = {}
+        for blank in blanks:
+            for cell in (Cell(blank.block, at) for at in blank.cells):
+                require(cell not in seen, f"{blank.title} is asked for twice: it is part of {seen.get(cell)}")
+                seen[cell] = blank.title
+        left = leave(self.graph, self.book, blanks)
+        for title, why in left.refused.items():
+            raise WorksheetError(f"{title} cannot be a blank: {why}; ask for another cell or row")
+        return self._made(blanks, left)
+
+    def _made(self, blanks: Sequence[Blank], left: Left) -> Worksheet:
+        blueprint = replace(left.blueprint, blanks=tuple(blanks), left_out=left.reasons)
+        blueprint = replace(blueprint, facts={**blueprint.facts, "worksheet": str(self.level)})
+        answers = {blank.title: answers_of(blank, self.book.values) for blank in blanks}
+        return Worksheet(blueprint, self.book, self.level, answers, frozenset(left.shown))
+
+    def _meant(self, found: Meant, weight: float) -> list[Blank]:
+        """Returns the blanks that are meant by what was asked for, as the level has it."""
+        if found.places is not None:
+            return [self._refuse_plain(self._single(Cell(found.blocks[0], found.places), weight))]
+        row = found.blocks[0]
+        if self.level == 1:
+            cells = [cell for block in found.blocks if (cell := self.chooser.best(self._cells(block)))]
+            require(cells, f"{found.title} has no cell whose answer says something: 0, 1, or what stands there already")
+            return [self._single(cell, weight) for cell in cells]
+        if self.level == 2:
+            rows = [row] if found.is_row else [block for block in found.blocks if self.candidates.may(block)]
+            require(rows, f"{found.title} has no row of numbers that can be left blank")
+            return [self._row(block, weight) for block in rows]
+        return [self._row(block, weight) for block in (self._section(row) if found.is_row else found.blocks)]
+
+    def _refuse_plain(self, blank: Blank) -> Blank:
+        """Refuses a cell whose answer is 0, or so short a number that it may stand anywhere."""
+        (answer,) = answers_of(blank, self.book.values)
+        require(
+            not is_plain(answer, blank.block.about.decimals),
+            f"{blank.title} is {answer:g}, which an empty cell or any other may show: ask for a cell with more digits",
+        )
+        require(
+            not self.check or can_be_checked(answer),
+            f"{blank.title} is {answer:.9g}, whose check digits would tell it or hang on its rounding: ask for another cell",
+        )
+        return blank
+
+    def _single(self, cell: Cell, weight: float = 1.0) -> Blank:
+        return Blank(cell_title(cell), cell.block, (cell.places,), weight, self._asks)
+
+    def _row(self, block: Block, weight: float = 1.0) -> Blank:
+        cells = tuple(cell.places for cell in self._cells(block))
+        require(
+            cells, f"{block.name} has no formula that could be asked for: it is typed, or the same number everywhere"
+        )
+        return Blank(block.name, block, cells, weight, self._asks)
+
+    @property
+    def _asks(self) -> str:
+        return "number" if self.level == 1 else "formula"
+
+    def _cells(self, block: Block) -> list[Cell]:
+        """Lists the cells of a row whose formula reads something, grey ones too: a formula left there would be the answer."""
+        places = product(*(range(self.book.values.size(axis)) for axis in block.axes))
+        return [cell for cell in (Cell(block, at) for at in places) if reads(cell, self.book.values)]
+
+    def _section(self, block: Block) -> tuple[Block, ...]:
+        """Returns what is computed in the section of a block."""
+        _, section = self.graph.home[block]
+        return tuple(each for each in computed(section) if self._cells(each))
