@@ -79,7 +79,7 @@ class Book:
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
         from blueprint.page import recalculate, watch
 
-        return recalculate.prove(Path(path), watch.expected(self.layout))
+        return recalculate.prove(Path(path), watch.expected(self.layout), watch.waiting_in(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> "explaining.Shown":
         """Shows one cell four ways: `book.show("height", n=1, t=5)`; members go by number or word (`c="Oslo"`)."""

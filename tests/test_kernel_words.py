@@ -27,6 +27,7 @@ whiten whitened whitening
 """
 WORDS = frozenset(LISTED.split())
 FOREIGN = {
+    "blueprint_token": "the defined name of the cell that says whose copy of a worksheet a file is",
     "Token": "openpyxl's class of a piece of a formula",
     "dumps": "json's function that spells a value",
     "SOURCE_DATE_EPOCH": "a variable that programs agree on: when a file says it was made",

@@ -80,7 +80,7 @@ MAY_READ |= {
 }
 # Who alone may import a package.
 KEEPERS = {
-    "xlsxwriter": ("page.write", "page.sheet_setup", "classes"),
+    "xlsxwriter": ("page.write", "page.plain_sheet", "classes"),
     "openpyxl": ("page.read", "page.written", "page.found", "page.archive"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),

@@ -1,7 +1,7 @@
 """The cells of a workbook, row by row: what is typed, which formula stands there, and the number that it gives."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
 
@@ -21,15 +21,19 @@ from blueprint.language import (
     places_of,
     walk,
 )
-from blueprint.page import addresses, grid
+from blueprint.page import addresses, blanks, grid
 from blueprint.page.layout import Layout
+from blueprint.page.outline import Blank
 
 Value = float | str
 
 
 @dataclass(frozen=True)
 class Run:
-    """Cells of one row that belong together: their columns, formulas (none: typed or constant) and values."""
+    """Cells of one row that belong together: their columns, formulas (none: typed or constant) and values.
+
+    blank: they are left to the reader; the value of an empty one is NaN.
+    """
 
     block: Block
     sheet: str
@@ -38,13 +42,35 @@ class Run:
     formulas: list[str] | None
     values: list[Value]
     edge: bool
+    blank: bool = False
 
 
 def runs(layout: Layout) -> list[Run]:
     """Returns the cells of every block in reading order; they are spelled once."""
     if layout.runs is None:
-        layout.runs = [run for block in layout.places for run in runs_of(block, layout)]
+        every = (run for block in layout.places for run in runs_of(block, layout))
+        left = {cell: number for blank in layout.blueprint.blanks for cell, number in _filled(blank, layout)}
+        layout.runs = [part for run in every for part in _cut(run, left)] if left else [*every]
     return layout.runs
+
+
+def _filled(blank: Blank, layout: Layout) -> Iterator[tuple[blanks.Place, float]]:
+    yield from zip(blanks.places_of(blank, layout), blanks.filled(blank, layout), strict=True)
+
+
+def _cut(run: Run, left: dict[blanks.Place, float]) -> Iterator[Run]:
+    """Yields a run without the cells that are blanks, and these as a run of their own; `left`: what stands in them."""
+    kept = [i for i, column in enumerate(run.columns) if (run.sheet, run.row, column) not in left]
+    columns = [column for i, column in enumerate(run.columns) if i not in kept]
+    if not columns:
+        yield run
+        return
+    formulas = run.formulas and [run.formulas[i] for i in kept]
+    if kept:
+        values = [run.values[i] for i in kept]
+        yield replace(run, columns=[run.columns[i] for i in kept], formulas=formulas, values=values)
+    values = [left[run.sheet, run.row, column] for column in columns]
+    yield replace(run, columns=columns, formulas=None, values=values, blank=True)
 
 
 def runs_of(block: Block, layout: Layout) -> Iterator[Run]:

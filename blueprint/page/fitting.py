@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.language import Axis, Block, NotationError, Values, require
-from blueprint.page import grid, names
+from blueprint.page import blanks, grid, names
 from blueprint.page.layout import Layout
 from blueprint.page.outline import Blueprint, Item, Note, Row, Section, Sheet, Table
 
@@ -52,6 +52,7 @@ def refuse_unfit(blueprint: Blueprint, values: Values) -> None:
     for axis, size in values.sizes.items():
         require(size != 0, f"there is no {axis.meaning} at all: an axis on a page has at least one member")
     _refuse_same_names(blueprint)
+    blanks.refuse_wrong(blueprint)
     for sheet in blueprint.sheets:
         require(
             _TITLE.fullmatch(sheet.title) and sheet.title.lower() not in map(str.lower, names.SHEETS),

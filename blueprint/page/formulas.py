@@ -65,7 +65,7 @@ def lay_formulas(layout: Layout) -> None:
 def watched_sheets(layout: Layout) -> list[str]:
     """Lists the sheets as numbers are derived: those on which something is computed first, then those that show it again."""
     computing = {place.sheet for block, place in layout.places.items() if not (block.typed or block.link)}
-    watched = (sheet for sheet in layout.body if sheet not in (names.FORMULAS, names.CONTENTS))
+    watched = (sheet for sheet in layout.body if sheet not in (names.FORMULAS, names.CONTENTS, names.BLANKS))
     return sorted(watched, key=lambda sheet: sheet not in computing)
 
 

@@ -29,6 +29,11 @@ class At:
         """The address of the cell, without its sheet."""
         return grid.address(self.row, self.column)
 
+    @property
+    def at(self) -> tuple[str, int, int]:
+        """The cell as a key."""
+        return self.sheet, self.row, self.column
+
 
 @dataclass(frozen=True)
 class Label(At):
@@ -52,6 +57,7 @@ class Live(At):
     """A formula; of those that the layout lists none belongs to a block: what the chosen column holds, whether an input changed.
 
     repeats: it only shows another cell again. summed: a watch has its number as part of a sum, and does not compute it again.
+    waits: it hangs on blanks, so that it has no delivered value.
     """
 
     formula: str
@@ -59,6 +65,7 @@ class Live(At):
     style: str
     repeats: bool = False
     summed: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,7 @@ class Layout:
     tall: by row of the walk, the column and the text of a cell that is broken into lines.
     unchanged: where it is said whether anything typed was changed.
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
+    hangs: the formulas that hang on blanks, each with their numbers, once the watch is spelled.
     judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
     """
 
@@ -120,6 +128,7 @@ class Layout:
     printed: dict[str, int] = field(default_factory=dict)
     runs: list[Run] | None = None
     watch: Watch | None = None
+    hangs: dict[tuple[str, int, int], frozenset[int]] = field(default_factory=dict)
 
     def address(self, block: Block, places: tuple[int, ...], seen_from: str = "", fixed: bool = False) -> str:
         """Returns the address of a block's cell, with its sheet unless it is seen from there; fixed: with the signs $."""
@@ -174,12 +183,17 @@ class Pen:
         self.label(row, grid.NAME, name, "name")
 
 
-def sheet_of_its_own(title: str, lead: str, layout: Layout, left: int, row: int, headings: Mapping[int, str]) -> Pen:
-    """Begins a sheet that is in no outline: its title and lead at a column, and headings above a row."""
+def sheet_of_its_own(
+    title: str, lead: str, layout: Layout, left: int, row: int, headings: Mapping[int, str], whole: bool = False
+) -> Pen:
+    """Begins a sheet that is in no outline: its title and lead at a column, and headings above a row.
+
+    whole: all of it is printed, and not its head alone.
+    """
     pen = Pen(title, layout)
     pen.label(grid.TITLE_ROW, left, title, "title")
     pen.label(grid.LEAD_ROW, left, lead, "lead")
-    pen.label(grid.BANNER_ROW, left + 2, names.UNPRINTED, "note")
+    pen.label(grid.BANNER_ROW, left + 2, "" if whole else names.UNPRINTED, "note")
     for column, heading in headings.items():
         pen.label(row - 1, column, heading, "table head")
     layout.body[title] = layout.end[title] = row

@@ -3,6 +3,11 @@
 import re
 
 DELIVERED, FORMULAS, CONTENTS = "Delivered", "Formulas", "Contents"
+BLANKS = "Blanks"
+BLANKS_LEAD = (
+    "what is left to you: a cream cell in a dashed outline; what reads it shows … on grey until it is filled in"
+)
+"""The sheet that lists the blanks, right after the first sheet, where a workbook has some."""
 SHEETS = {
     DELIVERED: "a copy of everything typed, and what was changed since: to undo a change, copy the number back",
     FORMULAS: "whether every formula is the one that was delivered, and the sheet and row of the first that is not",
@@ -12,6 +17,9 @@ SHEETS = {
 
 CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS = "blueprint_contents", "chosen_place", "changed_inputs"
 CHANGED_SINCE, FIRST_FORMULA = "changed_since", "first_formula"
+BLANKS_RANGE, COPY_CELL = "blueprint_blanks", "blueprint_token"
+COPY = COPY_CELL.removeprefix("blueprint_")
+"""The table of the blanks; and the cell that says whose copy a file is, with the name of that among the blueprint's facts."""
 NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS, CHANGED_SINCE, FIRST_FORMULA)
 """The table of contents, by which readers find every block; where the chosen column is in every row; how many typed
 blocks were changed, without the choice of what is shown and with it; and the first formula that is not as delivered."""

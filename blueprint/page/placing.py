@@ -1,7 +1,7 @@
 """Placing: walks through an outline from top to bottom and gives every item its rows."""
 
 from blueprint.language import Axis, Block, NotationError, Values, require
-from blueprint.page import cell_writer, contents, delivered, fitting, formulas, grid, names, views, walk
+from blueprint.page import cell_writer, contents, delivered, fitting, formulas, grid, names, to_fill, views, walk
 from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place
@@ -25,7 +25,13 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
         )
         for echo in layout.echoes
     ]
-    for lay in (walk.lay_walk, delivered.lay_delivered, formulas.lay_formulas, contents.lay_contents):
+    for lay in (
+        walk.lay_walk,
+        to_fill.lay_blanks,
+        delivered.lay_delivered,
+        formulas.lay_formulas,
+        contents.lay_contents,
+    ):
         lay(layout)
     return layout
 
@@ -34,6 +40,7 @@ def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
     """Gives every block its place, which hangs on the sizes alone and not on the numbers; raises NotationError."""
     blueprint = fitting.with_wide_weights(blueprint, values)
     fitting.refuse_unfit(blueprint, values)
+    blueprint = to_fill.with_legend(blueprint)
     layout = Layout(blueprint, values)
     for sheet in blueprint.sheets:
         SheetPlacer(sheet, layout).place()

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from xlsxwriter.worksheet import Worksheet
-
 from blueprint.page import (
     columns,
     contents,
@@ -18,31 +16,13 @@ from blueprint.page import (
     printing,
     steps,
     styles,
+    to_fill,
+    waiting,
 )
 from blueprint.page.layout import Layout
 from blueprint.page.ruler import Ruler, pixels
 
 Look = Callable[[Any, styles.Properties], Any]
-
-
-class PlainSheet(Worksheet):  # type: ignore[misc]
-    """A sheet whose formulas are written as they are."""
-
-    def _prepare_formula(self, formula: str, expand_future_functions: bool = False) -> str:
-        """Takes the sign = off; the writer would also look for each of 29 newer functions, a third of the time of a build."""
-        return formula.removeprefix("=")
-
-    def put(self, row: int, column: int, value: float | str, look: Any) -> None:
-        """Writes a word as a word and a number as a number, where the writer would look for more in a word.
-
-        "" and NaN leave the cell blank, with its look.
-        """
-        if value == "" or value != value:
-            self.write_blank(row, column, None, look)
-        elif isinstance(value, str):
-            self.write_string(row, column, value, look)
-        else:
-            self.write_number(row, column, value, look)
 
 
 class SheetSetup:
@@ -60,6 +40,7 @@ class SheetSetup:
         area = paper.area_of(self.sheet, self.layout, self.columns, rows)
         frozen = self.layout.body[self.sheet.title], grid.LEFT if self.sheet.across else 0
         set_up_page(self.page, self.columns.widths, rows, frozen, area)
+        waiting.show(self.sheet.title, self.page, self.look, self.layout)  # first of all, since the first rule wins
         if self.sheet.across:
             self.head_names()
         for group in range(self.groups if self.sheet.across else 0):
@@ -147,7 +128,16 @@ def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> N
         page.conditional_format(0, grid.LEFT, last_row, last_column, rule)
 
 
+def colour_states(page: Any, layout: Layout, look: Look) -> None:
+    """Colours the words that say how far the blanks are filled in, and whether check digits are the same."""
+    corners = to_fill.FIRST_ROW, grid.SYMBOL, layout.end[names.BLANKS], grid.SYMBOL + len(to_fill.widths(layout))
+    for word, colours in ((to_fill.DONE, styles.GOOD), (to_fill.SAME, styles.GOOD), (to_fill.OTHER, styles.OTHER)):
+        rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
+        page.conditional_format(*corners, rule)
+
+
 OWN_WIDTHS: dict[str, Callable[[Layout], Iterable[float]]] = {
+    names.BLANKS: to_fill.widths,
     names.DELIVERED: delivered.widths,
     names.FORMULAS: lambda _: formulas.WIDTHS,
     names.CONTENTS: lambda _: contents.WIDTHS.values(),
@@ -160,9 +150,13 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     widths = [pixels(width) for width in OWN_WIDTHS[title](layout)]
     if listed:
         rows.heights |= contents.heights(layout)
+    elif title == names.BLANKS:
+        colour_states(page, layout, look)
     else:
         colour_verdicts(page, layout.end[title], grid.LEFT, look)
-    head = paper.head_of(widths, [rows.pixels(row) for row in range(body)], body)
+    heights = [rows.pixels(row) for row in range(layout.end[title])]
+    whole = printing.Area(widths, heights, 0, body)
+    head = whole if title == names.BLANKS else paper.head_of(widths, heights, body)
     set_up_page(page, dict(enumerate(widths)), rows, (body, 1 if listed else grid.NAME), head)
 
 

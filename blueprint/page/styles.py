@@ -27,6 +27,13 @@ VERDICTS: dict[str, Properties] = {
 }
 """Words that say how a check went, and their colours."""
 CHOSEN: Properties = {"bg_color": "#FFC000", "font_color": INK}
+WAITING_SIGN = "…"
+WAITING: Properties = {
+    "bg_color": PALE_GREY,
+    "font_color": PALE_GREY,  # so that an error, which no number format reaches, is not seen
+    "num_format": ";".join([f'[Black]"{WAITING_SIGN}"'] * 4),
+}
+"""How a cell looks that waits for blanks to be filled in: a sign for any number or text, on grey."""
 
 BASE: Properties = {"font_name": "Calibri", "font_size": 10, "font_color": INK, "valign": "vcenter"}
 
@@ -70,6 +77,8 @@ LABELS: dict[str, Properties] = {
     "walk beside": {"font_color": LINK, "underline": 1, "indent": 1},
     "as print": {"font_color": GREY, "align": "right"},
     "verdict": {"bold": True, "align": "center"},
+    "count": {"align": "center"},
+    "number": {"num_format": "General", "align": "center"},
     "watch": {"bold": True, "align": "center", "font_color": BAD["font_color"]},
     "found": {"bold": True, "font_color": BAD["font_color"]},
     "sum": {"font_color": GREY, "num_format": "0.000E+00"},
@@ -81,6 +90,7 @@ KINDS: dict[str, Properties] = {
     "typed": {"font_color": BLUE},
     "formula": {},
     "link": {"font_color": GREEN, "italic": True},
+    "blank": {},
 }
 
 ROLES: dict[str, Properties] = {
@@ -107,6 +117,8 @@ FRAME: Properties = {"border": 1, "border_color": "#D9D9D9"}
 LIVE: dict[str, Properties] = {"live": FRAME, "delivered": FRAME | {"font_color": GREY}, "beside": {"align": "left"}}
 EDGE: Properties = {"bg_color": "#F2F2F2", "font_color": GREY}
 FILLED: Properties = {"bg_color": PALE_YELLOW}
+BLANK: Properties = FILLED | {"font_color": BLUE, "border": 3, "border_color": BROWN, "locked": False}
+"""A dashed outline: what stood here is left to the reader."""
 TYPED: dict[str, Properties] = {"line": FILLED, "": FILLED, "text": FILLED, "fixed": {"font_color": GREY}}
 """What typed cells add, by role."""
 
@@ -114,12 +126,14 @@ TYPED: dict[str, Properties] = {"line": FILLED, "": FILLED, "text": FILLED, "fix
 def cell_style(
     kind: str, role: str, decimals: int, edge: bool, reads: str = "", sides: tuple[str, ...] = ()
 ) -> Properties:
-    """Returns how a block's cells look: by kind (typed, formula, link), role, decimals, whether they are an edge.
+    """Returns how a block's cells look: by kind (typed, formula, link, blank), role, decimals, whether they are an edge.
 
     reads: a number format of its own. sides: where the cell is on the outline of a block of weights.
     """
-    shown = {"num_format": reads or number_format(decimals, kind == "typed" or role == "weights")}
+    shown = {"num_format": reads or number_format(decimals, kind in ("typed", "blank") or role == "weights")}
     made = BASE | FRAME | KINDS[kind] | ROLES[role] | shown | (TYPED.get(role, {}) if kind == "typed" else {})
+    if kind == "blank":
+        return made | BLANK
     for side in sides:
         made |= {side: OUTLINES[kind][0], f"{side}_color": OUTLINES[kind][1]}
     return made | (EDGE if edge and role != "head" else {})
@@ -136,6 +150,8 @@ def label_style(style: str) -> Properties:
     family, _, more = style.partition(" ")
     if family == "sample":
         kind, role, *faded = more.split("/")
+        if kind == "waiting":
+            return BASE | FRAME | {"bg_color": PALE_GREY, "align": "right"}
         sides = SIDES if role == "weights" else ()
         made = cell_style(kind, role.removeprefix("edge"), 4, edge=role == "edge", sides=sides)
         return made | {"align": "right"} | ({"font_color": FADED} if faded else {})

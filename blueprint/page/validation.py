@@ -5,9 +5,12 @@ from typing import Any
 from blueprint.language import Block
 from blueprint.page import grid
 from blueprint.page.layout import Layout
+from blueprint.page.outline import Blank
 
 Rule = dict[str, Any]
 LARGEST = 1e6
+FARTHEST = 1e15
+"""How far from 0 a number in a blank may be."""
 TITLE_LETTERS, MESSAGE_LETTERS = 32, 255
 
 
@@ -53,6 +56,22 @@ def _message(block: Block, expected: str) -> Rule:
     title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name[:TITLE_LETTERS]
     about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", expected))
     return {"input_title": title, "input_message": f"{about}: {expected}"[:MESSAGE_LETTERS], "ignore_blank": True}
+
+
+def rule_of_blank(number: int, blank: Blank) -> Rule:
+    """Returns the rule of a blank's cells: any number, typed or by a formula; and the message that says what is asked."""
+    about, points = blank.block.about, f"{blank.weight:g} point{'s' * (blank.weight != 1)}"
+    expected = "a number" if blank.asks == "number" else "a formula that gives a number"
+    return {
+        "validate": "decimal",
+        "criteria": "between",
+        "minimum": -FARTHEST,
+        "maximum": FARTHEST,
+        "input_title": f"blank {number}  {about.symbol}"[:TITLE_LETTERS],
+        "input_message": f"{about.meaning}: {expected} ({points})"[:MESSAGE_LETTERS],
+        "error_message": f"Blank {number} takes {expected}; write 0.5 or, where your program does, 0,5.",
+        "ignore_blank": True,
+    }
 
 
 WIDTH, LETTERS_PER_LINE, LINE_HEIGHT = 400, 62, 15

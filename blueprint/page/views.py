@@ -105,7 +105,8 @@ def _finder(_: Finder, pen: SheetPen) -> None:
 def _tour(_: Tour, pen: SheetPen) -> None:
     """Lists the other sheets with what their first line says."""
     sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
-    for title, lead in (sheets | names.SHEETS).items():
+    filling = {names.BLANKS: names.BLANKS_LEAD} if pen.layout.blueprint.blanks else {}
+    for title, lead in (filling | sheets | names.SHEETS).items():
         pen.link(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
         pen.label(pen.row, steps.VALUE, lead, "name")
         pen.row += 1

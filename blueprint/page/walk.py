@@ -80,7 +80,8 @@ class WalkWriter(picking.Picker):
         """Spells what comes out with more and more decimals, and the fewest that are enough; returns which these are."""
         row, fewest = line.row, len(byhand.LEVELS) - 2
         formula = f"={self.levels[fewest]}"
-        if not line_text.is_limit(line.leaf):  # a limit may be the word off, with which nothing can be calculated
+        # A limit may be the word off, with which nothing can be calculated; a blank's number is left to the reader.
+        if not (line_text.is_limit(line.leaf) or self.is_blank(line.leaf)):
             levels = [(cell, self.least + more) for cell, more in zip(self.levels, byhand.LEVELS, strict=True)]
             cells = byhand.trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
             for column, cell in enumerate(cells, TRIED):
@@ -90,6 +91,10 @@ class WalkWriter(picking.Picker):
             formula = f"=INDEX({self.levels[0]}:{self.levels[-1]},MATCH({due},{first}:{due},0))"
         self.pen.live(row, DIGITS, formula, float(self.least + byhand.LEVELS[fewest]), "as print")
         return fewest
+
+    def is_blank(self, leaf: Leaf) -> bool:
+        """Says whether cells of the quantity are left to the reader."""
+        return any(blank.block in {*blocks_of(leaf)} for blank in self.layout.blueprint.blanks)
 
     def joined(
         self, parts: list[str | line_text.Number], line: WalkLine, decimals: int, free: Iterator[int]

@@ -5,15 +5,17 @@ no text for the first, and in the text of the second there is no capital letter,
 an address or a function. It says “≠” where a formula has another value than the delivered one: words, and what the page
 itself picks and prints, are computed a second time, at all times; the numbers of the steps have the delivered sum as
 long as everything typed is as delivered. It says “#” where something else was typed, and the row shows an error.
+What hangs on blanks has no delivered value, and is only watched for being a formula.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
 from math import isfinite
 from typing import NamedTuple
 
-from blueprint.page import grid, names
+from blueprint.page import grid, names, to_fill, waiting
 from blueprint.page.cells import Value, runs
 from blueprint.page.formulas import (
     ENDED,
@@ -46,7 +48,10 @@ class Watch(NamedTuple):
 def watch_of(layout: Layout) -> Watch:
     """Returns the watches of a workbook, and what follows from them; they are spelled once."""
     if layout.watch is None:
-        layout.watch = Watch([*_watched(layout)], [*summary(layout)], [*fixed(layout)])
+        watched, verdicts = [*_watched(layout)], [*summary(layout)]
+        layout.hangs = waiting.hangs_on([*watched, *verdicts], layout)
+        watched = [replace(each, waits=each.waits or each.at in layout.hangs) for each in watched]
+        layout.watch = Watch(watched, [*verdicts, *to_fill.lives(layout)], [*fixed(layout)])
         found: dict[str, dict[int, list[Live]]] = {}
         for live in layout.watch.watched:
             found.setdefault(live.sheet, {}).setdefault(live.row, []).append(live)
@@ -60,8 +65,16 @@ def watch_of(layout: Layout) -> Watch:
 
 
 def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
-    """Returns what every formula cell of the workbook must come to, by sheet and address."""
-    return {(formula.sheet, formula.cell): formula.value for formula in formulas_of(layout)}
+    """Returns what every formula cell must come to, by sheet and address, but for those that wait for a blank."""
+    waits = waiting_in(layout)
+    found = {(each.sheet, each.cell): each.value for each in formulas_of(layout)}
+    return {cell: value for cell, value in found.items() if cell not in waits}
+
+
+def waiting_in(layout: Layout) -> frozenset[tuple[str, str]]:
+    """Returns the formula cells that wait for a blank that is empty, by sheet and address."""
+    watch_of(layout)  # which finds what hangs on blanks
+    return frozenset((sheet, grid.address(row, column)) for sheet, row, column in waiting.open_of(layout))
 
 
 def formulas_of(layout: Layout) -> Iterator[Live]:
@@ -113,11 +126,14 @@ class Speller:
     def watch(self, formulas: list[Live]) -> str:
         """Spells one watch."""
         constant = ",".join(map(_constant, formulas))
-        values = [_again(formula) for formula in formulas if not formula.summed]
-        if summed := [formula for formula in formulas if formula.summed]:
+        known = [formula for formula in formulas if not formula.waits]
+        if not known:
+            return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}","{INTACT}")'
+        values = [_again(formula) for formula in known if not formula.summed]
+        if summed := [formula for formula in known if formula.summed]:
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
-        ended = INTACT if all(formula.repeats for formula in formulas) else ENDED  # it is said where it begins
+        ended = INTACT if all(formula.repeats for formula in known) else ENDED  # it is said where it begins
         error = f'IF({names.CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
         return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},{error}))'
 

@@ -11,17 +11,18 @@ import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 
 from blueprint.page import (
+    blanks,
     charts,
     contents,
-    delivered,
-    formulas,
     grid,
     names,
+    plain_sheet,
     ruler,
+    said,
     sheet_setup,
-    steps,
     styles,
     validation,
+    waiting,
     watch,
 )
 from blueprint.page.cells import Run, runs
@@ -32,8 +33,6 @@ from blueprint.saving import SaveError, saved_whole
 NEW_YEAR_2026 = 1_767_225_600
 """When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
 
-LONGEST_PROPERTY = 255
-"""Letters of a document property of one's own; programs drop what is longer."""
 OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
 """In memory: else the writer puts each part into a file of its own first, which stays where a command is killed."""
 
@@ -67,18 +66,21 @@ class BookWriter:
         self.layout, self.blueprint, self.book = layout, layout.blueprint, book
         self.sheets, self.formats, self.formulas = dict[str, Any](), dict[Any, Any](), 0
         self.long: dict[tuple[str, int], str | None] = {}
+        watch.watch_of(layout)  # which finds what hangs on blanks
+        self.waits = waiting.open_of(layout)
 
     def write(self, created: datetime) -> int:
         """Writes everything and returns the number of formulas; created: when the file says it was made."""
         self.properties(created)
         measure = ruler.Ruler(xl_pixel_width)
         for sheet in self.blueprint.sheets:
-            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, sheet_setup.PlainSheet)
+            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, plain_sheet.PlainSheet)
+            if self.blueprint.blanks and len(self.sheets) == 1:
+                self.own_sheet(names.BLANKS)
             columns = sheet_setup.SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, measure).set_up()
             self.long |= {(sheet.title, row): columns.cut.get(row) for row in (*columns.lines, *columns.cut)}
         for title in names.SHEETS:
-            self.sheets[title] = self.book.add_worksheet(title, sheet_setup.PlainSheet)
-            sheet_setup.set_up_own(title, self.sheets[title], self.layout, self.look)
+            self.own_sheet(title)
         self.labels()
         for run in runs(self.layout):
             self.run(run)
@@ -90,34 +92,20 @@ class BookWriter:
             charts.insert(placed, self.layout, self.sheets[placed.sheet], self.book.add_chart)
         return self.formulas
 
+    def own_sheet(self, title: str) -> None:
+        """Adds a sheet that is in no outline."""
+        self.sheets[title] = self.book.add_worksheet(title, plain_sheet.PlainSheet)
+        sheet_setup.set_up_own(title, self.sheets[title], self.layout, self.look)
+
     def properties(self, created: datetime) -> None:
         """Notes in the file what it is and what it was made from."""
         self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": created})
-        known = dict.fromkeys(axis for block in self.layout.places for axis in block.axes)
-        axes = "; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in known)
-        facts = {
-            "layout": contents.LAYOUT_VERSION,
-            "blocks": str(len(self.layout.places)),
-            "sizes": " ".join(f"{axis.letter}={size}" for axis, size in self.blueprint.sizes.items()),
-            "axes": axes if len(axes) <= LONGEST_PROPERTY else axes[:LONGEST_PROPERTY].rpartition(";")[0],
-            "formulas": watch.fingerprint(self.layout),
-            **self.blueprint.facts,
-        }
-        for name, text in facts.items():
+        for name, text in said.facts_of(self.layout).items():
             self.book.set_custom_property(f"blueprint {name}", text)
 
     def names(self) -> None:
         """Gives every block its defined name, and so the table of contents and the place of the chosen column."""
-        known = {names.defined_name(block.name): self.layout.range(block) for block in self.layout.places} | {
-            names.CONTENTS_RANGE: contents.table_of(self.layout),
-            names.CHANGED_INPUTS: delivered.COUNT_CELL,
-            names.CHANGED_SINCE: formulas.CHANGED_CELL,
-            names.FIRST_FORMULA: formulas.FOUND_CELL,
-        }
-        if self.layout.finder is not None:
-            sheet, row = self.layout.finder
-            known[names.CHOSEN_PLACE] = f"{grid.quoted(sheet)}!{grid.address(row + 1, steps.VALUE, fixed=True)}"
-        for name, target in known.items():
+        for name, target in said.names_of(self.layout).items():
             refuse_left_out(self.book.define_name(name, f"={target}"), name)
 
     def notes(self) -> None:
@@ -134,6 +122,11 @@ class BookWriter:
             if block.typed:
                 rule, corners = validation.rule_of(block, self.layout), self.layout.corners(block)
                 refuse_left_out(self.sheets[place.sheet].data_validation(*corners, rule), block.name)
+        for number, blank in enumerate(self.blueprint.blanks, 1):
+            sheet, rule = self.sheets[self.layout.places[blank.block].sheet], validation.rule_of_blank(number, blank)
+            first, *others = blanks.corners_of(blank, self.layout)
+            code = sheet.data_validation(*first, rule | {"other_cells": list(map(list, others))})
+            refuse_left_out(code, blank.title)
 
     def look(self, key: Any, style: styles.Properties) -> Any:
         """Returns the writer's format for a style, made once."""
@@ -168,14 +161,20 @@ class BookWriter:
             if run.formulas is None:
                 page.put(run.row, column, value, look)
             else:
-                page.write_formula(run.row, column, run.formulas[i], look, value)
-        self.formulas += len(run.formulas or ())
+                self.formula(run.sheet, run.row, column, run.formulas[i], value, look)
+
+    def formula(self, sheet: str, row: int, column: int, formula: str, value: float | str, look: Any) -> None:
+        """Writes a formula with its value; without one where it waits for blanks."""
+        value = plain_sheet.UNKNOWN if (sheet, row, column) in self.waits else value
+        self.sheets[sheet].write_formula(row, column, formula, look, value)
+        self.formulas += 1
 
     def looks(self, run: Run) -> list[Any]:
         """Returns the format of each cell of a run; only weights, which have an outline, need more than one."""
         block, role = run.block, self.layout.roles[run.block]
-        key = contents.kind_of(block), role, block.about.decimals, run.edge, block.about.reads
-        if role != "weights":
+        kind = "blank" if run.blank else contents.kind_of(block)
+        key = kind, role, block.about.decimals, run.edge, block.about.reads
+        if role != "weights" or run.blank:
             return [self.look(key, styles.cell_style(*key))] * len(run.columns)
         top, left, bottom, right = self.layout.corners(block)
         at_row = tuple(side for side, line in (("top", top), ("bottom", bottom)) if line == run.row)
@@ -186,8 +185,7 @@ class BookWriter:
         """Writes the page's own formulas, those that show other cells again among them, and the links."""
         for live in (*self.layout.lives, *watch.watch_of(self.layout).lives):
             look = self.label_look(live.style)
-            self.sheets[live.sheet].write_formula(live.row, live.column, live.formula, look, live.value)
-            self.formulas += 1
+            self.formula(*live.at, live.formula, live.value, look)
         for link in self.layout.links:
             (target, text), look = self.layout.leads_to(link), self.label_look(link.style)
             code = self.sheets[link.sheet].write_url(link.row, link.column, f"internal:{target}", look, text)

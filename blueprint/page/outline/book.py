@@ -96,6 +96,7 @@ class Blank:
     cells:  the 0-based places of its cells in the block, in reading order.
     weight: what it counts beside the others, above 0.
     asks:   "number", or "formula" where a number alone is not what is asked for.
+    check:  the two digits by which the reader checks what was filled in (`page.blanks.check_of` its numbers), or None.
     """
 
     title: str
@@ -103,6 +104,7 @@ class Blank:
     cells: tuple[tuple[int, ...], ...]
     weight: float = 1.0
     asks: str = "number"
+    check: int | None = None
 
 
 @dataclass(frozen=True)
