@@ -8,6 +8,7 @@ from blueprint.misconceptions.rewriting import (
     at,
     base_2,
     becomes,
+    counting,
     crossed,
     equation,
     halves,
@@ -19,6 +20,7 @@ from blueprint.misconceptions.rewriting import (
     swapped,
     times,
     turned,
+    upside_down,
     whole,
     without,
     zero,
@@ -26,7 +28,7 @@ from blueprint.misconceptions.rewriting import (
 from blueprint.misconceptions.wrong import Wrong, misconceptions_of, wrong_values
 
 __all__ = [
-    "Change", "Diagnosis", "Misconception", "Names", "Wrong", "applied", "at", "base_2", "becomes", "crossed", "diagnose",
-    "equation", "half_unit", "halves", "instead", "minus_one", "misconceptions_of", "of", "operand", "operation", "row",
-    "swapped", "times", "turned", "whole", "without", "wrong_values", "zero",
+    "Change", "Diagnosis", "Misconception", "Names", "Wrong", "applied", "at", "base_2", "becomes", "counting", "crossed",
+    "diagnose", "equation", "half_unit", "halves", "instead", "minus_one", "misconceptions_of", "of", "operand",
+    "operation", "row", "swapped", "times", "turned", "upside_down", "whole", "without", "wrong_values", "zero",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from blueprint.language import Axis, Constant, Expr, Op, Position, Reduce, Ref, rebuilt
+from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, rebuilt, walk
 
 
 def everywhere(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -22,6 +22,28 @@ def neighbour(ref: Ref, axis: Axis, by: int) -> Ref | None:
         return None
     moved = (Position(axis, by) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
     return Ref(ref.block, tuple(moved))
+
+
+def moved(ref: Ref, by: int) -> Ref:
+    """Returns a reference so many columns from the cell's own; the same one where it is there, or cannot be."""
+    axes = [index.axis for index in ref.at if isinstance(index, Position) and index.by != by]
+    moved = (neighbour(ref, axis, by) for axis in reversed(axes))
+    return next((each for each in moved if each is not None), ref)
+
+
+def summed_over(expr: Expr) -> tuple[Axis, ...]:
+    """Returns the axes of the first sum in an expression; none where there is none."""
+    sums = (node for node in walk(expr) if isinstance(node, Reduce) and node.name == "sum")
+    return next((node.axes for node in sums), ())
+
+
+def same(one: Expr, other: Expr) -> bool:
+    """Tells whether two expressions are the same tree: the same operations, of the same cells."""
+    return str(one) == str(other) and [*map(id, _blocks(one))] == [*map(id, _blocks(other))]
+
+
+def _blocks(expr: Expr) -> list[Block]:
+    return [node.block for node in walk(expr) if isinstance(node, Ref)]
 
 
 def left_out(expr: Expr, hit: Callable[[Expr], bool]) -> Expr | None:

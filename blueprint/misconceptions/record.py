@@ -3,20 +3,23 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from blueprint.misconceptions.names import Change
 
 NUMBER = r"\d+(?:\.\d+)*"
 """That of a step or a repetition: 2, or 2.1 for a part of the second."""
+STANDS_FOR = {"step": NUMBER, "weight": ".+?", "row": ".+?"}
+"""What {braces} of these names stand for; any others for one word."""
 
 
 @dataclass(frozen=True)
 class Misconception:
     """A mistake that is often made in a row.
 
-    row:    the name of the row; in it {braces} stand for any name ({step} for a number), and a repetition (`epoch2.`) may
-            stand before it.
+    row:    the name of the row; in it {braces} stand for a word ({step} for a number, {weight} and {row} for any name), and
+            a repetition (`epoch2.`) may stand before it. Several rows stand apart by |.
     name:   short and stable: results and reports use it.
     says:   one sentence in a teacher's words.
     change: what the equation then is. made: what the row then shows, of the other rows' numbers by name, where no change of
@@ -31,8 +34,8 @@ class Misconception:
 
     def bound(self, block: str) -> Mapping[str, str | None] | None:
         """Returns what the braces stand for in the name of a block, None if it is another row."""
-        found = _named_like(self.row).fullmatch(block)
-        return found.groupdict() if found else None
+        matches = (_named_like(row).fullmatch(block) for row in self.row.split("|"))
+        return next((found.groupdict() for found in matches if found), None)
 
 
 def of(row: str, *known: tuple[str, str, Change]) -> tuple[Misconception, ...]:
@@ -40,9 +43,10 @@ def of(row: str, *known: tuple[str, str, Change]) -> tuple[Misconception, ...]:
     return tuple(Misconception(row, *each) for each in known)
 
 
+@cache
 def _named_like(row: str) -> re.Pattern[str]:
     """Returns what the names of the rows look like that a misconception is of."""
     texts = re.split(r"\{(\w+)\}", row)
-    parts = (f"(?P<{text}>{NUMBER if text == 'step' else '.+?'})" for text in texts[1::2])
+    parts = (rf"(?P<{text}>{STANDS_FOR.get(text, '[a-z_]+')})" for text in texts[1::2])
     made = "".join(next(parts) if place % 2 else re.escape(text) for place, text in enumerate(texts))
     return re.compile(rf"(?P<within>[a-z]+{NUMBER}\.)?{made}")

@@ -14,14 +14,14 @@ from blueprint.language import (
     Expr,
     Op,
     Operand,
-    Position,
     Ref,
     constant,
     log,
+    size,
 )
 from blueprint.language.nodes import wrap
 from blueprint.misconceptions.names import Change, Names
-from blueprint.misconceptions.parts import everywhere, left_out, negative, neighbour
+from blueprint.misconceptions.parts import everywhere, left_out, moved, negative, summed_over
 
 
 def _of(name: str, made: Callable[[Ref, Names], Expr]) -> Change:
@@ -41,9 +41,24 @@ def equation(made: Callable[[Names], Operand]) -> Change:
     return lambda expr, names: wrap(made(names))
 
 
+def counting(name: str, *, all_columns: bool) -> Change:
+    """Divides a sum by how many columns it goes through, pads and all, or by how many rows; name: what is divided by."""
+
+    def change(expr: Expr, names: Names) -> Expr:
+        first, *others = summed_over(expr) or (None,)
+        if first is None:
+            return expr
+        number: Expr = size(first)
+        for axis in others if all_columns else ():
+            number = number * size(axis)
+        return becomes(name, lambda _: number)(expr, names)
+
+    return change
+
+
 def row(name: str) -> Change:
     """Takes another row for this one."""
-    return lambda expr, names: names[name][names[name].axes]
+    return lambda expr, names: names(name)
 
 
 def turned(name: str = "") -> Change:
@@ -58,7 +73,7 @@ def whole(made: Callable[[Expr], Operand]) -> Change:
 
 def times(name: str, factor: str) -> Change:
     """Multiplies a row that is read by a number, once more if that is the row itself."""
-    return _of(name, lambda ref, names: ref * names[factor])
+    return _of(name, lambda ref, names: ref * names(factor))
 
 
 def becomes(name: str, made: Callable[[Names], Operand]) -> Change:
@@ -97,19 +112,12 @@ def zero(name: str) -> Change:
 
 def at(name: str, by: int) -> Change:
     """Reads a row `by` columns from the cell's own."""
-    return _of(name, lambda ref, names: _moved(ref, by))
+    return _of(name, lambda ref, names: moved(ref, by))
 
 
 def crossed(name: str, by: int) -> Change:
     """Reads a row in the cell's own column where it is to be read `by` columns from it, and the other way round."""
-    return _of(name, lambda ref, names: _moved(ref, 0 if _moved(ref, by) is ref else by))
-
-
-def _moved(ref: Ref, by: int) -> Ref:
-    """Returns a reference so many columns from the cell's own; the same one where it is there, or cannot be."""
-    axes = [index.axis for index in ref.at if isinstance(index, Position) and index.by != by]
-    moved = (neighbour(ref, axis, by) for axis in reversed(axes))
-    return next((each for each in moved if each is not None), ref)
+    return _of(name, lambda ref, names: moved(ref, 0 if moved(ref, by) is ref else by))
 
 
 def applied(name: str, made: Callable[[Op], Operand]) -> Change:
@@ -135,6 +143,8 @@ def _is(number: int, expr: Expr) -> bool:
     return isinstance(expr, Constant) and expr.value == number
 
 
+upside_down = applied("div", lambda node: Op("div", (node.args[1], node.args[0])))
+"""Exchanges what is divided and what it is divided by."""
 base_2 = applied("log", lambda node: node / log(constant(2)))
 """Takes every logarithm to base 2."""
 minus_one = applied("sub", lambda node: node.args[0] if _is(1, node.args[1]) else node)

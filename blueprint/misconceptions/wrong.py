@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from blueprint.language import Block, Constant, Definition, Expr, NotationError, Values, components, needs
+from blueprint.language.trees import free_axes, letters_of
 from blueprint.misconceptions.evaluating import WrongRow
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.names import Names
+from blueprint.misconceptions.parts import same
 from blueprint.misconceptions.record import Misconception
 from blueprint.page.outline import Blank, Blueprint
 from blueprint.workbooks.kind import Kind, imported
@@ -39,7 +42,8 @@ class Wrong:
 def wrong_values(kind: Kind | None, blueprint: Blueprint, values: Values, blank: Blank) -> list[Wrong]:
     """Returns what the known misconceptions of a row give in the cells of a blank, the written ones first.
 
-    kind: whose written misconceptions are known; None: those of no kind. values: the true numbers, or a student's.
+    kind: whose written misconceptions are known; None: those of no kind. blueprint, values: a whole workbook (what a worksheet
+    leaves out cannot be read by mistake), with the true numbers, or a student's (`compute(…, held=…)`).
     Made in the step alone, and throughout a recursion: where these differ, a misconception stands twice in the list.
     What equals the numbers that the equation itself gives is no mistake, and what is no number nobody writes: both are left
     out. Of two that give the same the one that follows from the equation alone gives way to a written one.
@@ -47,12 +51,30 @@ def wrong_values(kind: Kind | None, blueprint: Blueprint, values: Values, blank:
     rows = Rows.of(blueprint)
     right = rows.right(blank.block).in_the_step(blank.cells, values)
     found: list[Wrong] = []
-    for row in rows.wrong(kind, blank.block):
-        for numbers in (row.in_the_step(blank.cells, values), row.throughout(blank.cells, values)):
-            wrong = Wrong(row.name, row.says, tuple(numbers or ()), row.written)
-            if numbers and _counts(wrong, right, found):
-                found.append(wrong)
+    for wrong in (*_made(rows.wrong(kind, blank.block), blank, values), *_beside(blank, values)):
+        if _counts(wrong, right, found):
+            found.append(wrong)
     return found
+
+
+def _made(rows: Iterable[WrongRow], blank: Blank, values: Values) -> Iterator[Wrong]:
+    for row in rows:
+        for made in (row.in_the_step, row.throughout):
+            # What a misconception reads may not be on a page, and what a student typed may lead nowhere.
+            with suppress(NotationError, KeyError, IndexError, ValueError):
+                if numbers := made(blank.cells, values):
+                    yield Wrong(row.name, row.says, tuple(numbers), row.written)
+
+
+def _beside(blank: Blank, values: Values) -> Iterator[Wrong]:
+    """Yields the numbers of the cells before and after those of a blank, along each axis."""
+    for place, axis in enumerate(blank.block.axes):
+        for by, where in ((-1, "before"), (1, "after")):
+            moved = [(*cell[:place], cell[place] + by, *cell[place + 1 :]) for cell in blank.cells]
+            if all(0 <= cell[place] < values.size(axis) for cell in moved):
+                numbers = (float(values.cell(blank.block, *cell)) for cell in moved)
+                name = f"{axis.meaning}-{where}".replace(" ", "-")
+                yield Wrong(name, f"it is the number of the {axis.meaning} {where}", tuple(numbers), written=False)
 
 
 def _counts(wrong: Wrong, right: list[float], found: list[Wrong]) -> bool:
@@ -106,7 +128,9 @@ class Rows:
             made = {d: each.change(d.expr, names) for d in block.definitions if not isinstance(d.expr, Constant)}
         except (KeyError, NotationError):
             return {}
-        return {d: expr for d, expr in made.items() if str(expr) != str(d.expr)}
+        return {
+            d: expr for d, expr in made.items() if not same(expr, d.expr) and free_axes(expr) <= {*letters_of(d.target)}
+        }
 
     def _built(self, block: Block) -> Iterator[WrongRow]:
         circle = self._circle(block)

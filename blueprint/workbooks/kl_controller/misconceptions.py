@@ -1,6 +1,18 @@
 """Misconceptions in the adaptive KL controller."""
 
-from blueprint.misconceptions import becomes, equation, instead, of, operand, operation, row, swapped, turned, without
+from blueprint.misconceptions import (
+    becomes,
+    equation,
+    instead,
+    of,
+    operand,
+    operation,
+    row,
+    swapped,
+    turned,
+    upside_down,
+    without,
+)
 
 # fmt: off
 MISCONCEPTIONS = (
@@ -19,8 +31,8 @@ MISCONCEPTIONS = (
         ("one-forgotten", "The − 1 is forgotten: the error is how far KL/KL_goal is from 1.", operand("sub")),
         ("error-turned", "The sign is turned: too much KL is an error above 0.", turned()),
         ("difference-for-proportion", "The difference is not divided by the goal: the error is a proportion, KL/KL_goal − 1.",
-         equation(lambda b: b["kl.fed"][b["kl.fed"].axes] - b["target"])),
-        ("upside-down", "The proportion is upside down: it is KL/KL_goal.", swapped("kl.fed", "target"))),
+         equation(lambda b: b("kl.fed") - b("target"))),
+        ("upside-down", "The proportion is upside down: it is KL/KL_goal.", upside_down)),
     *of("error",
         ("not-clipped", "The error is not clipped.", row("error.raw")),
         ("below-not-clipped", "The error is not clipped from below.", operand("maximum", 1)),
@@ -35,6 +47,6 @@ MISCONCEPTIONS = (
         ("divided-for-multiplied", "β is divided by the factor: it is multiplied.", operation("mul", "div")),
         ("factor-added", "The factor is added: β is multiplied by it.", operation("mul", "add")),
         ("from-the-start", "It begins at β_0 again: each update goes on from the β before it.",
-         becomes("kl_coef.before", lambda b: b["kl_coef"].expression()))),
+         becomes("kl_coef.before", lambda b: b("kl_coef")))),
 )
 # fmt: on

@@ -1,11 +1,9 @@
 """Misconceptions in the losses: ratio, clip, surrogate, value loss, means, total."""
 
-from functools import partial
-
-from blueprint.language import Operand, Reduce, Sum, exp, maximum, minimum, size
+from blueprint.language import Expr, Op, Reduce, exp, maximum, minimum, size, walk
 from blueprint.misconceptions import (
     Names,
-    becomes,
+    counting,
     equation,
     halves,
     instead,
@@ -19,46 +17,45 @@ from blueprint.misconceptions import (
     without,
     zero,
 )
-from blueprint.workbooks.common.definitions import n, t
-
-WORDS = "response.words|count"
-"""The number by which a mean over tokens divides, where no convention weighs them."""
+from blueprint.workbooks.common.misconceptions.rows import LOGP_NEW, LOGP_OLD, LOGP_REF, V_NEW, V_OLD, WORDS
 
 
-def _mean_of_means(b: Names, what: str) -> Operand:
-    """Averages each response's mean."""
-    of_response = Sum(t, b["mask"][n, t] * b[what][n, t]) / maximum(b["response.length"][n], 1)
-    return Reduce("sum", (n,), of_response) / size(n)
+def mean_of_means(expr: Expr, b: Names) -> Expr:
+    """Averages the means of the responses, where a mean over tokens is asked for."""
+    found = next((node for node in walk(expr) if isinstance(node, Reduce)), None)
+    if found is None or len(found.axes) != 2 or not any(b.means(node, WORDS) for node in walk(expr)):
+        return expr
+    n, t = found.axes
+    means = Reduce("sum", (t,), found.body) / maximum(b("response.length"), 1)
+    mean = Reduce("sum", (n,), means) / size(n)
+    return -mean if isinstance(expr, Op) and expr.name == "neg" else mean
 
 
 # fmt: off
 RATIO = (
-    *of("log_ratio",
-        ("ratio-upside-down", "The ratio is upside down: ρ = π_θ/π_old, so d = log π_θ − log π_old.",
-         equation(lambda b: b["loss.logp_old"][n, t] - b["loss.logp_new"][n, t])),
+    *of("log_ratio|log_ratio.free",
+        ("ratio-upside-down", "The ratio is upside down: ρ = π_θ/π_old, so d = log π_θ − log π_old.", turned()),
         ("reference-for-old", "The reference stands where the old policy should: ρ compares with the policy that wrote the tokens.",
-         equation(lambda b: b["loss.logp_new"][n, t] - b["reference.logprobs"][n, t])),
+         equation(lambda b: b(LOGP_NEW) - b(LOGP_REF))),
         ("log-probs-divided", "The log-probs are divided: the logarithm of a ratio is a difference of logarithms.",
-         equation(lambda b: b["loss.logp_new"][n, t] / b["loss.logp_old"][n, t])),
+         equation(lambda b: b(LOGP_NEW) / b(LOGP_OLD))),
         ("ratio-for-its-logarithm", "This is the ratio itself: d is its logarithm.", whole(exp))),
-    *of("log_ratio.free",
-        ("ratio-upside-down", "The ratio is upside down: ρ = π_θ/π_old, so d = log π_θ − log π_old.", turned())),
     *of("ratio",
         ("exp-forgotten", "exp is forgotten: this is the logarithm of the ratio.", operand("exp")),
         ("ratio-upside-down", "The ratio is upside down: it is π_θ/π_old, the new policy over the old one.", turned("log_ratio")),
-        ("first-order", "This is 1 + d: near 1 that is close to e^d, but not equal.", equation(lambda b: 1 + b["log_ratio"][n, t])),
+        ("first-order", "This is 1 + d: near 1 that is close to e^d, but not equal.", equation(lambda b: 1 + b("log_ratio"))),
         ("log-probs-divided", "The log-probs are divided: ρ is the ratio of the probabilities, e^d.",
-         equation(lambda b: b["loss.logp_new"][n, t] / b["loss.logp_old"][n, t]))),
+         equation(lambda b: b(LOGP_NEW) / b(LOGP_OLD)))),
     *of("ratio.clipped",
         ("not-clipped", "The ratio is not clipped: it is outside of its range.", row("ratio")),
         ("clipped-around-0", "It is clipped to ±ε: the range is 1 − ε to 1 + ε.",
-         equation(lambda b: maximum(-b["clip_range"], minimum(b["clip_range"], b["ratio"][n, t])))),
+         equation(lambda b: maximum(-b("clip_range"), minimum(b("clip_range"), b("ratio"))))),
         ("below-not-clipped", "It is not clipped from below: 1 − ε is the lowest.",
-         equation(lambda b: minimum(1 + b["clip_range"], b["ratio"][n, t]))),
+         equation(lambda b: minimum(1 + b("clip_range"), b("ratio")))),
         ("above-not-clipped", "It is not clipped from above: 1 + ε is the highest.",
-         equation(lambda b: maximum(1 - b["clip_range"], b["ratio"][n, t]))),
+         equation(lambda b: maximum(1 - b("clip_range"), b("ratio")))),
         ("wrong-end", "The ends are exchanged: min and max stand the other way round.",
-         equation(lambda b: minimum(1 - b["clip_range"], maximum(1 + b["clip_range"], b["ratio"][n, t])))),
+         equation(lambda b: minimum(1 - b("clip_range"), maximum(1 + b("clip_range"), b("ratio"))))),
         ("value-clip-range", "The range of the value clip stands where that of the ratio should.",
          instead("clip_range", "value_clip_range"))),
     *of("surrogate.unclipped",
@@ -78,61 +75,59 @@ RATIO = (
         ("raw-for-whitened", "The raw advantage stands where the one in use should.", instead("advantages_used", "advantages")),
         ("whitened-for-raw", "The whitened advantage stands where the one in use should.",
          instead("advantages_used", "advantage.whitened"))),
-    *(each for name in ("surrogate", "surrogate.pessimistic") for each in of(name,
+    *of("surrogate|surrogate.pessimistic",
         ("max-for-min", "max stands where min should: the worse outcome counts.", operation("minimum", "maximum")),
         ("always-clipped", "The clipped one is taken: the smaller of both counts.",
          row("surrogate.clipped")),
         ("never-clipped", "The unclipped one is taken: the smaller of both counts.",
          row("surrogate.unclipped")),
-        ("surrogate-turned", "The sign is turned: the minus comes with the mean, in the policy loss.", turned()))),
+        ("surrogate-turned", "The sign is turned: the minus comes with the mean, in the policy loss.", turned())),
 )
 VALUE = (
     *of("value.error",
         ("error-turned", "The difference is the wrong way round: e = V − R.", turned()),
         ("old-for-new-value", "The old value stands where the new one should: it is the new one that is trained.",
-         instead("critic.values", "old_critic.values")),
+         instead(V_NEW, V_OLD)),
         ("advantage-for-return", "The advantage stands where the return should: the critic learns returns.",
          instead("returns", "advantages")),
         ("reward-for-return", "The reward stands where the return should.", instead("returns", "rewards"))),
-    *(each for name in ("value.square", "value.square_clipped", "value.distance", "value.clipped.distance") for each in of(name,
+    *of("value.square|value.square_clipped|value.distance|value.clipped.distance",
         ("not-squared", "The error is not squared.", operand("mul")),
-        ("half-too-early", "The ½ comes later, with the larger of both.", whole(lambda x: x / 2)))),
+        ("half-too-early", "The ½ comes later, with the larger of both.", whole(lambda x: x / 2))),
     *of("value.clipped",
         ("clipped-around-0", "It is clipped to ±ε_V: the range is around the old value.",
-         zero("old_critic.values|values.kept|signal.values")),
+         zero(V_OLD)),
         ("clipped-around-return", "It is clipped around the return: the range is around the old value.",
-         instead("old_critic.values|values.kept|signal.values", "loss.returns")),
+         instead(V_OLD, "returns")),
         ("ratio-clip-range", "The range of the ratio's clip stands where that of the value should.",
          instead("value_clip_range", "clip_range")),
         ("below-not-clipped", "A value that falls is not held.",
-         equation(lambda b: minimum(b["loss.V_old"][n, t] + b["value_clip_range"], b["loss.V_new"][n, t]))),
+         equation(lambda b: minimum(b(V_OLD) + b("value_clip_range"), b(V_NEW)))),
         ("above-not-clipped", "A value that rises is not held.",
-         equation(lambda b: maximum(b["loss.V_old"][n, t] - b["value_clip_range"], b["loss.V_new"][n, t]))),
-        ("never-clipped", "The value is not held near the old one: V_c is within ±ε_V of V_old.",
-         row("loss.V_new")),
-        ("old-value", "This is the old value: V_c is the new one, held within ±ε_V of it.", row("loss.V_old"))),
-    *(each for name in ("value.error_clipped", "value.clipped.error") for each in of(name,
+         equation(lambda b: maximum(b(V_OLD) - b("value_clip_range"), b(V_NEW)))),
+        ("never-clipped", "The value is not held near the old one: V_c is within ±ε_V of V_old.", row(V_NEW)),
+        ("old-value", "This is the old value: V_c is the new one, held within ±ε_V of it.", row(V_OLD))),
+    *of("value.error_clipped|value.clipped.error",
         ("error-turned", "The difference is the wrong way round: e_c = V_c − R.", turned()),
-        ("unclipped-for-clipped", "The value itself stands where the clipped one should.", instead("value.clipped", "loss.V_new")),
+        ("unclipped-for-clipped", "The value itself stands where the clipped one should.", instead("value.clipped", V_NEW)),
         ("advantage-for-return", "The advantage stands where the return should: the critic learns returns.",
-         instead("returns", "advantages")))),
-    *(each for name in ("value.word_loss", "value.larger", "value.step_loss") for each in of(name,
+         instead("returns", "advantages"))),
+    *of("value.word_loss|value.larger|value.step_loss",
         ("min-for-max", "min stands where max should: of both squares the larger counts.", operation("maximum", "minimum")),
         ("half-forgotten", "The ½ is forgotten.", halves),
         ("half-forgotten", "The ½ is forgotten.", without("value.factor|value_factor")),
         ("always-clipped", "The clipped square is taken: of both the larger counts.", operand("maximum", 1)),
-        ("never-clipped", "The unclipped square is taken: of both the larger counts.", operand("maximum", 0)))),
+        ("never-clipped", "The unclipped square is taken: of both the larger counts.", operand("maximum", 0))),
 )
-AVERAGED = (("policy_loss", "surrogate"), ("value_loss", "value.word_loss"), ("entropy", "policy.entropy"),
-            ("policy_kl", "policy_kl.exact"), ("kl_loss", "kl_new.used"))
-MEANS = tuple(each for name, what in AVERAGED for each in of(name,
+MEANS = of("policy_loss|value_loss|entropy|policy_kl|kl_loss",
     ("mean-over-pads", "It is divided by all columns, pads and all: only the response's tokens count.",
-     becomes(WORDS, lambda b: size(n) * size(t))),
+     counting(WORDS, all_columns=True)),
     ("sum-for-mean", "The sum is not divided by the number of tokens.", operand("div")),
+    ("sum-for-mean", "The tokens are added up without their weights: a mean is asked for.",
+     without("policy.weight.row|value.weight.row|entropy.weight.row")),
     ("mean-turned", "The sign is turned.", turned()),
-    ("mean-over-responses", "It is divided by the number of responses, not of tokens.", becomes(WORDS, lambda b: size(n))),
-    ("mean-of-means", "The responses' means are averaged: here every token counts alike.",
-     equation(partial(_mean_of_means, what=what)))))
+    ("mean-over-responses", "It is divided by the number of responses, not of tokens.", counting(WORDS, all_columns=False)),
+    ("mean-of-means", "The responses' means are averaged: here every token counts alike.", mean_of_means))
 TOTAL = (
     *of("policy_loss",
         ("always-clipped", "The clipped surrogate is averaged: the smaller of both counts.",
@@ -152,7 +147,11 @@ TOTAL = (
         ("coefficients-swapped", "The coefficients of value loss and entropy are exchanged.", swapped("vf_coef", "ent_coef")),
         ("entropy-forgotten", "The entropy is left out.", zero("entropy")),
         ("value-loss-forgotten", "The value loss is left out.", zero("value_loss"))),
+    *of("adds.policy_kl",
+        ("policy-kl-turned", "The sign is turned: less of it is better.", turned()),
+        ("kl-coef-forgotten", "The coefficient of the policy KL, c3, is forgotten.", without("policy_kl_coef"))),
     *of("adds.value_loss",
+        ("value-loss-turned", "The sign is turned: less of it is better.", turned()),
         ("vf-coef-forgotten", "The coefficient of the value loss, c1, is forgotten.", without("vf_coef|vf_coef.used"))),
     *of("adds.entropy",
         ("entropy-turned", "The sign is turned: more entropy is better, so it is subtracted from a loss.", turned()),

@@ -14,9 +14,9 @@ from blueprint.misconceptions import (
     without,
     zero,
 )
-from blueprint.workbooks.common.definitions import n, t, v
 
 POLICIES = ("old", "reference", "policy")
+WEIGHTS = ("policy.E", "policy.W", "policy.Y", "critic.E", "critic.W", "critic.head.w", "critic.head.b")
 
 
 def in_bits(x: Expr) -> Operand:
@@ -47,7 +47,7 @@ MEMORY = (
 SOFTMAX = (
     *of("{policy}.top",
         ("sum-for-largest", "The logits are added up: the largest of them is taken off before exp.",
-         equation(lambda b: Sum(v, b["{policy}.logits"][n, t, v])))),
+         equation(lambda b: Sum(b("{policy}.logits").block.axes[-1], b("{policy}.logits"))))),
     *of("{policy}.exponentials",
         ("exp-forgotten", "exp is forgotten: this is z − z_max.", operand("exp")),
         ("largest-not-taken-off", "The largest logit is not taken off, but it is put back behind the logarithm.",
@@ -82,15 +82,15 @@ SOFTMAX = (
          instead("{policy}.log_p", "{policy}.logits")),
         ("base-2", "The logarithm is to base 2: it is the natural one.", whole(in_bits)),
         ("best-token-for-written", "This is the log-prob of the likeliest token, not of the one written.",
-         equation(lambda b: b["{policy}.top"][n, t] - b["{policy}.logsumexp"][n, t])),
+         equation(lambda b: b("{policy}.top") - b("{policy}.logsumexp"))),
         *((f"log-prob-of-{other}", f"This is the log-prob under another policy ({other}), of the same token.",
            instead("{policy}.log_p", f"{other}.log_p")) for other in POLICIES)),
-    *of("{policy}.entropy",
+    *of("policy.entropy",
         ("entropy-turned", "The minus is forgotten: an entropy is never negative.", turned()),
         ("base-2", "The entropy is in bits: here it is in nats, with the natural logarithm.", whole(in_bits)),
         ("of-the-token-alone", "This is −log p of the token written: the entropy is over all tokens.",
-         equation(lambda b: -b["{policy}.logprobs"][n, t]))),
-    *of("{weight}.{name}",
+         equation(lambda b: -b("policy.logprobs")))),
+    *of("|".join(WEIGHTS),
         ("step-ignored", "The update is left out: θ_new = θ + step·Δ.", zero("update_step")),
         ("step-forgotten", "The step is forgotten: θ_new = θ + step·Δ.", without("update_step")),
         ("update-subtracted", "The update is subtracted: θ_new = θ + step·Δ.", turned("update_step"))),

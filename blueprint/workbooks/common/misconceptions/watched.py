@@ -1,10 +1,8 @@
 """Misconceptions in what one watches while training: approximate KL, clip fractions, explained variance, means."""
 
-from blueprint.language import size
-from blueprint.misconceptions import becomes, instead, of, operand, swapped, turned, whole
-from blueprint.workbooks.common.definitions import n, t
-
-WORDS = "response.words|count"
+from blueprint.language import sqrt
+from blueprint.misconceptions import becomes, counting, instead, of, operand, turned, upside_down, whole, zero
+from blueprint.workbooks.common.misconceptions.rows import V_NEW, V_OLD, WORDS
 
 # fmt: off
 KL = (
@@ -15,8 +13,6 @@ KL = (
         ("ratio-upside-down", "The ratio is upside down: here k3 = e^d − 1 − d, with ρ = π_θ/π_old.",
          turned("log_ratio|policy_kl.log_ratio")),
         ("linear-term-forgotten", "− d is left out: k3 = e^d − 1 − d, and never negative.", operand("sub"))),
-    *of("policy_kl.exact",
-        ("divergence-turned", "The sign is turned: KL = Σ p·log p − Σ p·log q, with p = π_old, and never negative.", turned())),
 )
 FRACTIONS = (
     *of("clip_fraction.outside",
@@ -30,30 +26,42 @@ FRACTIONS = (
         ("losses-for-ratios", "The tokens whose loss the clip changed are counted: here the ratios outside of the range are.",
          instead("clip_fraction.outside", "clip_fraction.changed"))),
 )
-MEANS = tuple(each for name in ("clip_fraction.loss", "clip_fraction.ratio", "approx_kl.k1", "approx_kl.k3", "kl.per_word",
-                                "advantage.mean_abs", "returns.mean", "value.residual.mean") for each in of(name,
+MEANS = of("clip_fraction.loss|clip_fraction.ratio|clip_fraction|value_fraction|approx_kl.k1|approx_kl.k3|kl.per_word|"
+           "advantage.mean_abs|returns.mean|value.residual.mean|residual.old.mean|residual.new.mean|ev.returns.mean|"
+           "ev.residual_old.mean|ev.residual_new.mean|ev.mse|ratio.mean|mean.{row}",
     ("mean-over-pads", "It is divided by all columns, pads and all: only the response's tokens count.",
-     becomes(WORDS, lambda b: size(n) * size(t))),
+     counting(WORDS, all_columns=True)),
     ("sum-for-mean", "The sum is not divided by the number of tokens.", operand("div")),
-    ("mean-over-responses", "It is divided by the number of responses, not of tokens.", becomes(WORDS, lambda b: size(n)))))
-EXPLAINED = tuple(each for name in ("explained_variance", "explained_variance.old", "explained_variance.new", "ev.used")
-                  for each in of(name,
-    ("unexplained-for-explained", "This is the part that is not explained: 1 − it is asked for.", whole(lambda x: 1 - x)),
+    ("mean-over-responses", "It is divided by the number of responses, not of tokens.", counting(WORDS, all_columns=False)))
+VARIANCES = (
+    *of("returns.centred|value.residual.centred|residual.old.centred|residual.new.centred|ev.{of}.centred",
+        ("mean-not-subtracted", "The mean is not subtracted.",
+         zero("returns.mean|value.residual.mean|residual.old.mean|residual.new.mean|ev.{of}.mean"))),
+    *of("returns.variance|value.residual.variance|residual.old.variance|residual.new.variance|ev.{of}.variance",
+        ("sum-for-mean", "The sum of squares is not divided.", operand("div")),
+        ("n-minus-one-for-n", "It is divided by n − 1: here the variance is the mean of the squares, by n.",
+         becomes(WORDS, lambda b: b(WORDS) - 1)),
+        ("deviation-for-variance", "The root is taken too early: this is σ, and σ² is asked for.", whole(sqrt)),
+        ("variance-over-pads", "It is divided by all columns, pads and all: only the response's tokens count.",
+         counting(WORDS, all_columns=True))),
+    *of("value.residual|residual.old|residual.new|ev.residual_old|ev.residual_new",
+        ("residual-turned", "The difference is the wrong way round: what is left is R − V.", turned()),
+        ("advantage-for-return", "The advantage stands where the return should.", instead("returns", "advantages"))),
+    *of("value.residual|residual.old|ev.residual_old",
+        ("new-for-old-value", "The new value stands where the old one should.",
+         instead(V_OLD, V_NEW))),
+    *of("residual.new|ev.residual_new",
+        ("old-for-new-value", "The old value stands where the new one should.", instead(V_NEW, V_OLD))),
+)
+EXPLAINED = of("explained_variance|explained_variance.old|explained_variance.new|ev.used",
+    ("unexplained-for-explained", "This is the part that is not explained: 1 minus it is asked for.", whole(lambda x: 1 - x)),
     ("variances-exchanged", "The variances are exchanged: that of what is left is divided by that of the returns.",
-     swapped("value.residual.variance|residual.old.variance|residual.new.variance", "returns.variance"))))
+     upside_down))
 RESPONSES = (
-    *of("kl.per_response",
-        ("sum-for-mean", "The sum is not divided by the number of responses.", operand("div")),
-        ("mean-over-tokens", "It is divided by the number of tokens: here each response counts once.",
-         instead("response.count", "response.words"))),
-    *of("score.mean",
-        ("sum-for-mean", "The sum is not divided by the number of responses.", operand("div")),
-        ("mean-over-tokens", "It is divided by the number of tokens: each response has one score.",
-         instead("response.count", "response.words"))),
-    *of("non_score_reward",
+    *of("kl.per_response|score.mean|non_score_reward|response.mean_length|kl.statistic",
         ("sum-for-mean", "The sum is not divided by the number of responses.", operand("div")),
         ("mean-over-tokens", "It is divided by the number of tokens: here each response counts once.",
          instead("response.count", "response.words"))),
 )
-WATCHED = (*KL, *FRACTIONS, *MEANS, *EXPLAINED, *RESPONSES)
+WATCHED = (*KL, *FRACTIONS, *MEANS, *VARIANCES, *EXPLAINED, *RESPONSES)
 # fmt: on
