@@ -144,6 +144,10 @@ class Book:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
         return ""
 
+    def blank(self, cell: Cell) -> str:
+        """Says of a cell of a saved worksheet that it is a blank, or waits for one; "" of any other."""
+        return ""
+
     def formula(self, address: "place.Address") -> str | None:
         """Returns the formula at an address where no block stands, or None."""
         from blueprint.page import watch

@@ -7,10 +7,10 @@ a row that deviates is not the one to blame, but one that reads no other deviati
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import NamedTuple
 
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
+from blueprint.page.filled_in import Spot
 from blueprint.page.parse_cell import is_error
 from blueprint.page.place import Along
 from blueprint.page.written import Area, as_seen_from, read_by
@@ -22,16 +22,10 @@ At = tuple[int, ...]
 class Cause(Enum):
     """Why the sheet shows another number than the witness."""
 
+    ANSWER = "wrong answer"
     FORMULA = "broken formula"
     STALE = "stale values"
     ARITHMETIC = "broken arithmetic"
-
-
-class Spot(NamedTuple):
-    """A cell of a block: the block's name, and the cell's index, edge cells counted."""
-
-    name: str
-    at: At
 
 
 def cause_of(file: Checked, spot: Spot) -> tuple[Cause, str]:
@@ -39,8 +33,10 @@ def cause_of(file: Checked, spot: Spot) -> tuple[Cause, str]:
 
     A formula is broken if its relative form is not that of its row, or if a number stands where the row has formulas;
     values are stale if the engine gets another number from the same formula; else the formula of the row is broken, if it
-    is not that of a fresh workbook, or its arithmetic is wrong.
+    is not that of a fresh workbook, or its arithmetic is wrong. What was filled into a blank is none of these.
     """
+    if spot in file.blanks.cells:
+        return Cause.ANSWER, _filled_in(file, spot)
     forms = _forms(file, spot)
     here = forms.pop(spot.at)
     if forms and here not in forms.values():
@@ -52,6 +48,17 @@ def cause_of(file: Checked, spot: Spot) -> tuple[Cause, str]:
     if here is None:
         return Cause.FORMULA, "numbers stand there instead of formulas"
     return _of_value(file, spot, unquoted(here, LONGEST_FORMULA))
+
+
+def _filled_in(file: Checked, spot: Spot) -> str:
+    """Says how a blank was filled in."""
+    place, text = file.places[spot.name], file.odd[spot.name].get(spot.at)
+    if text is not None:
+        return f"this blank is filled in with {unquoted(text)}, which is no number to the sheet: type a number"
+    formula = file.formula(place.sheet, *place.address(spot.at))
+    return (
+        f"this blank is filled in with {f'the formula {unquoted(formula, LONGEST_FORMULA)}' if formula else 'a number'}"
+    )
 
 
 def _of_value(file: Checked, spot: Spot, formula: str) -> tuple[Cause, str]:
@@ -70,13 +77,16 @@ def _of_value(file: Checked, spot: Spot, formula: str) -> tuple[Cause, str]:
 
 
 def _forms(file: Checked, spot: Spot) -> dict[At, str | None]:
-    """Returns the formulas of the cells of a row that have one with a cell, as they would read there; None for a number."""
+    """Returns the formulas of the cells of a row that have one with a cell, as they would read there; None for a number.
+
+    Blanks beside it are left out: what one fills in is not that of the row.
+    """
     place = file.places[spot.name]
     (row, _), kind, cell = place.address(spot.at), _edges(place.shape, spot.at), place.cell(spot.at)
     forms = {
         at: file.formula(place.sheet, r, c)
         for at, r, c in place.cells()
-        if r == row and _edges(place.shape, at) == kind
+        if r == row and _edges(place.shape, at) == kind and (at == spot.at or (spot.name, at) not in file.blanks.cells)
     }
     return {at: form and as_seen_from(form, place.cell(at), cell) for at, form in forms.items()}
 

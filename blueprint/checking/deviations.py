@@ -38,7 +38,7 @@ WHITENED = {
 class Deviation:
     """How one quantity compares: cells, the largest difference, where (edge cells counted), and what is allowed.
 
-    differing: every cell that is further away than that.
+    differing: every cell that is further away than that. open: how many cells more there are, which are empty blanks or wait.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Deviation:
     at: tuple[int, ...]
     allowed: float
     differing: tuple[tuple[int, ...], ...]
+    open: int = 0
 
     @property
     def agrees(self) -> bool:
@@ -156,7 +157,8 @@ def _directions(file: Checked, witness: Mapping[str, Array], rounding: float) ->
     for name in witness:
         step, _, weight = name.partition(DIRECTION)
         if weight and name in file.places:
-            squares, shown = witness[f"{step}.v.{weight}"], file.arrays[f"{step}.v.{weight}"]
+            squares = witness[f"{step}.v.{weight}"]
+            shown = file.arrays.get(f"{step}.v.{weight}", squares)
             rounded = (squares > 0) | ((shown > 0) & (shown <= rounding**2))
             sizes = np.sqrt(squares[rounded] / (1.0 - witness[f"{step}.power2"]))
             divisors = sizes + file.arrays["optimiser.eps"]

@@ -1,23 +1,27 @@
 """Files to be checked: every number that they hold, and how their blocks depend on each other."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Self
 
 import numpy as np
 
 from blueprint.checking.formulas import Compared, formulas_of
+from blueprint.checking.older import by_todays_names
+from blueprint.language import Array
 from blueprint.page.apart import recalculated_apart, slimmed, without_values
+from blueprint.page.filled_in import FilledIn
 from blueprint.page.found import Found
-from blueprint.page.names import defined_name
 from blueprint.page.parse_cell import NoNumber
 from blueprint.page.read import Opened, ReadError
 from blueprint.page.recalculate import Cells
 from blueprint.quoting import unquoted
+from blueprint.reopening import book_in
 from blueprint.reopening.saved import known_as
-from blueprint.workbooks.kind import Former, Kind, imported
+from blueprint.workbooks.kind import Kind, imported
 from blueprint.workbooks.registry import kinds
 
 At = tuple[int, ...]
@@ -30,7 +34,9 @@ class Checked(Opened):
     arrays: the cells of its blocks, edges included, as the file shows them (NaN or "" is blank).
     odd: what computed cells show that should hold numbers, such as an error; they are NaN in `arrays`.
     recalculated: the file held formulas without their numbers, so that these were computed first.
-    compared: its formulas against those of a fresh workbook.
+    blanks: those of a worksheet, what was filled in, and which cells wait.
+    compared: its formulas against those of a fresh workbook, or worksheet.
+    book: of a worksheet what its definitions make of what was filled in.
     slips: mistakes that are often made in such a workbook.
 
     Raises ReadError, in a sentence, for a missing file, one that is no workbook of ours or has a password, one whose blocks
@@ -43,6 +49,7 @@ class Checked(Opened):
         self.former = kind.former
         self.slips = imported(kind.slips)
         self.places = by_todays_names(self.places, kind.former)
+        self.blanks = FilledIn(self)
         self.odd: dict[str, dict[At, str]] = {n: {} for n, found in self.places.items() if found.kind != "typed"}
         self.arrays = {name: self.array(name, self.odd.get(name), unsaved=True) for name in self.places}
         self.recalculated = self._lacks_numbers() or self._lacks_typed()
@@ -53,6 +60,7 @@ class Checked(Opened):
         for name, (most, expected) in (imported(kind.whole) or {}).items():
             self._refuse_parts(name, most, expected)
         self.compared: Compared = formulas_of(self)
+        self.book = book_in(self) if self.blanks.cells else None
 
     @cached_property
     def computed(self) -> Cells | None:
@@ -61,6 +69,16 @@ class Checked(Opened):
             return recalculated(self.path)
         except ReadError:
             return None
+
+    def showing(self, arrays: Mapping[str, Array]) -> Self:
+        """Returns the file as if its blocks showed something else."""
+        made = copy(self)
+        made.arrays = {**self.arrays, **arrays}
+        return made
+
+    def left_out(self, name: str) -> bool:
+        """Says whether a quantity is not in a worksheet because of its blanks."""
+        return self.book is not None and name not in self.book.blocks
 
     def says(self, name: str, at: At) -> float | str:
         """Returns what the file shows in a block's cell: its number or word, or what stands there instead of one."""
@@ -88,7 +106,8 @@ class Checked(Opened):
     def _lacks_numbers(self) -> bool:
         """Says whether a computed block of numbers holds a blank: its formulas were saved without numbers."""
         return any(
-            not self.places[name].words and np.count_nonzero(np.isnan(self.arrays[name])) > len(odd)
+            not self.places[name].words
+            and len({*_blanks(self.arrays[name])} - odd.keys() - self.blanks.open.get(name, set()))
             for name, odd in self.odd.items()
         )
 
@@ -128,24 +147,6 @@ class Checked(Opened):
             raise ReadError(f"{self.path}, {self.cell(name, at)} ({name}): found {numbers[at]:g}, expected {meant}")
 
 
-def by_todays_names(places: Mapping[str, Found], former: Former) -> dict[str, Found]:
-    """Returns the blocks of a file, which an older version may have written, by the names that they have by now."""
-
-    def today(name: str) -> str:
-        return former.renamed.get(name, name)
-
-    def reads(found: Found) -> tuple[str, ...]:
-        through = (places[name].reads if name in former.gone and name in places else (name,) for name in found.reads)
-        return tuple(today(name) for names in through for name in names)
-
-    def called(found: Found) -> str:
-        return defined_name(today(found.name)) if found.called == defined_name(found.name) else found.called
-
-    kept = (found for name, found in places.items() if name not in former.gone)
-    named = (replace(found, name=today(found.name), called=called(found), reads=reads(found)) for found in kept)
-    return {found.name: found for found in named}
-
-
 def _witnessed_kind(file: Opened) -> Kind:
     """Returns a file's kind; refuses one for which torch has no numbers, such as one of a blueprint of somebody's own."""
     kind, _ = known_as(file) or (None, None)
@@ -170,3 +171,8 @@ def recalculated(path: Path) -> Cells:
 
 def _blank(value: object) -> bool:
     return value == "" or value != value  # NaN alone is not itself
+
+
+def _blanks(array: Array) -> Iterator[At]:
+    """Yields the cells that show nothing."""
+    yield from (tuple(at) for at in np.argwhere(np.isnan(array)).tolist())

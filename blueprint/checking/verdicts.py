@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any
+from math import isnan
 
+from blueprint.checking.blanks import Answer
 from blueprint.checking.causes import Cause
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
@@ -22,7 +22,8 @@ class First:
     """A quantity that deviates without reading another one that does.
 
     follows: the deviating quantities that read it, directly or through others.
-    likely: the mistake by which the quantity is what it is, "" if none is known.
+    likely: the mistake by which the quantity is what it is, "" if none is known. hidden: the witness's number is an answer
+    that is not told.
     """
 
     name: str
@@ -34,9 +35,10 @@ class First:
     why: str
     follows: tuple[str, ...]
     likely: str = ""
+    hidden: bool = False
 
     def __str__(self) -> str:
-        shown = f"sheet {_print(self.sheet)}, torch {_print(self.witness)}"
+        shown = f"sheet {_print(self.sheet)}, torch {'says another number' if self.hidden else _print(self.witness)}"
         likely = f"\n  likely: {self.likely}" if self.likely else ""
         return f"{self.cell}: {self.what}: {shown}\n  {self.cause.value}: {self.why}{likely}"
 
@@ -46,6 +48,7 @@ class Verdict:
     """What a check of one file came to.
 
     missed: quantities that should be compared, and why they could not be. ties: draws that fall on a boundary between two words.
+    answers: what became of the blanks of a worksheet.
     """
 
     file: Checked
@@ -53,6 +56,7 @@ class Verdict:
     missed: Mapping[str, str]
     firsts: tuple[First, ...]
     ties: tuple[str, ...]
+    answers: tuple[Answer, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -71,8 +75,8 @@ class Verdict:
 
     @property
     def largest(self) -> float:
-        """The largest difference of all."""
-        return max((line.largest for line in self.lines), default=0.0)
+        """The largest difference of all that are told."""
+        return max((line.largest for line in self.lines if not isnan(line.largest)), default=0.0)
 
 
 def quantities(verdict: Verdict) -> str:
@@ -90,14 +94,25 @@ def line_of(verdict: Verdict) -> str:
         says = f"differs in a formula: {others[0].cell}" + (f" and {len(others) - 1:,} more" if others[1:] else "")
     else:
         says = "not all compared" if verdict.missed else "agrees"
+        says += " so far" if verdict.file.blanks.empty and not verdict.missed else ""
     compared = f"{len(verdict.lines):,} of {verdict.expected:,} quantities, {verdict.cells:,} cells"
     formulas = f"{verdict.file.compared.compared:,} of {verdict.file.compared.expected:,} formulas"
-    return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}, {formulas}"
+    blanks = f", {blanks_of(verdict)}" if verdict.answers else ""
+    return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}, {formulas}{blanks}"
+
+
+def blanks_of(verdict: Verdict) -> str:
+    """Counts the blanks of a worksheet: `5 of 12 blanks filled in, 4 agree, 1 differs`."""
+    says = [answer.says for answer in verdict.answers]
+    told = {word: says.count(word) for word in ("agrees", "differs", "carried")}
+    words = {"agrees": "agree", "differs": "differ", "carried": "right for what stands before them"}
+    filled = f"{len(says) - says.count('not filled in')} of {len(says)} blanks filled in"
+    return ", ".join([filled, *(f"{count} {words[word]}" for word, count in told.items() if count)])
 
 
 def findings(verdict: Verdict) -> str:
     """Prints what deviates first, why, and what merely follows."""
-    parts = list(map(_shown, verdict.firsts))
+    parts = [*_blanks(verdict), *map(_shown, verdict.firsts)]
     if verdict.missed:
         named = "; ".join(f"{unquoted(name)}: {why}" for name, why in [*verdict.missed.items()][:MOST_MISSED])
         more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
@@ -107,6 +122,15 @@ def findings(verdict: Verdict) -> str:
     if verdict.file.recalculated:
         parts.append(f"{verdict.file.path} held formulas without numbers: they were recalculated first, by ironcalc")
     return "\n".join(parts)
+
+
+def _blanks(verdict: Verdict) -> Iterator[str]:
+    """Says what waits, and with what that is compared which goes on with an answer."""
+    blanks = verdict.file.blanks
+    if blanks.waiting:
+        yield f"{len(blanks.waiting):,} cells wait for a blank that is not filled in: they neither agree nor deviate"
+    if going_on := len(blanks.behind - blanks.waiting):
+        yield f"{going_on:,} cells go on with what was filled in, and are compared with what the definitions make of that"
 
 
 def _formulas(verdict: Verdict) -> Iterator[str]:
@@ -125,63 +149,12 @@ def _formulas(verdict: Verdict) -> Iterator[str]:
         )
 
 
-def data(verdict: Verdict) -> dict[str, Any]:
-    """Returns a verdict for programs."""
-    file, compared = verdict.file, verdict.file.compared
-    return {
-        "file": str(file.path),
-        "agrees": verdict.agrees,
-        "cells": verdict.cells,
-        "quantities_compared": len(verdict.lines),
-        "quantities_expected": verdict.expected,
-        "missed": [{"quantity": name, "why": why} for name, why in verdict.missed.items()],
-        "largest": _number(verdict.largest),
-        "recalculated": file.recalculated,
-        "formulas": {
-            "compared": compared.compared,
-            "expected": compared.expected,
-            "why_not": compared.why,
-            "other": [other._asdict() for other in compared.others],
-        },
-        "ties": list(verdict.ties),
-        "first": [
-            {
-                "quantity": first.name,
-                "cell": first.cell,
-                "sheet": _number(first.sheet),
-                "torch": _number(first.witness),
-                "cause": first.cause.value,
-                "why": first.why,
-                "likely": first.likely,
-                "follows": list(first.follows),
-            }
-            for first in verdict.firsts
-        ],
-        "quantities": [_quantity(file, line) for line in verdict.lines],
-    }
-
-
-def _quantity(file: Checked, line: Deviation) -> dict[str, Any]:
-    return {
-        "quantity": line.name,
-        "range": file.range(line.name),
-        "cells": line.cells,
-        "largest": _number(line.largest),
-        "where": file.places[line.name].cell(line.at) if line.cells else "",
-        "allowed": line.allowed,
-        "agrees": line.agrees,
-    }
-
-
-def _number(value: float | str) -> float | str | None:
-    """Returns a number or a word; None for what JSON has no number for, as the distance from a cell that shows an error."""
-    return value if isinstance(value, str) or isfinite(value) else None
-
-
 def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, ...]:
     says = "agrees" if line.agrees else "follows" if line.name in followers else "DIFFERS"
+    says = f"{says}, {line.open} wait" if line.cells and line.open else says if line.cells or not line.open else "waits"
     where = verdict.file.places[line.name].cell(line.at) if line.largest else ""
-    return line.name, verdict.file.range(line.name), str(line.cells), f"{line.largest:.1e}", where, says
+    largest = "not told" if isnan(line.largest) else f"{line.largest:.1e}"
+    return line.name, verdict.file.range(line.name), str(line.cells), largest, where, says
 
 
 def _shown(first: First) -> str:

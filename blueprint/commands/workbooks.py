@@ -48,18 +48,20 @@ Exit codes: 0 alike, 1 a difference, 2 wrong use, 3 a file cannot be read.
     "--device", default="auto", show_default=True, help="auto (cuda, else mps, else cpu) or a name of torch's."
 )
 @click.option("--dtype", default="float64", show_default=True, help="float64, or float32 with IEEE products.")
+@click.option("--reveal", is_flag=True, help="Of a worksheet: the right number, too, where a blank is filled in wrong.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
-def check(paths: tuple[Path, ...], device: str, dtype: str, as_json: bool) -> None:
+def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, as_json: bool) -> None:
     """Hold workbooks against torch, cell by cell.
 
     The inputs are read from each file, edited or not; everything else is computed again from the papers' mathematics, in
-    code that shares nothing with the workbook's, and compared with every number in the sheets.
+    code that shares nothing with the workbook's, and compared with every number in the sheets. A blank of a worksheet that is
+    not filled in, and what waits for it, neither agrees nor deviates.
     """
     door.need_torch("check")
     from blueprint.checking.checker import check as held_against_torch
 
     files, refused = _read(paths)
-    outcome = held_against_torch(files, device, dtype) if files else None
+    outcome = held_against_torch(files, device, dtype, reveal) if files else None
     if outcome:
         console.say(_json(outcome) if as_json else _text(outcome))
     for message in refused:

@@ -62,7 +62,7 @@ class _Printer:
 
     def line(self, cell: Explanation) -> str:
         """Names a cell with its value, its block and its place."""
-        place = ", ".join(filter(None, (cell.name, cell.cell, "typed" if cell.typed else "")))
+        place = ", ".join(filter(None, (cell.name, cell.cell, "typed" if cell.typed else "", cell.blank)))
         shown = "" if cell.said is None else f"but the file says {printed(cell.said)}"
         end = "…" if cell.more else "" if cell.reads else cell.equation
         return "  ".join(filter(None, (f"{_value(cell)}  ({place})", shown, self.meanings.pop(cell.name, ""), end)))
@@ -103,7 +103,7 @@ class _Printer:
 
 
 def _value(cell: Explanation) -> str:
-    return f"{cell.label} = {printed(cell.value)}"
+    return f"{cell.label} = {'…' if cell.blank and cell.value != cell.value else printed(cell.value)}"
 
 
 def as_latex(top: Explanation) -> str:
@@ -114,8 +114,8 @@ def as_latex(top: Explanation) -> str:
     lines: dict[str, list[str]] = {}
     for each in [top, *(each for each, parent in top.nearest() if each.reads or not _in_a_span(each, parent))]:
         cell, values = each.here
-        numbers = f"{_label(each)} &= {latex_explained(*cell, values)}"
-        lines.setdefault(latex_equation(*cell, values), []).append(numbers)
+        shown = r"\ldots" if each.blank else latex_explained(*cell, values)
+        lines.setdefault(latex_equation(*cell, values), []).append(f"{_label(each)} &= {shown}")
     groups = [" \\\\\n".join(filter(None, [equation, *cells])) for equation, cells in lines.items()]
     return "\\begin{aligned}\n" + " \\\\[1ex]\n".join(groups) + "\n\\end{aligned}"
 
@@ -139,7 +139,7 @@ def to_dict(top: Explanation) -> dict[str, Any]:
     """Returns {"top": key, "cells": {key: facts}}: every cell once, by its address, the nearest to the top first.
 
     `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was
-    reached. A blank value is None. `said` stands only where a file shows another value.
+    reached. A blank value is None. `said` stands only where a file shows another value, `blank` only in a worksheet.
     """
     return {
         "top": _key(top),
@@ -156,4 +156,5 @@ def _facts(cell: Explanation) -> dict[str, Any]:
     facts = {field: getattr(cell, field) for field in FIELDS}
     facts |= {"at": dict(cell.at), "value": None if cell.value != cell.value else cell.value}
     shown = {} if cell.said is None else {"said": cell.said}
-    return facts | shown | {"complete": not cell.more, "reads": list(dict.fromkeys(map(_key, cell.reads)))}
+    blank = {"blank": cell.blank} if cell.blank else {}
+    return facts | shown | blank | {"complete": not cell.more, "reads": list(dict.fromkeys(map(_key, cell.reads)))}

@@ -40,6 +40,7 @@ class Explanation:
     cell:     where it stands in the workbook; empty if it stands nowhere.
     equation: the equation; empty for a typed cell.
     numbers:  the equation with the numbers put in, and = the value; of a typed cell the value alone.
+    blank:    what a worksheet's cell is, a blank that is filled in or not, or one that waits for such; "" of any other.
     said:     what the file shows in the cell, where that is not the value; None where it is.
     reads:    what the equation reads, in its order; each cell is one object, however often it is read.
     spans:    which of the reads are one sum, maximum or search.
@@ -62,6 +63,7 @@ class Explanation:
     value: float | str
     here: tuple[Cell, Values]
     typed: bool = False
+    blank: str = ""
     said: float | str | None = None
     reads: tuple[Explanation, ...] = ()
     spans: tuple[Span, ...] = ()
@@ -120,6 +122,7 @@ def _one(cell: Cell, found: tuple[Read, ...] | None, made: Mapping[Cell, Explana
         value=values.cell(block, *cell.places),
         here=(cell, values),
         typed=book.typed(block),
+        blank=book.blank(cell),
         said=book.said(cell),
         reads=tuple(made[each] for each in _cells(found or ())),
         spans=tuple(_spans(found or (), book)),

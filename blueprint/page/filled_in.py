@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from blueprint.page import parse_cell
 from blueprint.page.archive import require
 from blueprint.page.place import Address
 from blueprint.page.read import Opened
@@ -46,28 +48,55 @@ class FilledIn:
     @cached_property
     def waiting(self) -> frozenset[Spot]:
         """The cells of blocks whose formulas hang on an empty blank, directly or through others."""
-        found: set[Spot] = set(self.empty)
-        queue = list(found)
-        for spot in queue:  # which grows by what is found
-            new = self._readers.get(spot, set()) - found
-            found |= new
-            queue += new
-        return frozenset(found - self.empty)
+        return self._behind(self.empty) - self.empty
 
     @cached_property
-    def open(self) -> Mapping[str, Collection[At]]:
+    def behind(self) -> frozenset[Spot]:
+        """The cells of blocks whose formulas hang on a blank, empty or not: they go on with what is filled in."""
+        return self._behind(self.cells) - self.cells
+
+    @cached_property
+    def open(self) -> Mapping[str, set[At]]:
         """By block the cells of which nothing can be said yet: those that are empty, and those that wait."""
         found: dict[str, set[At]] = {}
         for name, at in self.empty | self.waiting:
             found.setdefault(name, set()).add(at)
         return found
 
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """The blocks of which a cell is a blank, or hangs on one."""
+        return frozenset(name for name, _ in self.cells | self.behind)
+
+    @cached_property
+    def numbers(self) -> dict[str, dict[At, float]]:
+        """By block the numbers that are filled in; what is none, or a formula that was saved without its number, is left out."""
+        found: dict[str, dict[At, float]] = {}
+        for spot in sorted(self.cells - self.empty):
+            value = self._value(spot)
+            with suppress(parse_cell.NoNumber):
+                if value is not None:
+                    found.setdefault(spot.name, {})[spot.at] = parse_cell.number_in(value)
+        return found
+
+    def _behind(self, spots: Collection[Spot]) -> frozenset[Spot]:
+        """Returns some cells and all that hang on them."""
+        found, queue = set(spots), list(spots)
+        for spot in queue:  # which grows by what is found
+            new = self._readers.get(spot, set()) - found
+            found |= new
+            queue += new
+        return frozenset(found)
+
+    def _value(self, spot: Spot) -> Any:
+        found = self._file.places[spot.name]
+        return self._file.value(found.sheet, *found.address(spot.at))
+
     def _holds(self, spot: Spot) -> bool:
         found = self._file.places[spot.name]
-        row, column = found.address(spot.at)
-        value = self._file.value(found.sheet, row, column)
+        value = self._value(spot)
         text = value.strip() if isinstance(value, str) else value
-        return text not in (None, "") or self._file.formula(found.sheet, row, column) is not None
+        return text not in (None, "") or self._file.formula(found.sheet, *found.address(spot.at)) is not None
 
     @cached_property
     def _spots(self) -> dict[Address, Spot]:

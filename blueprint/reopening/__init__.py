@@ -9,6 +9,7 @@ import numpy as np
 from blueprint.inputs import Numbers, NumbersError
 from blueprint.language import Array, NotationError, Values
 from blueprint.page import names
+from blueprint.page.filled_in import FilledIn, Spot
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import Opened, ReadError
 from blueprint.quoting import quoted
@@ -16,9 +17,22 @@ from blueprint.reopening.book import SavedBook
 from blueprint.reopening.saved import known_as, numbers_of
 from blueprint.reopening.typed import suspect, typed_in
 from blueprint.reopening.without_kind import OwnBook
+from blueprint.reopening.worksheet import cut_of
 from blueprint.workbooks.registry import blueprint_of
 
-__all__ = ["Back", "OwnBook", "SavedBook", "back_from", "back_of", "book_of", "lost", "numbers_in", "rebuilt", "shown"]
+__all__ = [
+    "Back",
+    "OwnBook",
+    "SavedBook",
+    "back_from",
+    "back_of",
+    "book_in",
+    "book_of",
+    "lost",
+    "numbers_in",
+    "rebuilt",
+    "shown",
+]
 
 
 class Back(NamedTuple):
@@ -41,19 +55,24 @@ def book_of(path: str | PathLike[str]) -> SavedBook:
     that is no workbook of ours, whose blocks are not those of this version, or in which something is typed that cannot be
     computed with.
     """
-    file = Opened(Path(path))
+    return book_in(Opened(Path(path)))
+
+
+def book_in(file: Opened) -> SavedBook:
+    """Makes a book of a file that is open, as `book_of` does."""
     try:
         if known_as(file) is None:
             return OwnBook(file)
-        blueprint = blueprint_of(numbers_of(file))
+        filled = FilledIn(file)
+        blueprint = cut_of(file, filled).of(blueprint_of(numbers_of(file)))
         typed = typed_in(blueprint, file)
     except (NumbersError, NotationError) as error:
-        raise ReadError(f"{path}: {error}") from error
+        raise ReadError(f"{file.path}: {error}") from error
     try:
-        return SavedBook(blueprint.with_typed(typed), file)
+        return SavedBook(blueprint.with_typed(typed), file, filled)
     except NotationError as error:
         reason = suspect(blueprint, typed, file)
-        raise ReadError(f"{reason}; {error}" if reason else f"{path}: {error}") from error
+        raise ReadError(f"{reason}; {error}" if reason else f"{file.path}: {error}") from error
 
 
 def rebuilt(book: SavedBook) -> SavedBook:
@@ -132,7 +151,11 @@ def overwritten(book: SavedBook) -> list[str]:
         for at, row, column in found.cells():
             value = book.file.value(found.sheet, row, column)
             # Some cells hold a number in every build: a boundary value, a size.
-            if value not in (None, array[at]) and book.file.formula(found.sheet, row, column) is None:
+            if (
+                Spot(name, at) not in book.filled.cells
+                and value not in (None, array[at])
+                and book.file.formula(found.sheet, row, column) is None
+            ):
                 there = quoted(value) if isinstance(value, str) else repr(value)
                 lines.append(f"{book.file.address(name, at)} ({name}): {there} stands where its formula was")
     return lines

@@ -1,6 +1,7 @@
 """The book of a file: it computes with what is typed there, and says where the file shows something else."""
 
 from collections.abc import Mapping
+from copy import copy
 from math import nan
 from typing import Any
 
@@ -9,7 +10,21 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.explaining import block_at, parse_address
 from blueprint.inputs.setting import STORED_OFF
-from blueprint.language import Block, Cell, NotationError, Step, Values, printed, schedule
+from blueprint.language import (
+    Block,
+    Cell,
+    NotationError,
+    Read,
+    Step,
+    Values,
+    equation,
+    filled_by,
+    printed,
+    reads,
+    schedule,
+)
+from blueprint.page import filled_in
+from blueprint.page.filled_in import FilledIn
 from blueprint.page.outline import Blueprint
 from blueprint.page.place import Address, Spot
 from blueprint.page.read import Opened
@@ -22,13 +37,23 @@ class SavedBook(Book):
     """A book made from the typed cells of a file; its cells stand where they stand in that file.
 
     computes: whether what is not typed is computed anew, or else is what the file shows.
+    filled:   the blanks of a worksheet. What is filled in stands in its cell whatever the equation says, and all that hangs on
+        it goes on with it; what is empty, and what waits for it, is blank, so that no answer is given away.
     """
 
     computes = True
 
-    def __init__(self, blueprint: Blueprint, file: Opened):
-        self.file = file
-        super().__init__(blueprint)
+    def __init__(self, blueprint: Blueprint, file: Opened, filled: FilledIn | None = None):
+        self.file, self.filled = file, filled or FilledIn(file)
+        named = {block.name: block for block in blueprint.blocks()}
+        entered = {named[name]: cells for name, cells in self.filled.numbers.items() if name in named and self.computes}
+        sized = Values(blueprint.sizes)
+        held = {
+            block: {_places(at, block, sized): number for at, number in cells.items()}
+            for block, cells in entered.items()
+        }
+        super().__init__(blueprint, beyond=bool(held), held=held)
+        self._leave_open()
 
     @property
     def spots(self) -> Mapping[str, Spot]:
@@ -45,8 +70,18 @@ class SavedBook(Book):
 
     def cell_at(self, name: str, at: tuple[int, ...]) -> Cell:
         """Returns the cell of a block by its index in the block's array, in which edge cells are counted."""
-        block = self.blocks[name]
-        return Cell(block, tuple(i - self.values.before(block, axis) for i, axis in zip(at, block.axes, strict=True)))
+        return Cell(self.blocks[name], _places(at, self.blocks[name], self.values))
+
+    def _leave_open(self) -> None:
+        """Makes blank what is empty, and what waits for it; which cell reads which is seen in the numbers behind it."""
+        self._behind = self.values
+        self.values = copy(self.values)
+        self.values.arrays = dict(self.values.arrays)
+        for name, cells in self.filled.open.items():
+            if name in self.blocks:
+                block = self.blocks[name]
+                array = self.values.arrays[block] = self.values.arrays[block].copy()
+                array[tuple(zip(*cells, strict=True))] = "" if block.text else nan
 
     @property
     def sheets(self) -> list[str]:
@@ -56,7 +91,7 @@ class SavedBook(Book):
     def said(self, cell: Cell) -> float | str | None:
         """Returns what the file shows in a cell, where that is not its value; None also where it shows nothing."""
         shown, value = self._shown(cell), self.values.cell(cell.block, *cell.places)
-        if shown is None:
+        if shown is None or self.blank(cell):
             return None
         if isinstance(value, str) or not isinstance(shown, int | float):
             return None if shown == value else str(shown)
@@ -70,6 +105,8 @@ class SavedBook(Book):
         shown, value = self._shown(cell), self.values.cell(cell.block, *cell.places)
         if cell.block.typed and shown is None:
             return "blank, counted as 0" if value == 0 else ""
+        if self.blank(cell):
+            return ""
         if cell.block.typed:
             return self._remark(cell.block, _index(cell, self.values)) if cell.block.name in self.file.places else ""
         given, said = printed(value), self.said(cell)
@@ -81,6 +118,26 @@ class SavedBook(Book):
         if shown is None and given not in (printed(nan), printed("")):
             return f"the file says nothing here, its inputs give {given}: it was saved without recalculation"
         return ""
+
+    def blank(self, cell: Cell) -> str:
+        """Says of a cell that it is a blank, or waits for one; "" of any other."""
+        if not self.filled.cells:
+            return ""
+        spot = filled_in.Spot(cell.block.name, _index(cell, self.values))
+        if spot in self.filled.cells:
+            return "a blank, not filled in" if spot in self.filled.empty else "a blank, filled in"
+        return "waits for a blank" if spot in self.filled.waiting else ""
+
+    def reads(self, cell: Cell) -> tuple[Read, ...]:
+        """Returns what the equation of a cell reads, in its order; of a worksheet as if every blank were filled in."""
+        return reads(cell, self._behind)
+
+    def spelled(self, cell: Cell) -> tuple[str, str]:
+        """Returns the equation of a cell, and the same with the numbers put in, but for a blank and for what waits."""
+        if not self.blank(cell):
+            return super().spelled(cell)
+        filled = filled_by(*cell, self._behind)
+        return equation(cell.block, filled.definition) if filled else "", ""
 
     def remarks(self) -> list[str]:
         """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
@@ -112,6 +169,11 @@ class SavedBook(Book):
     def _shown(self, cell: Cell) -> Any:
         spot = self.spots.get(cell.block.name)
         return self.file.value(*spot.stands(cell.places)) if spot else None
+
+
+def _places(at: tuple[int, ...], block: Block, values: Values) -> tuple[int, ...]:
+    """Returns the 0-based places of a cell by its index in the block's array, in which edge cells are counted."""
+    return tuple(i - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
 
 
 def _index(cell: Cell, values: Values) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from blueprint.page.read import Opened
 from blueprint.page.watch import fingerprint, formulas_of
 from blueprint.page.written import Written
 from blueprint.reopening.saved import numbers_of
+from blueprint.reopening.worksheet import cut_of
 from blueprint.workbooks.common.sheets.checks import NEAREST, OWN, WITNESS, Witnessed
 from blueprint.workbooks.registry import blueprint_of
 
@@ -51,14 +52,15 @@ class Like:
     """A file's kind and sizes: files are alike that differ in nothing but name, title, text and what is typed in them.
 
     witnessed: which numbers of a witness stand beside the file's own, all of them 0; None where none do. Raises ReadError
-    where the file is of no kind that is known.
+    where the file is of no kind that is known. cut: what makes a worksheet of it, if it is one.
     """
 
     def __init__(self, file: Opened):
         names = [name.removeprefix(WITNESS) for name in file.places if name.startswith(WITNESS) and name != NEAREST]
         self.numbers, self.witnessed = numbers_of(file), Witnessed(dict.fromkeys(names, 0.0), "") if names else None
+        self.cut = cut_of(file)
         nameless = replace(self.numbers, name="", title="", about="about" if self.numbers.about else "")
-        self._key = f"{nameless!r} {self.witnessed!r}"
+        self._key = f"{nameless!r} {self.witnessed!r} {hash(self.cut)}"
 
     def fresh(self, off: Off = frozenset()) -> Fresh:
         """Returns the fresh workbook in which these limits are off; it is made once for all files alike."""
@@ -73,7 +75,7 @@ class Like:
 
 @lru_cache(maxsize=KINDS_AT_HAND)
 def _made(alike: Like, off: Off) -> Fresh:
-    blueprint = blueprint_of(alike.numbers, alike.witnessed)
+    blueprint = alike.cut.of(blueprint_of(alike.numbers, alike.witnessed))
     values = Values(blueprint.sizes)
     for block in blueprint.blocks():
         filled = np.full(values.shape(block), SOME_WORD if block.text else 1.0, dtype=object if block.text else float)

@@ -5,7 +5,21 @@ from collections.abc import Iterable
 from functools import cached_property
 from os import PathLike
 
-from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Ref, Step, components, printed, typed
+from blueprint.language import (
+    Array,
+    Axis,
+    Block,
+    Cell,
+    NotationError,
+    Position,
+    Read,
+    Ref,
+    Step,
+    components,
+    printed,
+    typed,
+)
+from blueprint.page.filled_in import FilledIn
 from blueprint.page.found import Found
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.page.place import Address
@@ -34,8 +48,9 @@ class OwnBook(SavedBook):
         }
         sheets = tuple(Sheet(sheet, "", (Section(sheet, items),)) for sheet, items in standing.items() if items)
         sizes = {axis: size for (_, size), axis in axes.items()}
-        shown = {block: file.array(name) for name, block in blocks.items()}
-        super().__init__(Blueprint(file.title, sheets, sizes, shown, facts=file.noted), file)
+        filled = FilledIn(file)
+        shown = {block: _shown(file, name, filled) for name, block in blocks.items()}
+        super().__init__(Blueprint(file.title, sheets, sizes, shown, facts=file.noted), file, filled)
 
     def save(self, path: str | PathLike[str]) -> int:
         """Refuses to write a workbook, which would hold no formulas."""
@@ -59,11 +74,12 @@ class OwnBook(SavedBook):
 
     def spelled(self, cell: Cell) -> tuple[str, str]:
         """Returns the equation that Contents says of a block, "" of a typed one, and a cell's own formula with its value."""
+        equation = str(self.file.places[cell.block.name].line["equation"] or "")
+        if self.blank(cell):
+            return equation, ""
         formula = self.formula(self.spots[cell.block.name].stands(cell.places))
         shown = printed(self.values.cell(cell.block, *cell.places))
-        return str(
-            self.file.places[cell.block.name].line["equation"] or ""
-        ), f"{formula} = {shown}" if formula else shown
+        return equation, f"{formula} = {shown}" if formula else shown
 
     def derivation(self) -> tuple[Step, ...]:
         """Returns the blocks, each behind those that it reads, as Contents says; in reading order where they go in a circle."""
@@ -95,6 +111,16 @@ class OwnBook(SavedBook):
             if at in self._cells and at.sheet == area.sheet and at.row in rows and at.column in columns:
                 groups.setdefault(self._cells[at].block, []).append(self._cells[at])
         return groups
+
+
+def _shown(file: Opened, name: str, filled: FilledIn) -> Array:
+    """Returns what a file shows in a block; what waits for a blank shows nothing, and text in a blank is the number it means."""
+    if name not in filled.touched:
+        return file.array(name)
+    array = file.array(name, {}, unsaved=True)
+    for at, number in filled.numbers.get(name, {}).items():
+        array[at] = number
+    return array
 
 
 def _block(found: Found, axes: dict[tuple[str, int], Axis]) -> Block:

@@ -1,0 +1,59 @@
+"""A saved worksheet: which blanks its blueprint has, and what that lacks because of them."""
+
+from dataclasses import dataclass, replace
+
+from blueprint.page.filled_in import FilledIn
+from blueprint.page.outline import Blank, Blueprint
+from blueprint.page.read import Opened
+from blueprint.worksheets import without
+
+FACTS = ("worksheet", "token")
+"""What a worksheet says of itself that another workbook of its numbers does not: its level, and whose it is."""
+Places = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What makes a worksheet of a workbook, as a file says it; of a file without blanks it changes nothing.
+
+    blanks: by title the block of each, by its name, and its cells by 0-based places. there: the blocks that the file has.
+    computed: those among them that are not typed. facts: what it says of itself.
+    """
+
+    blanks: tuple[tuple[str, str, tuple[Places, ...]], ...] = ()
+    there: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
+    facts: tuple[tuple[str, str], ...] = ()
+
+    def of(self, blueprint: Blueprint) -> Blueprint:
+        """Returns a blueprint with the blanks of a file, and without the blocks that were left out of it because of them."""
+        if not self.blanks:
+            return blueprint
+        made = without(blueprint, self.left_out(blueprint))
+        blocks = {block.name: block for block in made.blocks()}
+        blanks = tuple(Blank(title, blocks[name], cells) for title, name, cells in self.blanks if name in blocks)
+        return replace(made, blanks=blanks, facts={**made.facts, **dict(self.facts)})
+
+    def left_out(self, blueprint: Blueprint) -> set[str]:
+        """Returns the names of the blocks that were left out; none where the file has a name that nobody knows.
+
+        Then somebody wrote into its Contents, and a name that is missing may be that one.
+        """
+        known = {block.name for block in blueprint.blocks()}
+        return set() if self.computed - known else known - self.there
+
+
+def cut_of(file: Opened, filled: FilledIn | None = None) -> Cut:
+    """Returns what makes a file the worksheet that it is."""
+    filled = filled or FilledIn(file)
+    if not filled.blanks:
+        return Cut()
+    found = []
+    for title, spots in filled.blanks.items():
+        for name in dict.fromkeys(spot.name for spot in spots):
+            starts = [along.start for along in file.places[name].shape]
+            cells = (spot.at for spot in spots if spot.name == name)
+            found.append((title, name, tuple(tuple(i - s for i, s in zip(at, starts, strict=True)) for at in cells)))
+    computed = frozenset(name for name, place in file.places.items() if place.kind != "typed")
+    facts = tuple((name, file.noted[name]) for name in FACTS if name in file.noted)
+    return Cut(tuple(found), frozenset(file.places), computed, facts)
