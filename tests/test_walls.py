@@ -41,7 +41,7 @@ MAY_READ = {
     "book": ("explaining", "frames", "language", "page"),
     "reopening": (
         "book", "explaining", "inputs", "language", "page", "quoting", "reopening", "workbooks.common", "workbooks.kind",
-        "workbooks.registry",
+        "workbooks.registry", "worksheets",
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "classes": (

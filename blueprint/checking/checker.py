@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from blueprint.checking.blanks import Answer, answers, held_against
 from blueprint.checking.causes import Roots, cause_of
-from blueprint.checking.comparable import comparable
+from blueprint.checking.comparable import comparable, with_repeats
 from blueprint.checking.deviations import (
     CHECKS,
     TOLERANCES,
@@ -95,7 +95,7 @@ def judge(
 ) -> Verdict:
     """Compares a file with what the witness computed from its inputs, and names the first deviation and its cause."""
     found = answers(file, witness)
-    file, meant = held_against(file, witness)
+    file, meant = held_against(file, with_repeats(file, witness))
     wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})
     # the sheet's own checks measure rounding, of which float32 has more
     rows, missed = comparable(file, meant, CHECKS if dtype != "float64" else None)

@@ -17,13 +17,13 @@ def comparable(
     without: how the names of quantities begin that are not compared this time.
     """
     rows = {
-        name: row for name, row in _with_repeats(file, witness).items() if not (without and name.startswith(without))
+        name: row for name, row in with_repeats(file, witness).items() if not (without and name.startswith(without))
     }
     missed = dict(_missed(file, rows, without))
     return {name: row for name, row in rows.items() if name in file.places and name not in missed}, missed
 
 
-def _with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Array]:
+def with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Array]:
     """Adds what only repeats another block, behind that block: it must be the same, wherever it stands."""
     repeats: dict[str, list[str]] = {}
     for name, found in file.places.items():

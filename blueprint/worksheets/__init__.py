@@ -2,11 +2,12 @@
 
 from blueprint.worksheets.asked import Asked, asked_from, schema
 from blueprint.worksheets.check_digits import can_be_checked, check_digits
+from blueprint.worksheets.cutting import without
 from blueprint.worksheets.errors import WorksheetError
 from blueprint.worksheets.leaks import Leak, Search
 from blueprint.worksheets.making import LEVELS, Worksheet, worksheet
 
 __all__ = [
     "LEVELS", "Asked", "Leak", "Search", "Worksheet", "WorksheetError", "asked_from", "can_be_checked", "check_digits",
-    "schema", "worksheet",
+    "schema", "without", "worksheet",
 ]  # fmt: skip

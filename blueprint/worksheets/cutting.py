@@ -1,6 +1,6 @@
 """A blueprint without some of its blocks: what shows them, leads to them or speaks of them goes with them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from blueprint.language import Block
@@ -28,6 +28,11 @@ from blueprint.page.outline import (
     Unchanged,
     blocks_of,
 )
+
+
+def without(blueprint: Blueprint, names: Collection[str]) -> Blueprint:
+    """Returns a blueprint without the blocks of these names, and without what a worksheet never has: steps derived again."""
+    return Cutter(blueprint, [block for block in blueprint.blocks() if block.name in names]).cut()
 
 
 class Cutter:
