@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from blueprint.language import (
     Axis,
     Block,
     Cell,
+    Held,
     NoNumber,
     Read,
     Values,
@@ -31,9 +31,6 @@ if TYPE_CHECKING:  # what a method alone uses is imported there: `import bluepri
     from blueprint.page import place, recalculate
     from blueprint.page.layout import Layout
 
-Held = Mapping[Block, Mapping[tuple[int, ...], float]]
-NOTHING_HELD: Held = MappingProxyType({})
-
 
 class Book:
     """A blueprint and the numbers of all its blocks.
@@ -42,14 +39,13 @@ class Book:
     logarithm of 0, a quotient by 0. What underflows to 0 is a number.
 
     beyond: goes on with infinity and NaN, as a library does; such a book can be read, but not saved.
-    held: numbers that stand in computed cells whatever their equations say, by block and 0-based places; all that reads
-        such a cell goes on with its number. In a worksheet's blanks they are what was filled in.
+    held: numbers that stand in computed cells whatever their equations say, as what was filled into a worksheet's blanks.
     """
 
-    def __init__(self, blueprint: outline.Blueprint, beyond: bool = False, held: Held = NOTHING_HELD):
+    def __init__(self, blueprint: outline.Blueprint, beyond: bool = False, held: Held | None = None):
         self.blueprint = blueprint
         try:
-            self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond, held)
+            self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond, held or {})
         except NoNumber as ended:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
 

@@ -47,7 +47,7 @@ from blueprint.language.spelling.text import (
     text,
 )
 from blueprint.language.trees import OFF_WORD, at_member, rebuilt, reindexed, walk
-from blueprint.language.values import Array, Values
+from blueprint.language.values import Array, Held, Values
 from blueprint.language.vectorise import NUMPY
 
 # Printing is taught to the nodes here, so that they need not know their renderers.
@@ -56,7 +56,7 @@ Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
     "ANYTHING", "ATOM", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
-    "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Index", "Lookup", "Loop", "Max", "Members", "NoNumber",
+    "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max", "Members", "NoNumber",
     "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum", "Values",
     "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",

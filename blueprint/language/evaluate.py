@@ -11,7 +11,7 @@ from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import no_number
 from blueprint.language.nodes import Ref
 from blueprint.language.schedule import Loop, Step, in_order, needs, schedule
-from blueprint.language.values import Array, At, Values
+from blueprint.language.values import Array, At, Held, Values
 
 
 def compute(
@@ -19,7 +19,7 @@ def compute(
     sizes: Mapping[Axis, int],
     typed: Mapping[Block, object],
     beyond: bool = False,
-    held: Mapping[Block, Mapping[tuple[int, ...], float]] = MappingProxyType({}),
+    held: Held = MappingProxyType({}),
 ) -> Values:
     """Computes every block.
 

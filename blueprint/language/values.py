@@ -13,6 +13,8 @@ from blueprint.language.blocks import Block
 
 Array = npt.NDArray[Any]
 At = Mapping[Axis, int]
+Held = Mapping[Block, Mapping[tuple[int, ...], float]]
+"""Numbers that stand in computed cells whatever their equations say, by block and 0-based places."""
 
 
 class Values:
@@ -112,7 +114,7 @@ class Values:
             self.own[block][tuple(place)] = np.where(np.isnan(held), np.nan, here)
             self.arrays[block][tuple(place)] = np.where(np.isnan(held), here, held)
 
-    def hold(self, cells: Mapping[Block, Mapping[tuple[int, ...], float]]) -> None:
+    def hold(self, cells: Held) -> None:
         """Lets numbers stand in cells, given by their 0-based places, whatever the equations of these will come to."""
         for block, numbers in cells.items():
             require(
