@@ -81,7 +81,7 @@ MAY_READ |= {
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.plain_sheet", "classes"),
-    "openpyxl": ("page.read", "page.written", "page.found", "page.archive"),
+    "openpyxl": ("page.opening", "page.written", "page.found", "page.archive"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),

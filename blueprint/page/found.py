@@ -13,6 +13,7 @@ from typing import Any
 from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page import archive, contents, grid, names, parse_cell, place
+from blueprint.page.opening import Workbook
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
@@ -48,12 +49,12 @@ class Found(place.Spot):
         return read(value, self.kind == "typed")
 
 
-def noted(book: Any) -> dict[str, str]:
+def noted(book: Workbook) -> dict[str, str]:
     """Returns what the file says about itself; programs that drop document properties leave this empty."""
-    return {str(prop.name).removeprefix("blueprint "): str(prop.value) for prop in book.custom_doc_props.props}
+    return {name.removeprefix("blueprint "): value for name, value in book.facts.items()}
 
 
-def located(book: Any, path: Path) -> dict[str, Found]:
+def located(book: Workbook, path: Path) -> dict[str, Found]:
     """Returns where every block of an opened file stands, by name; `path` is for the sentence of a ReadError.
 
     Refuses another version's file, and one whose contents have lost a row.
@@ -80,10 +81,11 @@ def located(book: Any, path: Path) -> dict[str, Found]:
     return blocks
 
 
-def _lines(book: Any, path: Path) -> Iterator[dict[str, Any]]:
+def _lines(book: Workbook, path: Path) -> Iterator[dict[str, Any]]:
     """Yields the lines of Contents, by its columns."""
     sheet, left, top, right, bottom = _destination(book, names.CONTENTS_RANGE, path)
-    rows = book[sheet].iter_rows(min_row=top, max_row=bottom, min_col=left, max_col=right, values_only=True)
+    cells, columns = book.cells[sheet].values, range(left, right + 1)
+    rows = (tuple(cells.get((row, column)) for column in columns) for row in range(top, bottom + 1))
     headings = next(rows)
     if headings != contents.COLUMNS:
         stray = next((name for name in contents.COLUMNS if name not in headings), "in another order")
@@ -94,7 +96,7 @@ def _lines(book: Any, path: Path) -> Iterator[dict[str, Any]]:
     yield from (line for line in lines if any(line[column] for column in READ))
 
 
-def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
+def _found(book: Workbook, line: dict[str, Any], path: Path) -> Found:
     """Returns what a line of Contents says of a block. Raises ReadError where that cannot be, or is not so."""
     name = unquoted(line["name"] or line["defined name"])
     says = f"{path}: the Contents sheet says of {name}"
@@ -126,9 +128,10 @@ def _found(book: Any, line: dict[str, Any], path: Path) -> Found:
     return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
 
 
-def _destination(book: Any, name: str, path: Path) -> tuple[str, int, int, int, int]:
+def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, int, int]:
     """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
-    defined, name = book.defined_names.get(name), unquoted(name)
+    defined: Any = book.names.get(name)
+    name = unquoted(name)
     archive.require(
         defined is not None, f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
     )
@@ -146,7 +149,7 @@ def _destination(book: Any, name: str, path: Path) -> tuple[str, int, int, int, 
         fits = False
     archive.require(fits, f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
     archive.require(
-        sheet in book.sheetnames and hasattr(book[sheet], "iter_rows"),
+        sheet in book.cells,
         f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none",
     )
     return sheet, left, top, right, bottom

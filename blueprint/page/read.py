@@ -5,16 +5,15 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import numpy.typing as npt
-from openpyxl import load_workbook
 
 from blueprint.page import archive, grid, parse_cell
 from blueprint.page.archive import ReadError as ReadError
 from blueprint.page.found import Found, located, noted
-from blueprint.page.written import Written, written_in
+from blueprint.page.opening import Workbook
+from blueprint.page.written import Written
 from blueprint.quoting import quoted
 
 
@@ -29,15 +28,6 @@ def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     return {name: file.array(name, unsaved=True) for name in file.places}
 
 
-def opened(path: Path) -> Any:
-    """Has openpyxl open a file for its numbers. Raises ReadError for what is no workbook, or would explode."""
-    archive.check_archive(path)
-    # openpyxl judges a path by its ending, a file by what is in it; it warns of what it would lose if it saved the file.
-    with archive.refusing(path), path.open("rb") as file, catch_warnings():
-        simplefilter("ignore")
-        return load_workbook(file, data_only=True)
-
-
 class Opened:
     """A workbook and where its blocks stand.
 
@@ -45,19 +35,18 @@ class Opened:
     """
 
     def __init__(self, path: Path):
-        self.path, self.shown = path, opened(path)
-        self.places: dict[str, Found] = located(self.shown, path)
-        self._cells: dict[str, Any] = {page.title: page for page in self.shown}  # openpyxl looks names up one by one
+        self.path, self._book = path, Workbook(path)
+        self.places: dict[str, Found] = located(self._book, path)
 
     @cached_property
     def noted(self) -> dict[str, str]:
         """What the file says about itself, such as its seed; programs that drop document properties leave it empty."""
-        return noted(self.shown)
+        return noted(self._book)
 
     @property
     def title(self) -> str:
         """The title of the document."""
-        return str(self.shown.properties.title or self.path.stem)
+        return str(self._book.properties.title or self.path.stem)
 
     def named(self, name: str) -> str | None:
         """Returns what a defined name stands for, such as `Inputs!$D$8`; None if there is no such name."""
@@ -66,17 +55,18 @@ class Opened:
     @cached_property
     def names(self) -> dict[str, str]:
         """What every defined name stands for, by the name in small letters."""
-        return {str(name).casefold(): str(defined.attr_text) for name, defined in self.shown.defined_names.items()}
+        return {str(name).casefold(): str(defined.attr_text) for name, defined in self._book.names.items()}
 
     def words_on(self, sheet: str, rows: int) -> Iterator[tuple[int, int, str]]:
         """Yields row, column and text of the words in the first rows of a sheet; a chart of its own has none."""
-        for row in self._cells[sheet].iter_rows(max_row=rows) if sheet in self._cells else ():
-            yield from ((cell.row, cell.column, cell.value) for cell in row if isinstance(cell.value, str))
+        values = self._book.cells[sheet].values if sheet in self._book.cells else {}
+        words = ((*at, value) for at, value in values.items() if at[0] <= rows and isinstance(value, str))
+        yield from sorted(words)
 
     @property
     def sheets(self) -> list[str]:
         """The names of the sheets."""
-        return list(self.shown.sheetnames)
+        return self._book.sheets
 
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""
@@ -121,7 +111,7 @@ class Opened:
 
     def value(self, sheet: str, row: int, column: int) -> Any:
         """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""
-        return self._cells[sheet].cell(row, column).value
+        return self._book.cells[sheet].values.get((row, column))
 
     def formula(self, sheet: str, row: int, column: int) -> str | None:
         """Returns the formula of a cell; None for a cell without."""
@@ -130,8 +120,8 @@ class Opened:
 
     @cached_property
     def written(self) -> Written:
-        """Every formula of the file, without its sign =; read when the first is asked for."""
-        return written_in(self.path)
+        """Every formula of the file, without its sign =; taken apart when the first is asked for."""
+        return {title: sheet.formulas for title, sheet in self._book.cells.items()}
 
     def remark(self, name: str, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.
@@ -150,6 +140,4 @@ class Opened:
 
     def links(self, sheet: str, row: int) -> list[str]:
         """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
-        return [
-            cell.hyperlink.location for cell in self._cells[sheet][row] if cell.hyperlink and cell.hyperlink.location
-        ]
+        return self._book.cells[sheet].links.get(row, [])

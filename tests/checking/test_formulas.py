@@ -20,7 +20,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking.formulas import ANOTHER_VERSION, Compared, against_fresh, formulas_of
 from blueprint.page.read import Opened
-from blueprint.page.written import Written, written_in
+from blueprint.page.written import Written
 from blueprint.reopening.fresh import Like
 from tests.checking.cells import change
 from tests.checking.running import run
@@ -75,7 +75,7 @@ class Bench(NamedTuple):
 def bench(path: Path) -> Bench:
     """Takes a workbook apart."""
     file = Opened(path)
-    return Bench(file, Like(file), written_in(path))
+    return Bench(file, Like(file), file.written)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_a_file_as_it_was_made_has_the_formulas_of_a_fresh_one(saved: Callable[[
     path = saved(kind)
     result = compared(path)
     assert intact(result), result.others[:3]
-    assert result.expected == sum(map(len, written_in(path).values()))
+    assert result.expected == sum(map(len, Opened(path).written.values()))
 
 
 OVERWRITTEN: dict[str, Callable[[str], str | None]] = {
@@ -183,12 +183,12 @@ def test_a_formula_shared_with_its_neighbours_is_read_in_each_cell(
     path = saved("very-very-sleepy")
     sheet, row, first = next(
         (sheet, row, column)
-        for sheet, cells in written_in(path).items()
+        for sheet, cells in Opened(path).written.items()
         for (row, column), text in cells.items()
         if column > 1 and cells.get((row, column + 1)) == beside(text)
     )
     cells = [f"{get_column_letter(first + i)}{row}" for i in (0, 1)]
-    text = written_in(path)[sheet][row, first]
+    text = Opened(path).written[sheet][row, first]
     change(path, tmp_path / "plain.xlsx", sheet, {cells[0]: ("FIRST", 1), cells[1]: ("SECOND", 1)})
     shared = tmp_path / "shared.xlsx"
     replaced(

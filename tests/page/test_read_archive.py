@@ -14,7 +14,8 @@ import pytest
 
 from blueprint.page import archive
 from blueprint.page.archive import LARGEST, MOST_PARTS, check_archive
-from blueprint.page.read import ReadError, opened
+from blueprint.page.opening import Workbook
+from blueprint.page.read import ReadError
 from tests.page.zips import SHEET, refusal, with_parts, with_said_size
 
 SMALL = Path(__file__).parents[2] / "workbooks" / "kl-controller.xlsx"
@@ -161,4 +162,4 @@ def test_part_of_a_password_protected_archive_is_refused(tmp_path: Path) -> None
 
 def test_a_workbook_of_somebody_else_is_opened(tmp_path: Path) -> None:
     openpyxl.Workbook().save(tmp_path / "theirs.xlsx")
-    assert opened(tmp_path / "theirs.xlsx").sheetnames == ["Sheet"]
+    assert Workbook(tmp_path / "theirs.xlsx").sheets == ["Sheet"]

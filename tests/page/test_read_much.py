@@ -111,7 +111,7 @@ def test_a_file_just_within_the_bounds_takes_less_than_a_gigabyte(tmp_path: Path
     path = changed(path, tmp_path / "more.xlsx", texts, b"</sst>", b"<si><t>a</t></si>" * 50_000 + b"</sst>")
     code = (
         "import re, resource, sys\nresource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
-        "from pathlib import Path\nfrom blueprint.page.read import opened\nopened(Path(sys.argv[1]))\n"
+        "from pathlib import Path\nfrom blueprint.page.opening import Workbook\nWorkbook(Path(sys.argv[1]))\n"
         "print(1024 * int(re.search(r'VmHWM:\\s+(\\d+) kB', Path('/proc/self/status').read_text())[1]))"
     )
     said = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page.read import ReadError, opened
+from blueprint.page.opening import Workbook
+from blueprint.page.read import ReadError
 
 SHEET = "xl/worksheets/sheet1.xml"
 
@@ -62,6 +63,6 @@ def with_said_size(path: Path, target: Path, name: str, size: int) -> Path:
 def refusal(path: Path) -> str:
     """Returns the sentence with which a file is refused, without its folder."""
     with pytest.raises(ReadError) as refused:
-        opened(path)
+        Workbook(path)
     assert "\n" not in str(refused.value)
     return str(refused.value).replace(f"{path.parent}{os.sep}", "")
