@@ -85,16 +85,22 @@ class Sheets:
         self.path = room / "extreme.xlsx"
         self.book.save(self.path)
         self.places: dict[str, Found] = located(self.path)
+        self.engine = Engine(self.path)
 
     def with_typed(self, extreme: Extreme) -> dict[str, Array]:
-        """Types the numbers of a batch into the workbook as it was saved, and has everything recalculated."""
-        engine = Engine(self.path)
-        for name, array in extreme.typed.items():
+        """Types the numbers of a batch into the workbook, has everything recalculated, and types what was saved again."""
+        self._type(extreme.typed)
+        self.engine.evaluate()
+        found = {name: _read(self.engine.model, place) for name, place in self.places.items()}
+        self._type({name: self.book.values.arrays[self.book.blocks[name]] for name in extreme.typed})
+        return found
+
+    def _type(self, typed: Mapping[str, object]) -> None:
+        for name, array in typed.items():
             place = self.places[name]
             for at, row, column in place.cells():
-                engine.type(place.sheet, row, column, float(np.asarray(array)[at]))
-        engine.evaluate()
-        return {name: _read(engine.model, place) for name, place in self.places.items()}
+                number = float(np.asarray(array)[at])
+                self.engine.type(place.sheet, row, column, None if np.isnan(number) else number)
 
     def shown(self, name: str, cells: Cells) -> Array:
         """Returns a block with the values of its formulas; what is no formula there, such as a 0 at an edge, is as saved."""
