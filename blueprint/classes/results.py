@@ -77,7 +77,7 @@ class Result(Record):
     student: str
     name: str = ""
     email: str = ""
-    variant: int = 0
+    variant: str = ""
     file: str | None = None
     stored: str | None = None
     participant: str | None = None

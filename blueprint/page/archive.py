@@ -31,7 +31,8 @@ ZIP, PASSWORD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a zip archive begins, and the container of the old xls format and of workbooks with a password."""
 
 _CHUNK = 1 << 16
-_DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+"""How a part declares entities, as none of a workbook does; without zeros UTF-16 reads as ASCII."""
 _IN_CELLS, _SPREADING = frozenset({"row", "c", "f", "v"}), frozenset({"mergeCell", "hyperlink", "comment"})
 _PLACE = re.compile(r"\$?[A-Z]*\$?([0-9]{1,7})", re.IGNORECASE)
 _NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
@@ -130,9 +131,9 @@ class Parts:
 
 def check_archive(path: Path) -> None:
     """Looks whether a file may be taken apart. Raises ReadError, with what is wrong and what to do, where it may not."""
-    _check_file(path)
+    check_file(path)
     with refusing(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
-        _check_sizes(archive.infolist(), path)
+        check_sizes(archive.infolist(), path)
         looked = Parts(path)
         for part in archive.infolist():
             require(not (part.flag_bits & 0x1), f"{path} is protected by a password: save it without one")
@@ -141,7 +142,7 @@ def check_archive(path: Path) -> None:
             # Pictures are looked through too: what a part is called says nothing of what it is read as. Without zeros
             # UTF-16 reads as ASCII.
             require(
-                not _DECLARES.search(content.replace(b"\0", b"")),
+                not DECLARES.search(content.replace(b"\0", b"")),
                 f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read",
             )
             looked.look_through(part.filename, content)
@@ -163,7 +164,7 @@ def refusing(path: Path) -> Iterator[None]:
         raise ReadError(f"{path} is no workbook in xlsx format ({type(error).__name__})") from error
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
     """Refuses what is no file, and what begins as no archive does."""
     try:
         mode = path.stat().st_mode
@@ -182,7 +183,7 @@ def _check_file(path: Path) -> None:
         require(zipfile.is_zipfile(file), f"{says}: its end is missing; copy or download it again")
 
 
-def _check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
+def check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
     """Refuses too much, by what the archive's own list says; the list is held to its word when a part is read."""
     require(
         len(parts) <= MOST_PARTS,
