@@ -1,0 +1,134 @@
+"""The grading policy: what marks come to, as a teacher writes it in `policy.toml`. Everything in it may be left out."""
+
+import tomllib
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from blueprint.classes.errors import ClassError
+from blueprint.classes.key import Key, KeyBlank
+from blueprint.quoting import unquoted
+
+Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
+Above0 = Annotated[FiniteFloat, Field(gt=0)]
+LARGEST = 1_000_000
+"""Bytes of a grading policy."""
+
+
+class Table(BaseModel):
+    """A table of the file: a key that it does not know is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Carried(Table):
+    """Error carried forward: a step that is right with the student's own earlier numbers."""
+
+    cap: Share = Field(1.0, description="share of a blank's points that a carried step gets; 0: none")
+    guard: bool = Field(True, description="no carried marks where the student's numbers make the step trivial")
+
+
+class Late(Table):
+    """What is lost by being late, by the platform's time."""
+
+    due: datetime = Field(description="the deadline, such as 2026-03-06T23:59:00+01:00")
+    grace_minutes: Annotated[FiniteFloat, Field(ge=0)] = Field(0.0, description="minutes that do not count")
+    per_day: Share = Field(0.1, description="share of the total that each day begun costs")
+    most: Share = Field(1.0, description="share that is lost at most")
+
+    def days(self, submitted: datetime) -> float:
+        """Returns how many days after the deadline something came, 0 in time."""
+        due = self.due if self.due.tzinfo else self.due.replace(tzinfo=submitted.tzinfo)
+        here = submitted if submitted.tzinfo or not due.tzinfo else submitted.replace(tzinfo=due.tzinfo)
+        return max((here - due - timedelta(minutes=self.grace_minutes)) / timedelta(days=1), 0.0)
+
+    def penalty(self, days: float) -> float:
+        """Returns the share that is lost so many days after the deadline; a day that has begun counts whole."""
+        return min(self.per_day * -(-days // 1), self.most)
+
+
+class Excused(Table):
+    """A student to whom a blank does not count, or all of them do not."""
+
+    student: str
+    blank: str = Field("all", description="id or title of a blank, or all")
+    why: str = ""
+
+
+class GradingPolicy(Table):
+    """What marks come to. Blanks go by their id (b03) or their title."""
+
+    points: Above0 | None = Field(None, description="what the whole worksheet is worth; left out: the sum of the weights")
+    weights: dict[str, Above0] = Field({}, description="weights of blanks; left out: those of the key")
+    tolerance: dict[str, Annotated[FiniteFloat, Field(ge=0)]] = Field(
+        {}, description="how far a number may be off; left out: the key's, or half a unit of the last digit shown"
+    )
+    carried: Carried = Carried()
+    constants: Share = Field(1.0, description="share that a number gets which stands where a formula was asked for")
+    attempts: Literal["first", "last", "best"] = Field("last", description="which of several files of a student counts")
+    late: Late | None = None
+    excused: list[Excused] = []
+
+    def fitted(self, key: Key) -> "GradingPolicy":
+        """Returns the policy with ids for titles. Raises ClassError for a blank or a student that the key has not."""
+        ids = {blank.id: blank.id for blank in key.blanks} | {"all": "all"}
+        titles = {blank.title: blank.id for blank in key.blanks}
+
+        def id_of(said: str, where: str) -> str:
+            found = ids.get(said) or titles.get(said)
+            if found is None:
+                raise ClassError(
+                    f"grading policy, {where}: the key has no blank {unquoted(said)}; write an id, "
+                    f"{key.blanks[0].id} to {key.blanks[-1].id}, or a title such as {unquoted(key.blanks[0].title)}"
+                )
+            return found
+
+        for each in self.excused:
+            key.student(each.student)
+        return self.model_copy(
+            update={
+                "weights": {id_of(name, "weights"): weight for name, weight in self.weights.items()},
+                "tolerance": {id_of(name, "tolerance"): number for name, number in self.tolerance.items()},
+                "excused": [e.model_copy(update={"blank": id_of(e.blank, "excused")}) for e in self.excused],
+            }
+        )
+
+    def weight(self, blank: KeyBlank) -> float:
+        """Returns what a blank counts beside the others."""
+        return self.weights.get(blank.id, blank.weight)
+
+    def tolerance_of(self, blank: KeyBlank) -> float | None:
+        """Returns how far a number may be off; None: half a unit of the last digit that the sheet shows."""
+        return self.tolerance.get(blank.id, blank.tolerance)
+
+    def excuses(self, student: str, blank: str) -> Excused | None:
+        """Returns why a blank does not count for a student; None if it does."""
+        return next((e for e in self.excused if e.student == student and e.blank in (blank, "all")), None)
+
+
+def read_policy(path: Path | None, key: Key) -> GradingPolicy:
+    """Reads a `policy.toml`; without one everything is as its schema says. Raises ClassError in a sentence."""
+    if path is None:
+        return GradingPolicy()
+    try:
+        with path.open("rb") as file:
+            tables = tomllib.loads(file.read(LARGEST).decode("utf-8-sig"))
+        return GradingPolicy.model_validate(tables).fitted(key)
+    except OSError as error:
+        raise ClassError(
+            f"{path} cannot be read as a grading policy ({(error.strerror or str(error)).lower()}): name a TOML file"
+        ) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where, known = ".".join(map(str, first["loc"])), ", ".join(GradingPolicy.model_fields)
+        says = f"it is unknown; known are {known}" if first["type"] == "extra_forbidden" else unquoted(first["msg"])
+        raise ClassError(f"{path}: {unquoted(where)}: {says}") from None
+    except ValueError as error:  # no TOML, or no UTF-8; a ClassError is one too
+        raise error if isinstance(error, ClassError) else ClassError(f"{path} is no TOML: {unquoted(error, 120)}") from None
+
+
+def schema() -> dict[str, Any]:
+    """Returns the JSON schema of a `policy.toml`, by which editors complete and check it."""
+    return GradingPolicy.model_json_schema()

@@ -1,0 +1,170 @@
+"""Marks of one student: first with the true numbers, then with the student's own, then by what is known of mistakes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor, isfinite, log10
+
+from blueprint.classes.depending import Before, before, hanging_on
+from blueprint.classes.grading_policy import GradingPolicy
+from blueprint.classes.key import Key, KeyBlank, KeyStudent
+from blueprint.classes.submission import Given
+from blueprint.classes.trivial import trivial
+from blueprint.classes.typed import base_of, with_departures
+from blueprint.language import Block, Cell, Values, compute
+from blueprint.misconceptions import Wrong, wrong_values
+from blueprint.page.digits import MOST, SHOWN
+from blueprint.page.outline import Blank
+from blueprint.workbooks.registry import kind_named
+
+HAIR, FIFTEEN_DIGITS = 1e-6, 1e-14
+"""What a number may be off beyond half a unit: a part of that unit, since halves are not exact in binary, and of itself."""
+
+Answers = Mapping[str, Sequence[Given]]
+
+
+class Course:
+    """An assignment, ready to mark: its blueprint, its blanks and what hangs on them; made once for a whole class."""
+
+    def __init__(self, key: Key, policy: GradingPolicy):
+        self.key, self.policy, self.base = key, policy, base_of(key)
+        self.kind = kind_named(key.kind)
+        self.blocks = self.base.blocks()
+        named = {block.name: block for block in self.blocks}
+        self.blanks = {each.id: _blank(each, named) for each in key.blanks}
+        self.key_blanks = {blank.id: blank for blank in key.blanks}
+        self.cells = {
+            Cell(blank.block, at): (id, i) for id, blank in self.blanks.items() for i, at in enumerate(blank.cells)
+        }
+        self.asked = frozenset(self.cells)
+        self.hanging = hanging_on({blank.block for blank in self.blanks.values()}, self.blocks)
+
+    def values(self, student: KeyStudent, held: Mapping[Block, Mapping[tuple[int, ...], float]]) -> Values:
+        """Computes everything from what is typed in a student's file, with the student's numbers in their cells."""
+        typed = with_departures(self.base, student.typed).typed
+        return compute(self.blocks, self.base.sizes, typed, beyond=True, held=held)
+
+    def within(self, blank: KeyBlank, expected: float) -> float:
+        """Returns how far a number may be from the expected one."""
+        chosen = self.policy.tolerance_of(blank)
+        most = half_a_unit(expected, blank.decimals) if chosen is None else chosen
+        return most * (1 + HAIR) + FIFTEEN_DIGITS * abs(expected)
+
+
+def _blank(each: KeyBlank, named: Mapping[str, Block]) -> Blank:
+    return Blank(each.title, named[each.block], tuple(map(tuple, each.cells)), each.weight, each.asks)
+
+
+def half_a_unit(number: float, decimals: int) -> float:
+    """Returns half a unit of the last digit that a sheet shows; large numbers are shown with a power of ten."""
+    size = floor(log10(abs(number))) - SHOWN if isfinite(number) and abs(number) >= MOST else -decimals
+    return float(0.5 * 10.0**size)
+
+
+def said(ids: Iterable[str]) -> str:
+    """Names blanks as the worksheet numbers them: your blank 3, your blank 4."""
+    return ", ".join(f"your blank {int(id[1:])}" for id in ids)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One cell: how it was judged, and from which blanks its numbers came if it is carried; why: if it is not, the reason."""
+
+    status: str
+    came_from: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Marking:
+    """The marks of one student's file; what costs time is computed when the first wrong number asks for it."""
+
+    def __init__(self, course: Course, student: KeyStudent, answers: Answers):
+        self.course, self.student, self.answers = course, student, answers
+        self._known: dict[Cell, Judged] = {}
+
+    @cached_property
+    def true(self) -> Values:
+        """Everything as it should be."""
+        return self.course.values(self.student, {})
+
+    @cached_property
+    def carried(self) -> Values:
+        """Everything with the student's numbers in the blanks; what is empty or no number counts 0, as in a sheet."""
+        held: dict[Block, dict[tuple[int, ...], float]] = {}
+        for (block, places), (id, i) in self.course.cells.items():
+            held.setdefault(block, {})[places] = self.answers[id][i].number or 0.0
+        return self.course.values(self.student, held)
+
+    def judged(self, cell: Cell) -> Judged:
+        """Says whether a blank's cell is right, carried, wrong, empty or unreadable."""
+        if cell not in self._known:
+            self._known[cell] = self._judge(cell)
+        return self._known[cell]
+
+    def _judge(self, cell: Cell) -> Judged:
+        id, i = self.course.cells[cell]
+        given, blank = self.answers[id][i], self.course.key_blanks[id]
+        if given.number is None:
+            return Judged("unreadable" if given.problem else "empty", why=given.problem)
+        expected = self.student.answers[id][i]
+        if abs(given.number - expected) <= self.course.within(blank, expected):
+            return Judged("right")
+        own = self.own(cell)
+        if not (isfinite(own) and abs(given.number - own) <= self.course.within(blank, own)):
+            return Judged("wrong")
+        return self._carried(cell, blank, own)
+
+    def _carried(self, cell: Cell, blank: KeyBlank, own: float) -> Judged:
+        """Judges a cell that is right with the student's own earlier numbers."""
+        found = self.before(cell)
+        earlier = {each: self.judged(each).status for each in sorted(found.blanks, key=self._order)}
+        if set(earlier.values()) <= {"right"}:
+            return Judged("right", why="right with your own rounded numbers")
+        ids = self._ids(each for each, status in earlier.items() if status != "right")
+        if missing := self._ids(each for each, status in earlier.items() if status in ("empty", "unreadable")):
+            return Judged("wrong", ids, f"there is no number in {said(missing)}, on which it hangs")
+        within = self.course.within(blank, own)
+        if self.course.policy.carried.guard and (
+            why := trivial(cell, found.between, self.true, self.carried, within)
+        ):
+            return Judged("wrong", ids, f"it follows from {said(ids)}, but {why}: so it shows nothing")
+        return Judged("carried", ids)
+
+    def own(self, cell: Cell) -> float:
+        """Returns what the step of a cell comes to on the student's own numbers."""
+        values = self.carried
+        at = (place + values.before(cell.block, axis) for place, axis in zip(cell.places, cell.block.axes, strict=True))
+        return float(values.own[cell.block][tuple(at)])
+
+    def before(self, cell: Cell) -> Before:
+        """Returns what lies before a cell."""
+        return before(cell, self.course.asked, self.course.hanging, self.carried)
+
+    def misconception(self, blank: KeyBlank) -> Wrong | None:
+        """Returns the known misconception that gives the wrong numbers of a blank; those that somebody wrote go first."""
+        cells = self.course.blanks[blank.id]
+        found = [
+            wrong
+            for values in (self.true, self.carried)
+            for wrong in wrong_values(self.course.kind, self.course.base, values, cells)
+            if self._gives(wrong, blank)
+        ]
+        return next((wrong for wrong in found if wrong.written), next(iter(found), None))
+
+    def _gives(self, wrong: Wrong, blank: KeyBlank) -> bool:
+        """Tells whether a misconception gives every wrong number of a blank."""
+        cells = (Cell(self.course.blanks[blank.id].block, at) for at in self.course.blanks[blank.id].cells)
+        judged = [self.judged(cell).status == "wrong" for cell in cells]
+        pairs = zip(judged, self.answers[blank.id], wrong.numbers, strict=True)
+        return all(
+            given.number is not None and abs(given.number - number) <= self.course.within(blank, number)
+            for is_wrong, given, number in pairs
+            if is_wrong
+        )
+
+    def _ids(self, cells: Iterable[Cell]) -> tuple[str, ...]:
+        """Returns the ids of the blanks of cells, each once."""
+        return tuple(dict.fromkeys(self.course.cells[each][0] for each in cells))
+
+    def _order(self, cell: Cell) -> tuple[str, int]:
+        return self.course.cells[cell]
