@@ -26,17 +26,17 @@ class Table(BaseModel):
 class Carried(Table):
     """Error carried forward: a step that is right with the student's own earlier numbers."""
 
-    cap: Share = Field(1.0, description="share of a blank's points that a carried step gets; 0: none")
-    guard: bool = Field(True, description="no carried marks where the student's numbers make the step trivial")
+    cap: Share = Field(default=1.0, description="share of a blank's points that a carried step gets; 0: none")
+    guard: bool = Field(default=True, description="no carried marks where the student's numbers make the step trivial")
 
 
 class Late(Table):
     """What is lost by being late, by the platform's time."""
 
     due: datetime = Field(description="the deadline, such as 2026-03-06T23:59:00+01:00")
-    grace_minutes: Annotated[FiniteFloat, Field(ge=0)] = Field(0.0, description="minutes that do not count")
-    per_day: Share = Field(0.1, description="share of the total that each day begun costs")
-    most: Share = Field(1.0, description="share that is lost at most")
+    grace_minutes: Annotated[FiniteFloat, Field(ge=0)] = Field(default=0.0, description="minutes that do not count")
+    per_day: Share = Field(default=0.1, description="share of the total that each day begun costs")
+    most: Share = Field(default=1.0, description="share that is lost at most")
 
     def days(self, submitted: datetime) -> float:
         """Returns how many days after the deadline something came, 0 in time."""
@@ -53,21 +53,28 @@ class Excused(Table):
     """A student to whom a blank does not count, or all of them do not."""
 
     student: str
-    blank: str = Field("all", description="id or title of a blank, or all")
+    blank: str = Field(default="all", description="id or title of a blank, or all")
     why: str = ""
 
 
 class GradingPolicy(Table):
     """What marks come to. Blanks go by their id (b03) or their title."""
 
-    points: Above0 | None = Field(None, description="what the whole worksheet is worth; left out: the sum of the weights")
-    weights: dict[str, Above0] = Field({}, description="weights of blanks; left out: those of the key")
+    points: Above0 | None = Field(
+        None, description="what the whole worksheet is worth; left out: the sum of the weights"
+    )
+    weights: dict[str, Above0] = Field(default={}, description="weights of blanks; left out: those of the key")
     tolerance: dict[str, Annotated[FiniteFloat, Field(ge=0)]] = Field(
-        {}, description="how far a number may be off; left out: the key's, or half a unit of the last digit shown"
+        default={},
+        description="how far a number may be off; left out: the key's, or half a unit of the last digit shown",
     )
     carried: Carried = Carried()
-    constants: Share = Field(1.0, description="share that a number gets which stands where a formula was asked for")
-    attempts: Literal["first", "last", "best"] = Field("last", description="which of several files of a student counts")
+    constants: Share = Field(
+        default=1.0, description="share that a number gets which stands where a formula was asked for"
+    )
+    attempts: Literal["first", "last", "best"] = Field(
+        default="last", description="which of several files of a student counts"
+    )
     late: Late | None = None
     excused: list[Excused] = []
 
@@ -111,7 +118,7 @@ class GradingPolicy(Table):
 def read_policy(path: Path | None, key: Key) -> GradingPolicy:
     """Reads a `policy.toml`; without one everything is as its schema says. Raises ClassError in a sentence."""
     if path is None:
-        return GradingPolicy()
+        return GradingPolicy.model_validate({})
     try:
         with path.open("rb") as file:
             tables = tomllib.loads(file.read(LARGEST).decode("utf-8-sig"))
@@ -126,7 +133,9 @@ def read_policy(path: Path | None, key: Key) -> GradingPolicy:
         says = f"it is unknown; known are {known}" if first["type"] == "extra_forbidden" else unquoted(first["msg"])
         raise ClassError(f"{path}: {unquoted(where)}: {says}") from None
     except ValueError as error:  # no TOML, or no UTF-8; a ClassError is one too
-        raise error if isinstance(error, ClassError) else ClassError(f"{path} is no TOML: {unquoted(error, 120)}") from None
+        raise (
+            error if isinstance(error, ClassError) else ClassError(f"{path} is no TOML: {unquoted(error, 120)}")
+        ) from None
 
 
 def schema() -> dict[str, Any]:

@@ -124,9 +124,7 @@ class Marking:
         if missing := self._ids(each for each, status in earlier.items() if status in ("empty", "unreadable")):
             return Judged("wrong", ids, f"there is no number in {said(missing)}, on which it hangs")
         within = self.course.within(blank, own)
-        if self.course.policy.carried.guard and (
-            why := trivial(cell, found.between, self.true, self.carried, within)
-        ):
+        if self.course.policy.carried.guard and (why := trivial(cell, found.between, self.true, self.carried, within)):
             return Judged("wrong", ids, f"it follows from {said(ids)}, but {why}: so it shows nothing")
         return Judged("carried", ids)
 

@@ -53,9 +53,9 @@ def is_constant(marking: Marking, blank: KeyBlank) -> bool:
 
 
 def _status(counts: Counter[str], cells: int) -> Status:
-    for status in ("right", "empty", "unreadable"):
-        if counts[status] == cells:
-            return status  # type: ignore[return-value]
+    whole: tuple[Status, ...] = ("right", "empty", "unreadable")
+    if status := next((each for each in whole if counts[each] == cells), None):
+        return status
     if counts["right"] + counts["carried"] == cells:
         return "carried"
     return "unreadable" if counts["unreadable"] and not counts["wrong"] else "wrong"
@@ -64,11 +64,9 @@ def _status(counts: Counter[str], cells: int) -> Status:
 def _why(status: Status, judged: Sequence[Judged], counts: Counter[str], says: str, pasted: bool) -> str:
     """Returns the sentence for a blank."""
     share = f"{counts['right'] + counts['carried']} of {len(judged)} cells are right" if len(judged) > 1 else ""
-    reason = next((each.why for each in judged if each.why), "")
     ids = dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)
     parts = [SAYS[status].format(earlier=said(ids)) if status in SAYS else "no number"]
-    parts += [reason] if reason else []
-    parts += [f"as if {says}" if says.startswith("the ") else says] if says else []
-    parts += [share] if share and status not in ("right", "carried", "empty") else []
+    parts += [next((each.why for each in judged if each.why), "")]
+    parts += [share] if status not in ("right", "carried", "empty") else []
     parts += [CONSTANT] if pasted else []
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts)) + (f": {says}" if says else "")

@@ -17,9 +17,18 @@ from blueprint.quoting import quoted
 
 LARGEST_PART = 8_000_000
 """Bytes of one part that is taken apart, which makes at most some 200 MB of it; those of the first workbook have 0.3 million."""
+MOST_CELLS = 100_000
+"""Cells of a range that is gone through."""
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_REACHES_OUT = re.compile(rb"<(?:\w+:)?f\b[^>]*>[^<\"]*?(?:\w\s*\|[^<]*!|\bDDE\s*\()", re.IGNORECASE)
-"""A formula that asks another program for something, such as cmd|'/c calc'!A1."""
+_RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
+_BETWEEN = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
+"""A comma between ranges, none within the quotes around a sheet's name."""
+_FORMULA = re.compile(rb"<(?:\w+:)?f\b[^<>]*>([^<]*)<")
+_REACHES_OUT = re.compile(rb"\w\s*\|[^|]*!|\bDDE\s*\(", re.IGNORECASE)
+"""What asks another program for something, such as cmd|'/c calc'!A1, outside of the words of a formula."""
+_WORDS = re.compile(rb'"[^"]*"|&quot;.*?&quot;')
+LONGEST_NAME = 8_192
+"""Letters of what a defined name stands for, as of a formula."""
 
 
 class Shown(NamedTuple):
@@ -37,6 +46,12 @@ class Area(NamedTuple):
     column: int
     rows: int
     columns: int
+
+    def cells(self) -> list[tuple[str, int, int]]:
+        """Returns sheet, row and column of its cells, row by row. Raises ReadError for more than a blank may have."""
+        require(self.rows * self.columns <= MOST_CELLS, "a name of the file spans more cells than a blank has")
+        columns = range(self.column, self.column + self.columns)
+        return [(self.sheet, row, column) for row in range(self.row, self.row + self.rows) for column in columns]
 
 
 class Package:
@@ -66,8 +81,9 @@ class Package:
         )
         for name in self._zip.namelist():
             if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                formulas = _FORMULA.findall(self._bytes(name).replace(b"\0", b""))
                 require(
-                    not _REACHES_OUT.search(self._bytes(name).replace(b"\0", b"")),
+                    not any(map(_reaches_out, formulas)),
                     f"a formula in its part {quoted(name)} calls another program: take it out",
                 )
 
@@ -105,10 +121,15 @@ class Package:
         root = self._root("xl/sharedStrings.xml")
         return [] if root is None else [_text(each) for each in root.iterfind("{*}si")]
 
-    def area(self, name: str) -> Area | None:
-        """Returns the cells of a defined name; None where there is no such name, or its cells are gone."""
-        sheet, _, cells = self.names.get(name.lower(), "").rpartition("!")
-        match = re.fullmatch(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?", cells)
+    def areas(self, name: str) -> list[Area] | None:
+        """Returns the ranges of a defined name; None where there is no such name, or a range of it is gone."""
+        said = self.names.get(name.lower())
+        found = [self._area(each) for each in _BETWEEN.split(said)] if said and len(said) <= LONGEST_NAME else []
+        return [each for each in found if each] if found and all(found) else None
+
+    def _area(self, said: str) -> Area | None:
+        sheet, _, cells = said.rpartition("!")
+        match = _RANGE.fullmatch(cells)
         if not match or grid.unquoted(sheet) not in self.sheets:
             return None
         left, top, right, bottom = match.groups()
@@ -153,7 +174,9 @@ class Package:
                 case "n":
                     return float(text)
         except (ValueError, IndexError):
-            raise ReadError(f"a cell of the file holds {quoted(text)}, which no program writes: save it again") from None
+            raise ReadError(
+                f"a cell of the file holds {quoted(text)}, which no program writes: save it again"
+            ) from None
         return text
 
     @cached_property
@@ -188,6 +211,10 @@ class Package:
         )
         with archive.refusing(self.path), self._zip.open(info) as unpacking:
             return unpacking.read(info.file_size + 1)
+
+
+def _reaches_out(formula: bytes) -> bool:
+    return (b"|" in formula or b"dde" in formula.lower()) and bool(_REACHES_OUT.search(_WORDS.sub(b"", formula)))
 
 
 def _text(element: Element) -> str:

@@ -1,7 +1,6 @@
 """One file of a student: whose it is, and what stands in its blanks; also what stands where nothing was to be typed."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import NamedTuple
 
 from blueprint.classes.identity import TOKEN
 from blueprint.classes.key import Key, KeyBlank
-from blueprint.classes.package import Area, Package, Shown
+from blueprint.classes.locked import Lying, locked_in
+from blueprint.classes.package import Package, Shown
 from blueprint.page import archive, grid, parse_cell
 from blueprint.page.apart import recalculated_apart, slimmed
 from blueprint.page.formula_parts import cell_at
@@ -18,15 +18,15 @@ from blueprint.page.read import ReadError
 from blueprint.quoting import quoted
 
 TOKEN_NAME, TOKEN_PROPERTY = "blueprint_token", "blueprint token"
-_PERCENT = re.compile(r"(.+?)\s*%")
 
 
 class Given(NamedTuple):
-    """What stands in one cell of a blank: a number, or why there is none ("" for an empty cell), and its formula."""
+    """What stands in a cell of a blank: a number, or why there is none ("": it is empty), its formula, and if it is text."""
 
     number: float | None
     problem: str = ""
     formula: str | None = None
+    text: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Submission:
     Attributes:
         tokens: by where it stands (cell, name, property), the token that stands there.
         answers: by the id of a blank, what stands in its cells. saved_by: who made the file, and who saved it last.
-        locked: by name of a block, what its cells show where the file still has them all; see `locked_in`.
+        locked: by name of a block, what its cells show where the file still has them all; see `locked`.
         refused: why the file is not marked; "" if it is.
     """
 
@@ -47,7 +47,7 @@ class Submission:
     refused: str = ""
 
 
-def read_submission(path: Path, key: Key, blocks: Iterable["Lying"] = ()) -> Submission:
+def read_submission(path: Path, key: Key, blocks: Iterable[Lying] = ()) -> Submission:
     """Reads a student's file; blocks: those whose cells are to be held against what they should be.
 
     What is wrong with a file is said in the submission; nothing is raised for any content.
@@ -67,7 +67,7 @@ def read_submission(path: Path, key: Key, blocks: Iterable["Lying"] = ()) -> Sub
 
 def tokens_in(package: Package) -> dict[str, str]:
     """Returns the tokens of a file by the place where each stands; every place is lost by some program."""
-    area = package.area(TOKEN_NAME)
+    area = next(iter(package.areas(TOKEN_NAME) or ()), None)
     named = package.shown(area.sheet, grid.address(area.row, area.column)).value if area else None
     first = next(iter(package.sheets), None)
     shown = (package.shown(first, address).value for address in package.cells(first)) if first is not None else ()
@@ -89,19 +89,19 @@ def _answer(package: Package, blank: KeyBlank) -> tuple[Given, ...]:
 
 
 def _stand(package: Package, blank: KeyBlank) -> list[tuple[str, str]]:
-    """Returns sheet and address of each cell of a blank. Raises ReadError where rows or columns inside it are gone."""
+    """Returns sheet and address of each cell of a blank, by its name. Raises ReadError where some of them are gone."""
     delivered = [cell_at(address) for address in blank.addresses]
-    top, left = (min(cell[i] for cell in delivered) - 1 for i in range(2))
-    bottom, right = (max(cell[i] for cell in delivered) - 1 for i in range(2))
-    area = package.area(f"blank_{blank.id[1:]}") or Area(blank.sheet, top, left, bottom - top + 1, right - left + 1)
+    areas = package.areas(f"blank_{blank.id[1:]}")
+    if areas is None and blank.sheet in package.sheets:
+        return [(blank.sheet, address) for address in blank.addresses]
+    found = sorted(cell for area in areas or () for cell in area.cells())
     archive.require(
-        area.sheet in package.sheets and (area.rows, area.columns) == (bottom - top + 1, right - left + 1),
-        f"the cells of {blank.title} are not there any more, or were torn apart: copy the answers into a fresh file",
+        len({sheet for sheet, _, _ in found}) == 1 and len(found) == len(delivered),
+        f"the cells of blank {int(blank.id[1:])} ({blank.title}) are gone, or were torn apart: copy the answers into a fresh file",
     )
-    return [
-        (area.sheet, grid.address(area.row + row - 1 - top, area.column + column - 1 - left))
-        for row, column in delivered
-    ]
+    order = sorted(range(len(delivered)), key=delivered.__getitem__)
+    placed = dict(zip(order, found, strict=True))
+    return [(sheet, grid.address(row, column)) for sheet, row, column in map(placed.__getitem__, range(len(found)))]
 
 
 def given_in(shown: Shown) -> Given:
@@ -110,9 +110,9 @@ def given_in(shown: Shown) -> Given:
     if value is None or (isinstance(value, str) and not value.strip()):
         return Given(None, UNSAVED if formula is not None and value is None else "", formula)
     try:
-        return Given(_number_in(value), "", formula)
+        return Given(_number_in(value), "", formula, isinstance(value, str))
     except parse_cell.NoNumber as error:
-        return Given(None, str(error), formula)
+        return Given(None, str(error), formula, True)
 
 
 def _number_in(value: object) -> float:
@@ -121,8 +121,8 @@ def _number_in(value: object) -> float:
         return parse_cell.number_in(value)
     if value.lstrip().startswith("="):
         raise parse_cell.NoNumber(f"found the formula {quoted(value)} as text, which was never computed: type it anew")
-    if match := _PERCENT.fullmatch(value.strip()):
-        return _number_in(match[1]) / 100
+    if value.rstrip().endswith("%"):
+        return _number_in(value.rstrip()[:-1]) / 100
     return parse_cell.number_in(value.replace(",", ".") if value.count(",") == 1 and "." not in value else value)
 
 
@@ -143,26 +143,3 @@ def _recalculated(
         )
         for blank in blanks
     }
-
-
-class Lying(NamedTuple):
-    """How a block lies in a delivered file: its defined name, its first cell and size, and all cells, as offsets."""
-
-    block: str
-    name: str
-    rows: int
-    columns: int
-    offsets: tuple[tuple[int, int], ...]
-
-
-def locked_in(package: Package, blocks: Iterable[Lying]) -> dict[str, list[Shown]]:
-    """Returns what the cells of blocks show, in the order of their arrays; a block that was moved apart is left out."""
-    return dict(_locked(package, blocks))
-
-
-def _locked(package: Package, blocks: Iterable[Lying]) -> Iterator[tuple[str, list[Shown]]]:
-    for lying in blocks:
-        area = package.area(lying.name)
-        if area is not None and (area.rows, area.columns) == (lying.rows, lying.columns):
-            where = [grid.address(area.row + row, area.column + column) for row, column in lying.offsets]
-            yield lying.block, [package.shown(area.sheet, address) for address in where]
