@@ -45,8 +45,8 @@ MAY_READ = {
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "classes": (
-        "book", "classes", "inputs", "language", "page", "quoting", "saving", "workbooks.common", "workbooks.kind",
-        "workbooks.registry", "worksheets",
+        "book", "classes", "inputs", "language", "misconceptions", "page", "quoting", "saving", "workbooks.common",
+        "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "worksheets": ("book", "explaining", "language", "page.outline", "worksheets"),
     "cli": ("commands",),
