@@ -4,7 +4,7 @@ import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from xml.sax.saxutils import escape
 from zlib import crc32
 
@@ -20,7 +20,7 @@ from blueprint.page.placing import place_blocks
 from blueprint.workbooks.registry import kind_of
 
 SECRET, FORMAT = "5a" * 32, "{D5CDD505-2E9C-101B-9397-08002B2CF9AE}"
-Asked = tuple[str, list[tuple[int, ...]], str]
+Asked = tuple[str, Sequence[tuple[int, ...]], Literal["number", "formula"]]
 """A block's name, the 0-based places of a blank's cells, and what is asked for."""
 Answer = float | str | None
 """What stands in a cell: a number, a text, a formula with its sign =, or nothing."""
@@ -44,7 +44,7 @@ def key_of(numbers: str, asked: Sequence[Asked], students: Mapping[str, Mapping[
             )
         )  # fmt: skip
     people = [_student(base, blanks, id, typed) for id, typed in students.items()]
-    given = {"assignment": "hw1", "seed": 1, "secret": SECRET, "level": 1, "kind": kind_of(loaded).name}
+    given: dict[str, Any] = {"assignment": "hw1", "seed": 1, "secret": SECRET, "level": 1, "kind": kind_of(loaded).name}
     return Key(**given, numbers=made.numbers, blanks=blanks, students=people, **parts)
 
 

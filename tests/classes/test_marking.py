@@ -11,9 +11,9 @@ from blueprint.classes.marking import Course, Marking, half_a_unit
 from blueprint.classes.marks import marks_of
 from blueprint.classes.results import Mark
 from blueprint.classes.submission import Given
-from tests.classes.handing_in import key_of, right
+from tests.classes.handing_in import Asked, key_of, right
 
-ASKED = [
+ASKED: list[Asked] = [
     ("td_errors", [(0, 4)], "number"),
     ("advantages", [(0, 4)], "number"),
     ("advantages", [(0, 3)], "number"),

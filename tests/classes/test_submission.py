@@ -6,9 +6,9 @@ import pytest
 
 from blueprint.classes.key import Key
 from blueprint.classes.submission import read_submission
-from tests.classes.handing_in import hand_in, key_of, right
+from tests.classes.handing_in import Asked, hand_in, key_of, right
 
-ASKED = [
+ASKED: list[Asked] = [
     ("td_errors", [(0, 0)], "number"),
     ("advantages", [(0, 0), (0, 1), (0, 2)], "formula"),
     ("surrogate", [(1,)], "number"),

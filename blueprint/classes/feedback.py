@@ -1,0 +1,161 @@
+"""Feedback for each student: right, carried, wrong with the reason; as a workbook, and as a page for a browser.
+
+Without `reveal` no answer stands in it: not the right number, and nothing from which it could be told.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from io import BytesIO
+from typing import Any, NamedTuple
+
+from xlsxwriter import Workbook
+
+from blueprint.classes.results import Mark, Marked, Result, Results, Status
+from blueprint.page import styles
+
+Answers = Mapping[str, Sequence[float]]
+LOOKS: dict[Status, tuple[str, styles.Properties]] = {
+    "right": ("✓ right", styles.GOOD),
+    "carried": ("↷ carried", styles.OTHER),
+    "wrong": ("✗ wrong", styles.BAD),
+    "empty": ("– empty", {"font_color": styles.FADED, "bg_color": styles.PALE_GREY}),
+    "unreadable": ("? no number", styles.BAD),
+    "excused": ("excused", {"font_color": styles.FADED, "bg_color": styles.PALE_GREY}),
+}
+"""For each status a sign, a word and a colour: colour is never alone."""
+CARRIED = "carried: right with your own earlier number, which is wrong itself"
+HEADS = ("blank", "what was asked", "where it stands", "you wrote", "mark", "points", "of", "why")
+REVEALED = "right is"
+WIDTHS = (7, 34, 26, 22, 13, 8, 6, 76, 22)
+
+
+class Line(NamedTuple):
+    """A blank as its student sees it: a cell for each of HEADS, its status, and the answer if it is revealed."""
+
+    cells: tuple[str | float, ...]
+    status: Status
+    answer: str
+
+
+def lines(result: Result, results: Results, answers: Answers | None) -> Iterator[Line]:
+    """Yields a line for each blank. answers: of this student, if they are to be revealed."""
+    for number, blank in enumerate(results.blanks, 1):
+        mark = result.marks.get(blank.id, Mark(points=0, status="empty"))
+        points: str | float = "" if mark.status == "excused" else round(mark.points * blank.weight, 4)
+        yield Line(
+            (
+                number, blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points, blank.weight,
+                mark.why[:1].upper() + mark.why[1:],
+            ),
+            mark.status,
+            _numbers(answers[blank.id]) if answers else "",
+        )  # fmt: skip
+
+
+def _where(blank: Marked) -> str:
+    first, last = blank.cells[:1], blank.cells[1:][-1:]
+    return f"{blank.sheet}, {' to '.join([*first, *last])}" if first else blank.sheet
+
+
+def _numbers(given: Sequence[float | None]) -> str:
+    return "  ".join("–" if each is None else f"{each:.6g}".replace("-", "−") for each in given)
+
+
+def summed(result: Result, results: Results) -> list[str]:
+    """Says in a few sentences what all marks come to."""
+    if result.total is None:
+        return [f"Your file could not be marked: {result.refused}."] if result.refused else ["Nothing was handed in."]
+    said = [f"{result.total:g} of {results.points:g} points."]
+    if result.penalty:
+        said.append(f"{result.raw:g} points, less {result.penalty:.0%} for being {result.late:.1f} days late.")
+    if any(mark.status == "carried" for mark in result.marks.values()):
+        said.append(f"{CARRIED[:1].upper()}{CARRIED[1:]}.")
+    return said
+
+
+def workbook(result: Result, results: Results, answers: Answers | None) -> bytes:
+    """Returns the feedback as a workbook."""
+    content = BytesIO()
+    with Workbook(content, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}) as book:
+        page = book.add_worksheet("Feedback")
+        look = _Looks(book)
+        page.hide_gridlines(2)
+        heads = [*HEADS, *([REVEALED] if answers else [])]
+        for column, width in enumerate(WIDTHS[: len(heads)]):
+            page.set_column(column, column, width)
+        page.write_string(0, 0, f"{results.assignment}: {result.name or result.student}", look(styles.LABELS["title"]))
+        said = summed(result, results)
+        for row, sentence in enumerate(said, 1):
+            page.write_string(row, 0, sentence, look(styles.LABELS["lead"]))
+        top = len(said) + 2
+        for column, head in enumerate(heads):
+            page.write_string(top, column, head, look(styles.LABELS["table head"]))
+        for row, line in enumerate(lines(result, results, answers), top + 1):
+            _write(page, row, line, look)
+        page.freeze_panes(top + 1, 0)
+        page.set_landscape()
+        page.fit_to_pages(1, 0)
+    return content.getvalue()
+
+
+def _write(page: Any, row: int, line: Line, look: "_Looks") -> None:
+    for column, cell in enumerate([*line.cells, *([line.answer] if line.answer else [])]):
+        is_mark = HEADS[column : column + 1] == ("mark",)
+        style = look(styles.LABELS["wrapped"] | (LOOKS[line.status][1] if is_mark else {}))
+        (page.write_string if isinstance(cell, str) else page.write_number)(row, column, cell, style)
+
+
+class _Looks:
+    """The formats of a workbook, each made once."""
+
+    def __init__(self, book: Any):
+        self._book, self._made = book, dict[str, Any]()
+
+    def __call__(self, properties: styles.Properties) -> Any:
+        key = repr(sorted(properties.items()))
+        if key not in self._made:
+            self._made[key] = self._book.add_format(styles.BASE | properties)
+        return self._made[key]
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><style>
+body {{ font: 16px/1.5 Calibri, Carlito, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #000 }}
+h1 {{ color: {navy}; font-size: 1.5em }} p {{ margin: .3em 0 }} table {{ border-collapse: collapse; margin-top: 1.2em }}
+th {{ text-align: left; color: {navy}; border-bottom: 1px solid {navy} }} th, td {{ padding: .35em .7em; vertical-align: top }}
+td {{ border-bottom: 1px solid #ddd }} .mark {{ white-space: nowrap; border-radius: .3em }} .number {{ text-align: right }}
+{looks}
+</style></head><body>
+<h1>{title}</h1>
+{said}
+<table><thead><tr>{heads}</tr></thead><tbody>
+{rows}
+</tbody></table>
+</body></html>
+"""
+
+
+def html(result: Result, results: Results, answers: Answers | None) -> str:
+    """Returns the feedback as a page that needs nothing else."""
+    heads = [*HEADS, *([REVEALED] if answers else [])]
+    return _PAGE.format(
+        title=escape(f"{results.assignment}: {result.name or result.student}"),
+        navy=styles.NAVY,
+        looks="\n".join(
+            f".{status} {{ color: {look['font_color']}; background: {look['bg_color']} }}"
+            for status, (_, look) in LOOKS.items()
+        ),
+        said="\n".join(f"<p>{escape(sentence)}</p>" for sentence in summed(result, results)),
+        heads="".join(f"<th>{escape(head)}</th>" for head in heads),
+        rows="\n".join(map(_row, lines(result, results, answers))),
+    )
+
+
+def _row(line: Line) -> str:
+    cells = []
+    for head, cell in zip((*HEADS, REVEALED), (*line.cells, line.answer), strict=True):
+        kind = f"mark {line.status}" if head == "mark" else "number" if isinstance(cell, float | int) else ""
+        said = f"{cell:g}" if isinstance(cell, float | int) else escape(cell)
+        cells.append(f'<td class="{kind}">{said}</td>' if kind else f"<td>{said}</td>")
+    return f"<tr>{''.join(cells if line.answer else cells[:-1])}</tr>"

@@ -1,0 +1,81 @@
+"""A file of somebody else as an archive of parts, of which only those are unpacked that are asked for.
+
+Nothing of it is believed before it is counted: files of students may hold anything.
+"""
+
+import re
+import zipfile
+from pathlib import Path
+from xml.etree.ElementTree import Element, fromstring
+
+from blueprint.page import archive
+from blueprint.page.archive import require
+from blueprint.quoting import quoted
+
+LARGEST_PART = 8_000_000
+"""Bytes of one part that is taken apart, which makes at most some 200 MB of it; those of the first workbook have 0.3 million."""
+_FORMULA = re.compile(rb"<(?:\w+:)?f\b[^<>]*>([^<]*)<")
+_REACHES_OUT = re.compile(rb"\w\s*\|[^|]*!|\bDDE\s*\(", re.IGNORECASE)
+"""What asks another program for something, such as cmd|'/c calc'!A1, outside of the words of a formula."""
+_WORDS = re.compile(rb'"[^"]*"|&quot;.*?&quot;')
+
+
+class Parts:
+    """A file and its parts. Raises ReadError, in a sentence, here and wherever a part is read."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        archive.check_file(path)
+        with archive.refusing(path):
+            self._zip = zipfile.ZipFile(path)
+        archive.check_sizes(self._zip.infolist(), path)
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._zip.close()
+
+    def refuse_hostile(self) -> None:
+        """Refuses what a worksheet never holds: macros, links to other files, and formulas that call other programs."""
+        names = [name.lower() for name in self._zip.namelist()]
+        require(
+            not any(name.endswith("vbaproject.bin") for name in names),
+            "the file holds macros, which are never read: save it as a plain .xlsx workbook",
+        )
+        require(
+            not any(name.startswith("xl/externallinks/") for name in names),
+            "the file reads other files (external links): type numbers or formulas of this workbook only",
+        )
+        for name in self._zip.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                formulas = _FORMULA.findall(self.content(name).replace(b"\0", b""))
+                require(
+                    not any(map(_reaches_out, formulas)),
+                    f"a formula in its part {quoted(name)} calls another program: take it out",
+                )
+
+    def root(self, part: str) -> Element | None:
+        """Takes a part apart; None where there is no such part."""
+        if part not in self._zip.namelist():
+            return None
+        content = self.content(part)
+        require(
+            not archive.DECLARES.search(content.replace(b"\0", b"")),
+            f"the file declares entities in its part {quoted(part)}, as no workbook does: it is not read",
+        )
+        with archive.refusing(self.path):
+            return fromstring(content)
+
+    def content(self, part: str) -> bytes:
+        """Unpacks a part, no further than its stated size."""
+        info = self._zip.getinfo(part)
+        require(not info.flag_bits & 0x1, "the file is protected by a password: save it without one")
+        require(
+            info.file_size <= LARGEST_PART,
+            f"its part {quoted(part)} has {info.file_size / 1e6:,.0f} MB, as none of a worksheet has: it is not read",
+        )
+        with archive.refusing(self.path), self._zip.open(info) as unpacking:
+            return unpacking.read(info.file_size + 1)
+
+
+def _reaches_out(formula: bytes) -> bool:
+    return (b"|" in formula or b"dde" in formula.lower()) and bool(_REACHES_OUT.search(_WORDS.sub(b"", formula)))
