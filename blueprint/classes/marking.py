@@ -12,7 +12,7 @@ from blueprint.classes.submission import Given
 from blueprint.classes.trivial import trivial
 from blueprint.classes.typed import base_of, with_departures
 from blueprint.language import Block, Cell, Values, compute
-from blueprint.misconceptions import Wrong, wrong_values
+from blueprint.misconceptions import Diagnosis, diagnose, wrong_values
 from blueprint.page.digits import MOST, SHOWN
 from blueprint.page.outline import Blank
 from blueprint.workbooks.registry import kind_named
@@ -138,27 +138,16 @@ class Marking:
         """Returns what lies before a cell."""
         return before(cell, self.course.asked, self.course.hanging, self.carried)
 
-    def misconception(self, blank: KeyBlank) -> Wrong | None:
-        """Returns the known misconception that gives the wrong numbers of a blank; those that somebody wrote go first."""
-        cells = self.course.blanks[blank.id]
-        found = [
-            wrong
-            for values in (self.true, self.carried)
-            for wrong in wrong_values(self.course.kind, self.course.base, values, cells)
-            if self._gives(wrong, blank)
-        ]
-        return next((wrong for wrong in found if wrong.written), next(iter(found), None))
-
-    def _gives(self, wrong: Wrong, blank: KeyBlank) -> bool:
-        """Tells whether a misconception gives every wrong number of a blank."""
-        cells = (Cell(self.course.blanks[blank.id].block, at) for at in self.course.blanks[blank.id].cells)
-        judged = [self.judged(cell).status == "wrong" for cell in cells]
-        pairs = zip(judged, self.answers[blank.id], wrong.numbers, strict=True)
-        return all(
-            given.number is not None and abs(given.number - number) <= self.course.within(blank, number)
-            for is_wrong, given, number in pairs
-            if is_wrong
-        )
+    def misconception(self, blank: KeyBlank) -> Diagnosis | None:
+        """Returns the known misconception that gives the wrong numbers of a blank, on the true numbers or on the student's."""
+        asked, course = self.course.blanks[blank.id], self.course
+        given = [each.number for each in self.answers[blank.id]]
+        rights = [self.student.answers[blank.id], [self.own(Cell(asked.block, at)) for at in asked.cells]]
+        for values in (self.true, self.carried):
+            wrong = wrong_values(course.kind, course.base, values, asked)
+            if found := diagnose(given, wrong, rights, blank.decimals, course.policy.tolerance_of(blank)):
+                return found
+        return None
 
     def _ids(self, cells: Iterable[Cell]) -> tuple[str, ...]:
         """Returns the ids of the blanks of cells, each once."""
