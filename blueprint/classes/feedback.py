@@ -4,12 +4,13 @@ Without `reveal` no answer stands in it: not the right number, and nothing from 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from io import BytesIO
 from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
 
 from xlsxwriter import Workbook
 
+from blueprint.classes.html_page import STATUSES, element, page
 from blueprint.classes.results import Mark, Marked, Result, Results, Status
 from blueprint.page import styles
 
@@ -77,32 +78,32 @@ def workbook(result: Result, results: Results, answers: Answers | None) -> bytes
     """Returns the feedback as a workbook."""
     content = BytesIO()
     with Workbook(content, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}) as book:
-        page = book.add_worksheet("Feedback")
+        sheet = book.add_worksheet("Feedback")
         look = _Looks(book)
-        page.hide_gridlines(2)
+        sheet.hide_gridlines(2)
         heads = [*HEADS, *([REVEALED] if answers else [])]
         for column, width in enumerate(WIDTHS[: len(heads)]):
-            page.set_column(column, column, width)
-        page.write_string(0, 0, f"{results.assignment}: {result.name or result.student}", look(styles.LABELS["title"]))
+            sheet.set_column(column, column, width)
+        sheet.write_string(0, 0, f"{results.assignment}: {result.name or result.student}", look(styles.LABELS["title"]))
         said = summed(result, results)
         for row, sentence in enumerate(said, 1):
-            page.write_string(row, 0, sentence, look(styles.LABELS["lead"]))
+            sheet.write_string(row, 0, sentence, look(styles.LABELS["lead"]))
         top = len(said) + 2
         for column, head in enumerate(heads):
-            page.write_string(top, column, head, look(styles.LABELS["table head"]))
+            sheet.write_string(top, column, head, look(styles.LABELS["table head"]))
         for row, line in enumerate(lines(result, results, answers), top + 1):
-            _write(page, row, line, look)
-        page.freeze_panes(top + 1, 0)
-        page.set_landscape()
-        page.fit_to_pages(1, 0)
+            _write(sheet, row, line, look)
+        sheet.freeze_panes(top + 1, 0)
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)
     return content.getvalue()
 
 
-def _write(page: Any, row: int, line: Line, look: "_Looks") -> None:
+def _write(sheet: Any, row: int, line: Line, look: "_Looks") -> None:
     for column, cell in enumerate([*line.cells, *([line.answer] if line.answer else [])]):
         is_mark = HEADS[column : column + 1] == ("mark",)
         style = look(styles.LABELS["wrapped"] | (LOOKS[line.status][1] if is_mark else {}))
-        (page.write_string if isinstance(cell, str) else page.write_number)(row, column, cell, style)
+        (sheet.write_string if isinstance(cell, str) else sheet.write_number)(row, column, cell, style)
 
 
 class _Looks:
@@ -118,44 +119,24 @@ class _Looks:
         return self._made[key]
 
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><style>
-body {{ font: 16px/1.5 Calibri, Carlito, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #000 }}
-h1 {{ color: {navy}; font-size: 1.5em }} p {{ margin: .3em 0 }} table {{ border-collapse: collapse; margin-top: 1.2em }}
-th {{ text-align: left; color: {navy}; border-bottom: 1px solid {navy} }} th, td {{ padding: .35em .7em; vertical-align: top }}
-td {{ border-bottom: 1px solid #ddd }} .mark {{ white-space: nowrap; border-radius: .3em }} .number {{ text-align: right }}
-{looks}
-</style></head><body>
-<h1>{title}</h1>
-{said}
-<table><thead><tr>{heads}</tr></thead><tbody>
-{rows}
-</tbody></table>
-</body></html>
-"""
-
-
 def html(result: Result, results: Results, answers: Answers | None) -> str:
     """Returns the feedback as a page that needs nothing else."""
     heads = [*HEADS, *([REVEALED] if answers else [])]
-    return _PAGE.format(
-        title=escape(f"{results.assignment}: {result.name or result.student}"),
-        navy=styles.NAVY,
-        looks="\n".join(
-            f".{status} {{ color: {look['font_color']}; background: {look['bg_color']} }}"
-            for status, (_, look) in LOOKS.items()
-        ),
-        said="\n".join(f"<p>{escape(sentence)}</p>" for sentence in summed(result, results)),
-        heads="".join(f"<th>{escape(head)}</th>" for head in heads),
-        rows="\n".join(map(_row, lines(result, results, answers))),
-    )
+    table = element("table", element("tr", *(element("th", head) for head in heads)))
+    table.extend(element("tr", *_cells(line)) for line in lines(result, results, answers))
+    said = [element("p", sentence, class_="lead") for sentence in summed(result, results)]
+    who = result.name or result.student
+    return page(f"{results.assignment}: {who}", element("h1", f"{results.assignment}: {who}"), *said, table)
 
 
-def _row(line: Line) -> str:
-    cells = []
-    for head, cell in zip((*HEADS, REVEALED), (*line.cells, line.answer), strict=True):
-        kind = f"mark {line.status}" if head == "mark" else "number" if isinstance(cell, float | int) else ""
-        said = f"{cell:g}" if isinstance(cell, float | int) else escape(cell)
-        cells.append(f'<td class="{kind}">{said}</td>' if kind else f"<td>{said}</td>")
-    return f"<tr>{''.join(cells if line.answer else cells[:-1])}</tr>"
+def _cells(line: Line) -> Iterator[Element]:
+    for head, cell in zip(HEADS, line.cells, strict=True):
+        look = f"border-left: .4rem solid {STATUSES[line.status][0]}; padding-left: .5rem; white-space: nowrap"
+        if head == "mark":
+            yield element("td", cell, style=look)
+        elif isinstance(cell, str):
+            yield element("td", cell)
+        else:
+            yield element("td", f"{cell:g}", class_="number")
+    if line.answer:
+        yield element("td", line.answer)

@@ -16,6 +16,7 @@ from blueprint.misconceptions import Diagnosis, diagnose, wrong_values
 from blueprint.page.digits import MOST, SHOWN
 from blueprint.page.outline import Blank
 from blueprint.workbooks.registry import kind_named
+from blueprint.worksheets.graph import Graph
 
 HAIR, FIFTEEN_DIGITS = 1e-6, 1e-14
 """What a number may be off beyond half a unit: a part of that unit, since halves are not exact in binary, and of itself."""
@@ -37,6 +38,7 @@ class Course:
             Cell(blank.block, at): (id, i) for id, blank in self.blanks.items() for i, at in enumerate(blank.cells)
         }
         self.asked = frozenset(self.cells)
+        self.graph = Graph(self.base)
         self.hanging = hanging_on({blank.block for blank in self.blanks.values()}, self.blocks)
 
     def values(self, student: KeyStudent, held: Mapping[Block, Mapping[tuple[int, ...], float]]) -> Values:

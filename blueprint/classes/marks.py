@@ -29,7 +29,7 @@ def mark_of(marking: Marking, blank: KeyBlank) -> Mark:
     if excused := course.policy.excuses(marking.student.id, blank.id):
         return Mark(points=0, status="excused", why=excused.why or "does not count for you", given=given)
     cells = [Cell(course.blanks[blank.id].block, at) for at in course.blanks[blank.id].cells]
-    judged = [marking.judged(cell) for cell in cells]
+    judged = _counting(marking, cells, [marking.judged(cell) for cell in cells])
     counts = Counter(each.status for each in judged)
     earned = counts["right"] + counts["carried"] * course.policy.carried.cap
     status = _status(counts, len(judged))
@@ -45,6 +45,15 @@ def mark_of(marking: Marking, blank: KeyBlank) -> Mark:
         right=counts["right"] + counts["carried"],
         came_from=list(dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)),
     )
+
+
+def _counting(marking: Marking, cells: Sequence[Cell], judged: list[Judged]) -> list[Judged]:
+    """Leaves out the cells of a row that stand in grey columns: what is there does not count, filled in or not."""
+    if len(cells) == 1 or all(each.status == "right" for each in judged):
+        return judged
+    graph, values = marking.course.graph, marking.carried
+    kept = [each for cell, each in zip(cells, judged, strict=True) if graph.counts(cell.block, cell.places, values)]
+    return kept or judged
 
 
 def is_constant(marking: Marking, blank: KeyBlank) -> bool:
