@@ -5,6 +5,8 @@ import click
 from blueprint.commands.lazy import Command, Lazy
 
 COMMANDS = {
+    "grade": Command("class_grade:grade", "Mark what students handed in, with feedback, flags and a report."),
+    "regrade": Command("class_grade:regrade", "Mark it again by another key or grading policy: who changes, and why."),
     "report": Command("class_report:report", "Write a page on how a class did: marks, blanks, mistakes, flags."),
 }
 """By name where a command lies, and what it does."""

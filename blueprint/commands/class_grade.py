@@ -1,0 +1,196 @@
+"""`blueprint class grade` and `class regrade`: they have submissions marked, written down, and print. No maths."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from blueprint.classes import canvas, moodle, results
+from blueprint.classes.collecting import collect
+from blueprint.classes.cores import cores
+from blueprint.classes.graded import POLICY, feedback_of, put_aside, write
+from blueprint.classes.grading import grade as graded
+from blueprint.classes.grading_policy import read_policy
+from blueprint.classes.key import Key
+from blueprint.classes.overrides import FILE as OVERRIDES
+from blueprint.classes.overrides import Overrides, read_overrides, start_overrides
+from blueprint.classes.regrading import changes
+from blueprint.classes.report_page import save_report
+from blueprint.classes.results import Results
+from blueprint.classes.store import Store
+from blueprint.classes.times import times_in, times_of_moodle
+from blueprint.commands import console, door
+from blueprint.saving import refuse_existing
+
+EXAMPLES = """\b
+Examples:
+  blueprint class grade submissions.zip --key hw1/key.json -o graded/
+  blueprint class grade submissions.zip --key hw1/key.json -o graded/ --policy policy.toml --canvas gradebook.csv
+  blueprint class grade folder/ --key hw1/key.json --assign "Ada_Lovelace/answer.xlsx=4711" --force
+\b
+Exit codes: 0 all files marked, 2 wrong use, 3 a file could not be marked (flags.csv says which and why).
+"""
+AGAIN = """\b
+Examples:
+  blueprint class regrade graded/ --key hw1/key_v2.json
+  blueprint class regrade graded/ --key hw1/key.json --policy kinder.toml --json
+\b
+Exit codes: 0 nobody's score changed, 1 somebody's did, 2 wrong use, 3 a submission could not be marked.
+"""
+SHOWN = 20
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("submissions", type=_PATH)
+@click.option("--key", "key_path", required=True, type=_PATH, help="The key.json that class make wrote.")
+@click.option(
+    "-o", "--output", "folder", default="graded", show_default=True, type=_PATH, help="Folder for the results."
+)
+@click.option("--policy", type=_PATH, help="Grading policy: weights, carried marks, lateness, attempts (TOML).")
+@click.option("--times", type=_PATH, help="When files were handed in: a CSV with student,submitted.")
+@click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
+@click.option("--canvas", "gradebook", type=_PATH, help="Canvas's exported gradebook, to be filled in.")
+@click.option("--canvas-column", help="Id or title of the assignment in it, where it is not clear.")
+@click.option("--moodle", "worksheet", type=_PATH, help="Moodle's grading worksheet, to be filled in; its times count.")
+@click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+@click.option("--force", is_flag=True, help="Grade again where there are results; those are kept beside.")
+def grade(
+    submissions: Path, key_path: Path, folder: Path, policy: Path | None, times: Path | None, assign: tuple[str, ...],
+    gradebook: Path | None, canvas_column: str | None, worksheet: Path | None, reveal: bool, as_json: bool, force: bool,
+) -> None:  # fmt: skip
+    """Mark what students handed in: a folder, or a zip as the platform delivers it.
+
+    A file is known by its token alone, never by its name. A blank is right as the sheet shows it; else with the student's
+    own earlier numbers; else it is said which mistake gives that number. Submissions are kept in the folder of the results.
+    """
+    refuse_existing(folder / results.FILE, force)
+    key = Key.load(key_path)
+    known = (times_of_moodle(worksheet, key) if worksheet else {}) | (times_in(times, key) if times else {})
+    door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
+    folder.mkdir(parents=True, exist_ok=True)
+    store = Store(folder)
+    with _bar("collecting", None) as moved:
+        store.add(collect(submissions), moved)
+    found = _graded(store, folder, key, policy, assign, known, reveal)
+    said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
+    console.say(json.dumps(_data(found, said), ensure_ascii=False) if as_json else _text(found, folder, said))
+    sys.exit(door.UNREADABLE if _unmarked(found) else 0)
+
+
+@click.command(epilog=AGAIN)
+@click.argument("folder", type=_PATH)
+@click.option("--key", "key_path", required=True, type=_PATH, help="The key by which is marked now.")
+@click.option("--policy", type=_PATH, help="Another grading policy; without it the one that was used before.")
+@click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
+@click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+def regrade(
+    folder: Path, key_path: Path, policy: Path | None, assign: tuple[str, ...], reveal: bool, as_json: bool
+) -> None:
+    """Mark the kept submissions again, by another key or grading policy, and say who changes and why.
+
+    What override.csv says is kept. The former results stay beside the new ones, as results-1.json.
+    """
+    before, key = Results.load(folder), Key.load(key_path)
+    known = {each.student: each.submitted for each in before.results if each.submitted}
+    found = _graded(Store(folder), folder, key, policy or _former(folder), assign, known, reveal)
+    changed = list(changes(before, found))
+    if as_json:
+        data = {"changed": [each.data() for each in changed], "students": len(found.results)}
+        console.say(json.dumps(data, ensure_ascii=False))
+    else:
+        lines = [str(each) for each in changed] or ["Nobody's score changes."]
+        console.say("\n".join([*lines, f"{folder}: {len(changed)} of {len(found.results)} scores changed"]))
+    sys.exit(door.UNREADABLE if _unmarked(found) else door.DIFFERENCE if changed else 0)
+
+
+def _former(folder: Path) -> Path | None:
+    """Returns the grading policy that was used before."""
+    return folder / POLICY if (folder / POLICY).exists() else None
+
+
+def _graded(
+    store: Store,
+    folder: Path,
+    key: Key,
+    policy: Path | None,
+    assign: tuple[str, ...],
+    known: dict[str, datetime],
+    reveal: bool,
+) -> Results:
+    """Marks what is kept, and writes it all down."""
+    chosen, overrides = read_policy(policy, key), read_overrides(folder / OVERRIDES, key)
+    said = dict(each.rpartition("=")[::2] for each in assign)
+    door.require("" not in said, "--assign takes FILE=STUDENT, the file as flags.csv calls it: --assign a/b.xlsx=4711")
+    overrides = Overrides(overrides.marks, {**overrides.assigned, **said})
+    with _bar("marking", sum(bool(each.stored) for each in store.files)) as done:
+        found = graded(store, key, chosen, overrides, known, cores(), done)
+    put_aside(folder)
+    start_overrides(folder)
+    with _bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
+        write(folder, found, key, reveal, policy, done)
+    save_report(found, folder)
+    return found
+
+
+def _platforms(
+    found: Results,
+    folder: Path,
+    key: Key,
+    gradebook: Path | None,
+    column: str | None,
+    worksheet: Path | None,
+    reveal: bool,
+) -> list[str]:
+    """Writes the platforms' own files, and returns what is to be said of them."""
+    said: list[str] = []
+    if gradebook:
+        said += canvas.fill(gradebook, found, folder / "canvas.csv", column).said
+    if worksheet:
+        said += moodle.fill(worksheet, found, folder / "moodle.csv").said
+        people = moodle.participants(moodle.worksheet(worksheet), found)
+        files = (
+            (people[each.student], each.files) for each in feedback_of(found, key, reveal) if each.student in people
+        )
+        moodle.feedback_zip(folder / "moodle_feedback.zip", files)
+    return said
+
+
+def _unmarked(found: Results) -> list[str]:
+    """Names the files that are not marked."""
+    kinds = ("not read", "no token", "foreign token")
+    return [name for flag in found.flags if flag.kind in kinds for name in flag.files]
+
+
+def _data(found: Results, said: list[str]) -> dict[str, Any]:
+    scores = {each.student: each.total for each in found.results}
+    flags = [each.model_dump() for each in found.flags]
+    return {"assignment": found.assignment, "points": found.points, "scores": scores, "flags": flags, "says": said}
+
+
+def _text(found: Results, folder: Path, said: list[str]) -> str:
+    totals = [each.total for each in found.results if each.total is not None]
+    mean = f", {sum(totals) / len(totals):.4g} of {found.points:g} points on average" if totals else ""
+    lines = [f"{folder}: {len(totals)} of {len(found.results)} students are marked{mean}", *said]
+    lines += [
+        f"  {flag.kind}: {' '.join([*flag.students, *flag.files][:3])}: {flag.says}" for flag in found.flags[:SHOWN]
+    ]
+    more = len(found.flags) - SHOWN
+    return "\n".join(lines + ([f"  and {more} more in flags.csv"] if more > 0 else []))
+
+
+@contextmanager
+def _bar(label: str, length: int | None) -> Iterator[Callable[[int], object]]:
+    """Gives what moves a progress bar on; there is none where nobody looks, or where it is not known how long it will be."""
+    if not sys.stderr.isatty() or not length:
+        yield lambda done: None
+        return
+    with click.progressbar(length=length, label=label, file=sys.stderr, show_pos=True) as bar:
+        yield bar.update
