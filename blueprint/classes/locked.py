@@ -5,83 +5,88 @@ from itertools import product
 from math import isfinite
 from typing import Any, NamedTuple
 
-from blueprint.classes.package import Package, Shown
-from blueprint.language import OFF_WORD, Block, Cell, Constant, Values
+from blueprint.classes.package import Area, Package, Shown
+from blueprint.language import Block, Cell, Constant, Count, Values
 from blueprint.page import grid
 from blueprint.page.layout import Layout
 from blueprint.page.names import defined_name
+from blueprint.page.parse_cell import is_off
 
 SAME = 1e-9
 """How far apart two programs compute one number, as a part of it, or of 1: as for the proof of a workbook."""
 
 
 class Lying(NamedTuple):
-    """How a block lies in a delivered file: its defined name, rows and columns of its range, and its cells, as offsets.
+    """How a block lies in a delivered file: its defined name, the range of that, and all its cells, in the array's order.
 
-    places: the same cells by 0-based places in the block, −1 and the size at its edges.
+    cells: rows and columns, counted from the range's first cell. addresses: of the same, where nothing was moved.
+    asked: by the order of the array, which of them are blanks.
     """
 
-    block: str
+    block: Block
     name: str
-    rows: int
-    columns: int
-    offsets: tuple[tuple[int, int], ...]
-    places: tuple[tuple[int, ...], ...]
+    area: Area
+    cells: tuple[tuple[int, int], ...]
+    addresses: tuple[str, ...]
+    asked: frozenset[int]
 
 
-def lying_in(layout: Layout) -> list[Lying]:
-    """Returns how every block of a layout lies."""
-    return [_lying(block, layout) for block in layout.places]
+def lying_in(layout: Layout, asked: frozenset[Cell]) -> list[Lying]:
+    """Returns how every block of a layout lies; asked: the cells that are blanks."""
+    return [_lying(block, layout, asked) for block in layout.places]
 
 
-def _lying(block: Block, layout: Layout) -> Lying:
-    top, left, bottom, right = layout.places[block].corners(block, layout.values)
+def _lying(block: Block, layout: Layout, asked: frozenset[Cell]) -> Lying:
+    place = layout.places[block]
+    top, left, bottom, right = place.corners(block, layout.values)
     places = tuple(product(*layout.values.spans(block)))
-    cells = [layout.places[block].cell(block, each) for each in places]
-    offsets = tuple((row - top, column - left) for row, column in cells)
-    return Lying(block.name, defined_name(block.name), bottom - top + 1, right - left + 1, offsets, places)
+    cells = [place.cell(block, each) for each in places]
+    return Lying(
+        block,
+        defined_name(block.name),
+        Area(place.sheet, top, left, bottom - top + 1, right - left + 1),
+        tuple((row - top, column - left) for row, column in cells),
+        tuple(grid.address(*cell) for cell in cells),
+        frozenset(i for i, each in enumerate(places) if Cell(block, each) in asked),
+    )
 
 
 def locked_in(package: Package, blocks: Iterable[Lying]) -> dict[str, list[Shown]]:
-    """Returns what the cells of blocks show, in the order of `places`; a block that is not whole any more is left out."""
+    """Returns what the cells of blocks show, in the array's order; a block that is not whole any more is left out."""
     return dict(_locked(package, blocks))
 
 
 def _locked(package: Package, blocks: Iterable[Lying]) -> Iterator[tuple[str, list[Shown]]]:
     for lying in blocks:
         area = next(iter(package.areas(lying.name) or ()), None)
-        if area is not None and (area.rows, area.columns) == (lying.rows, lying.columns):
-            where = [grid.address(area.row + row, area.column + column) for row, column in lying.offsets]
-            yield lying.block, [package.shown(area.sheet, address) for address in where]
+        if area is not None and (area.rows, area.columns) == (lying.area.rows, lying.area.columns):
+            unmoved = (area.row, area.column) == (lying.area.row, lying.area.column)
+            where = (
+                lying.addresses if unmoved else [grid.address(area.row + r, area.column + c) for r, c in lying.cells]
+            )
+            yield lying.block.name, package.all_shown(area.sheet, where)
 
 
-def edited(
-    locked: Mapping[str, list[Shown]],
-    blocks: Iterable[Lying],
-    values: Values,
-    blanks: frozenset[Cell],
-    typed_alone: bool,
-) -> list[str]:
+def edited(locked: Mapping[str, list[Shown]], blocks: Iterable[Lying], values: Values, typed_alone: bool) -> list[str]:
     """Names the blocks in which a cell holds something else than it should, or a number where its formula stood.
 
     values: everything, with the student's numbers in the blanks. typed_alone: only what is typed is looked at, as the sheet
     itself could not compute with what stands in the blanks.
     """
-    known = {block.name: block for block in values.arrays}
     return [
-        lying.block
+        lying.block.name
         for lying in blocks
-        if lying.block in locked
-        and (known[lying.block].typed or not typed_alone)
-        and _is_edited(known[lying.block], lying, locked[lying.block], values, blanks)
+        if lying.block.name in locked
+        and (lying.block.typed or not typed_alone)
+        and _is_edited(lying, locked[lying.block.name], values.arrays[lying.block].ravel().tolist())
     ]
 
 
-def _is_edited(block: Block, lying: Lying, cells: list[Shown], values: Values, blanks: frozenset[Cell]) -> bool:
+def _is_edited(lying: Lying, cells: list[Shown], expected: list[Any]) -> bool:
     return any(
-        _differs(block, shown, values.cell(block, *places))
-        for shown, places in zip(cells, lying.places, strict=True)
-        if Cell(block, places) not in blanks
+        _differs(lying.block, shown, number)
+        for i, (shown, number) in enumerate(zip(cells, expected, strict=True))
+        if i not in lying.asked
     )
 
 
@@ -90,9 +95,9 @@ def _differs(block: Block, shown: Shown, expected: Any) -> bool:
     if shown.value is None:
         return shown.formula is None and _is_something(expected)
     if isinstance(expected, str):
-        return str(shown.value).casefold() != (OFF_WORD if expected == OFF_WORD else expected.casefold())
-    if not isfinite(expected):
-        return block.typed  # something stands where nothing was typed; a sheet has an error where we have no number
+        return str(shown.value).casefold() != expected.casefold()
+    if not isfinite(expected):  # something stands where nothing was typed; a sheet has an error where we have no number
+        return block.typed and not (block.limit and is_off(shown.value))
     if not isinstance(shown.value, float):
         return True
     return abs(shown.value - expected) > SAME * max(1.0, abs(expected)) or (
@@ -102,7 +107,7 @@ def _differs(block: Block, shown: Shown, expected: Any) -> bool:
 
 def _has_formula(block: Block) -> bool:
     """Tells whether every cell of a block holds a formula: a plain number or word is written as it is."""
-    return not block.typed and not any(isinstance(each.expr, Constant) for each in block.definitions)
+    return not block.typed and not any(isinstance(each.expr, Constant | Count) for each in block.definitions)
 
 
 def _is_something(expected: Any) -> bool:

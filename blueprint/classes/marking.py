@@ -11,7 +11,7 @@ from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.submission import Given
 from blueprint.classes.trivial import trivial
 from blueprint.classes.typed import base_of, with_departures
-from blueprint.language import Block, Cell, Values, compute
+from blueprint.language import Block, Cell, Values, fill, schedule
 from blueprint.misconceptions import Diagnosis, diagnose, wrong_values
 from blueprint.page.digits import MOST, SHOWN
 from blueprint.page.outline import Blank
@@ -38,13 +38,20 @@ class Course:
             Cell(blank.block, at): (id, i) for id, blank in self.blanks.items() for i, at in enumerate(blank.cells)
         }
         self.asked = frozenset(self.cells)
+        self.steps = schedule([block for block in self.blocks if not block.typed])
         self.graph = Graph(self.base)
         self.hanging = hanging_on({blank.block for blank in self.blanks.values()}, self.blocks)
 
     def values(self, student: KeyStudent, held: Mapping[Block, Mapping[tuple[int, ...], float]]) -> Values:
         """Computes everything from what is typed in a student's file, with the student's numbers in their cells."""
         typed = with_departures(self.base, student.typed).typed
-        return compute(self.blocks, self.base.sizes, typed, beyond=True, held=held)
+        values = Values(self.base.sizes, beyond=True)
+        values.hold(held)
+        for block in self.blocks:
+            if block.typed:
+                values.fill(block, typed)
+        fill(self.steps, values)
+        return values
 
     def within(self, blank: KeyBlank, expected: float) -> float:
         """Returns how far a number may be from the expected one."""

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -14,6 +15,7 @@ from blueprint.quoting import quoted
 MOST_CELLS = 100_000
 """Cells of a range that is gone through."""
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_VALUE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}v"
 _RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
 _BETWEEN = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
 """A comma between ranges, none within the quotes around a sheet's name."""
@@ -110,8 +112,17 @@ class Package(Parts):
         cell = self.cells(sheet).get(address)
         return Shown(None) if cell is None else self._shown(cell)
 
+    def all_shown(self, sheet: str, addresses: Iterable[str]) -> list[Shown]:
+        """Returns what many cells of a sheet show."""
+        cells = self.cells(sheet)
+        return [Shown(None) if (cell := cells.get(each)) is None else self._shown(cell) for each in addresses]
+
     def _shown(self, cell: Element) -> Shown:
         formula, text, kind = None, None, cell.get("t", "n")
+        if (
+            kind == "n" and len(cell) and cell[-1].tag == _VALUE and cell[-1].text and len(cell) < 3
+        ):  # most cells, quickly
+            return Shown(self._value(kind, cell[-1].text), (cell[0].text or "") if len(cell) == 2 else None)
         for part in cell:
             match part.tag.rpartition("}")[2]:
                 case "f":

@@ -24,7 +24,7 @@ class Parts:
     """A file and its parts. Raises ReadError, in a sentence, here and wherever a part is read."""
 
     def __init__(self, path: Path):
-        self.path = path
+        self.path, self._unpacked = path, dict[str, bytes]()
         archive.check_file(path)
         with archive.refusing(path):
             self._zip = zipfile.ZipFile(path)
@@ -47,9 +47,8 @@ class Parts:
         )
         for name in self._zip.namelist():
             if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-                formulas = _FORMULA.findall(self.content(name).replace(b"\0", b""))
                 require(
-                    not any(map(_reaches_out, formulas)),
+                    not _reaches_out(_plain(self.content(name))),
                     f"a formula in its part {quoted(name)} calls another program: take it out",
                 )
 
@@ -59,23 +58,33 @@ class Parts:
             return None
         content = self.content(part)
         require(
-            not archive.DECLARES.search(content.replace(b"\0", b"")),
+            not archive.DECLARES.search(_plain(content)),
             f"the file declares entities in its part {quoted(part)}, as no workbook does: it is not read",
         )
         with archive.refusing(self.path):
             return fromstring(content)
 
     def content(self, part: str) -> bytes:
-        """Unpacks a part, no further than its stated size."""
-        info = self._zip.getinfo(part)
-        require(not info.flag_bits & 0x1, "the file is protected by a password: save it without one")
-        require(
-            info.file_size <= LARGEST_PART,
-            f"its part {quoted(part)} has {info.file_size / 1e6:,.0f} MB, as none of a worksheet has: it is not read",
-        )
-        with archive.refusing(self.path), self._zip.open(info) as unpacking:
-            return unpacking.read(info.file_size + 1)
+        """Unpacks a part, once, and no further than its stated size."""
+        if part not in self._unpacked:
+            info = self._zip.getinfo(part)
+            require(not info.flag_bits & 0x1, "the file is protected by a password: save it without one")
+            require(
+                info.file_size <= LARGEST_PART,
+                f"its part {quoted(part)} has {info.file_size / 1e6:,.0f} MB, as none of a worksheet has: it is not read",
+            )
+            with archive.refusing(self.path), self._zip.open(info) as unpacking:
+                self._unpacked[part] = unpacking.read(info.file_size + 1)
+        return self._unpacked[part]
 
 
-def _reaches_out(formula: bytes) -> bool:
-    return (b"|" in formula or b"dde" in formula.lower()) and bool(_REACHES_OUT.search(_WORDS.sub(b"", formula)))
+def _plain(content: bytes) -> bytes:
+    """Returns a part as it reads in ASCII, UTF-16 too."""
+    return content.replace(b"\0", b"") if b"\0" in content else content
+
+
+def _reaches_out(sheet: bytes) -> bool:
+    """Tells whether a formula of a sheet asks another program for something."""
+    if b"|" not in sheet and b"dde" not in sheet.lower():
+        return False
+    return any(_REACHES_OUT.search(_WORDS.sub(b"", formula)) for formula in _FORMULA.findall(sheet))

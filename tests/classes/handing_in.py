@@ -69,11 +69,16 @@ def hand_in(
     held: dict[Any, dict[tuple[int, ...], float]] = {}
     for blank in key.blanks:
         for at, answer in zip(blank.cells, answers[blank.id], strict=True):
-            number = answer if isinstance(answer, float) else 0.0
-            held.setdefault(named[blank.block], {})[tuple(at)] = number
+            held.setdefault(named[blank.block], {})[tuple(at)] = _number(answer)
     Book(base, held=held).save(path)
     _patch(path, key, student, answers, property)
     return path
+
+
+def _number(answer: Answer) -> float:
+    """Returns what a cell comes to: =1+1→2 is a formula with its value."""
+    value = answer.partition("→")[2] if isinstance(answer, str) else answer
+    return float(value or 0.0)
 
 
 def _patch(path: Path, key: Key, student: KeyStudent, answers: Mapping[str, Sequence[Answer]], property: bool) -> None:
