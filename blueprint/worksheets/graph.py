@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from blueprint.language import Block, Values, needs
+from blueprint.language import Block, Step, Values, needs, schedule
 from blueprint.page.outline import Blueprint, Finder, Item, Judged, Row, Section, Sheet, blocks_of
 
 Place = tuple[Sheet, Section]
@@ -20,6 +20,7 @@ class Graph:
         for reader, read in self.reads.items():
             for block in read:
                 self.readers[block].append(reader)
+        self._steps: dict[frozenset[Block], tuple[Step, ...]] = {}
         self._belows: dict[Block, set[Block]] = {}
 
     @property
@@ -37,6 +38,12 @@ class Graph:
         if block not in self._belows:
             self._belows[block] = self.below([block])
         return self._belows[block]
+
+    def steps(self, blocks: frozenset[Block]) -> tuple[Step, ...]:
+        """Returns how some blocks are computed from all others; looked up once."""
+        if blocks not in self._steps:
+            self._steps[blocks] = schedule([block for block in self.blocks if block in blocks and not block.typed])
+        return self._steps[blocks]
 
     def above(self, roots: Iterable[Block]) -> set[Block]:
         """Returns the blocks that these read, step after step, and these themselves."""

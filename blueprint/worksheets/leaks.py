@@ -6,15 +6,16 @@ among them. What the equation of a blank reads itself does not count: to see whi
 always one of two numbers that one can see).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from blueprint.language import Block, Cell, Values, compute, reads
+from blueprint.language import Block, Cell, Values, fill, reads
 from blueprint.page.outline import Blank, Blueprint
-from blueprint.worksheets.table import SAME, Held, Table
+from blueprint.worksheets.graph import Graph
+from blueprint.worksheets.table import SAME, Table
 
 SMALL = 2
 """Significant digits that an answer must show at least, so that it is no coincidence that something else shows the same."""
@@ -59,8 +60,8 @@ def is_told(cell: Cell, values: Values) -> bool:
 class Search:
     """Looks for the answers of blanks among the numbers of a blueprint.
 
-    blueprint: what stands in the file, its blanks among it. values: all its numbers. shown: cells whose answers are not looked
-    for, since they are known to stand elsewhere.
+    blueprint: what stands in the file, its blanks among it, or `blanks`. values: all its numbers. shown: cells whose answers are
+    not looked for, since they are known to stand elsewhere. graph: that of the blueprint, or of one that differs in what is typed.
     """
 
     def __init__(
@@ -69,10 +70,11 @@ class Search:
         values: Values,
         blanks: Sequence[Blank] | None = None,
         shown: Collection[Cell] = (),
+        graph: Graph | None = None,
     ):
-        self.blueprint, self.values = blueprint, values
+        self.values, self.graph = values, Graph(blueprint) if graph is None else graph
         self.blanks = blueprint.blanks if blanks is None else tuple(blanks)
-        self.blocks, self.known = blueprint.blocks(), set(shown)
+        self.known, self.tables = set(shown), dict[tuple[Blank, ...], Table]()
 
     @cached_property
     def missing(self) -> list[tuple[Blank, dict[Cell, float]]]:
@@ -91,7 +93,7 @@ class Search:
         empty = self.table(self.blanks)
         found = list(self.typed_alike(empty))
         for blank, answers in self.missing:
-            for table in (self.table([blank]), empty):
+            for table in (self.table((blank,)), empty):
                 found += self.shown(table, blank, answers)
         return list(dict.fromkeys(found))
 
@@ -101,16 +103,22 @@ class Search:
         shown = (leak for blank, answers in self.missing for leak in self.shown(empty, blank, answers))
         return list(dict.fromkeys([*self.typed_alike(empty), *shown]))
 
-    def table(self, emptied: Iterable[Blank]) -> Table:
+    def table(self, emptied: Sequence[Blank]) -> Table:
         """Returns the numbers where some blanks are empty, and the others hold their answers."""
+        if (key := tuple(emptied)) not in self.tables:
+            self.tables[key] = Table(self.graph.blocks, self._computed(key))
+        return self.tables[key]
+
+    def _computed(self, emptied: Sequence[Blank]) -> Values:
+        """Computes what hangs on blanks that are empty; all else stays."""
         held: dict[Block, dict[tuple[int, ...], float]] = {}
         for blank in emptied:
             held.setdefault(blank.block, {}).update(dict.fromkeys(blank.cells, 0.0))
-        return Table(self.blocks, self.computed(held))
-
-    def computed(self, held: Held) -> Values:
-        """Computes everything with numbers that stand in cells whatever their equations say."""
-        return compute(self.blocks, self.blueprint.sizes, self.blueprint.typed, True, held)
+        values, below = Values(self.values.sizes, beyond=True), self.graph.below(held)
+        values.hold(held)
+        values.arrays = {block: array for block, array in self.values.arrays.items() if block not in below}
+        fill(self.graph.steps(frozenset(below)), values)
+        return values
 
     def shown(self, table: Table, blank: Blank, answers: Mapping[Cell, float]) -> Iterator[Leak]:
         """Yields the cells outside of all blanks that show one of the answers of a blank."""

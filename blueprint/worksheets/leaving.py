@@ -1,21 +1,23 @@
 """What is left out because of blanks: whatever shows an answer, judges it, or derives it again; each with the reason."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from blueprint.book import Book
 from blueprint.language import Block, Cell, Constant, Op
-from blueprint.page.outline import Blank, Blueprint, blocks_on
+from blueprint.page.outline import Blank, Blueprint, Sheet, blocks_of, blocks_on
 from blueprint.worksheets.cutting import Cutter
 from blueprint.worksheets.graph import Graph
-from blueprint.worksheets.leaks import Search, answers_of, is_plain
-from blueprint.worksheets.texts import quoting, texts_of
+from blueprint.worksheets.leaks import Search
+from blueprint.worksheets.table import Table
+from blueprint.worksheets.texts import Quoted, texts_of
 
 AGAIN = "derives every step of a column again, with its numbers"
 MOST = 0.5
 """The share of the cells of a row whose answers may stand elsewhere, too, where its formula is asked for (the last return is the
 last reward)."""
+SEVERAL = 5
+"""How many rows of a sheet are named one by one."""
 JUDGES = "tells right from wrong before anybody has marked"
 
 
@@ -33,32 +35,46 @@ class Left:
     shown: set[Cell] = field(default_factory=set)
 
 
-def leave(graph: Graph, book: Book, blanks: Sequence[Blank]) -> Left:
-    """Leaves out of a book's blueprint what gives away the answers of blanks."""
-    gone = dict(_by_nature(graph, blanks))
-    without = Cutter(graph.blueprint, _closed(graph, gone)).cut()
-    search = Search(without, book.values, blanks)
-    stuck: dict[str, dict[Cell, str]] = {}
-    for leak in search.leaks():
-        block, title = leak.cell.block, leak.blank.title
-        if graph.below_one(block) & _needed(graph, blanks):
-            stuck.setdefault(title, {})[leak.of] = (
-                f"{_called(leak.cell, book)} shows the same number, and cannot be left out"
-            )
-        else:
-            gone.setdefault(block, f"shows {title}" if leak.typed else f"computes {title} a second way")
-    refused = {
-        blank.title: next(iter(stuck[blank.title].values()))
-        for blank, answers in search.missing
-        if len(stuck.get(blank.title, ())) > len(answers) * (MOST if blank.asks == "formula" else 0)
-    }
-    shown = {cell for title, cells in stuck.items() if title not in refused for cell in cells}
-    closed = _closed(graph, gone)
-    texts = dict(_quoted(graph, book, blanks))
-    left = Cutter(graph.blueprint, closed, texts).cut()
-    refused |= {title: "a text that stays quotes its answer" for _, title in _quoted(Graph(left), book, blanks)}
-    named = {f"“{text}”": f"quotes {title}" for text, title in texts.items()}
-    return Left(left, {**_named(graph.blueprint, left, closed), **named}, refused, shown)
+class Leaver:
+    """Leaves out of a book's blueprint what gives away the answers of blanks; what it has computed once it keeps."""
+
+    def __init__(self, graph: Graph, book: Book):
+        self.graph, self.book = graph, book
+        self.tables: dict[tuple[Blank, ...], Table] = {}
+        self.quoted = Quoted(texts_of(graph.blueprint))
+
+    def leave(self, blanks: Sequence[Blank]) -> Left:
+        """Returns what is left, and which blanks are given away by what cannot be left out."""
+        graph, gone = self.graph, dict(_by_nature(self.graph, blanks))
+        search = Search(graph.blueprint, self.book.values, blanks, graph=graph)
+        search.tables = self.tables
+        stuck: dict[str, dict[Cell, Cell]] = {}
+        away, needed = _closed(graph, gone), _needed(graph, blanks)
+        for leak in (leak for leak in search.leaks() if leak.cell.block not in away):
+            block, title = leak.cell.block, leak.blank.title
+            if graph.below_one(block) & needed:
+                stuck.setdefault(title, {})[leak.of] = leak.cell
+            else:
+                gone.setdefault(block, f"shows {title}" if leak.typed else f"computes {title} a second way")
+        refused = {
+            blank.title: f"{_called(next(iter(stuck[blank.title].values())), self.book)} shows the same number, and is needed"
+            for blank, answers in search.missing
+            if len(stuck.get(blank.title, ())) > len(answers) * (MOST if blank.asks == "formula" else 0)
+        }
+        shown = {cell for title, cells in stuck.items() if title not in refused for cell in cells}
+        return self._left(search, _closed(graph, gone), refused, shown)
+
+    def _left(self, search: Search, gone: Mapping[Block, str], refused: dict[str, str], shown: set[Cell]) -> Left:
+        """Cuts out blocks and the texts that quote an answer."""
+        texts: dict[str, str] = {}
+        for blank, answers in search.missing:
+            for answer in answers.values():
+                texts |= dict.fromkeys(self.quoted.quoting(answer, blank.block.about.decimals), blank.title)
+        left = Cutter(self.graph.blueprint, gone, texts).cut()
+        for text in texts.keys() & set(texts_of(left)):
+            refused.setdefault(texts[text], f"“{text}” quotes its answer, and cannot be left out")
+        named = {f"“{text}”": f"quotes {title}" for text, title in texts.items()}
+        return Left(left, {**_named(self.graph.blueprint, left, gone), **named}, refused, shown)
 
 
 def _by_nature(graph: Graph, blanks: Sequence[Blank]) -> Iterator[tuple[Block, str]]:
@@ -94,18 +110,6 @@ def _closed(graph: Graph, gone: Mapping[Block, str]) -> dict[Block, str]:
     return closed
 
 
-def _quoted(graph: Graph, book: Book, blanks: Sequence[Blank]) -> Iterator[tuple[str, str]]:
-    """Yields the texts in which the answer of a blank stands, each with the blank."""
-    answers = [
-        (blank.title, answer, blank.block.about.decimals)
-        for blank in blanks
-        for answer in answers_of(blank, book.values)
-        if not is_plain(answer, blank.block.about.decimals)
-    ]
-    for text in texts_of(graph.blueprint):
-        yield from ((text, title) for title, answer, decimals in answers if quoting(text, answer, decimals))
-
-
 def _called(cell: Cell, book: Book) -> str:
     try:
         return f"{cell.block.name} in {book.stands(cell.block, cell.places, book.values)}"
@@ -114,16 +118,29 @@ def _called(cell: Cell, book: Book) -> str:
 
 
 def _named(before: Blueprint, after: Blueprint, gone: Mapping[Block, str]) -> dict[str, str]:
-    """Names what is gone: sheets, sections of those that stay, and rows of those that stay, each with the reason."""
+    """Names what is gone: sheets, and sections and rows of those that stay; many rows of a sheet by the first of them."""
     left = {sheet.title: {section.title for section in sheet.sections} for sheet in after.sheets}
     named: dict[str, str] = {}
     for sheet in before.sheets:
-        for section in sheet.sections:
-            own = replace(sheet, sections=(section,), head=(), pinned=sheet.pinned if sheet.title not in left else ())
-            for block in (block for block in blocks_on(own) if block in gone):
-                whole, part = sheet.title not in left, section.title not in left.get(sheet.title, set())
-                row = f"{sheet.title}: {block.symbol} ({block.name})"
-                title = sheet.title if whole else f"{sheet.title}: {section.title}" if part else row
-                if not (block.link and title == row):
-                    named.setdefault(title, gone[block])
-    return {title: re.sub(r"\s+", " ", why) for title, why in named.items()}
+        lost = {block: section for section, block in _standing(sheet) if block in gone}
+        if not lost:
+            continue
+        if sheet.title not in left:
+            named[sheet.title] = gone[next(iter(lost))]
+            continue
+        rows: dict[str, str] = {}
+        for block, section in lost.items():
+            whole = section not in left[sheet.title]
+            if whole or not block.link:
+                rows.setdefault(section if whole else f"{block.symbol} ({block.name})", gone[block])
+        listed = [f"{sheet.title}: {title}" for title in rows]
+        more = f" and {len(rows) - 1} more there" if len(rows) > SEVERAL else ""
+        named |= dict(zip([f"{listed[0]}{more}"] if more else listed, rows.values(), strict=False))
+    return named
+
+
+def _standing(sheet: Sheet) -> Iterator[tuple[str, Block]]:
+    """Yields the blocks of a sheet, each with the title of its section."""
+    for section in sheet.sections:
+        yield from ((section.title, block) for item in section.items for block in blocks_of(item))
+    yield from (("", block) for item in sheet.pinned for block in blocks_of(item))

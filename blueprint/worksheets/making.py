@@ -15,7 +15,7 @@ from blueprint.worksheets.choosing import Chooser
 from blueprint.worksheets.errors import WorksheetError, require
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.leaks import answers_of, is_plain
-from blueprint.worksheets.leaving import Left, leave
+from blueprint.worksheets.leaving import Leaver, Left
 
 LEVELS = {1: "single cells", 2: "whole rows", 3: "whole sections"}
 
@@ -70,6 +70,7 @@ class _Making:
     def __init__(self, book: Book, level: int, check: bool, seed: str):
         self.book, self.level, self.check = book, level, check
         self.graph = Graph(book.blueprint)
+        self.leaver = Leaver(self.graph, book)
         barred = {block for sheet in self.graph.derived_again for block in blocks_on(sheet)} | self.graph.verdicts
         suits: Callable[[float], bool] = can_be_checked if check else lambda answer: True
         self.candidates = Candidates(book, self.graph, barred, suits)
@@ -80,7 +81,7 @@ class _Making:
         refused: set[Block] = set()
         while True:
             by_blank = self._choice(count, refused)
-            left = leave(self.graph, self.book, list(by_blank))
+            left = self.leaver.leave(list(by_blank))
             if not left.refused:
                 return self._made(list(by_blank), left)
             refused |= {cell.block for blank, cell in by_blank.items() if blank.title in left.refused}
@@ -108,7 +109,7 @@ class _Making:
             for cell in (Cell(blank.block, at) for at in blank.cells):
                 require(cell not in seen, f"{blank.title} is asked for twice: it is part of {seen.get(cell)}")
                 seen[cell] = blank.title
-        left = leave(self.graph, self.book, blanks)
+        left = self.leaver.leave(blanks)
         for title, why in left.refused.items():
             raise WorksheetError(f"{title} cannot be a blank: {why}; ask for another cell or row")
         return self._made(blanks, left)

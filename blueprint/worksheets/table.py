@@ -1,6 +1,6 @@
 """All numbers of a blueprint in one array, in which answers are looked for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -8,8 +8,6 @@ from blueprint.language import Array, Block, Cell, Values
 
 SAME = 1e-9
 """How near two numbers are, as a share of them, that are taken for the same: what two ways to compute one may round."""
-
-Held = Mapping[Block, Mapping[tuple[int, ...], float]]
 
 
 class Table:

@@ -1,8 +1,10 @@
 """Texts of a blueprint, and the numbers that they quote."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
+
+import numpy as np
 
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint
@@ -12,19 +14,30 @@ DIGITS = 3
 """How many digits after its leading zeros a number in a text must have, so that it is no coincidence that an answer has them."""
 
 
-def quoting(text: str, answer: float, decimals: int) -> bool:
-    """Tells whether a number stands in a text that is an answer, or its negative, with the decimals that a page shows or more."""
-    return any(_is(found.group(), answer, decimals) for found in NUMBER.finditer(text))
+class Quoted:
+    """The numbers that stand in texts, each with half a unit of its last digit."""
+
+    def __init__(self, texts: Iterable[str]):
+        found = [
+            (text, *read) for text in dict.fromkeys(texts) for each in NUMBER.findall(text) if (read := _read(each))
+        ]
+        self.texts = [text for text, _, _ in found]
+        self.numbers, self.units = (np.array([each[i] for each in found], dtype=float) for i in (1, 2))
+
+    def quoting(self, answer: float, decimals: int) -> list[str]:
+        """Returns the texts that quote an answer, or its negative, with the decimals that a page shows or more."""
+        near = abs(self.numbers - abs(answer)) <= 0.5000001 * self.units
+        return [self.texts[i] for i in np.flatnonzero(near & (self.units < 1.5 * 10.0**-decimals))]
 
 
-def _is(number: str, answer: float, shown: int) -> bool:
+def _read(number: str) -> tuple[float, float] | None:
+    """Returns the size of a number that stands in a text, and the unit of its last digit; None for one of too few digits."""
     plain = number.replace("−", "-").replace(",", ".").lstrip("+-")
     mantissa, _, exponent = plain.lower().partition("e")
     whole, _, decimals = mantissa.partition(".")
-    unit = 10.0 ** (int(exponent or 0) - len(decimals))
-    if len((whole + decimals).lstrip("0")) < DIGITS or unit > 1.5 * 10.0**-shown:
-        return False
-    return abs(float(plain) - abs(answer)) <= 0.5000001 * unit
+    if len((whole + decimals).lstrip("0")) < DIGITS or len(exponent) > DIGITS:
+        return None
+    return float(plain), 10.0 ** (int(exponent or 0) - len(decimals))
 
 
 def texts_of(blueprint: Blueprint) -> Iterator[str]:
