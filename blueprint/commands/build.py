@@ -8,15 +8,13 @@ from pathlib import Path
 import click
 
 from blueprint.book import Book
-from blueprint.commands import console, door
-from blueprint.inputs import load, read, read_as_off
+from blueprint.commands import console, door, options
+from blueprint.inputs import read_as_off
 from blueprint.language import NoNumber
 from blueprint.saving import refuse_target
 from blueprint.workbooks.common.sheets.checks import Witnessed
 from blueprint.workbooks.registry import blueprint_of, witness_of
 
-KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
-"""The keys of a numbers file that options set, where they are called otherwise."""
 EXAMPLES = """\b
 Examples:
   blueprint build
@@ -41,20 +39,7 @@ def _nothing_collected() -> Iterator[None]:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option(
-    "--numbers", default="default", metavar="NAME|FILE", help="Built-in numbers (see `blueprint list`) or a file.toml."
-)
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-)
-@click.option(
-    "--preset", metavar="NAME", help="What a library does (see `blueprint presets`); conventions become live."
-)
-@click.option("--compare", metavar="A,B,…", help="The presets that stand side by side  [default: all]")
-@click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
-@click.option("--epochs", metavar="N", help="Passes over the rollout, where an optimiser takes the steps.")
-@click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses.")
-@click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of.")
+@options.of_numbers
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]"
 )
@@ -72,9 +57,7 @@ def build(
     **chosen: str | None,
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
-    found = read(numbers)
-    changes = [f"{KEYS.get(key, key)}={value}" for key, value in chosen.items() if value is not None]
-    loaded = load(found, [*changes, *overrides])
+    found, loaded = options.chosen(numbers, overrides, chosen)
     path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
     refuse_target(path, force)
     with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
