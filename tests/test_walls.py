@@ -48,7 +48,7 @@ MAY_READ = {
         "book", "classes", "inputs", "language", "misconceptions", "page", "quoting", "saving", "workbooks.common",
         "workbooks.kind", "workbooks.registry", "worksheets",
     ),
-    "worksheets": ("book", "explaining", "language", "page.outline", "worksheets"),
+    "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "worksheets"),
     "cli": ("commands",),
     "commands": (
         "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",

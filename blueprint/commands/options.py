@@ -11,7 +11,10 @@ KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
 """The keys of a numbers file that options set, where they are called otherwise."""
 OPTIONS = (
     click.option(
-        "--numbers", default="default", metavar="NAME|FILE", help="Built-in numbers (see `blueprint list`) or a file.toml."
+        "--numbers",
+        default="default",
+        metavar="NAME|FILE",
+        help="Built-in numbers (see `blueprint list`) or a file.toml.",
     ),
     click.option(
         "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."

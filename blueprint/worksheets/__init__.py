@@ -1,13 +1,13 @@
 """Worksheets: workbooks in which cells are left blank for a student, and from which no answer can be read."""
 
 from blueprint.worksheets.asked import Asked, asked_from, schema
-from blueprint.worksheets.check_digits import can_be_checked, check_digits
+from blueprint.worksheets.check_digits import can_be_checked
 from blueprint.worksheets.cutting import without
 from blueprint.worksheets.errors import WorksheetError
 from blueprint.worksheets.leaks import Leak, Search
 from blueprint.worksheets.making import LEVELS, Worksheet, worksheet
 
 __all__ = [
-    "LEVELS", "Asked", "Leak", "Search", "Worksheet", "WorksheetError", "asked_from", "can_be_checked", "check_digits",
+    "LEVELS", "Asked", "Leak", "Search", "Worksheet", "WorksheetError", "asked_from", "can_be_checked",
     "schema", "without", "worksheet",
 ]  # fmt: skip

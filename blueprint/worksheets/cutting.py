@@ -49,7 +49,10 @@ class Cutter:
     def cut(self) -> Blueprint:
         """Returns what is left of the blueprint."""
         whole = self.blueprint
-        left = replace(whole, sheets=tuple(filter(None, map(self.sheet, whole.sheets))))
+        left = self._sheets_left()
+        while lost := set(whole.blocks()) - set(left.blocks()) - self.gone:
+            self.gone |= lost  # what stood beside something that is gone, such as an allowed distance
+            left = self._sheets_left()
         blocks = set(left.blocks())
         return replace(
             left,
@@ -62,6 +65,9 @@ class Cutter:
             chosen=None if self.derived_again else whole.chosen,
             parts=tuple(block for block in whole.parts if block in blocks),
         )
+
+    def _sheets_left(self) -> Blueprint:
+        return replace(self.blueprint, sheets=tuple(filter(None, map(self.sheet, self.blueprint.sheets))))
 
     def sheet(self, sheet: Sheet) -> Sheet | None:
         """Returns what is left of a sheet; nothing where only sentences are left of what held more."""

@@ -7,7 +7,6 @@ from blueprint.book import Book
 from blueprint.explaining import label
 from blueprint.language import Cell, Read, equation, filled_by
 from blueprint.page.outline import Blank
-from blueprint.worksheets.check_digits import check_digits
 from blueprint.worksheets.leaks import answers_of
 from blueprint.worksheets.making import Worksheet
 
@@ -45,19 +44,19 @@ class Handout:
     tasks: tuple[Task, ...]
 
 
-def handout(worksheet: Worksheet, check: bool = False) -> Handout:
-    """Returns what a worksheet asks, as text. check: with check digits."""
+def handout(worksheet: Worksheet) -> Handout:
+    """Returns what a worksheet asks, as text."""
     full, blanks = worksheet.full, worksheet.blanks
     ways = {1: "numbers", 2: "rows: write the formula", 3: "sections: write the formulas"}[worksheet.level]
     head = (f"{worksheet.blueprint.title}, level {worksheet.level}, {len(blanks)} blanks ({ways})",)
     return Handout(
         worksheet.blueprint.sheets[0].heading or worksheet.blueprint.title,
         head,
-        tuple(_task(i, blank, blanks, full, check) for i, blank in enumerate(blanks, 1)),
+        tuple(_task(i, blank, blanks, full) for i, blank in enumerate(blanks, 1)),
     )
 
 
-def _task(number: int, blank: Blank, blanks: Sequence[Blank], book: Book, check: bool) -> Task:
+def _task(number: int, blank: Blank, blanks: Sequence[Blank], book: Book) -> Task:
     """Returns one blank; of a row its equation, and as an example what the first cell that counts reads."""
     cell = Cell(blank.block, _first(blank, book))
     filled, answers = filled_by(*cell, book.values), answers_of(blank, book.values)
@@ -72,7 +71,7 @@ def _task(number: int, blank: Blank, blanks: Sequence[Blank], book: Book, check:
         weight=blank.weight,
         stands=book.stands(*cell, book.values),
         answer="  ".join(f"{each + 0.0:.{decimals}f}" for each in answers).replace("-", "−"),
-        digits=check_digits(answers[0]) if check and len(answers) == 1 else None,
+        digits=blank.check,
     )
 
 

@@ -10,7 +10,7 @@ from blueprint.worksheets.cutting import Cutter
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.leaks import Search
 from blueprint.worksheets.table import Table
-from blueprint.worksheets.texts import Quoted, texts_of
+from blueprint.worksheets.texts import NUMBER, Quoted, texts_in, texts_of
 
 AGAIN = "derives every step of a column again, with its numbers"
 MOST = 0.5
@@ -73,7 +73,7 @@ class Leaver:
         left = Cutter(self.graph.blueprint, gone, texts).cut()
         for text in texts.keys() & set(texts_of(left)):
             refused.setdefault(texts[text], f"“{text}” quotes its answer, and cannot be left out")
-        named = {f"“{text}”": f"quotes {title}" for text, title in texts.items()}
+        named = {_masked(text, self.graph.blueprint): f"quotes {title}" for text, title in texts.items()}
         return Left(left, {**_named(self.graph.blueprint, left, gone), **named}, refused, shown)
 
 
@@ -137,6 +137,12 @@ def _named(before: Blueprint, after: Blueprint, gone: Mapping[Block, str]) -> di
         more = f" and {len(rows) - 1} more there" if len(rows) > SEVERAL else ""
         named |= dict(zip([f"{listed[0]}{more}"] if more else listed, rows.values(), strict=False))
     return named
+
+
+def _masked(text: str, blueprint: Blueprint) -> str:
+    """Names a text by its sheet and its words, without its numbers: one of them is an answer."""
+    sheet = next((sheet.title for sheet in blueprint.sheets if text in set(texts_in(sheet))), "Notes")
+    return f"{sheet}: “{NUMBER.sub('…', text)}”"
 
 
 def _standing(sheet: Sheet) -> Iterator[tuple[str, Block]]:

@@ -7,6 +7,7 @@ from itertools import product
 
 from blueprint.book import Book
 from blueprint.language import Block, Cell, reads
+from blueprint.page.blanks import check_of
 from blueprint.page.outline import Blank, Blueprint, blocks_on
 from blueprint.worksheets.asked import Asked, Meant, cell_title, computed, meant
 from blueprint.worksheets.candidates import Candidates
@@ -44,6 +45,14 @@ class Worksheet:
         """The book to save and to hand out."""
         return Book(self.blueprint)
 
+    @cached_property
+    def filled_in(self) -> Book:
+        """The whole book, of which nothing is left out, with the answers in its blanks."""
+        held = {blank.block: dict[tuple[int, ...], float]() for blank in self.blanks}
+        for blank in self.blanks:
+            held[blank.block] |= dict(zip(blank.cells, self.answers[blank.title], strict=True))
+        return Book(replace(self.full.blueprint, blanks=self.blanks), held=held)
+
 
 def worksheet(
     blueprint: Blueprint, asked: int | Sequence[Asked] = 12, level: int = 1, check: bool = False, seed: str = ""
@@ -72,7 +81,7 @@ class _Making:
         self.graph = Graph(book.blueprint)
         self.leaver = Leaver(self.graph, book)
         barred = {block for sheet in self.graph.derived_again for block in blocks_on(sheet)} | self.graph.verdicts
-        suits: Callable[[float], bool] = can_be_checked if check else lambda answer: True
+        suits: Callable[[float], bool] = (lambda answer: can_be_checked([answer])) if check else lambda answer: True
         self.candidates = Candidates(book, self.graph, barred, suits)
         self.chooser = Chooser(self.candidates, seed)
 
@@ -115,10 +124,15 @@ class _Making:
         return self._made(blanks, left)
 
     def _made(self, blanks: Sequence[Blank], left: Left) -> Worksheet:
-        blueprint = replace(left.blueprint, blanks=tuple(blanks), left_out=left.reasons)
-        blueprint = replace(blueprint, facts={**blueprint.facts, "worksheet": str(self.level)})
         answers = {blank.title: answers_of(blank, self.book.values) for blank in blanks}
+        facts = {**left.blueprint.facts, "worksheet": str(self.level)}
+        shown = tuple(self._checked(blank, answers[blank.title]) for blank in blanks)
+        blueprint = replace(left.blueprint, blanks=shown, left_out=left.reasons, facts=facts)
         return Worksheet(blueprint, self.book, self.level, answers, frozenset(left.shown))
+
+    def _checked(self, blank: Blank, answers: list[float]) -> Blank:
+        """Puts check digits to a blank, if they are asked for; not to a row whose digits would tell it, or hang on rounding."""
+        return replace(blank, check=check_of(answers)) if self.check and can_be_checked(answers) else blank
 
     def _meant(self, found: Meant, weight: float) -> list[Blank]:
         """Returns the blanks that are meant by what was asked for, as the level has it."""
@@ -143,7 +157,7 @@ class _Making:
             f"{blank.title} is {answer:g}, which an empty cell or any other may show: ask for a cell with more digits",
         )
         require(
-            not self.check or can_be_checked(answer),
+            not self.check or can_be_checked([answer]),
             f"{blank.title} is {answer:.9g}, whose check digits would tell it or hang on its rounding: ask for another cell",
         )
         return blank

@@ -33,7 +33,9 @@ class Put(NamedTuple):
 
 def check_paper(path: Path) -> None:
     """Raises WorksheetError where nothing could be printed into a file of that name."""
-    require(path.suffix.lower() == ".pdf", f"--print {path} does not end in .pdf, by which programs know paper: name it so")
+    require(
+        path.suffix.lower() == ".pdf", f"--print {path} does not end in .pdf, by which programs know paper: name it so"
+    )
     require(
         find_spec("matplotlib") is not None,
         '--print needs matplotlib, which is not installed: python -m pip install ".[plot]"',
@@ -47,7 +49,9 @@ def print_handout(found: Handout, path: Path, answers: bool) -> None:
     from matplotlib.figure import Figure
 
     asked = _pages([_asked(task) for task in found.tasks], _head(found, "Name: ____________________________"))
-    told = _pages([_answered(task) for task in found.tasks], _head(found, "Answers, for the teacher")) if answers else []
+    told = (
+        _pages([_answered(task) for task in found.tasks], _head(found, "Answers, for the teacher")) if answers else []
+    )
     pages = [(page, part, number, len(part)) for part in (asked, told) for number, page in enumerate(part, 1)]
     with PdfPages(path, metadata={"CreationDate": None, "Title": found.title}) as pdf:
         for page, part, number, of in pages:
@@ -85,7 +89,10 @@ def _answered(task: Task) -> list[Put]:
     lines = wrap(f"{task.number}.  {task.wanted} = {task.answer}", LETTERS - 4)
     digits = "" if task.digits is None else f", check digits {task.digits:02d}"
     about = Put(f"{task.title}; {task.stands}{digits}", 8, GREY, indent=0.05)
-    return [*(Put(text, down=1.3 if i == 0 else 1, indent=0 if i == 0 else 0.05) for i, text in enumerate(lines)), about]
+    return [
+        *(Put(text, down=1.3 if i == 0 else 1, indent=0 if i == 0 else 0.05) for i, text in enumerate(lines)),
+        about,
+    ]
 
 
 def _pages(groups: list[list[Put]], head: list[Put]) -> list[list[Put]]:
@@ -115,7 +122,9 @@ def _draw(figure: Any, page: list[Put]) -> None:
     for put in page:
         y -= STEP * put.down
         text, _, right = put.text.partition("\t")
-        drawn = figure.text(LEFT + put.indent, y, text, size=put.size, color=put.color, weight=put.weight, parse_math=False)
+        drawn = figure.text(
+            LEFT + put.indent, y, text, size=put.size, color=put.color, weight=put.weight, parse_math=False
+        )
         if put.rule:
             box = drawn.get_window_extent()
             end = RIGHT - (0.16 if right else 0)

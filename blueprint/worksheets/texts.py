@@ -43,15 +43,15 @@ def _read(number: str) -> tuple[float, float] | None:
 def texts_of(blueprint: Blueprint) -> Iterator[str]:
     """Yields every text that a file of a blueprint shows: titles, sentences, notes, what blocks say of themselves, facts."""
     yield from (blueprint.title, *blueprint.notes.values(), *blueprint.facts.values())
-    yield from _within(blueprint.sheets)
+    yield from texts_in(blueprint.sheets)
     for block in blueprint.blocks():
         about = block.about
         yield from (about.symbol, about.meaning, about.unit, about.source)
         if block.typed and block.text:
-            yield from _within(blueprint.typed[block])
+            yield from texts_in(blueprint.typed[block])
 
 
-def _within(part: object) -> Iterator[str]:
+def texts_in(part: object) -> Iterator[str]:
     """Yields the texts in a part of an outline; what blocks say of themselves is not in it."""
     match part:
         case str():
@@ -62,7 +62,7 @@ def _within(part: object) -> Iterator[str]:
             yield from part.keys()
         case tuple() | list():
             for each in part:
-                yield from _within(each)
+                yield from texts_in(each)
         case _ if is_dataclass(part):
             for each in fields(part):
-                yield from _within(getattr(part, each.name))
+                yield from texts_in(getattr(part, each.name))
