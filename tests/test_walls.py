@@ -95,7 +95,7 @@ KEEPERS = {
         *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("witness", "verifying")),
     ),
     "ray": ("verifying.runs.on_ray",),
-    "matplotlib": ("verifying.runs.plot",),
+    "matplotlib": ("verifying.runs.plot", "worksheets.paper"),
 }
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 200, 40, 6
 """Lines that a file, and a function, may have; and how many the function in the middle has at most."""
