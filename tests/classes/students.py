@@ -15,12 +15,11 @@ from typing import Any, Literal
 from blueprint.book import Book
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.typed import base_of, variant_of
-from blueprint.inputs import load, source_of
 from blueprint.language import Block
 from blueprint.misconceptions import Wrong, wrong_values
 from blueprint.page.outline import Blank
 from blueprint.workbooks.kind import Kind
-from blueprint.workbooks.registry import kind_of
+from blueprint.workbooks.registry import kind_named
 
 Does = Literal["right", "misconception", "carried", "nonsense"]
 OF_TEN: tuple[Does, ...] = ("right", "misconception", "right", "carried", "misconception", "right", "misconception", "nonsense",
@@ -85,7 +84,7 @@ class Class:
     def __init__(self, key: Key, seed: int = 1):
         self.key = key
         self.base = base_of(key)
-        self.kind: Kind = kind_of(load(source_of(key.numbers, "key.toml")))  # type: ignore[arg-type]
+        self.kind: Kind = kind_named(key.kind)
         self.blocks: dict[str, Block] = {block.name: block for block in self.base.blocks()}
         self.seed = seed
 
