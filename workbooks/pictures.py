@@ -39,11 +39,12 @@ def main() -> None:
     """Renders every picture into the folder `pictures`."""
     for picture in PICTURES:
         with tempfile.TemporaryDirectory() as room:
-            _render(picture, Path(room), HERE / "pictures" / picture.name)
+            render(HERE / "rlhf_ppo.xlsx", picture, Path(room), HERE / "pictures" / picture.name)
 
 
-def _render(picture: Picture, room: Path, target: Path) -> None:
-    book = load_workbook(HERE / "rlhf_ppo.xlsx")
+def render(source: Path, picture: Picture, room: Path, target: Path) -> None:
+    """Renders a range of a workbook into target.png; room is an empty folder."""
+    book = load_workbook(source)
     for page in book.worksheets:
         # openpyxl drops the cached numbers, so LibreOffice computes the picture's numbers by itself.
         page.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
