@@ -34,7 +34,7 @@ def departures(base: Blueprint, other: Blueprint) -> dict[str, Any]:
     """Returns what one blueprint types otherwise than another of the same blocks, as JSON has it, by the block's name."""
     named = {block.name: np.asarray(cells) for block, cells in other.typed.items()}
     return {
-        block.name: _written(named[block.name])
+        block.name: _written(named[block.name].tolist())
         for block, cells in base.typed.items()
         if not _same(np.asarray(cells), named[block.name])
     }
@@ -44,14 +44,13 @@ def _same(one: Array, other: Array) -> bool:
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
 
 
-def _written(cells: Array) -> Any:
-    """Returns cells as nested lists: null for an empty one, off for a limit that limits nothing."""
-    if cells.ndim:
+def _written(cells: Any) -> Any:
+    """Returns cells as JSON has them: null for an empty one, off for a limit that limits nothing."""
+    if isinstance(cells, list):
         return [_written(each) for each in cells]
-    cell = cells.item()
-    if isinstance(cell, float) and isnan(cell):
+    if isinstance(cells, float) and isnan(cells):
         return None
-    return OFF_WORD if isinstance(cell, float) and isinf(cell) else cell
+    return OFF_WORD if isinstance(cells, float) and isinf(cells) else cells
 
 
 def _read(block: Block | None, cells: Any) -> Any:

@@ -7,7 +7,11 @@ from blueprint.commands.lazy import Command, Lazy
 COMMANDS = {
     "grade": Command("class_grade:grade", "Mark what students handed in, with feedback, flags and a report."),
     "regrade": Command("class_grade:regrade", "Mark it again by another key or grading policy: who changes, and why."),
+    "make": Command(
+        "class_make:make_class", "Make a worksheet with inputs of their own for each student, and the key."
+    ),
     "report": Command("class_report:report", "Write a page on how a class did: marks, blanks, mistakes, flags."),
+    "show": Command("class_show:show", "Show one student's inputs and answers, or write a lost file again."),
 }
 """By name where a command lies, and what it does."""
 

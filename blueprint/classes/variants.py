@@ -1,0 +1,123 @@
+"""Variants: the same numbers file for every student, but for some of its numbers, which are drawn.
+
+What a student gets follows from the student's id, the assignment, the seed and the attempt (SHA-512), so that it is the same
+whenever and wherever it is drawn. Numbers move by about a sixth of their size, in steps of the last decimal that they are
+typed with; a 0 stays 0, and a text keeps its words in another order. What belongs together in a file is checked, completed
+and laid out again for every variant, as for any file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from json import dumps
+from random import Random
+from typing import Any
+
+from blueprint.classes.moves import Together, holds_words, moved, moved_setting, shuffled
+from blueprint.classes.typed import departures
+from blueprint.classes.varying import values_of
+from blueprint.inputs import Level, Numbers, NumbersError, given, load, tables_of
+from blueprint.language import Constant, Expr, Lookup, NotationError, Op, Reduce, Ref, walk
+from blueprint.page.outline import Blueprint
+from blueprint.workbooks.registry import blueprint_of, level_of
+
+
+class NoVariant(Exception):
+    """What was drawn is no numbers file, or one of another structure: it is drawn again."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What varies of some numbers, and how it is drawn.
+
+    Attributes:
+        numbers: from which every variant departs. keys: the keys of what varies.
+        assignment, seed: what is drawn depends on them, and on the student.
+    """
+
+    numbers: Numbers
+    keys: tuple[str, ...]
+    assignment: str
+    seed: int
+
+    @cached_property
+    def level(self) -> Level:
+        """The level of the numbers."""
+        found: Level = level_of(self.numbers)
+        return found
+
+    @cached_property
+    def base(self) -> Blueprint:
+        """The blueprint of the numbers themselves."""
+        return blueprint_of(self.numbers)
+
+    @cached_property
+    def _tables(self) -> dict[str, Any]:
+        return given(self.numbers)
+
+    @cached_property
+    def _held(self) -> dict[str, Any]:
+        return values_of(self.level, self.numbers)
+
+    @cached_property
+    def _structure(self) -> tuple[object, ...]:
+        return structure_of(self.base)
+
+    def typed(self, student: str, attempt: int) -> dict[str, Any]:
+        """Returns what is typed otherwise in a student's variant, by the block's name; attempt: from 0.
+
+        Raises NoVariant where what is drawn is refused as a file, or has another structure than the numbers.
+        """
+        random = Random(
+            f"{self.assignment}\0{self.seed}\0{attempt}\0{student}"
+        )  # hashed with SHA-512, as `random` does texts
+        together: Together = {}
+        drawn = {key: self._drawn(key, random, together) for key in self.keys}
+        try:
+            other = blueprint_of(load(tables_of(self._tables | drawn)))
+        except (NumbersError, NotationError) as error:
+            raise NoVariant(str(error)) from error
+        if structure_of(other) != self._structure:
+            raise NoVariant("another structure")
+        return departures(self.base, other)
+
+    def _drawn(self, key: str, random: Random, together: Together) -> Any:
+        """Draws what stands under a key."""
+        setting, value = self.level.by_dotted_key.get(key), self._held[key]
+        if setting is not None:
+            return moved_setting(setting, value, random)
+        if holds_words(value):
+            return [shuffled(each, random) for each in value]
+        return moved(value, random, together, key.rpartition(".")[2])
+
+
+def structure_of(blueprint: Blueprint) -> tuple[object, ...]:
+    """Returns what all variants must have alike: sizes, the names of blocks, and every node of their equations."""
+    return (
+        {str(axis): size for axis, size in blueprint.sizes.items()},
+        [
+            (block.name, [*map(str, each.target)], [*map(_node, walk(each.expr))])
+            for block in blueprint.blocks()
+            for each in block.definitions
+        ],
+    )
+
+
+def _node(node: Expr) -> tuple[object, ...]:
+    """Returns what a node is besides what lies inside it."""
+    match node:
+        case Ref(block, at):
+            return block.name, *(str(index) for index in at if not isinstance(index, Lookup))
+        case Constant(value):
+            return ("constant", value)
+        case Op(name, _, labels):
+            return name, labels
+        case Reduce(name, axes):
+            return name, *map(str, axes)
+    return (type(node).__name__,)
+
+
+def variant_id(typed: Mapping[str, Any]) -> str:
+    """Returns 8 hex digits that name a variant: two students of one name have the same inputs."""
+    return sha256(dumps(typed, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:8]
