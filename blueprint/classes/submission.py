@@ -91,8 +91,9 @@ def _answer(package: Package, blank: KeyBlank) -> tuple[Given, ...]:
 def _stand(package: Package, blank: KeyBlank) -> list[tuple[str, str]]:
     """Returns sheet and address of each cell of a blank, by its name. Raises ReadError where some of them are gone."""
     delivered = [cell_at(address) for address in blank.addresses]
-    areas = package.areas(f"blank_{blank.id[1:]}")
-    if areas is None and blank.sheet in package.sheets:
+    name = f"blank_{blank.id[1:]}"
+    areas = package.areas(name)
+    if name not in package.names and blank.sheet in package.sheets:  # a program has dropped the names
         return [(blank.sheet, address) for address in blank.addresses]
     found = sorted(cell for area in areas or () for cell in area.cells())
     archive.require(

@@ -79,3 +79,92 @@ def test_an_error_is_carried_forward(course: Course) -> None:
     assert found["b02"].why == "right with the number in your blank 1, which is wrong"
     assert found["b03"].status == "right"
     assert marks(course, given, {"carried": {"cap": 0.8}})["b02"].points == 0.8
+
+
+def test_a_chain_of_carried_errors_names_the_nearest(course: Course) -> None:
+    wrong = answer(course, "b01") + 1
+    second = advantage(course, wrong)
+    third = answer(course, "b03") + (second - answer(course, "b02")) * decay(course)
+    found = marks(course, {"b01": [wrong], "b02": [second], "b03": [third]})
+    assert (found["b03"].status, found["b03"].came_from) == ("carried", ["b02"])
+
+
+def decay(course: Course) -> float:
+    """Returns γ·λ, by which an advantage reads the next one."""
+    values = Marking(course, course.key.students[0], {}).true
+    named = {block.name: block for block in values.arrays}
+    return float(values[named["gamma"]]) * float(values[named["gae_lambda"]])
+
+
+def test_rounding_of_ones_own_is_no_error(course: Course) -> None:
+    """Who goes on with a rounded number is right, also where the sheet's own digits say otherwise."""
+    tight = {"tolerance": {"b02": 1e-9}, "carried": {"cap": 0}}
+    rounded = round(answer(course, "b01"), 4)
+    found = marks(course, {"b01": [rounded], "b02": [advantage(course, rounded)]}, tight)
+    assert rounded != answer(course, "b01")
+    assert (found["b02"].status, found["b02"].points) == ("right", 1)
+
+
+def test_nothing_is_carried_from_an_empty_blank(course: Course) -> None:
+    found = marks(course, {"b01": [None], "b02": [advantage(course, 0)]})
+    assert found["b02"].status == "wrong"
+    assert found["b02"].why == "wrong; there is no number in your blank 1, on which it hangs"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "says"),
+    [
+        (0.0, "there the step comes to 0, whatever it is"),
+        (1.0, "there a minimum, a maximum or a choice falls otherwise"),
+        (0.5, ""),
+    ],
+)
+def test_a_number_that_makes_a_step_trivial_is_not_carried(course: Course, ratio: float, says: str) -> None:
+    """The surrogate is the smaller of ratio · advantage and clipped ratio · advantage (0.71 is clipped there)."""
+    used = answer(course, "b05") / answer(course, "b04")
+    found = marks(course, {"b04": [ratio], "b05": [min(ratio, max(0.8, min(1.2, ratio))) * used]})
+    assert found["b05"].status == ("wrong" if says else "carried")
+    assert says in found["b05"].why
+    free = {"carried": {"guard": False}}
+    assert marks(course, {"b04": [ratio], "b05": [min(ratio, 1) * used]}, free)["b05"].status == "carried"
+
+
+def test_a_clip_that_is_no_longer_reached_is_not_carried(course: Course) -> None:
+    used = answer(course, "b05") / answer(course, "b04")
+    found = marks(course, {"b04": [1.1], "b05": [1.1 * used]})
+    assert found["b05"].status == "wrong"
+    assert "a minimum, a maximum or a choice falls otherwise" in found["b05"].why
+
+
+def test_a_misconception_is_named_and_nothing_right_is(course: Course) -> None:
+    values = Marking(course, course.key.students[0], {}).true
+    named = {block.name: block for block in values.arrays}
+    now, after = (float(values.cell(named["signal.values"], 0, t)) for t in (4, 5))
+    gamma = float(values[named["gamma"]])
+    found = marks(course, {"b01": [round(answer(course, "b01") + gamma * (now - after), 4)]})
+    assert (found["b01"].status, found["b01"].misconception) == ("wrong", "value-of-now-for-next")
+    assert found["b01"].says in found["b01"].why
+    assert {mark.misconception for id, mark in found.items() if id != "b01"} == {None}
+
+
+def test_a_row_counts_by_its_cells_and_grey_ones_not_at_all(course: Course) -> None:
+    row = right(course.key, course.key.students[0])["b06"]
+    found = marks(course, {"b06": [9.87, *row[1:2], None, None, None]})["b06"]
+    assert (found.status, found.points, found.right) == ("wrong", 0.5, 1)
+    assert "1 of 2 cells are right" in found.why
+
+
+def test_a_constant_for_a_formula_costs_what_the_policy_says(course: Course) -> None:
+    who = course.key.students[0]
+    cells = {id: [Given(float(each or 0)) for each in row] for id, row in right(course.key, who).items()}
+    policy = GradingPolicy.model_validate({"constants": 0.25})
+    found = marks_of(Marking(Course(course.key, policy), who, cells))
+    assert found["b06"].points == 0.25
+    assert "a number stands where a formula was asked for" in found["b06"].why
+    assert found["b01"].points == 1
+
+
+def test_who_is_excused_has_no_mark(course: Course) -> None:
+    found = marks(course, {}, {"excused": [{"student": "1", "blank": "ratio@4", "why": "was ill"}]})
+    assert (found["b04"].status, found["b04"].why) == ("excused", "was ill")
+    assert found["b01"].status == "right"
